@@ -1,0 +1,1 @@
+"""A VNF manager for containers on Kubernetes and VMs on OpenStack Heat."""

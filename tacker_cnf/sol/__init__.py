@@ -1,0 +1,1 @@
+"""ETSI NFV-SOL data types by clause; no I/O."""
