@@ -1,0 +1,178 @@
+"""The whole error tree: each error knows its HTTP status and its sentence.
+
+    VnfmError                      500
+      BadRequest                   400
+        InvalidPackage, UnknownFlavour, UnknownAspect, UnknownLevel,
+        ScaleOutOfRange, UnknownVnfc, InvalidVimConnection, ...
+      Unauthorized                 401
+      Forbidden                    403
+        GrantRefused
+      NotFound                     404
+      MethodNotAllowed             405
+      NotAcceptable                406
+      Conflict                     409
+        WrongState, OperationInProgress, VimInUse, ...
+      PayloadTooLarge              413
+      UnsupportedMediaType         415
+      Unprocessable                422
+        VnfdNotUsable, InfraError (VimUnreachable, VimRefused, NotReady)
+      LostClaim                    500, inside the conductor only
+
+A docstring is the message where none is given.
+"""
+
+import http
+from typing import ClassVar
+
+from tacker_cnf.sol.problem import ProblemDetails
+
+
+class VnfmError(Exception):
+    """The VNFM met an unexpected condition."""
+
+    status: ClassVar[int] = 500
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail or type(self).__doc__)
+
+
+class BadRequest(VnfmError):
+    """The request is not valid."""
+
+    status = 400
+
+
+class InvalidPackage(BadRequest):
+    """The VNF package is not valid."""
+
+
+class UnknownFlavour(BadRequest):
+    """The VNFD has no such deployment flavour."""
+
+
+class UnknownLevel(BadRequest):
+    """The deployment flavour has no such instantiation level."""
+
+
+class UnknownAspect(BadRequest):
+    """The VNF has no such scaling aspect."""
+
+
+class ScaleOutOfRange(BadRequest):
+    """The scale level would leave its range."""
+
+
+class NotScalable(BadRequest):
+    """This part of the VNF cannot be scaled."""
+
+
+class UnknownVnfc(BadRequest):
+    """The VNF instance has no such VNFC instance."""
+
+
+class InvalidParameters(BadRequest):
+    """The additionalParams of the request are not valid."""
+
+
+class InvalidVimConnection(BadRequest):
+    """The VIM connection information is not valid."""
+
+
+class Unauthorized(VnfmError):
+    """Authentication is required."""
+
+    status = 401
+
+
+class Forbidden(VnfmError):
+    """The caller may not do this."""
+
+    status = 403
+
+
+class GrantRefused(Forbidden):
+    """The NFVO refused to grant the operation."""
+
+
+class NotFound(VnfmError):
+    """There is nothing here."""
+
+    status = 404
+
+
+class MethodNotAllowed(VnfmError):
+    """This resource does not support the method."""
+
+    status = 405
+
+
+class NotAcceptable(VnfmError):
+    """The answer cannot be given in a form that the request accepts."""
+
+    status = 406
+
+
+class Conflict(VnfmError):
+    """The state of the resource does not allow this."""
+
+    status = 409
+
+
+class WrongState(Conflict):
+    """The state of the resource does not allow this."""
+
+
+class OperationInProgress(Conflict):
+    """Another lifecycle operation of this VNF instance has not ended."""
+
+
+class PayloadTooLarge(VnfmError):
+    """The request body is larger than this server accepts."""
+
+    status = 413
+
+
+class UnsupportedMediaType(VnfmError):
+    """The Content-Type of the request is not supported here."""
+
+    status = 415
+
+
+class Unprocessable(VnfmError):
+    """The request is well formed and cannot be carried out."""
+
+    status = 422
+
+
+class VnfdNotUsable(Unprocessable):
+    """No enabled VNF package has this VNFD."""
+
+
+class InfraError(Unprocessable):
+    """The VIM could not do what was asked of it."""
+
+
+class VimUnreachable(InfraError):
+    """The VIM does not answer."""
+
+
+class VimRefused(InfraError):
+    """The VIM refused what was asked of it."""
+
+
+class NotReady(InfraError):
+    """What was made on the VIM did not become ready."""
+
+
+class LostClaim(VnfmError):
+    """Another conductor has taken this operation over."""
+
+
+def problem_of(error: Exception) -> ProblemDetails:
+    """Tell an error as ProblemDetails; the inside of a bug stays inside."""
+    known = error if isinstance(error, VnfmError) else VnfmError()
+    return ProblemDetails(
+        status=known.status,
+        title=http.HTTPStatus(known.status).phrase,
+        detail=str(known),
+    )
