@@ -1,0 +1,35 @@
+"""[api]: the HTTP edge."""
+
+from oslo_config import cfg
+
+OPTIONS = (
+    cfg.StrOpt("host", default="127.0.0.1", help="Address to listen on."),
+    cfg.PortOpt("port", default=9890, help="Port to listen on; 0 takes any."),
+    cfg.IntOpt(
+        "workers", default=1, min=1, help="Number of server processes."
+    ),
+    cfg.IntOpt(
+        "threads", default=16, min=1, help="Requests a process serves at once."
+    ),
+    cfg.URIOpt(
+        "endpoint",
+        schemes=["http", "https"],
+        help="How clients reach this API, used in Location and _links. "
+        "Without it, the Host header of each request tells.",
+    ),
+    cfg.StrOpt(
+        "auth_strategy",
+        default="keystone",
+        choices=[
+            ("keystone", "each request carries a Keystone token"),
+            ("noauth", "every caller is an administrator: for a laboratory"),
+        ],
+        help="How callers prove who they are.",
+    ),
+    cfg.IntOpt(
+        "max_body_bytes",
+        default=1_000_000,
+        min=1,
+        help="Largest request body other than the content of a VNF package.",
+    ),
+)

@@ -1,0 +1,46 @@
+"""[conductor]: who carries operations out, and for how long it is trusted."""
+
+from oslo_config import cfg
+
+OPTIONS = (
+    cfg.IntOpt(
+        "workers",
+        default=32,
+        min=1,
+        help="Operations that one conductor carries out at once.",
+    ),
+    cfg.FloatOpt(
+        "lease",
+        default=30.0,
+        min=1.0,
+        help="Seconds after which a conductor that is not heard of has lost "
+        "its operations. It reports three times in this span.",
+    ),
+    cfg.FloatOpt(
+        "sweep_interval",
+        default=10.0,
+        min=0.1,
+        help="Seconds between two searches for operations that nobody "
+        "carries out: their message was lost, or their conductor died.",
+    ),
+    cfg.BoolOpt(
+        "resume_infra",
+        default=False,
+        help="Let another conductor go on with an operation whose conductor "
+        "died while it changed the VIM, which is safe to repeat. Otherwise "
+        "the operation becomes FAILED_TEMP and waits for a decision.",
+    ),
+    cfg.FloatOpt(
+        "operation_timeout",
+        default=3600.0,
+        min=1.0,
+        help="Seconds an operation may take on the VIM in all.",
+    ),
+    cfg.FloatOpt(
+        "stop_timeout",
+        default=30.0,
+        min=0.0,
+        help="Seconds a conductor that was told to stop waits for its "
+        "operations; others take over what is left.",
+    ),
+)

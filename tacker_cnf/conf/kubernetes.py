@@ -1,0 +1,27 @@
+"""[kubernetes]: the Kubernetes driver."""
+
+from oslo_config import cfg
+
+OPTIONS = (
+    cfg.FloatOpt(
+        "ready_timeout",
+        default=500.0,
+        min=0.1,
+        help="Seconds within which what was changed in a cluster has to be "
+        "ready, and what was deleted has to be gone.",
+    ),
+    cfg.FloatOpt(
+        "failure_grace",
+        default=20.0,
+        min=0.0,
+        help="Seconds that a pod may show a fault which seldom heals by "
+        "itself (image cannot be pulled, container crashes, no node has "
+        "room, quota exceeded) before the operation fails.",
+    ),
+    cfg.FloatOpt(
+        "request_timeout",
+        default=30.0,
+        min=0.1,
+        help="Seconds a cluster has to answer one request.",
+    ),
+)

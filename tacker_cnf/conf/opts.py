@@ -1,0 +1,34 @@
+"""Collects the option groups, for the program and for the sample file."""
+
+import importlib.metadata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from oslo_config import cfg
+from oslo_db import options as db_options
+
+from tacker_cnf.conf import (
+    api,
+    catalogue,
+    conductor,
+    default,
+    kubernetes,
+    secrets,
+)
+
+VERSION: Final = importlib.metadata.version("tacker_cnf")
+
+OWN: Final[Mapping[str, Sequence[cfg.Opt]]] = {
+    "DEFAULT": default.OPTIONS,
+    "api": api.OPTIONS,
+    "catalogue": catalogue.OPTIONS,
+    "conductor": conductor.OPTIONS,
+    "kubernetes": kubernetes.OPTIONS,
+    "secrets": secrets.OPTIONS,
+}
+
+
+def list_opts() -> Iterator[tuple[str, Sequence[Any]]]:
+    """Tell oslo-config-generator what there is (entry point)."""
+    yield from OWN.items()
+    yield "database", db_options.database_opts

@@ -1,0 +1,1 @@
+"""The SQL store: the truth about everything this service knows."""

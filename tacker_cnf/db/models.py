@@ -1,0 +1,195 @@
+"""The tables: real columns for what is queried or locked, JSON for the rest."""
+
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tacker_cnf.db.types import LONG_TEXT, SecretJson, SolJson, UtcDateTime
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo
+from tacker_cnf.sol.vnf_lcm_op_occ import ResourceChanges
+from tacker_cnf.sol.vnf_package import VnfPackageArtifactInfo
+
+Id = sa.String(36)
+Name = sa.String(255)
+
+
+class Base(orm.DeclarativeBase):
+    """Every table of this service."""
+
+    metadata = sa.MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class VnfPackage(Base):
+    """A VNF package; content_id names its files in the content store."""
+
+    __tablename__ = "vnf_packages"
+
+    id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
+    onboarding_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    operational_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    user_defined_data: orm.Mapped[dict[str, Any]] = orm.mapped_column(
+        SolJson(dict[str, Any])
+    )
+    created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(UtcDateTime)
+    content_id: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    vnfd_id: orm.Mapped[str | None] = orm.mapped_column(Name, unique=True)
+    vnf_provider: orm.Mapped[str | None] = orm.mapped_column(Name)
+    vnf_product_name: orm.Mapped[str | None] = orm.mapped_column(Name)
+    vnf_software_version: orm.Mapped[str | None] = orm.mapped_column(Name)
+    vnfd_version: orm.Mapped[str | None] = orm.mapped_column(Name)
+    additional_artifacts: orm.Mapped[
+        tuple[VnfPackageArtifactInfo, ...] | None
+    ] = orm.mapped_column(SolJson(tuple[VnfPackageArtifactInfo, ...]))
+    #: the parsed VNFD (vnfd.descriptor.Vnfd), read once at onboarding
+    vnfd: orm.Mapped[str | None] = orm.mapped_column(LONG_TEXT)
+
+
+class Vim(Base):
+    """A registered VIM, as the CLI's /v1.0/vims knows it."""
+
+    __tablename__ = "vims"
+
+    id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
+    name: orm.Mapped[str] = orm.mapped_column(Name, unique=True)
+    tenant_id: orm.Mapped[str | None] = orm.mapped_column(Name)
+    type: orm.Mapped[str] = orm.mapped_column(Name)
+    description: orm.Mapped[str] = orm.mapped_column(sa.Text)
+    auth_url: orm.Mapped[str] = orm.mapped_column(sa.Text)
+    auth_cred: orm.Mapped[dict[str, Any]] = orm.mapped_column(
+        SecretJson(dict[str, Any])
+    )
+    vim_project: orm.Mapped[dict[str, Any]] = orm.mapped_column(
+        SolJson(dict[str, Any])
+    )
+    extra: orm.Mapped[dict[str, Any]] = orm.mapped_column(
+        SolJson(dict[str, Any])
+    )
+    #: True or NULL, so that the unique index allows one default alone
+    is_default: orm.Mapped[bool | None] = orm.mapped_column(
+        sa.Boolean, unique=True
+    )
+    created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(UtcDateTime)
+    updated_at: orm.Mapped[datetime.datetime | None] = orm.mapped_column(
+        UtcDateTime
+    )
+
+
+class VnfInstance(Base):
+    """SOL003 5.5.2.2, and which operation holds the instance."""
+
+    __tablename__ = "vnf_instances"
+
+    id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
+    vnf_instance_name: orm.Mapped[str | None] = orm.mapped_column(Name)
+    vnf_instance_description: orm.Mapped[str | None] = orm.mapped_column(
+        sa.Text
+    )
+    vnfd_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_packages.vnfd_id"), index=True
+    )
+    vnf_provider: orm.Mapped[str] = orm.mapped_column(Name)
+    vnf_product_name: orm.Mapped[str] = orm.mapped_column(Name)
+    vnf_software_version: orm.Mapped[str] = orm.mapped_column(Name)
+    vnfd_version: orm.Mapped[str] = orm.mapped_column(Name)
+    instantiation_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
+        UtcDateTime, index=True
+    )
+    #: the operation that holds the instance; stays through FAILED_TEMP
+    busy_with: orm.Mapped[str | None] = orm.mapped_column(Id)
+    vnf_configurable_properties: orm.Mapped[dict[str, Any] | None] = (
+        orm.mapped_column(SolJson(dict[str, Any]))
+    )
+    vim_connection_info: orm.Mapped[dict[str, VimConnectionInfo] | None] = (
+        orm.mapped_column(SecretJson(dict[str, VimConnectionInfo]))
+    )
+    instantiated_vnf_info: orm.Mapped[InstantiatedVnfInfo | None] = (
+        orm.mapped_column(SolJson(InstantiatedVnfInfo))
+    )
+    extensions: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
+        SolJson(dict[str, Any])
+    )
+    # "metadata" is taken by SQLAlchemy
+    vnf_metadata: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
+        "metadata", SolJson(dict[str, Any])
+    )
+
+
+class VimUse(Base):
+    """That a VNF instance lives on a registered VIM, which then has to stay."""
+
+    __tablename__ = "vim_uses"
+
+    vnf_instance_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_instances.id", ondelete="CASCADE"),
+        primary_key=True,
+    )
+    vim_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vims.id"), primary_key=True, index=True
+    )
+
+
+class VnfLcmOpOcc(Base):
+    """SOL003 5.5.2.13, and what the conductors agree on about it."""
+
+    __tablename__ = "vnf_lcm_op_occs"
+    __table_args__ = (
+        sa.Index("ix_vnf_lcm_op_occs_work", "operation_state", "lease_until"),
+    )
+
+    id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
+    operation_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    state_entered_time: orm.Mapped[datetime.datetime] = orm.mapped_column(
+        UtcDateTime
+    )
+    start_time: orm.Mapped[datetime.datetime] = orm.mapped_column(
+        UtcDateTime, index=True
+    )
+    #: no foreign key: an operation outlives its instance
+    vnf_instance_id: orm.Mapped[str] = orm.mapped_column(Id, index=True)
+    operation: orm.Mapped[str] = orm.mapped_column(sa.String(24))
+    is_automatic_invocation: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
+    is_cancel_pending: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
+    cancel_mode: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    operation_params: orm.Mapped[dict[str, Any]] = orm.mapped_column(
+        SecretJson(dict[str, Any])
+    )
+    error: orm.Mapped[ProblemDetails | None] = orm.mapped_column(
+        SolJson(ProblemDetails)
+    )
+    resource_changes: orm.Mapped[ResourceChanges | None] = orm.mapped_column(
+        SolJson(ResourceChanges)
+    )
+    grant_id: orm.Mapped[str | None] = orm.mapped_column(Name)
+    grant_request: orm.Mapped[GrantRequest | None] = orm.mapped_column(
+        SolJson(GrantRequest)
+    )
+    grant: orm.Mapped[Grant | None] = orm.mapped_column(
+        "granted", SecretJson(Grant)
+    )
+    #: VIM connections, as they were resolved when the operation began
+    vim_connections: orm.Mapped[dict[str, VimConnectionInfo]] = (
+        orm.mapped_column(SecretJson(dict[str, VimConnectionInfo]))
+    )
+    #: the step that runs or that failed
+    step: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    #: what the driver noted before it did what cannot be undone
+    notes: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
+        SolJson(tuple[str, ...])
+    )
+    #: who carries it out, since when (fencing token), and until when it may
+    owner: orm.Mapped[str | None] = orm.mapped_column(Name)
+    fence: orm.Mapped[int] = orm.mapped_column(sa.Integer)
+    lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)

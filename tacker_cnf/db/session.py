@@ -1,0 +1,137 @@
+"""Transactions: one engine a process, one session a transaction."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import sqlalchemy as sa
+from oslo_config import cfg
+from oslo_db import api as db_api
+from oslo_db import exception as db_errors
+from oslo_db.sqlalchemy import engines
+from sqlalchemy import orm
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import functions
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DuplicateEntry = db_errors.DBDuplicateEntry
+ReferenceError = db_errors.DBReferenceError  # noqa: A001
+
+#: for functions that make one transaction: run again on a deadlock
+retried = db_api.wrap_db_retry(
+    max_retries=8,
+    retry_interval=0.02,
+    inc_retry_interval=True,
+    retry_on_deadlock=True,
+    retry_on_disconnect=True,
+    jitter=True,
+)
+
+
+class epoch(functions.FunctionElement[float]):  # noqa: N801
+    """Seconds since 1970 by the clock of the database, the only clock that
+    every conductor shares.
+    """
+
+    type = sa.Double()
+    inherit_cache = True
+
+
+@compiles(epoch, "sqlite")  # type: ignore[no-untyped-call, untyped-decorator]
+def _sqlite_epoch(*_: Any, **__: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(epoch, "postgresql")  # type: ignore[no-untyped-call, untyped-decorator]
+def _postgresql_epoch(*_: Any, **__: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+@compiles(epoch, "mysql")  # type: ignore[no-untyped-call, untyped-decorator]
+@compiles(epoch, "mariadb")  # type: ignore[no-untyped-call, untyped-decorator]
+def _mysql_epoch(*_: Any, **__: Any) -> str:
+    return "unix_timestamp(sysdate(6))"
+
+
+class Store:
+    """The database of this process."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self.engine: sa.Engine = engines.create_engine(
+            url, sqlite_fk=True, thread_checkin=False, **options
+        )
+        if self.engine.dialect.name == "sqlite":
+            _prepare_sqlite(self.engine)
+        self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[orm.Session]:
+        """Read; nothing is kept."""
+        with self._sessions() as session:
+            yield session
+
+    @contextlib.contextmanager
+    def writer(self) -> Iterator[orm.Session]:
+        """Write in one transaction, all of it or nothing."""
+        with self._sessions.begin() as session:
+            session.connection(execution_options={"writer": True})
+            yield session
+
+    def close(self) -> None:
+        """Give every connection back."""
+        self.engine.dispose()
+
+
+def url_of(conf: cfg.ConfigOpts) -> str:
+    """Tell the database's address; SQLite in state_path by default."""
+    if not conf.database.connection:
+        return f"sqlite:///{Path(conf.state_path) / 'tacker_cnf.sqlite'}"
+    url = sa.make_url(conf.database.connection)
+    if url.get_backend_name() in {"mysql", "mariadb"}:
+        url = url.update_query_dict({"charset": "utf8mb4"})
+    return url.render_as_string(hide_password=False)
+
+
+def of_conf(conf: cfg.ConfigOpts) -> Store:
+    """Open the database of a configuration."""
+    options = conf.database
+    return Store(
+        url_of(conf),
+        max_pool_size=options.max_pool_size,
+        max_overflow=options.max_overflow,
+        pool_timeout=options.pool_timeout,
+        max_retries=options.max_retries,
+        retry_interval=options.retry_interval,
+        mysql_sql_mode=options.mysql_sql_mode,
+    )
+
+
+def _prepare_sqlite(engine: sa.Engine) -> None:
+    @sa.event.listens_for(engine, "connect")
+    def set_pragmas(connection: Any, _: Any) -> None:
+        connection.execute("PRAGMA busy_timeout = 20000")
+
+    # A reader that becomes a writer half-way could not be let in without
+    # losing its reads, so a writer takes the lock at once, before oslo.db's
+    # listener would say a plain BEGIN.
+    @sa.event.listens_for(engine, "begin", insert=True)
+    def lock_at_once(connection: sa.Connection) -> None:
+        if connection.get_execution_options().get("writer"):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.info["in_transaction"] = True
+
+    with engine.connect() as connection:
+        connection.connection.driver_connection.execute(  # type: ignore[union-attr]
+            "PRAGMA journal_mode = WAL"
+        )
+
+
+def transaction(method: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function that makes exactly one transaction: it is run again
+    when the database chose it as the victim of a deadlock.
+    """
+    return functools.wraps(method)(retried(method))

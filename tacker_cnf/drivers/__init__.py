@@ -1,0 +1,1 @@
+"""VIM drivers: each makes its VIM match a target."""

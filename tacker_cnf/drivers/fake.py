@@ -1,0 +1,83 @@
+"""A driver whose VIM is a dictionary: for tests of what lies above drivers."""
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from oslo_config import cfg
+
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
+
+
+class FakeDriver:
+    """Does at once what a VIM would do, and fails when it is told to."""
+
+    def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
+        #: instance -> its VNFCs
+        self.vnfcs: dict[str, tuple[VnfcResourceInfo, ...]] = {}
+        #: verb -> what happens before it; may raise, may wait
+        self.before: dict[str, Callable[[InfraTask], None]] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def reach(self, connection: VimConnectionInfo) -> None:
+        """Reach the dictionary."""
+
+    def validate(self, task: InfraTask) -> None:
+        self._hook("validate", task)
+
+    def apply(self, task: InfraTask) -> InfraResult:
+        self._hook("apply", task)
+        assert task.target is not None
+        return self._fill(task, task.target.counts)
+
+    def replace(self, task: InfraTask) -> InfraResult:
+        self._hook("replace", task)
+        assert task.target is not None
+        doomed = {vnfc.id for vnfc in task.vnfcs}
+        had = self.vnfcs.get(task.instance.id, ())
+        with self._lock:
+            self.vnfcs[task.instance.id] = tuple(
+                vnfc for vnfc in had if doomed and vnfc.id not in doomed
+            )
+        return self._fill(task, task.target.counts)
+
+    def destroy(self, task: InfraTask) -> InfraResult:
+        self._hook("destroy", task)
+        with self._lock:
+            self.vnfcs.pop(task.instance.id, None)
+        return InfraResult()
+
+    def observe(self, task: InfraTask) -> InfraResult:
+        self._hook("observe", task)
+        return InfraResult(
+            vnfc_resource_info=self.vnfcs.get(task.instance.id, ()),
+            metadata=task.target.parameters if task.target else {},
+        )
+
+    def _hook(self, verb: str, task: InfraTask) -> None:
+        self.before.get(verb, lambda _: None)(task)
+
+    def _fill(self, task: InfraTask, counts: Mapping[str, int]) -> InfraResult:
+        with self._lock:
+            left = Counter(counts)
+            kept = []
+            for vnfc in self.vnfcs.get(task.instance.id, ()):
+                if left[vnfc.vdu_id] > 0:
+                    kept.append(vnfc)
+                    left[vnfc.vdu_id] -= 1
+            made = [self._new(vdu) for vdu in left.elements()]
+            self.vnfcs[task.instance.id] = (*kept, *made)
+        return self.observe(task)
+
+    def _new(self, vdu: str) -> VnfcResourceInfo:
+        name = f"{vdu.lower()}-{next(self._numbers)}"
+        return VnfcResourceInfo(
+            id=name,
+            vdu_id=vdu,
+            compute_resource=ResourceHandle(resource_id=name),
+        )

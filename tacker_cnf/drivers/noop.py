@@ -1,0 +1,27 @@
+"""A driver that refuses: for a VIM that is to be left alone."""
+
+from typing import NoReturn
+
+from oslo_config import cfg
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.sol.common import VimConnectionInfo
+
+
+class NoopDriver:
+    """Lets a VIM be registered and nothing be done on it."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        """Take nothing from the configuration."""
+
+    def reach(self, connection: VimConnectionInfo) -> None:
+        """Accept any connection."""
+
+    def validate(self, task: InfraTask) -> NoReturn:
+        raise errors.BadRequest("VIMs of type noop take no VNFs.")
+
+    def apply(self, task: InfraTask) -> NoReturn:
+        raise errors.VimRefused("VIMs of type noop are left alone.")
+
+    replace = destroy = observe = apply

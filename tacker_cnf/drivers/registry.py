@@ -1,0 +1,70 @@
+"""Which driver a vimType means: the one place that compares it."""
+
+import threading
+from collections.abc import Mapping
+
+from oslo_config import cfg
+from stevedore import DriverManager
+from stevedore.exception import NoMatches
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraDriver
+from tacker_cnf.sol.common import VimConnectionInfo
+
+NAMESPACE = "tacker_cnf.drivers"
+
+
+class Registry:
+    """The drivers of this process, each made when it is first needed."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._lock = threading.Lock()
+        self._drivers: dict[str, InfraDriver] = {}
+
+    def of_type(self, vim_type: str) -> InfraDriver:
+        """Find the driver of a vimType.
+
+        :raises InvalidVimConnection: there is no driver for it
+        """
+        with self._lock:
+            if vim_type not in self._drivers:
+                self._drivers[vim_type] = self._load(vim_type)
+            return self._drivers[vim_type]
+
+    def of(self, connections: Mapping[str, VimConnectionInfo]) -> InfraDriver:
+        """Find the driver of a VNF by its VIM connections.
+
+        :raises InvalidVimConnection: there is none, or they name several
+            kinds of VIM
+        """
+        types = {c.vim_type for c in connections.values() if c.vim_type}
+        if not types:
+            raise errors.InvalidVimConnection(
+                "vimConnectionInfo: no VIM is named, and no registered VIM "
+                "is the default one."
+            )
+        drivers = {id(d): d for d in map(self.of_type, sorted(types))}
+        if len(drivers) > 1:
+            raise errors.InvalidVimConnection(
+                "vimConnectionInfo: a VNF cannot live on VIMs of several "
+                f"kinds ({', '.join(sorted(types))})."
+            )
+        return next(iter(drivers.values()))
+
+    def _load(self, vim_type: str) -> InfraDriver:
+        try:
+            plugin = DriverManager(
+                NAMESPACE,
+                vim_type,
+                warn_on_missing_entrypoint=False,
+            ).driver
+        except NoMatches:
+            raise errors.InvalidVimConnection(
+                f"vimType: there is no driver for {vim_type!r}."
+            ) from None
+        for driver in self._drivers.values():
+            if type(driver) is plugin:
+                return driver
+        made: InfraDriver = plugin(self._conf)
+        return made

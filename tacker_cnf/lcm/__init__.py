@@ -1,0 +1,1 @@
+"""The core of lifecycle management: values in, values out."""

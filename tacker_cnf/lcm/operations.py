@@ -1,0 +1,95 @@
+"""What sets the lifecycle operations apart, as a table."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.sol import lcm_request
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one kind of operation needs, asks for, and can undo."""
+
+    #: the type of its request (SOL003 5.5.2)
+    request: type[SolType]
+    #: the state an instance has to be in
+    needs: InstantiationState
+    #: the state it leaves the instance in
+    leaves: InstantiationState
+    #: whether rollback can restore what was before
+    reversible: bool
+
+
+_OUT: Final = InstantiationState.NOT_INSTANTIATED
+_IN: Final = InstantiationState.INSTANTIATED
+
+OPERATIONS: Final[Mapping[Op, Operation]] = {
+    Op.INSTANTIATE: Operation(
+        request=lcm_request.InstantiateVnfRequest,
+        needs=_OUT,
+        leaves=_IN,
+        reversible=True,
+    ),
+    Op.SCALE: Operation(
+        request=lcm_request.ScaleVnfRequest,
+        needs=_IN,
+        leaves=_IN,
+        reversible=True,
+    ),
+    # what was healed was broken: there is no way back to it
+    Op.HEAL: Operation(
+        request=lcm_request.HealVnfRequest,
+        needs=_IN,
+        leaves=_IN,
+        reversible=False,
+    ),
+    Op.TERMINATE: Operation(
+        request=lcm_request.TerminateVnfRequest,
+        needs=_IN,
+        leaves=_OUT,
+        reversible=False,
+    ),
+}
+
+
+def check_state(op: Op, instance: VnfInstance) -> None:
+    """Make sure that the instance is in the state this operation needs.
+
+    :raises WrongState: it is not
+    """
+    state = instance.instantiation_state
+    if state != OPERATIONS[op].needs:
+        raise errors.WrongState(
+            f"{op} is not possible: VNF instance {instance.id} is {state}."
+        )
+
+
+def decisions(op: Op, state: S) -> frozenset[Event]:
+    """Tell what a caller may decide about a failed operation."""
+    if state != S.FAILED_TEMP:
+        return frozenset()
+    if OPERATIONS[op].reversible:
+        return frozenset({Event.RETRY, Event.ROLLBACK, Event.GIVE_UP})
+    return frozenset({Event.RETRY, Event.GIVE_UP})
+
+
+def check_decision(op: Op, state: S, event: Event) -> None:
+    """Make sure that a caller may decide this now.
+
+    :raises WrongState: not in this state, or not for this operation
+    """
+    if event in decisions(op, state):
+        return
+    if state == S.FAILED_TEMP:
+        raise errors.WrongState(f"{op} cannot be rolled back.")
+    raise errors.WrongState(
+        f"{event} is not possible: the operation is {state}, "
+        f"not {S.FAILED_TEMP}."
+    )

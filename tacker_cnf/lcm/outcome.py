@@ -1,0 +1,121 @@
+"""What a VNF instance is after an operation: the request's and the VIM's
+answer put together into instantiatedVnfInfo.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import (
+    ExtManagedVirtualLinkInfo,
+    ExtVirtualLinkInfo,
+    InstantiatedVnfInfo,
+    InstantiationState,
+    ScaleInfo,
+    VirtualStorageResourceInfo,
+    VnfcInfo,
+    VnfcResourceInfo,
+    VnfcState,
+    VnfExtCpInfo,
+    VnfInstance,
+    VnfOperationalStateType,
+    VnfVirtualLinkResourceInfo,
+)
+from tacker_cnf.vnfd import scaling
+from tacker_cnf.vnfd.descriptor import Flavour
+
+
+class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a driver found on the VIM when it had done its work."""
+
+    vnfc_resource_info: tuple[VnfcResourceInfo, ...] = ()
+    virtual_storage_resource_info: tuple[VirtualStorageResourceInfo, ...] = ()
+    vnf_virtual_link_resource_info: tuple[
+        VnfVirtualLinkResourceInfo, ...
+    ] = ()
+    ext_cp_info: tuple[VnfExtCpInfo, ...] = ()
+    ext_virtual_link_info: tuple[ExtVirtualLinkInfo, ...] = ()
+    ext_managed_virtual_link_info: tuple[ExtManagedVirtualLinkInfo, ...] = ()
+    #: what the driver wants to be told again in later operations
+    metadata: Mapping[str, Any] = {}
+
+
+def running(
+    before: InstantiatedVnfInfo | None,
+    target: Target,
+    flavour: Flavour,
+    found: InfraResult,
+) -> InstantiatedVnfInfo:
+    """Describe a running instance.
+
+    :param before: what was known of it; what a client set on a VNFC stays
+    """
+    return InstantiatedVnfInfo(
+        **msgspec.structs.asdict(found),
+        flavour_id=target.flavour_id,
+        vnf_state=VnfOperationalStateType.STARTED,
+        scale_status=_scale_infos(target.scale_levels),
+        max_scale_levels=_scale_infos(scaling.max_levels(flavour)),
+        localization_language=target.localization_language,
+        vnfc_info=_vnfc_infos(before, found),
+    )
+
+
+def _scale_infos(levels: Mapping[str, int]) -> tuple[ScaleInfo, ...]:
+    return tuple(
+        ScaleInfo(aspect_id=aspect, scale_level=level)
+        for aspect, level in levels.items()
+    )
+
+
+def vnfc_id(vnfc: VnfcResourceInfo) -> str:
+    """Tell the vnfcInfo.id of a VNFC."""
+    return f"{vnfc.vdu_id}-{vnfc.id}"
+
+
+def _vnfc_infos(
+    before: InstantiatedVnfInfo | None, found: InfraResult
+) -> tuple[VnfcInfo, ...]:
+    known = {vnfc.id: vnfc for vnfc in before.vnfc_info} if before else {}
+    return tuple(
+        known.get(vnfc_id(vnfc))
+        or VnfcInfo(
+            id=vnfc_id(vnfc),
+            vdu_id=vnfc.vdu_id,
+            vnfc_resource_info_id=vnfc.id,
+            vnfc_state=VnfcState.STARTED,
+        )
+        for vnfc in found.vnfc_resource_info
+    )
+
+
+def up(
+    instance: VnfInstance,
+    info: InstantiatedVnfInfo,
+    vim_connections: Mapping[str, VimConnectionInfo],
+) -> VnfInstance:
+    """Make an instance that runs on these VIMs."""
+    return msgspec.structs.replace(
+        instance,
+        vim_connection_info=dict(vim_connections),
+        instantiation_state=InstantiationState.INSTANTIATED,
+        instantiated_vnf_info=info,
+    )
+
+
+def down(instance: VnfInstance) -> VnfInstance:
+    """Make an instance that has nothing on a VIM any more."""
+    info = instance.instantiated_vnf_info
+    left = info and InstantiatedVnfInfo(
+        flavour_id=info.flavour_id,
+        vnf_state=VnfOperationalStateType.STOPPED,
+    )
+    return msgspec.structs.replace(
+        instance,
+        instantiation_state=InstantiationState.NOT_INSTANTIATED,
+        instantiated_vnf_info=left,
+        vim_connection_info={},
+    )

@@ -1,0 +1,64 @@
+"""The state machine of lifecycle operations (SOL003 5.6.2.2).
+
+Shared by start, retry and rollback: each is a plan of steps, and every step
+ends in one event of this table.
+"""
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+from tacker_cnf import errors
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+
+
+class Event(enum.StrEnum):
+    """What happens to an operation."""
+
+    #: the NFVO gave leave
+    GRANTED = "GRANTED"
+    #: a step ended well and others follow
+    STEPPED = "STEPPED"
+    #: the last step ended well
+    DONE = "DONE"
+    #: a step failed
+    FAIL = "FAIL"
+    #: a caller asks for another try
+    RETRY = "RETRY"
+    #: a caller asks to restore what was before
+    ROLLBACK = "ROLLBACK"
+    #: a caller accepts the failure
+    GIVE_UP = "GIVE_UP"
+
+
+TRANSITIONS: Final[Mapping[tuple[S, Event], S]] = {
+    (S.STARTING, Event.GRANTED): S.PROCESSING,
+    # nothing was changed yet, so there is nothing to decide
+    (S.STARTING, Event.FAIL): S.ROLLED_BACK,
+    (S.PROCESSING, Event.STEPPED): S.PROCESSING,
+    (S.PROCESSING, Event.DONE): S.COMPLETED,
+    (S.PROCESSING, Event.FAIL): S.FAILED_TEMP,
+    (S.FAILED_TEMP, Event.RETRY): S.PROCESSING,
+    (S.FAILED_TEMP, Event.ROLLBACK): S.ROLLING_BACK,
+    (S.FAILED_TEMP, Event.GIVE_UP): S.FAILED,
+    (S.ROLLING_BACK, Event.STEPPED): S.ROLLING_BACK,
+    (S.ROLLING_BACK, Event.DONE): S.ROLLED_BACK,
+    (S.ROLLING_BACK, Event.FAIL): S.FAILED_TEMP,
+}
+#: where nothing can happen any more
+FINAL: Final = frozenset(S) - {source for source, _ in TRANSITIONS}
+#: where a conductor has work to do
+ACTIVE: Final = frozenset({S.STARTING, S.PROCESSING, S.ROLLING_BACK})
+
+
+def advance(state: S, event: Event) -> S:
+    """Tell the state that follows.
+
+    :raises WrongState: the event cannot happen in this state
+    """
+    try:
+        return TRANSITIONS[state, event]
+    except KeyError:
+        raise errors.WrongState(
+            f"{event} is not possible in state {state}."
+        ) from None

@@ -1,0 +1,131 @@
+"""What a VNF instance is to be: the state that drivers converge to."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ExtVirtualLinkData
+from tacker_cnf.sol.lcm_request import (
+    HealVnfRequest,
+    InstantiateVnfRequest,
+    ScaleType,
+    ScaleVnfRequest,
+)
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    InstantiationState,
+    VnfInstance,
+)
+from tacker_cnf.vnfd import scaling
+from tacker_cnf.vnfd.descriptor import Flavour, Vnfd
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """How a VNF instance is made up at one point of its life."""
+
+    flavour_id: str
+    #: aspect -> scale level
+    scale_levels: Mapping[str, int]
+    #: VDU -> number of VNFCs
+    counts: Mapping[str, int]
+    #: what the VIM's driver was told at instantiation and keeps for later
+    parameters: Mapping[str, Any]
+    localization_language: str | None = None
+    ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
+    ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
+
+
+def flavour_of(vnfd: Vnfd, flavour_id: str) -> Flavour:
+    """Find a deployment flavour.
+
+    :raises UnknownFlavour: the VNFD has no such flavour
+    """
+    try:
+        return vnfd.flavours[flavour_id]
+    except KeyError:
+        known = ", ".join(sorted(vnfd.flavours))
+        raise errors.UnknownFlavour(
+            f"flavourId: VNFD {vnfd.id} has no flavour {flavour_id!r}, "
+            f"only {known}."
+        ) from None
+
+
+def of_instance(instance: VnfInstance) -> Target | None:
+    """Tell what an instance is now; None when it is not instantiated."""
+    info = instance.instantiated_vnf_info
+    if instance.instantiation_state != InstantiationState.INSTANTIATED:
+        return None
+    return info and _of_info(info)
+
+
+def _of_info(info: InstantiatedVnfInfo) -> Target:
+    return Target(
+        flavour_id=info.flavour_id,
+        scale_levels={
+            scale.aspect_id: scale.scale_level for scale in info.scale_status
+        },
+        counts=Counter(vnfc.vdu_id for vnfc in info.vnfc_resource_info),
+        parameters=info.metadata,
+        localization_language=info.localization_language,
+    )
+
+
+def wanted(
+    request: SolType, current: Target | None, vnfd: Vnfd
+) -> Target | None:
+    """Tell what a request makes of an instance; None means: nothing is left.
+
+    :raises UnknownFlavour: instantiate, the VNFD has no such flavour
+    :raises UnknownLevel: instantiate, the flavour has no such level
+    :raises UnknownAspect: scale, or a level of it, names no aspect
+    :raises ScaleOutOfRange: scale beyond the maximum or below zero
+    """
+    match request:
+        case InstantiateVnfRequest():
+            return _instantiated(request, vnfd)
+        case ScaleVnfRequest() if current:
+            return _scaled(request, current, vnfd)
+        case HealVnfRequest():
+            return current
+        case _:
+            return None
+
+
+def _instantiated(request: InstantiateVnfRequest, vnfd: Vnfd) -> Target:
+    flavour = flavour_of(vnfd, request.flavour_id)
+    level = request.instantiation_level_id
+    return Target(
+        flavour_id=flavour.id,
+        scale_levels=scaling.scale_levels_of(flavour, level),
+        counts=scaling.counts_of_level(flavour, level),
+        parameters=request.additional_params,
+        localization_language=request.localization_language,
+        ext_virtual_links=request.ext_virtual_links,
+        ext_managed_virtual_links=request.ext_managed_virtual_links,
+    )
+
+
+def _scaled(request: ScaleVnfRequest, current: Target, vnfd: Vnfd) -> Target:
+    flavour = flavour_of(vnfd, current.flavour_id)
+    out = request.type == ScaleType.SCALE_OUT
+    steps = request.number_of_steps if out else -request.number_of_steps
+    aspect = request.aspect_id
+    level = current.scale_levels.get(aspect, 0)
+    changes = scaling.step(flavour, aspect, level, steps)
+    counts = Counter(current.counts)
+    counts.update(changes)
+    for vdu, count in counts.items():
+        if count < 0:
+            raise errors.ScaleOutOfRange(
+                f"VDU {vdu} has {current.counts.get(vdu, 0)} VNFCs, "
+                f"{-changes[vdu]} cannot be taken from it."
+            )
+    return msgspec.structs.replace(
+        current,
+        counts=counts,
+        scale_levels={**current.scale_levels, aspect: level + steps},
+    )
