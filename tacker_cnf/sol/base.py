@@ -1,18 +1,39 @@
 """What every SOL data type is made of."""
 
-from typing import Annotated, Any, TypeVar
+import datetime as dt
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 import msgspec
 
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+DateTime = Annotated[dt.datetime, msgspec.Meta(tz=True)]
 KeyValuePairs = dict[str, Any]
 T = TypeVar("T")
 
 
+class _KeywordOnly(msgspec.StructMeta):
+    """Hands kw_only down: msgspec inherits every setting but this one."""
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        body: dict[str, Any],
+        **config: Any,
+    ) -> Any:
+        config.setdefault("kw_only", True)
+        return super().__new__(cls, name, bases, body, **config)
+
+
+@dataclass_transform(
+    frozen_default=True,
+    kw_only_default=True,
+    field_specifiers=(msgspec.field,),
+)
 class SolType(
     msgspec.Struct,
+    metaclass=_KeywordOnly,
     frozen=True,
-    kw_only=True,
     omit_defaults=True,
     rename="camel",
 ):
@@ -37,3 +58,13 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     :raises msgspec.DecodeError: this is not JSON
     """
     return msgspec.json.decode(data, type=kind)
+
+
+def utc_seconds(moment: dt.datetime) -> dt.datetime:
+    """Give a moment as it is told: in UTC, in whole seconds.
+
+    :raises ValueError: the moment has no time zone
+    """
+    if moment.tzinfo is None:
+        raise ValueError("a time needs its time zone")
+    return moment.astimezone(dt.UTC).replace(microsecond=0)

@@ -1,0 +1,228 @@
+"""Types that several interfaces share (SOL003 4.4.1, SOL013 7.1)."""
+
+import enum
+import ipaddress
+from typing import Annotated
+
+import msgspec
+
+from tacker_cnf.sol.base import Identifier, KeyValuePairs, SolType
+
+MacAddress = Annotated[
+    str, msgspec.Meta(pattern="^([0-9A-Fa-f]{2}[-:]){5}[0-9A-Fa-f]{2}$")
+]
+
+
+class Link(SolType):
+    """SOL013 7.1.3."""
+
+    href: str
+
+
+class Checksum(SolType):
+    """SOL013 7.1.7. The algorithm is named as in SOL004: "SHA-256"."""
+
+    algorithm: str
+    hash: str
+
+
+class ApiVersion(SolType):
+    """SOL013 7.1.6, inner type."""
+
+    version: str
+    is_deprecated: bool | None = None
+    retirement_date: str | None = None
+
+
+class ApiVersionInformation(SolType):
+    """SOL013 7.1.6."""
+
+    uri_prefix: str
+    api_versions: tuple[ApiVersion, ...]
+
+
+class VimConnectionInfo(SolType):
+    """SOL003 4.4.1.6.
+
+    The standard requires vimType. Here vimId will do alone: what is missing
+    comes from the VIM that is registered under it.
+    """
+
+    vim_id: Identifier | None = None
+    vim_type: Identifier | None = None
+    interface_info: KeyValuePairs = msgspec.field(default_factory=dict)
+    access_info: KeyValuePairs = msgspec.field(default_factory=dict)
+    extra: KeyValuePairs = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.vim_id is None and self.vim_type is None:
+            raise ValueError("give vimType, or the vimId of a registered VIM")
+
+
+class ResourceHandle(SolType):
+    """SOL003 4.4.1.7. A virtualised resource, as the VIM knows it."""
+
+    vim_connection_id: Identifier | None = None
+    resource_provider_id: Identifier | None = None
+    resource_id: Identifier
+    vim_level_resource_type: str | None = None
+
+
+class IpType(enum.StrEnum):
+    """SOL003 4.4.1.10c, inner type."""
+
+    IPV4 = "IPV4"
+    IPV6 = "IPV6"
+
+
+class LayerProtocol(enum.StrEnum):
+    """SOL003 4.4.1.10b, inner type."""
+
+    IP_OVER_ETHERNET = "IP_OVER_ETHERNET"
+
+
+class AddressRange(SolType):
+    """SOL003 4.4.1.10c, inner type."""
+
+    min_address: str
+    max_address: str
+
+
+class IpAddresses(SolType):
+    """SOL003 4.4.1.10c, inner type. Exactly one way to give addresses."""
+
+    type: IpType
+    fixed_addresses: tuple[str, ...] = ()
+    num_dynamic_addresses: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    address_range: AddressRange | None = None
+    subnet_id: Identifier | None = None
+
+    def __post_init__(self) -> None:
+        ways = (
+            self.fixed_addresses,
+            self.num_dynamic_addresses,
+            self.address_range,
+        )
+        if sum(map(bool, ways)) != 1:
+            raise ValueError(
+                "give exactly one of fixedAddresses, numDynamicAddresses and"
+                " addressRange"
+            )
+        _check_addresses(self)
+
+
+def _check_addresses(given: IpAddresses) -> None:
+    addresses = list(given.fixed_addresses)
+    if given.address_range:
+        addresses.append(given.address_range.min_address)
+        addresses.append(given.address_range.max_address)
+    for address in addresses:
+        try:
+            kind = f"IPV{ipaddress.ip_address(address).version}"
+        except ValueError:
+            kind = None
+        if kind != given.type:
+            raise ValueError(f"{address!r} is no {given.type} address")
+
+
+class IpOverEthernetAddressData(SolType):
+    """SOL003 4.4.1.10c."""
+
+    mac_address: MacAddress | None = None
+    segmentation_id: str | None = None
+    ip_addresses: tuple[IpAddresses, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.mac_address or self.ip_addresses):
+            raise ValueError("give macAddress, ipAddresses or both")
+
+
+class CpProtocolData(SolType):
+    """SOL003 4.4.1.10b."""
+
+    layer_protocol: LayerProtocol
+    ip_over_ethernet: IpOverEthernetAddressData | None = None
+
+    def __post_init__(self) -> None:
+        if self.ip_over_ethernet is None:
+            raise ValueError(
+                "layerProtocol IP_OVER_ETHERNET: give ipOverEthernet"
+            )
+
+
+class VnfExtCpConfig(SolType):
+    """SOL003 4.4.1.10a."""
+
+    parent_cp_config_id: Identifier | None = None
+    link_port_id: Identifier | None = None
+    #: SOL003 v3.5.1: the attachment definitions of a container
+    net_att_def_resource_id: tuple[Identifier, ...] = ()
+    cp_protocol_data: tuple[CpProtocolData, ...] = ()
+
+    def __post_init__(self) -> None:
+        ways = (
+            self.link_port_id,
+            self.net_att_def_resource_id,
+            self.cp_protocol_data,
+        )
+        if not any(ways):
+            raise ValueError("give linkPortId, cpProtocolData or both")
+
+
+class VnfExtCpData(SolType):
+    """SOL003 4.4.1.10.
+
+    Entries of cpConfig are applied as a JSON merge patch: null takes a
+    connection point away.
+    """
+
+    cpd_id: Identifier
+    cp_config: Annotated[
+        dict[Identifier, VnfExtCpConfig | None], msgspec.Meta(min_length=1)
+    ]
+
+
+class ExtLinkPortData(SolType):
+    """SOL003 4.4.1.14."""
+
+    id: Identifier
+    resource_handle: ResourceHandle
+
+
+class NetAttDefResourceData(SolType):
+    """SOL003 v3.5.1 4.4.1.15. A network attachment definition."""
+
+    net_att_def_resource_id: Identifier
+    resource_handle: ResourceHandle
+
+
+class ExtVirtualLinkData(SolType):
+    """SOL003 4.4.1.11."""
+
+    id: Identifier
+    vim_connection_id: Identifier | None = None
+    resource_provider_id: Identifier | None = None
+    resource_id: Identifier
+    ext_cps: Annotated[tuple[VnfExtCpData, ...], msgspec.Meta(min_length=1)]
+    ext_link_ports: tuple[ExtLinkPortData, ...] = ()
+    #: SOL003 v3.5.1: what a container's connection points attach to
+    ext_net_att_def_resource_data: tuple[NetAttDefResourceData, ...] = ()
+
+
+class VnfLinkPortData(SolType):
+    """SOL003 5.5.3.18."""
+
+    vnf_link_port_id: Identifier
+    resource_handle: ResourceHandle
+
+
+class ExtManagedVirtualLinkData(SolType):
+    """SOL003 4.4.1.12. The standard has vnfLinkPort in the singular."""
+
+    id: Identifier
+    vnf_virtual_link_desc_id: Identifier
+    vim_connection_id: Identifier | None = None
+    resource_provider_id: Identifier | None = None
+    resource_id: Identifier
+    vnf_link_port: tuple[VnfLinkPortData, ...] = ()
+    ext_managed_multisite_virtual_link_id: Identifier | None = None

@@ -1,0 +1,234 @@
+"""What a client asks for in a lifecycle operation (SOL003 5.5.2)."""
+
+import enum
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tacker_cnf.sol.base import Identifier, KeyValuePairs, SolType
+from tacker_cnf.sol.common import (
+    ExtManagedVirtualLinkData,
+    ExtVirtualLinkData,
+    VimConnectionInfo,
+)
+from tacker_cnf.sol.vnf_instance import ScaleInfo, VnfOperationalState
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class ScaleType(enum.StrEnum):
+    """SOL003 5.5.2.5, inner type."""
+
+    SCALE_OUT = "SCALE_OUT"
+    SCALE_IN = "SCALE_IN"
+
+
+class TerminationType(enum.StrEnum):
+    """SOL003 5.5.2.8, inner type."""
+
+    FORCEFUL = "FORCEFUL"
+    GRACEFUL = "GRACEFUL"
+
+
+class StopType(enum.StrEnum):
+    """SOL003 5.5.4.4."""
+
+    FORCEFUL = "FORCEFUL"
+    GRACEFUL = "GRACEFUL"
+
+
+class CreateVnfRequest(SolType):
+    """SOL003 5.5.2.3."""
+
+    vnfd_id: Identifier
+    vnf_instance_name: str | None = None
+    vnf_instance_description: str | None = None
+    metadata: KeyValuePairs = msgspec.field(default_factory=dict)
+
+
+class InstantiateVnfRequest(SolType):
+    """SOL003 5.5.2.4."""
+
+    flavour_id: Identifier
+    instantiation_level_id: Identifier | None = None
+    ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
+    ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
+    vim_connection_info: dict[Identifier, VimConnectionInfo] = msgspec.field(
+        default_factory=dict
+    )
+    localization_language: str | None = None
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+    extensions: KeyValuePairs = msgspec.field(default_factory=dict)
+    vnf_configurable_properties: KeyValuePairs = msgspec.field(
+        default_factory=dict
+    )
+
+
+class ScaleVnfRequest(SolType):
+    """SOL003 5.5.2.5."""
+
+    type: ScaleType
+    aspect_id: Identifier
+    number_of_steps: Count = 1
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+
+class ScaleVnfToLevelRequest(SolType):
+    """SOL003 5.5.2.6."""
+
+    instantiation_level_id: Identifier | None = None
+    scale_info: tuple[ScaleInfo, ...] = ()
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if bool(self.instantiation_level_id) == bool(self.scale_info):
+            raise ValueError(
+                "give exactly one of instantiationLevelId and scaleInfo"
+            )
+
+
+class ChangeVnfFlavourRequest(SolType):
+    """SOL003 5.5.2.7."""
+
+    new_flavour_id: Identifier
+    instantiation_level_id: Identifier | None = None
+    ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
+    ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
+    vim_connection_info: dict[Identifier, VimConnectionInfo] = msgspec.field(
+        default_factory=dict
+    )
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+    extensions: KeyValuePairs = msgspec.field(default_factory=dict)
+    vnf_configurable_properties: KeyValuePairs = msgspec.field(
+        default_factory=dict
+    )
+
+
+class TerminateVnfRequest(SolType):
+    """SOL003 5.5.2.8."""
+
+    termination_type: TerminationType
+    graceful_termination_timeout: Seconds | None = None
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+
+class HealVnfRequest(SolType):
+    """SOL003 5.5.2.9 and SOL002 5.5.2.9, which names VNFCs to heal."""
+
+    cause: str | None = None
+    vnfc_instance_id: tuple[Identifier, ...] = ()
+    heal_script: str | None = None
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+
+class OperateVnfRequest(SolType):
+    """SOL003 5.5.2.10 and SOL002 5.5.2.10, which names VNFCs.
+
+    A stop whose stopType is not given is forceful.
+    """
+
+    vnfc_instance_id: tuple[Identifier, ...] = ()
+    change_state_to: VnfOperationalState
+    stop_type: StopType | None = None
+    graceful_stop_timeout: Seconds | None = None
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        starts = self.change_state_to is VnfOperationalState.STARTED
+        if starts and self.stop_type:
+            raise ValueError("stopType is for changeStateTo STOPPED")
+        graceful = self.stop_type is StopType.GRACEFUL
+        if graceful and self.graceful_stop_timeout is None:
+            raise ValueError("stopType GRACEFUL: give gracefulStopTimeout")
+        if not graceful and self.graceful_stop_timeout is not None:
+            raise ValueError("gracefulStopTimeout is for stopType GRACEFUL")
+
+
+class ChangeExtVnfConnectivityRequest(SolType):
+    """SOL003 5.5.2.11."""
+
+    ext_virtual_links: Annotated[
+        tuple[ExtVirtualLinkData, ...], msgspec.Meta(min_length=1)
+    ]
+    vim_connection_info: dict[Identifier, VimConnectionInfo] = msgspec.field(
+        default_factory=dict
+    )
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+
+
+class ChangeCurrentVnfPkgRequest(SolType):
+    """SOL003 5.5.2.11a."""
+
+    vnfd_id: Identifier
+    ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
+    ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
+    vim_connection_info: dict[Identifier, VimConnectionInfo] = msgspec.field(
+        default_factory=dict
+    )
+    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
+    extensions: KeyValuePairs = msgspec.field(default_factory=dict)
+    vnf_configurable_properties: KeyValuePairs = msgspec.field(
+        default_factory=dict
+    )
+
+
+class VnfcInfoModifications(SolType):
+    """SOL002 5.5.3.24."""
+
+    id: Identifier
+    vnfc_configurable_properties: KeyValuePairs
+
+
+class VimConnectionInfoModification(SolType):
+    """A merge patch of one VimConnectionInfo; null takes a value away."""
+
+    vim_id: Identifier | UnsetType | None = UNSET
+    vim_type: Identifier | UnsetType | None = UNSET
+    interface_info: KeyValuePairs | UnsetType | None = UNSET
+    access_info: KeyValuePairs | UnsetType | None = UNSET
+    extra: KeyValuePairs | UnsetType | None = UNSET
+
+
+class VnfInfoModificationRequest(SolType):
+    """SOL003 5.5.2.12 and SOL002 5.5.2.12. A JSON merge patch (RFC 7396).
+
+    What is not given stays as it is (UNSET), null takes a value away.
+    """
+
+    vnf_instance_name: str | UnsetType | None = UNSET
+    vnf_instance_description: str | UnsetType | None = UNSET
+    vnfd_id: Identifier | UnsetType = UNSET
+    vnf_configurable_properties: KeyValuePairs | UnsetType | None = UNSET
+    metadata: KeyValuePairs | UnsetType | None = UNSET
+    extensions: KeyValuePairs | UnsetType | None = UNSET
+    vim_connection_info: (
+        dict[Identifier, VimConnectionInfoModification | None]
+        | UnsetType
+        | None
+    ) = UNSET
+    vnfc_info_modifications: tuple[VnfcInfoModifications, ...] | UnsetType = (
+        UNSET
+    )
+
+
+class VnfInfoModifications(SolType):
+    """SOL003 5.5.2.12a and SOL002 5.5.2.12a. What a modification changed."""
+
+    vnf_instance_name: str | None = None
+    vnf_instance_description: str | None = None
+    vnf_configurable_properties: KeyValuePairs = msgspec.field(
+        default_factory=dict
+    )
+    metadata: KeyValuePairs = msgspec.field(default_factory=dict)
+    extensions: KeyValuePairs = msgspec.field(default_factory=dict)
+    vim_connection_info: dict[Identifier, VimConnectionInfo] = msgspec.field(
+        default_factory=dict
+    )
+    vnfd_id: Identifier | None = None
+    vnf_provider: str | None = None
+    vnf_product_name: str | None = None
+    vnf_software_version: str | None = None
+    vnfd_version: str | None = None
+    vnfc_info_modifications: tuple[VnfcInfoModifications, ...] = ()
