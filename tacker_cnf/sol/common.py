@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from tacker_cnf.sol.base import Identifier, KeyValuePairs, SolType
+from tacker_cnf.sol.base import DateTime, Identifier, KeyValuePairs, SolType
 
 MacAddress = Annotated[
     str, msgspec.Meta(pattern="^([0-9A-Fa-f]{2}[-:]){5}[0-9A-Fa-f]{2}$")
@@ -31,7 +31,7 @@ class ApiVersion(SolType):
 
     version: str
     is_deprecated: bool | None = None
-    retirement_date: str | None = None
+    retirement_date: DateTime | None = None
 
 
 class ApiVersionInformation(SolType):
@@ -155,7 +155,7 @@ class VnfExtCpConfig(SolType):
 
     parent_cp_config_id: Identifier | None = None
     link_port_id: Identifier | None = None
-    #: SOL003 v3.5.1: the attachment definitions of a container
+    #: SOL003 v4.3.1: the network attachment definitions of a container
     net_att_def_resource_id: tuple[Identifier, ...] = ()
     cp_protocol_data: tuple[CpProtocolData, ...] = ()
 
@@ -167,6 +167,10 @@ class VnfExtCpConfig(SolType):
         )
         if not any(ways):
             raise ValueError("give linkPortId, cpProtocolData or both")
+        if self.link_port_id and self.net_att_def_resource_id:
+            raise ValueError(
+                "give linkPortId or netAttDefResourceId, not both"
+            )
 
 
 class VnfExtCpData(SolType):
@@ -190,7 +194,7 @@ class ExtLinkPortData(SolType):
 
 
 class NetAttDefResourceData(SolType):
-    """SOL003 v3.5.1 4.4.1.15. A network attachment definition."""
+    """SOL003 v4.3.1. A network attachment definition of a container."""
 
     net_att_def_resource_id: Identifier
     resource_handle: ResourceHandle
@@ -205,7 +209,7 @@ class ExtVirtualLinkData(SolType):
     resource_id: Identifier
     ext_cps: Annotated[tuple[VnfExtCpData, ...], msgspec.Meta(min_length=1)]
     ext_link_ports: tuple[ExtLinkPortData, ...] = ()
-    #: SOL003 v3.5.1: what a container's connection points attach to
+    #: SOL003 v4.3.1: what a container's connection points attach to
     ext_net_att_def_resource_data: tuple[NetAttDefResourceData, ...] = ()
 
 

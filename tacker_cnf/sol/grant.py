@@ -127,7 +127,7 @@ class GrantRequestLinks(SolType):
 
 
 class GrantRequest(SolType):
-    """SOL003 9.5.2.2. Its links are put on where it leaves by HTTP."""
+    """SOL003 9.5.2.2."""
 
     vnf_instance_id: Identifier
     vnf_lcm_op_occ_id: Identifier
@@ -144,9 +144,7 @@ class GrantRequest(SolType):
     placement_constraints: tuple[PlacementConstraint, ...] = ()
     vim_constraints: tuple[VimConstraint, ...] = ()
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
-    links: GrantRequestLinks | None = msgspec.field(
-        default=None, name="_links"
-    )
+    links: GrantRequestLinks = msgspec.field(name="_links")
 
 
 class GrantInfo(SolType):
@@ -221,7 +219,7 @@ class GrantLinks(SolType):
 
 
 class Grant(SolType):
-    """SOL003 9.5.2.3. One that was given in process has no links."""
+    """SOL003 9.5.2.3."""
 
     id: Identifier
     vnf_instance_id: Identifier
@@ -239,4 +237,4 @@ class Grant(SolType):
     ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
     ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
-    links: GrantLinks | None = msgspec.field(default=None, name="_links")
+    links: GrantLinks = msgspec.field(name="_links")
