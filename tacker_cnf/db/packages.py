@@ -40,11 +40,16 @@ def find(session: orm.Session) -> Sequence[Row]:
     ).all()
 
 
-def of_vnfd(session: orm.Session, vnfd_id: str) -> Row | None:
-    """Find the package that holds a VNFD."""
-    return session.scalars(
-        sa.select(Row).where(Row.vnfd_id == vnfd_id)
-    ).one_or_none()
+def content_id_of_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
+    """Tell which content holds a VNFD; None when no package has it."""
+    return session.scalar(
+        sa.select(Row.content_id).where(Row.vnfd_id == vnfd_id)
+    )
+
+
+def vnfd_text(session: orm.Session, vnfd_id: str) -> str | None:
+    """Read the parsed VNFD of a package, as JSON."""
+    return session.scalar(sa.select(Row.vnfd).where(Row.vnfd_id == vnfd_id))
 
 
 def usable(session: orm.Session, vnfd_id: str) -> Row:
@@ -52,7 +57,11 @@ def usable(session: orm.Session, vnfd_id: str) -> Row:
 
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
     """
-    package = of_vnfd(session, vnfd_id)
+    package = session.scalars(
+        sa.select(Row)
+        .options(orm.defer(Row.vnfd), orm.defer(Row.additional_artifacts))
+        .where(Row.vnfd_id == vnfd_id)
+    ).one_or_none()
     if package is None:
         raise errors.VnfdNotUsable(f"No VNF package has the VNFD {vnfd_id}.")
     if package.operational_state != OperationalState.ENABLED:

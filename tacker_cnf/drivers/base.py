@@ -11,7 +11,7 @@ from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
-from tacker_cnf.vnfd.descriptor import Vnfd
+from tacker_cnf.vnfd.model import Vnfd
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, VnfcResourceInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     AffectedVnfc,
-    AffectedVnfcChangeType,
+    ChangeType,
     ResourceChanges,
 )
 
@@ -17,7 +17,7 @@ def between(
     """Compare what was known of an instance with what a driver found."""
     old = _by_identity(before.vnfc_resource_info if before else ())
     new = _by_identity(after.vnfc_resource_info if after else ())
-    kind = AffectedVnfcChangeType
+    kind = ChangeType
     gone = [_affected(v, kind.REMOVED) for k, v in old.items() if k not in new]
     come = [_affected(v, kind.ADDED) for k, v in new.items() if k not in old]
     return ResourceChanges(affected_vnfcs=(*gone, *come))
@@ -32,7 +32,7 @@ def _by_identity(
 
 
 def _affected(
-    vnfc: VnfcResourceInfo, change: AffectedVnfcChangeType
+    vnfc: VnfcResourceInfo, change: ChangeType
 ) -> AffectedVnfc:
     return AffectedVnfc(
         id=vnfc.id,

@@ -105,7 +105,7 @@ def _compute(
         id=str(uuid.uuid4()),
         type=ResourceDefinitionType.COMPUTE,
         vdu_id=vdu,
-        resource_template_id=(vdu,),
+        resource_template_id=vdu,
         resource=resource,
     )
 

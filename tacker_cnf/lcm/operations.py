@@ -12,6 +12,7 @@ from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,13 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
         reversible=False,
     ),
 }
+
+
+def request_of(op_occ: VnfLcmOpOcc) -> SolType:
+    """Read an operation's parameters as the request they came in."""
+    return msgspec.convert(
+        op_occ.operation_params, OPERATIONS[op_occ.operation].request
+    )
 
 
 def check_state(op: Op, instance: VnfInstance) -> None:

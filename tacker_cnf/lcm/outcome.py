@@ -18,14 +18,13 @@ from tacker_cnf.sol.vnf_instance import (
     VirtualStorageResourceInfo,
     VnfcInfo,
     VnfcResourceInfo,
-    VnfcState,
     VnfExtCpInfo,
     VnfInstance,
-    VnfOperationalStateType,
+    VnfOperationalState,
     VnfVirtualLinkResourceInfo,
 )
 from tacker_cnf.vnfd import scaling
-from tacker_cnf.vnfd.descriptor import Flavour
+from tacker_cnf.vnfd.model import Flavour
 
 
 class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +55,7 @@ def running(
     return InstantiatedVnfInfo(
         **msgspec.structs.asdict(found),
         flavour_id=target.flavour_id,
-        vnf_state=VnfOperationalStateType.STARTED,
+        vnf_state=VnfOperationalState.STARTED,
         scale_status=_scale_infos(target.scale_levels),
         max_scale_levels=_scale_infos(scaling.max_levels(flavour)),
         localization_language=target.localization_language,
@@ -86,7 +85,7 @@ def _vnfc_infos(
             id=vnfc_id(vnfc),
             vdu_id=vnfc.vdu_id,
             vnfc_resource_info_id=vnfc.id,
-            vnfc_state=VnfcState.STARTED,
+            vnfc_state=VnfOperationalState.STARTED,
         )
         for vnfc in found.vnfc_resource_info
     )
@@ -111,7 +110,7 @@ def down(instance: VnfInstance) -> VnfInstance:
     info = instance.instantiated_vnf_info
     left = info and InstantiatedVnfInfo(
         flavour_id=info.flavour_id,
-        vnf_state=VnfOperationalStateType.STOPPED,
+        vnf_state=VnfOperationalState.STOPPED,
     )
     return msgspec.structs.replace(
         instance,

@@ -21,7 +21,7 @@ from tacker_cnf.sol.vnf_instance import (
     VnfInstance,
 )
 from tacker_cnf.vnfd import scaling
-from tacker_cnf.vnfd.descriptor import Flavour, Vnfd
+from tacker_cnf.vnfd.model import Flavour, Vnfd
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""VNF packages: their onboarding and their content."""

@@ -1,0 +1,124 @@
+"""The content store: what was uploaded, named by its SHA-256.
+
+    <root>/incoming/<random>     an upload on its way
+    <root>/<sha256>/package.csar as it was uploaded
+    <root>/<sha256>/tree/        unpacked, read-only
+    <root>/lock                  held while content comes or goes
+
+A directory appears whole, by one rename, or not at all.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from tacker_cnf import errors
+
+CHUNK: Final = 1024 * 1024
+
+
+class ContentStore:
+    """Directories of package content below one root."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._incoming = root / "incoming"
+
+    @contextlib.contextmanager
+    def incoming(self) -> Iterator[Path]:
+        """Give a directory for one upload; it goes when the upload ends."""
+        self._incoming.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            dir=self._incoming, ignore_cleanup_errors=True
+        ) as path:
+            yield Path(path)
+
+    @contextlib.contextmanager
+    def guard(self) -> Iterator[None]:
+        """Let nobody else, in any process, keep or remove content meanwhile.
+
+        It goes around the transaction that makes a package have its content
+        or lose it: no content is removed that a package is just being given.
+        """
+        self._root.mkdir(parents=True, exist_ok=True)
+        with (self._root / "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def keep(self, staged: Path, content_id: str) -> None:
+        """Take a complete directory in under its name."""
+        try:
+            staged.rename(self._root / content_id)
+        except OSError:
+            if not self.csar(content_id).is_file():
+                raise
+            # the same content is here already
+
+    def csar(self, content_id: str) -> Path:
+        """Tell where the package is as it was uploaded."""
+        return self._root / content_id / "package.csar"
+
+    def tree(self, content_id: str) -> Path:
+        """Tell where the package is unpacked."""
+        return self._root / content_id / "tree"
+
+    def remove(self, content_id: str) -> None:
+        """Forget content that no package has any more."""
+        with self.incoming() as trash, contextlib.suppress(FileNotFoundError):
+            # out of sight at once, whole; then file by file
+            gone = trash / content_id
+            (self._root / content_id).rename(gone)
+            _make_writable(gone)
+            shutil.rmtree(gone)
+
+
+def _make_writable(path: Path) -> None:
+    for folder, _, _ in os.walk(path):
+        Path(folder).chmod(0o700)
+
+
+def receive(
+    source: BinaryIO, target: Path, max_bytes: int, length: int | None
+) -> str:
+    """Write an upload to a file and give its SHA-256 in hex.
+
+    :param length: the bytes announced; None: until the end of the stream
+    :raises PayloadTooLarge: there are more than max_bytes
+    :raises BadRequest: the upload is empty, or ended early
+    """
+    digest = hashlib.sha256()
+    size = 0
+    with target.open("wb") as file:
+        for chunk in iter(_chunks(source, length), b""):
+            size += len(chunk)
+            if size > max_bytes:
+                raise errors.PayloadTooLarge(
+                    f"A VNF package may have {max_bytes} bytes at most."
+                )
+            digest.update(chunk)
+            file.write(chunk)
+    if size == 0 or (length is not None and size != length):
+        raise errors.BadRequest(
+            f"The upload ended after {size} of {length or 'some'} bytes."
+        )
+    return digest.hexdigest()
+
+
+def _chunks(source: BinaryIO, length: int | None) -> Callable[[], Any]:
+    left = length
+
+    def read() -> bytes:
+        nonlocal left
+        size = CHUNK if left is None else min(CHUNK, left)
+        chunk = source.read(size) if size else b""
+        if left is not None:
+            left -= len(chunk)
+        return chunk
+
+    return read

@@ -1,0 +1,290 @@
+"""VNF packages: create, onboard, enable, read, delete (SOL003 clause 10)."""
+
+import datetime
+import functools
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+from oslo_config import cfg
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue import content
+from tacker_cnf.catalogue.content import ContentStore
+from tacker_cnf.db import models, packages
+from tacker_cnf.db.session import (
+    DuplicateEntry,
+    ReferenceError,  # noqa: A004
+    Store,
+    transaction,
+)
+from tacker_cnf.sol.common import Checksum
+from tacker_cnf.sol.vnf_package import (
+    OnboardingState,
+    OperationalState,
+    UsageState,
+    VnfPackageArtifactInfo,
+    VnfPkgInfo,
+    VnfPkgInfoModifications,
+)
+from tacker_cnf.vnfd import csar, descriptor
+from tacker_cnf.vnfd.csar import Artifact
+from tacker_cnf.vnfd.limits import Limits
+from tacker_cnf.vnfd.model import Vnfd
+
+#: VNFDs that a process keeps at hand
+CACHED: Final = 256
+
+
+class Packages:
+    """The VNF packages of this installation."""
+
+    def __init__(self, store: Store, conf: cfg.ConfigOpts) -> None:
+        self._store = store
+        self._limits = Limits(
+            max_unpacked_bytes=conf.catalogue.max_unpacked_bytes,
+            max_files=conf.catalogue.max_files,
+            max_ratio=conf.catalogue.max_ratio,
+        )
+        self._max_bytes = conf.catalogue.max_package_bytes
+        self.content = ContentStore(Path(conf.state_path) / "packages")
+        self._vnfd = functools.lru_cache(CACHED)(self._read_vnfd)
+
+    @transaction
+    def create(self, user_defined_data: dict[str, Any]) -> VnfPkgInfo:
+        """Make an empty package."""
+        package = models.VnfPackage(
+            id=str(uuid.uuid4()),
+            onboarding_state=OnboardingState.CREATED,
+            operational_state=OperationalState.DISABLED,
+            user_defined_data=user_defined_data,
+            created_at=datetime.datetime.now(datetime.UTC),
+        )
+        with self._store.writer() as session:
+            packages.add(session, package)
+        return _info(package, UsageState.NOT_IN_USE)
+
+    @transaction
+    def get(self, package_id: str) -> VnfPkgInfo:
+        """Read a package.
+
+        :raises NotFound: there is none of this id
+        """
+        with self._store.reader() as session:
+            package = packages.get(session, package_id)
+            return _info(package, packages.usage_state(session, package))
+
+    @transaction
+    def find(self) -> list[VnfPkgInfo]:
+        """List the packages, the oldest first."""
+        with self._store.reader() as session:
+            found = packages.find(session)
+            used = packages.used_vnfds(session, [p.vnfd_id for p in found])
+        states = (UsageState.NOT_IN_USE, UsageState.IN_USE)
+        return [_info(p, states[p.vnfd_id in used]) for p in found]
+
+    def onboard(
+        self, package_id: str, source: BinaryIO, length: int | None
+    ) -> None:
+        """Take a package's content in: whole and checked, or not at all.
+
+        Nothing of an onboarding is visible before the one transaction at
+        its end, so there is nothing to recover after a crash.
+
+        :raises NotFound: there is no such package
+        :raises WrongState: it has content already
+        :raises Conflict: another package holds this VNFD
+        :raises PayloadTooLarge: the upload is too large
+        :raises InvalidPackage: this is not a valid CSAR or VNFD
+        """
+        self._check_empty(package_id)
+        with self.content.incoming() as staged:
+            archive = staged / "package.csar"
+            content_id = content.receive(
+                source, archive, self._max_bytes, length
+            )
+            tree = staged / "tree"
+            opened = csar.unpack(archive, tree, self._limits)
+            vnfd = descriptor.read(
+                tree, opened.entry_definitions, self._limits
+            )
+            with self.content.guard():
+                self.content.keep(staged, content_id)
+                self._commit(package_id, content_id, opened.artifacts, vnfd)
+
+    def _check_empty(self, package_id: str) -> None:
+        state = self.get(package_id).onboarding_state
+        if state != OnboardingState.CREATED:
+            raise errors.WrongState(
+                f"VNF package {package_id} has its content already."
+            )
+
+    @transaction
+    def _commit(
+        self,
+        package_id: str,
+        content_id: str,
+        artifacts: Iterable[Artifact],
+        vnfd: Vnfd,
+    ) -> None:
+        row = models.VnfPackage(
+            content_id=content_id,
+            vnfd_id=vnfd.id,
+            vnf_provider=vnfd.provider,
+            vnf_product_name=vnfd.product_name,
+            vnf_software_version=vnfd.software_version,
+            vnfd_version=vnfd.descriptor_version,
+            additional_artifacts=tuple(map(_artifact, artifacts)),
+            vnfd=msgspec.json.encode(vnfd).decode(),
+        )
+        try:
+            with self._store.writer() as session:
+                packages.onboard(session, package_id, row)
+        except DuplicateEntry:
+            raise errors.Conflict(
+                f"Another VNF package holds the VNFD {vnfd.id} already."
+            ) from None
+
+    @transaction
+    def modify(self, package_id: str, asked: VnfPkgInfoModifications) -> None:
+        """Enable or disable a package, or change its user's data.
+
+        :raises NotFound: there is no such package
+        :raises WrongState: it is not onboarded, or in this state already
+        """
+        with self._store.writer() as session:
+            package = packages.get(session, package_id)
+            if asked.operational_state is not None:
+                _check_change(package, asked.operational_state)
+                package.operational_state = asked.operational_state
+            if asked.user_defined_data is not None:
+                package.user_defined_data = _merged(
+                    package.user_defined_data, asked.user_defined_data
+                )
+
+    def delete(self, package_id: str) -> None:
+        """Delete a package that is disabled and has no instances.
+
+        :raises NotFound: there is no such package
+        :raises WrongState: it is enabled, or has VNF instances
+        """
+        with self.content.guard():
+            orphan = self._delete_row(package_id)
+            if orphan:
+                self.content.remove(orphan)
+
+    @transaction
+    def _delete_row(self, package_id: str) -> str | None:
+        try:
+            with self._store.writer() as session:
+                package = packages.get(session, package_id)
+                content_id = package.content_id
+                _check_disabled(package)
+                packages.delete(session, package)
+                session.flush()
+                if content_id is None or packages.content_in_use(
+                    session, content_id
+                ):
+                    return None
+                return content_id
+        except ReferenceError:
+            raise errors.WrongState(
+                f"VNF package {package_id} has VNF instances."
+            ) from None
+
+    @transaction
+    def content_of(self, package_id: str) -> str:
+        """Tell the content id of an onboarded package.
+
+        :raises NotFound: there is no such package
+        :raises WrongState: it has no content yet
+        """
+        with self._store.reader() as session:
+            package = packages.get(session, package_id)
+        if package.content_id is None:
+            raise errors.WrongState(
+                f"VNF package {package_id} has no content yet."
+            )
+        return package.content_id
+
+    def vnfd(self, vnfd_id: str) -> tuple[str, Vnfd]:
+        """Give the content id and the parsed VNFD of an onboarded package.
+
+        :raises VnfdNotUsable: no package holds this VNFD
+        """
+        return self._vnfd(vnfd_id, self._content_id(vnfd_id))
+
+    @transaction
+    def _content_id(self, vnfd_id: str) -> str:
+        with self._store.reader() as session:
+            content_id = packages.content_id_of_vnfd(session, vnfd_id)
+        if content_id is None:
+            raise errors.VnfdNotUsable(
+                f"No VNF package has the VNFD {vnfd_id}."
+            )
+        return content_id
+
+    @transaction
+    def _read_vnfd(self, vnfd_id: str, content_id: str) -> tuple[str, Vnfd]:
+        with self._store.reader() as session:
+            text = packages.vnfd_text(session, vnfd_id)
+        return content_id, msgspec.json.decode(text or "", type=Vnfd)
+
+
+def _check_change(
+    package: models.VnfPackage, wanted: OperationalState
+) -> None:
+    if package.onboarding_state != OnboardingState.ONBOARDED:
+        raise errors.WrongState(
+            f"VNF package {package.id} is {package.onboarding_state}, "
+            "not ONBOARDED."
+        )
+    if package.operational_state == wanted:
+        raise errors.WrongState(
+            f"VNF package {package.id} is {wanted} already."
+        )
+
+
+def _check_disabled(package: models.VnfPackage) -> None:
+    if package.operational_state == OperationalState.ENABLED:
+        raise errors.WrongState(
+            f"VNF package {package.id} is ENABLED; disable it first."
+        )
+
+
+def _merged(
+    old: Mapping[str, Any], patch: Mapping[str, Any]
+) -> dict[str, Any]:
+    merged = {**old, **patch}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _artifact(artifact: Artifact) -> VnfPackageArtifactInfo:
+    return VnfPackageArtifactInfo(
+        artifact_path=artifact.path,
+        checksum=Checksum(algorithm=artifact.algorithm, hash=artifact.hash),
+        is_encrypted=False,
+        metadata=artifact.metadata,
+    )
+
+
+def _info(package: models.VnfPackage, usage: UsageState) -> VnfPkgInfo:
+    checksum = None
+    if package.content_id:
+        checksum = Checksum(algorithm="SHA-256", hash=package.content_id)
+    return VnfPkgInfo(
+        id=package.id,
+        vnfd_id=package.vnfd_id,
+        vnf_provider=package.vnf_provider,
+        vnf_product_name=package.vnf_product_name,
+        vnf_software_version=package.vnf_software_version,
+        vnfd_version=package.vnfd_version,
+        checksum=checksum,
+        additional_artifacts=package.additional_artifacts or (),
+        onboarding_state=OnboardingState(package.onboarding_state),
+        operational_state=OperationalState(package.operational_state),
+        usage_state=usage,
+        user_defined_data=package.user_defined_data,
+    )

@@ -1,0 +1,1 @@
+"""The conductor: takes operations through their steps."""

@@ -1,0 +1,228 @@
+"""The conductor: wakes, claims, carries out, reports, sweeps."""
+
+import datetime
+import functools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+
+from tacker_cnf import errors, rpc
+from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.conductor import recovery, runner, steps
+from tacker_cnf.conductor.claims import Claims
+from tacker_cnf.conductor.steps import Run
+from tacker_cnf.db import instances, op_occs, vims
+from tacker_cnf.db.op_occs import Result, Work
+from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.drivers.base import Deadline, PackageTree
+from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.lcm import changes, operations, outcome, target
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.nfvo.base import Nfvo
+from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+
+LOG = log.getLogger(__name__)
+
+
+class Conductor:
+    """Carries operations out, as many at once as it has workers."""
+
+    def __init__(
+        self,
+        conf: cfg.ConfigOpts,
+        store: Store,
+        catalogue: Packages,
+        drivers: Registry,
+        nfvo: Nfvo,
+    ) -> None:
+        self._conf = conf.conductor
+        self._store = store
+        self._catalogue = catalogue
+        self._drivers = drivers
+        self._nfvo = nfvo
+        self.claims = Claims(store, self._conf.lease)
+        self._pool = ThreadPoolExecutor(
+            self._conf.workers, thread_name_prefix="operation"
+        )
+        self._queued: set[str] = set()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._clocks: list[threading.Thread] = []
+        self._server: Any = None
+
+    def start(self, transport: Any) -> None:
+        """Listen to wake-up calls, report, and sweep, until stop."""
+        self._server = rpc.server(transport, self.claims.owner, self.run)
+        self._server.start()
+        self._clock(self._conf.lease / 3, self.claims.report)
+        self._clock(self._conf.sweep_interval, self.sweep)
+
+    def stop(self) -> None:
+        """Take no more, wait for what runs, leave the rest to others."""
+        self._stopping.set()
+        if self._server:
+            self._server.stop()
+            self._server.wait()
+        with self._lock:
+            self._queued.clear()
+        done = threading.Thread(
+            target=self._pool.shutdown,
+            kwargs={"wait": True, "cancel_futures": True},
+            daemon=True,
+        )
+        done.start()
+        done.join(self._conf.stop_timeout)
+        self.claims.give_back()
+        for clock in self._clocks:
+            clock.join()
+
+    def _clock(self, interval: float, act: Callable[[], None]) -> None:
+        def tick() -> None:
+            while not self._stopping.wait(interval):
+                try:
+                    act()
+                except Exception:
+                    LOG.exception("%s will be tried again", act.__name__)
+
+        clock = threading.Thread(target=tick, daemon=True, name=act.__name__)
+        clock.start()
+        self._clocks.append(clock)
+
+    def run(self, op_occ_id: str) -> None:
+        """Put an operation in line, unless it is there."""
+        with self._lock:
+            if op_occ_id in self._queued or self._stopping.is_set():
+                return
+            self._queued.add(op_occ_id)
+        self._pool.submit(self._work, op_occ_id)
+
+    def sweep(self) -> None:
+        """Look for what a lost message or a lost conductor left."""
+        for op_occ_id in self._forgotten():
+            self.run(op_occ_id)
+
+    @transaction
+    def _forgotten(self) -> tuple[str, ...]:
+        with self._store.reader() as session:
+            return tuple(op_occs.forgotten(session))
+
+    def _work(self, op_occ_id: str) -> None:
+        try:
+            work = self.claims.take(op_occ_id)
+            if work:
+                self._carry_out(work)
+        except errors.LostClaim:
+            LOG.warning("Operation %s was taken over", op_occ_id)
+        except Exception:
+            LOG.exception("Operation %s was dropped", op_occ_id)
+        finally:
+            self.claims.let_go(op_occ_id)
+            with self._lock:
+                self._queued.discard(op_occ_id)
+
+    def _carry_out(self, work: Work) -> None:
+        problem = recovery.verdict(work, may_resume=self._conf.resume_infra)
+        if problem is None:
+            try:
+                run = self._prepare(work)
+            except errors.VnfmError as error:
+                problem = errors.problem_of(error)
+        if problem is not None:
+            result = Result(step=work.step, error=problem)
+            self._record(work, Event.FAIL, result, None)
+            return
+        plan = steps.PLANS[work.op_occ.operation_state]
+        LOG.info("%s: %s", work.op_occ.id, work.op_occ.operation)
+        runner.carry_out(run, plan, functools.partial(self._keep, work))
+
+    def _prepare(self, work: Work) -> Run:
+        """Gather what the steps need."""
+        op_occ = work.op_occ
+        request = operations.request_of(op_occ)
+        instance = self._instance(op_occ.vnf_instance_id)
+        content_id, vnfd = self._catalogue.vnfd(instance.vnfd_id)
+        current = target.of_instance(instance)
+        return Run(
+            op_occ=op_occ,
+            request=request,
+            instance=instance,
+            package=PackageTree(
+                content_id=content_id,
+                path=self._catalogue.content.tree(content_id),
+                vnfd=vnfd,
+            ),
+            vim_connections=work.vim_connections,
+            driver=self._drivers.of(work.vim_connections),
+            nfvo=self._nfvo,
+            deadline=Deadline.within(self._conf.operation_timeout),
+            current=current,
+            target=target.wanted(request, current, vnfd),
+            notes=work.notes,
+            note=functools.partial(self._note, work),
+            grant_request=work.grant_request,
+            grant=work.grant,
+        )
+
+    @transaction
+    def _instance(self, instance_id: str) -> VnfInstance:
+        with self._store.reader() as session:
+            return instances.get(session, instance_id)
+
+    @transaction
+    def _note(self, work: Work, notes: tuple[str, ...]) -> None:
+        with self._store.writer() as session:
+            op_occs.note(session, work, notes)
+
+    def _keep(
+        self,
+        work: Work,
+        run: Run,
+        event: Event,
+        step: str | None,
+        problem: ProblemDetails | None,
+        found: InfraResult | None,
+    ) -> None:
+        before = run.instance.instantiated_vnf_info
+        result = Result(
+            step=step,
+            error=problem,
+            grant_request=run.grant_request,
+            grant=run.grant,
+            resource_changes=found and changes.between(before, found),
+        )
+        self._record(work, event, result, run)
+
+    @transaction
+    def _record(
+        self, work: Work, event: Event, result: Result, run: Run | None
+    ) -> None:
+        now = datetime.datetime.now(datetime.UTC)
+        with self._store.writer() as session:
+            state = op_occs.record(session, work, event, result, now)
+            if run and event == Event.DONE:
+                after = _after(run, state)
+                instances.update(session, after)
+                if after.instantiated_vnf_info is None:
+                    vims.use(session, after.id, ())
+        LOG.info("%s is %s", work.op_occ.id, state)
+
+
+def _after(run: Run, state: S) -> VnfInstance:
+    """Tell what the instance is now that the operation has ended."""
+    reached = run.target if state == S.COMPLETED else run.current
+    if reached is None:
+        return outcome.down(run.instance)
+    info = outcome.running(
+        run.instance.instantiated_vnf_info,
+        reached,
+        target.flavour_of(run.package.vnfd, reached.flavour_id),
+        run.result or InfraResult(),
+    )
+    return outcome.up(run.instance, info, run.vim_connections)

@@ -1,0 +1,1 @@
+"""The NFVO: who is asked for leave."""

@@ -1,0 +1,18 @@
+"""An NFVO for tests: refuses when it is told to, and remembers."""
+
+from tacker_cnf.nfvo.local import LocalNfvo
+from tacker_cnf.sol.grant import Grant, GrantRequest
+
+
+class FakeNfvo(LocalNfvo):
+    """Grants, unless it was given an error to raise."""
+
+    def __init__(self) -> None:
+        self.requests: list[GrantRequest] = []
+        self.fails_with: Exception | None = None
+
+    def grant(self, request: GrantRequest) -> Grant:
+        self.requests.append(request)
+        if self.fails_with:
+            raise self.fails_with
+        return super().grant(request)

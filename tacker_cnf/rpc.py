@@ -1,0 +1,78 @@
+"""The wake-up call: an operation's id on a queue, nothing more."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from oslo_config import cfg
+from oslo_log import log
+from oslo_service import backend
+
+backend.init_backend(backend.BackendType.THREADING)  # or eventlet comes in
+
+import oslo_messaging as messaging  # noqa: E402
+from oslo_messaging._metrics import client as metrics  # noqa: E402
+from oslo_messaging._tracing import client as tracing  # noqa: E402
+
+LOG = log.getLogger(__name__)
+
+TOPIC: Final = "tacker_cnf_conductor"
+NAMESPACE: Final = "lcm"
+VERSION: Final = "1.0"
+
+
+def open_transport(conf: cfg.ConfigOpts) -> Any:
+    """Open the queue that `transport_url` names."""
+    # oslo.messaging registers these on its global configuration alone
+    conf.register_opts(
+        tracing.oslo_messaging_tracing, group="oslo_messaging_tracing"
+    )
+    conf.register_opts(
+        metrics.oslo_messaging_metrics, group="oslo_messaging_metrics"
+    )
+    return messaging.get_rpc_transport(conf)
+
+
+class Client:
+    """Wakes a conductor."""
+
+    def __init__(self, transport: Any) -> None:
+        target = messaging.Target(
+            topic=TOPIC, namespace=NAMESPACE, version=VERSION
+        )
+        self._client = messaging.get_rpc_client(transport, target)
+
+    def wake(self, op_occ_id: str) -> None:
+        """Tell the conductors of an operation that waits.
+
+        A message that cannot be sent is no failure: the row is there, and
+        the sweep finds it.
+        """
+        try:
+            self._client.cast({}, "run", op_occ_id=op_occ_id)
+        except Exception:
+            LOG.exception("No wake-up could be sent for %s", op_occ_id)
+
+
+class Endpoint:
+    """Where the wake-up calls arrive."""
+
+    target = messaging.Target(namespace=NAMESPACE, version=VERSION)
+
+    def __init__(self, run: Callable[[str], None]) -> None:
+        self._run = run
+
+    @messaging.expose  # type: ignore[untyped-decorator]
+    def run(self, _context: dict[str, Any], op_occ_id: str) -> None:
+        """Begin with an operation, unless somebody has."""
+        self._run(op_occ_id)
+
+
+def server(transport: Any, host: str, run: Callable[[str], None]) -> Any:
+    """Make the listener of one conductor; it still has to be started."""
+    return messaging.get_rpc_server(
+        transport,
+        messaging.Target(topic=TOPIC, server=host),
+        [Endpoint(run)],
+        executor="threading",
+        access_policy=messaging.ExplicitRPCAccessPolicy,
+    )

@@ -1,0 +1,117 @@
+"""Registered VIMs as SOL003 VimConnectionInfo, and their use by requests."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import orm
+
+from tacker_cnf import errors
+from tacker_cnf.db import models, vims
+from tacker_cnf.sol.common import VimConnectionInfo
+
+KUBERNETES: Final = "ETSINFV.KUBERNETES.V_1"
+OPENSTACK: Final = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
+
+
+def _of_kubernetes(vim: models.Vim) -> VimConnectionInfo:
+    cred = vim.auth_cred
+    secret = ("bearer_token", "username", "password", "client_cert")
+    access = {k: cred[k] for k in (*secret, "client_key") if k in cred}
+    interface = {"endpoint": vim.auth_url}
+    if "ssl_ca_cert" in cred:
+        interface["ssl_ca_cert"] = cred["ssl_ca_cert"]
+    return VimConnectionInfo(
+        vim_id=vim.id,
+        vim_type=KUBERNETES,
+        interface_info=interface,
+        access_info=access,
+        extra=vim.extra,
+    )
+
+
+def _of_openstack(vim: models.Vim) -> VimConnectionInfo:
+    cred, project = vim.auth_cred, vim.vim_project
+    access = {
+        "username": cred.get("username"),
+        "password": cred.get("password"),
+        "region": vim.extra.get("region"),
+        "project": project.get("name"),
+        "projectDomain": project.get("project_domain_name"),
+        "userDomain": cred.get("user_domain_name"),
+    }
+    verify = str(cred.get("cert_verify", "True")).lower() != "false"
+    return VimConnectionInfo(
+        vim_id=vim.id,
+        vim_type=OPENSTACK,
+        interface_info={
+            "endpoint": vim.auth_url,
+            "skipCertificateVerification": not verify,
+        },
+        access_info={k: v for k, v in access.items() if v is not None},
+        extra=vim.extra,
+    )
+
+
+def _as_given(vim: models.Vim) -> VimConnectionInfo:
+    return VimConnectionInfo(
+        vim_id=vim.id,
+        vim_type=vim.type,
+        interface_info={"endpoint": vim.auth_url},
+        access_info=vim.auth_cred,
+        extra=vim.extra,
+    )
+
+
+#: the CLI's word for a kind of VIM -> how its credentials are laid out
+_LAYOUTS: Final[Mapping[str, Callable[[models.Vim], VimConnectionInfo]]] = {
+    "kubernetes": _of_kubernetes,
+    "openstack": _of_openstack,
+}
+
+
+def of_vim(vim: models.Vim) -> VimConnectionInfo:
+    """Lay a registered VIM out as SOL003 4.4.1.6 does."""
+    return _LAYOUTS.get(vim.type, _as_given)(vim)
+
+
+def resolve(
+    session: orm.Session, asked: Mapping[str, VimConnectionInfo]
+) -> dict[str, VimConnectionInfo]:
+    """Complete the connections of a request by the registered VIMs.
+
+    What a request says itself wins over what is registered. A request that
+    names no VIM gets the default one, under the key "default".
+
+    :raises InvalidVimConnection: an entry says neither its type nor the id
+        of a registered VIM
+    """
+    if not asked:
+        vim = vims.default(session)
+        return {"default": of_vim(vim)} if vim else {}
+    return {
+        key: _completed(session, key, connection)
+        for key, connection in asked.items()
+    }
+
+
+def _completed(
+    session: orm.Session, key: str, asked: VimConnectionInfo
+) -> VimConnectionInfo:
+    found = vims.find(session, vim_id=asked.vim_id) if asked.vim_id else ()
+    if not found:
+        if asked.vim_type is None or "endpoint" not in asked.interface_info:
+            raise errors.InvalidVimConnection(
+                f"vimConnectionInfo.{key}: no VIM {asked.vim_id} is "
+                "registered, and the request does not say how to reach it "
+                "(vimType, interfaceInfo.endpoint, accessInfo)."
+            )
+        return asked
+    known = of_vim(found[0])
+    given: dict[str, Any] = {
+        name: {**getattr(known, name), **getattr(asked, name)}
+        for name in ("interface_info", "access_info", "extra")
+    }
+    return msgspec.structs.replace(
+        known, vim_type=asked.vim_type or known.vim_type, **given
+    )
