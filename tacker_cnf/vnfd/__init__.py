@@ -1,0 +1,1 @@
+"""The VNF package: its archive, its descriptor, and its scaling rules."""

@@ -1,0 +1,288 @@
+"""A stranger's zip archive: its names checked, its bytes counted.
+
+Nothing that a header claims is trusted for a limit: what is counted is the
+bytes that are read and written.
+"""
+
+import contextlib
+import io
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final, Self
+
+from tacker_cnf import errors
+from tacker_cnf.vnfd import digests
+from tacker_cnf.vnfd.limits import MIB, Limits
+
+CHUNK: Final = 16 * 1024
+ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
+COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+FILE_MODE: Final = 0o444
+DIRECTORY_MODE: Final = 0o755
+MAX_NAME_BYTES: Final = 255
+#: all that zipfile raises for an archive that is not as it should be
+FAULTS: Final = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    IndexError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class Archive:
+    """An open archive whose entries all have a harmless name."""
+
+    def __init__(self, source: Path, limits: Limits) -> None:
+        self._limits = limits
+        self._source = _CountingReader(source, limits.max_directory_bytes)
+        self._written = 0
+        try:
+            with _faults_of("the archive"):
+                self._zip = zipfile.ZipFile(self._source)
+            self.files = self._checked()
+        except BaseException:
+            self._source.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+        self._source.close()
+
+    def text(self, path: str) -> str:
+        """Read a small text file.
+
+        :raises InvalidPackage: it is not there, too long or not UTF-8
+        """
+        if path not in self.files:
+            raise errors.InvalidPackage(f"{path} is not in the package")
+        limit = self._limits.max_metadata_bytes
+        data = bytearray()
+        for chunk in self._chunks(self.files[path]):
+            data += chunk
+            if len(data) > limit:
+                raise errors.InvalidPackage(
+                    f"{path}: longer than the {limit} bytes accepted",
+                )
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise errors.InvalidPackage(f"{path}: not UTF-8") from error
+
+    def unpack(
+        self,
+        into: Path,
+        stated: Mapping[str, Sequence[digests.Stated]],
+    ) -> None:
+        """Write every file below a directory, and compare its digests.
+
+        :raises InvalidPackage: a limit, a digest, or a broken archive
+        """
+        for info in self._zip.infolist():
+            if info.is_dir():
+                _make_directories(into, info.filename)
+        for path, info in self.files.items():
+            _make_directories(into, path.rpartition("/")[0])
+            check = digests.Check(stated.get(path, ()))
+            self._write(info, into / path, check)
+            check.finish()
+
+    def _write(
+        self,
+        info: zipfile.ZipInfo,
+        target: Path,
+        check: digests.Check,
+    ) -> None:
+        with target.open("xb") as file:
+            for data in self._content(info):
+                check.update(data)
+                file.write(data)
+        target.chmod(FILE_MODE)
+
+    def _content(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
+        """Give the bytes of a file, while they stay within the limits."""
+        size, before = 0, self._source.consumed
+        for data in self._chunks(info):
+            size += len(data)
+            self._written += len(data)
+            packed = self._source.consumed - before
+            self._check_size(info, size, min(packed, info.compress_size))
+            yield data
+        if size != info.file_size:
+            raise errors.InvalidPackage(
+                f"{info.filename}: {size} bytes, where the archive says"
+                f" {info.file_size}",
+            )
+
+    def _chunks(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
+        with _faults_of(info.filename):
+            content = self._zip.open(info)
+        with content:
+            while data := _read(content, info.filename):
+                yield data
+
+    def _check_size(
+        self,
+        info: zipfile.ZipInfo,
+        size: int,
+        packed: int,
+    ) -> None:
+        if self._written > self._limits.max_unpacked_bytes:
+            raise errors.InvalidPackage(
+                "the package unpacks to more than the"
+                f" {self._limits.max_unpacked_bytes} bytes accepted, at"
+                f" {info.filename}",
+            )
+        if size > MIB and size > packed * self._limits.max_ratio:
+            raise errors.InvalidPackage(
+                f"{info.filename}: unpacks to more than"
+                f" {self._limits.max_ratio} times its packed size",
+            )
+
+    def _checked(self) -> dict[str, zipfile.ZipInfo]:
+        """Give the files of the archive by their path."""
+        entries = self._zip.infolist()
+        if len(entries) > self._limits.max_files:
+            raise errors.InvalidPackage(
+                f"the archive has {len(entries)} entries, more than the"
+                f" {self._limits.max_files} accepted",
+            )
+        names = _Names(self._limits.max_path_bytes)
+        for info in entries:
+            _check_kind(info)
+            names.add(info.orig_filename)
+        return {info.filename: info for info in entries if not info.is_dir()}
+
+
+class _Names:
+    """The paths of an archive; none may hide or leave another one."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        #: folded path -> as it is written, and whether it is a directory
+        self._seen: dict[str, tuple[str, bool]] = {}
+
+    def add(self, name: str) -> None:
+        path = name.removesuffix("/")
+        self._check(name, path)
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            self._place("/".join(parts[:depth]), is_directory=True)
+        self._place(path, is_directory=name.endswith("/"))
+
+    def _place(self, path: str, *, is_directory: bool) -> None:
+        folded = unicodedata.normalize("NFC", path).casefold()
+        other = self._seen.setdefault(folded, (path, is_directory))
+        if other[0] != path:
+            raise errors.InvalidPackage(
+                f"the archive holds {other[0]!r:.200} and {path!r:.200}, which"
+                " differ by case only",
+            )
+        if other[1] != is_directory:
+            raise errors.InvalidPackage(
+                f"the archive holds {path!r:.200} as file and as directory",
+            )
+
+    def _check(self, name: str, path: str) -> None:
+        folded = unicodedata.normalize("NFC", path).casefold()
+        if not name.endswith("/") and folded in self._seen:
+            raise errors.InvalidPackage(
+                f"the archive holds {path!r:.200} twice",
+            )
+        fault = _fault_of_name(path, self._max_bytes)
+        if fault:
+            raise errors.InvalidPackage(
+                f"the archive holds {name!r:.200}, {fault}",
+            )
+
+
+class _CountingReader(io.FileIO):
+    """Counts what is read, and reads no more at once than is fair.
+
+    zipfile reads the archive's directory at one go, as long as the archive
+    claims it to be.
+    """
+
+    def __init__(self, source: Path, max_read: int) -> None:
+        super().__init__(source, "rb")
+        self._max_read = max_read
+        self.consumed = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = self._max_read + 1 if size is None or size < 0 else size
+        if wanted > self._max_read + 1:
+            raise zipfile.BadZipFile("the archive's directory is too long")
+        data = super().read(wanted) or b""
+        self.consumed += len(data)
+        if len(data) > self._max_read:
+            raise zipfile.BadZipFile("the archive's directory is too long")
+        return data
+
+
+@contextlib.contextmanager
+def _faults_of(what: str) -> Iterator[None]:
+    try:
+        yield
+    except FAULTS as error:
+        raise errors.InvalidPackage(
+            f"{what} cannot be read as zip: {error}",
+        ) from error
+
+
+def _read(content: IO[bytes], name: str) -> bytes:
+    with _faults_of(name):
+        return content.read(CHUNK)
+
+
+def _check_kind(info: zipfile.ZipInfo) -> None:
+    name = info.orig_filename
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in {0, stat.S_IFDIR if info.is_dir() else stat.S_IFREG}:
+        raise errors.InvalidPackage(
+            f"the archive holds {name!r:.200}, which is neither file nor"
+            " directory",
+        )
+    if info.flag_bits & ENCRYPTED:
+        raise errors.InvalidPackage(f"{name!r:.200} is encrypted")
+    if info.compress_type not in COMPRESSIONS:
+        raise errors.InvalidPackage(
+            f"{name!r:.200} is compressed by a method that is not supported",
+        )
+
+
+def _fault_of_name(path: str, max_bytes: int) -> str | None:
+    """Say what is wrong with a path, if anything."""
+    parts = path.split("/")
+    if not path or path.startswith("/") or path[1:2] == ":":
+        return "which is no relative path"
+    if ".." in parts or "." in parts or "" in parts:
+        return "which is no plain path"
+    if "\\" in path or not path.isprintable():
+        return "which has a character that no path should have"
+    sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
+    if sum(sizes) + len(sizes) > max_bytes or max(sizes) > MAX_NAME_BYTES:
+        return "which is too long"
+    return None
+
+
+def _make_directories(into: Path, path: str) -> None:
+    place = into
+    for part in path.split("/"):
+        place /= part
+        if part and not place.is_dir():
+            place.mkdir()
+            place.chmod(DIRECTORY_MODE)

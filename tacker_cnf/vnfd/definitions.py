@@ -1,0 +1,203 @@
+"""The definitions files of a package: imports followed, types known."""
+
+import dataclasses
+import posixpath
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from tacker_cnf import errors
+from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd.limits import Limits
+from tacker_cnf.vnfd.values import Value
+
+BUILT_IN_FILES: Final = "etsi_nfv_sol001_"
+SECTIONS: Final = (
+    "node_types",
+    "policy_types",
+    "group_types",
+    "data_types",
+    "interface_types",
+    "artifact_types",
+)
+#: SOL001 types that derive from another one which we interpret
+BUILT_IN: Final[Mapping[str, str]] = {
+    "tosca.nodes.nfv.VduCp": "tosca.nodes.nfv.Cp",
+    "tosca.nodes.nfv.VirtualCp": "tosca.nodes.nfv.Cp",
+    "tosca.nodes.nfv.VnfExtCp": "tosca.nodes.nfv.Cp",
+    "tosca.nodes.nfv.VipCp": "tosca.nodes.nfv.Cp",
+    "tosca.nodes.nfv.VduSubCp": "tosca.nodes.nfv.Cp",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Definitions:
+    """Every definitions file that the entry leads to, by its path."""
+
+    tree: Path
+    entry: str
+    documents: Mapping[str, Value]
+    types: Mapping[str, Mapping[str, Value]]
+
+    def lineage(self, section: str, name: str) -> Iterator[tuple[str, Value]]:
+        """Give a type and what it derives from, the type itself first.
+
+        :raises InvalidPackage: a type derives from itself
+        """
+        seen: set[str] = set()
+        following: str | None = name
+        while following is not None:
+            definition = self.types[section].get(following, Value(None, ""))
+            if following in seen:
+                raise definition.fault("the type derives from itself")
+            seen.add(following)
+            yield following, definition
+            parent = definition.get("derived_from").text_or_none()
+            following = parent or BUILT_IN.get(following)
+
+    def is_a(self, section: str, name: str, base: str) -> bool:
+        return any(kind == base for kind, _ in self.lineage(section, name))
+
+    def check_type(self, section: str, kind: Value) -> str:
+        """Give a type's name.
+
+        :raises InvalidPackage: neither the package nor a standard defines it
+        """
+        name = kind.text()
+        if name not in self.types[section] and not name.startswith("tosca."):
+            raise kind.fault(f"the type {name} is not defined")
+        return name
+
+
+def read(tree: Path, entry: str, limits: Limits) -> Definitions:
+    """Read the entry definitions and all that they import.
+
+    :raises InvalidPackage: a file is missing, outside, broken or a cycle
+    """
+    loader = _Loader(tree, limits)
+    loader.load(entry, f"the entry definitions {entry} are")
+    types: dict[str, dict[str, Value]] = {section: {} for section in SECTIONS}
+    for document in loader.documents.values():
+        for section in SECTIONS:
+            _collect(types[section], document.get(section))
+    return Definitions(tree, entry, loader.documents, types)
+
+
+def path_of(reference: Value) -> str:
+    """Give the path in the tree of what a file refers to.
+
+    :raises InvalidPackage: it is outside of the package
+    """
+    written = reference.text()
+    folder = posixpath.dirname(reference.file)
+    path = posixpath.normpath(posixpath.join(folder, written))
+    if path.startswith(("../", "/")) or path == ".." or "\0" in path:
+        raise reference.fault(f"{written!r:.200} is outside of the package")
+    return path
+
+
+def _collect(known: dict[str, Value], section: Value) -> None:
+    for name, definition in section.entries().items():
+        other = known.setdefault(name, definition)
+        if other.raw != definition.raw and not name.startswith("tosca."):
+            raise definition.fault(f"defined otherwise in {other.file}")
+
+
+class _Loader:
+    def __init__(self, tree: Path, limits: Limits) -> None:
+        self.documents: dict[str, Value] = {}
+        self._tree = tree
+        self._limits = limits
+        self._open: list[str] = []
+
+    def load(self, path: str, who: str) -> None:
+        if path in self._open:
+            cycle = " -> ".join([*self._open[self._open.index(path) :], path])
+            raise errors.InvalidPackage(f"the imports are a cycle: {cycle}")
+        if path in self.documents:
+            return
+        self._check_number(path)
+        self._open.append(path)
+        document = self._document(path, who)
+        for reference in document.get("imports").items():
+            self._follow(reference)
+        self._open.pop()
+        self.documents[path] = document
+
+    def _check_number(self, path: str) -> None:
+        number = len(self._open) + len(self.documents)
+        if number >= self._limits.max_definitions:
+            raise errors.InvalidPackage(f"{path}: there are too many imports")
+        if len(self._open) >= self._limits.max_import_depth:
+            raise errors.InvalidPackage(f"{path}: imports lead too deep")
+
+    def _follow(self, reference: Value) -> None:
+        target = _file_of_import(reference)
+        written = target.text()
+        built_in = posixpath.basename(written).startswith(BUILT_IN_FILES)
+        if "://" in written:
+            if not built_in:
+                raise target.fault(f"{written:.200} is not in the package")
+            return
+        if built_in and not is_file(self._tree, _path_or_none(target)):
+            return
+        path = path_of(target)
+        self.load(path, f"{target.file} imports {path}, which is")
+
+    def _document(self, path: str, who: str) -> Value:
+        if not is_file(self._tree, path):
+            raise errors.InvalidPackage(f"{who} not in the package")
+        text = read_text(self._tree, path, self._limits.max_yaml_bytes)
+        raw = bounded_yaml.load(text, path, self._limits)
+        document = Value(raw, path)
+        version = document.get("tosca_definitions_version")
+        if version.absent or not version.text().startswith("tosca_"):
+            raise version.fault("a TOSCA version is expected")
+        inputs = document.get("topology_template", "inputs").entries()
+        defaults = {k: v.get("default").written for k, v in inputs.items()}
+        return dataclasses.replace(document, inputs=defaults)
+
+
+def read_text(tree: Path, path: str, max_bytes: int) -> str:
+    """Read a text file of the package.
+
+    :raises InvalidPackage: it is too long or not UTF-8
+    """
+    with (tree / path).open("rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise errors.InvalidPackage(
+            f"{path}: the file is longer than the {max_bytes} bytes accepted",
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise errors.InvalidPackage(f"{path}: this is not UTF-8") from error
+
+
+def _file_of_import(reference: Value) -> Value:
+    """Find the path in one of the ways TOSCA has to write an import."""
+    if not isinstance(reference.raw, dict):
+        return reference
+    for key in ("file", "url"):
+        if not reference.get(key).absent:
+            return reference.get(key)
+    entries = reference.entries()
+    if len(entries) != 1:
+        raise reference.fault("an import names one file")
+    (inner,) = entries.values()
+    return inner.get("file") if isinstance(inner.raw, dict) else inner
+
+
+def _path_or_none(reference: Value) -> str | None:
+    try:
+        return path_of(reference)
+    except errors.InvalidPackage:
+        return None
+
+
+def is_file(tree: Path, path: str | None) -> bool:
+    try:
+        return path is not None and (tree / path).is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False

@@ -1,0 +1,118 @@
+"""A deployment flavour from the service template that describes it."""
+
+from pathlib import Path
+from typing import Final
+
+from tacker_cnf.vnfd import nodes, policies, scripts
+from tacker_cnf.vnfd.model import Flavour, LcmDefaults
+from tacker_cnf.vnfd.topology import Node, Topology
+from tacker_cnf.vnfd.values import Value
+
+VNF_TYPE: Final = "tosca.nodes.nfv.VNF"
+
+
+def flavour_id_of(topology: Topology, entry: str) -> str | None:
+    """Give the id of the flavour that a service template describes, if any.
+
+    It stands in the substitution mappings, or, in a VNFD of one file, at the
+    VNF node.
+    """
+    mappings = topology.document.get(
+        "topology_template",
+        "substitution_mappings",
+    )
+    found = mappings.get("properties", "flavour_id")
+    if found.absent:
+        found = _filtered(mappings)
+    if found.absent and topology.document.file == entry:
+        found = _of_vnf_node(topology, found)
+    return None if found.absent else _constant(found).text()
+
+
+def vnf_of(topology: Topology) -> Node | None:
+    """Give the node that stands for the VNF itself.
+
+    :raises InvalidPackage: there are several
+    """
+    found = list(topology.of(VNF_TYPE).values())
+    if len(found) > 1:
+        raise found[1].value.fault("the template has a second VNF node")
+    return found[0] if found else None
+
+
+def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
+    """Read a flavour.
+
+    :raises InvalidPackage: something of it is missing or contradicts
+    """
+    vdus = nodes.vdus_of(topology)
+    aspects = policies.aspects_of(topology, vdus)
+    levels, default_level = policies.levels_of(topology, vdus, aspects)
+    external = nodes.external_connection_points_of(topology)
+    vnf = vnf_of(topology)
+    return Flavour(
+        id=name,
+        description=_description(topology, vnf),
+        vdus=vdus,
+        storages=nodes.storages_of(topology),
+        virtual_links=nodes.virtual_links_of(topology),
+        connection_points=nodes.connection_points_of(topology, external),
+        external_connection_points=external,
+        aspects=aspects,
+        initial_deltas=policies.initial_deltas_of(topology, vdus),
+        levels=levels,
+        default_level=default_level,
+        scripts=scripts.scripts_of(vnf, tree) if vnf else {},
+        affinity_rules=policies.affinity_rules_of(topology),
+        placement_groups=policies.placement_groups_of(topology),
+        lcm_defaults=_lcm_defaults(vnf) if vnf else LcmDefaults(),
+    )
+
+
+def _of_vnf_node(topology: Topology, absent: Value) -> Value:
+    """Find the flavour of a VNFD whose VDUs stand in the entry file."""
+    vnf = vnf_of(topology)
+    if vnf is None or not topology.of(*nodes.VDU_TYPES):
+        return absent
+    return vnf.property("flavour_id")
+
+
+def _filtered(mappings: Value) -> Value:
+    """Find the flavour in a substitution filter (TOSCA 1.3)."""
+    conditions = mappings.get("substitution_filter", "properties")
+    for name, condition in conditions.named():
+        if name == "flavour_id":
+            return condition
+    return mappings.get("substitution_filter", "flavour_id")
+
+
+def _constant(value: Value) -> Value:
+    """Take a constant out of ``[simple]`` or ``{equal: simple}``."""
+    if isinstance(value.raw, list) and len(value.raw) == 1:
+        return _constant(value.items()[0])
+    if isinstance(value.raw, dict):
+        return value.get("equal")
+    return value
+
+
+def _description(topology: Topology, vnf: Node | None) -> str | None:
+    own = vnf.property("flavour_description").text_or_none() if vnf else None
+    return own or topology.document.get("description").text_or_none()
+
+
+def _lcm_defaults(vnf: Node) -> LcmDefaults:
+    configuration = vnf.property("lcm_operations_configuration")
+    scale = configuration.get("scale")
+    terminate = configuration.get("terminate")
+    return LcmDefaults(
+        scaling_by_more_than_one_step_supported=scale.get(
+            "scaling_by_more_than_one_step_supported",
+        ).boolean_or_none(),
+        heal_causes=configuration.get("heal", "causes").texts(),
+        min_graceful_termination_timeout=terminate.get(
+            "min_graceful_termination_timeout",
+        ).seconds(),
+        max_recommended_graceful_termination_timeout=terminate.get(
+            "max_recommended_graceful_termination_timeout",
+        ).seconds(),
+    )

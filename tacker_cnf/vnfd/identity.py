@@ -1,0 +1,105 @@
+"""Who a VNF is, and what of it may be modified: the VNF node's properties."""
+
+from typing import Any, Final
+
+from tacker_cnf.vnfd.definitions import Definitions
+from tacker_cnf.vnfd.topology import Node
+from tacker_cnf.vnfd.values import Value
+
+MAX_NESTING: Final = 16
+#: SOL001 name -> SOL003 name (4.4.1 vnfConfigurableProperties)
+STANDARD_PROPERTIES: Final = {
+    "is_autoscale_enabled": "isAutoscaleEnabled",
+    "is_autoheal_enabled": "isAutohealEnabled",
+}
+
+
+def identity_of(vnf: Node) -> dict[str, Any]:
+    """Give the attributes of a Vnfd that say which VNF this is.
+
+    :raises InvalidPackage: one that must be there is not
+    """
+    return {
+        "id": _needed(vnf, "descriptor_id"),
+        "provider": _needed(vnf, "provider"),
+        "product_name": _needed(vnf, "product_name"),
+        "software_version": _needed(vnf, "software_version"),
+        "descriptor_version": _needed(vnf, "descriptor_version"),
+        "product_info_name": vnf.property("product_info_name").text_or_none(),
+        "product_info_description": vnf.property(
+            "product_info_description",
+        ).text_or_none(),
+        "vnfm_info": vnf.property("vnfm_info").texts(),
+        "localization_languages": vnf.property(
+            "localization_languages",
+        ).texts(),
+        "default_localization_language": vnf.property(
+            "default_localization_language",
+        ).text_or_none(),
+    }
+
+
+def modifiable_of(vnf: Node) -> dict[str, Any]:
+    """Give the defaults of what a PATCH may set, by attribute of a Vnfd."""
+    attributes = _defaults(vnf, "modifiable_attributes")
+    return {
+        "configurable_properties": _configurable(vnf),
+        "extensions": _map_of(vnf, attributes, "extensions"),
+        "metadata": _map_of(vnf, attributes, "metadata"),
+    }
+
+
+def _needed(vnf: Node, name: str) -> str:
+    value = vnf.property(name)
+    if value.absent or not value.text():
+        raise value.fault("the VNFD does not say it")
+    if len(value.text()) > 255:
+        raise value.fault("the text is longer than 255 characters")
+    return value.text()
+
+
+def _configurable(vnf: Node) -> dict[str, Any]:
+    """Give the configurable properties flat, as SOL003 carries them."""
+    written = _defaults(vnf, "configurable_properties")
+    additional = _map_of(vnf, written, "additional_configurable_properties")
+    standard = {
+        STANDARD_PROPERTIES.get(name, name): value
+        for name, value in written.items()
+        if name != "additional_configurable_properties"
+    }
+    return standard | additional
+
+
+def _map_of(vnf: Node, written: dict[str, Any], name: str) -> dict[str, Any]:
+    found = written.get(name) or {}
+    if not isinstance(found, dict):
+        raise vnf.value.fault(f"{name}: a map is expected")
+    return found
+
+
+def _defaults(vnf: Node, name: str) -> dict[str, Any]:
+    """Give a property's defaults, those of its data types included."""
+    found: dict[str, Any] = {}
+    for definition in reversed(list(vnf.type_definitions())):
+        declared = definition.get("properties", name)
+        found |= _default_of(vnf.definitions, declared, 0) or {}
+    given = vnf.value.get("properties", name)
+    return found | {key: item.raw for key, item in given.entries().items()}
+
+
+def _default_of(known: Definitions, declared: Value, depth: int) -> Any:
+    if depth > MAX_NESTING:
+        raise declared.fault("the data types are nested too deep")
+    default = declared.get("default")
+    if not default.absent:
+        return default.raw
+    kind = declared.get("type").text_or_none()
+    if kind is None or kind not in known.types["data_types"]:
+        return None
+    found: dict[str, Any] = {}
+    for _, definition in reversed(list(known.lineage("data_types", kind))):
+        for name, inner in definition.get("properties").entries().items():
+            value = _default_of(known, inner, depth + 1)
+            if value is not None:
+                found[name] = value
+    return found or None

@@ -1,0 +1,164 @@
+"""TOSCA.meta and the manifest: what a package says of its files.
+
+Both are blocks of ``Name: value`` lines; a line that begins with a space
+continues the one before it.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tacker_cnf import errors
+from tacker_cnf.vnfd import digests
+
+TOSCA_META: Final = "TOSCA-Metadata/TOSCA.meta"
+CSAR_VERSIONS: Final = frozenset({"1.0", "1.1"})
+META_FILE_VERSIONS: Final = frozenset({"1.0", "1.1"})
+LINE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_./-]*)[ \t]*:[ \t]*(.*)")
+URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
+
+
+class Line(NamedTuple):
+    """A name and its value, and the number of its first line."""
+
+    number: int
+    name: str
+    value: str
+
+
+Block = list[Line]
+
+
+class Meta(NamedTuple):
+    """What TOSCA.meta says."""
+
+    entry_definitions: str
+    manifest: str | None
+    created_by: str | None
+    digests: list[digests.Stated]
+
+
+def read_tosca_meta(text: str) -> Meta:
+    """Read TOSCA.meta.
+
+    :raises InvalidPackage: it is not one, or says something impossible
+    """
+    blocks = list(_blocks(text, TOSCA_META))
+    head = _head(blocks)
+    _check_version(head, "csar-version", CSAR_VERSIONS)
+    _check_version(head, "tosca-meta-file-version", META_FILE_VERSIONS)
+    entry = head.get("entry-definitions")
+    if entry is None or not entry.value:
+        raise errors.InvalidPackage(f"{TOSCA_META}: no Entry-Definitions")
+    manifest = head.get("etsi-entry-manifest")
+    created_by = head.get("created-by")
+    return Meta(
+        entry_definitions=canonical(entry.value),
+        manifest=canonical(manifest.value) if manifest else None,
+        created_by=created_by.value if created_by else None,
+        digests=list(_of_blocks(blocks[1:], TOSCA_META)),
+    )
+
+
+def read_manifest(text: str, path: str) -> list[digests.Stated]:
+    """Read the digests of a manifest (SOL004 4.3.2).
+
+    Between the blocks of digests it may hold ``metadata:``, signatures and
+    non-MANO artifact sets, which say nothing that we check.
+
+    :raises InvalidPackage: a digest is not complete
+    """
+    lines = list(_manifest_lines(text))
+    blocks: list[Block] = []
+    for line in lines:
+        if line.name.lower() == "source":
+            blocks.append([])
+        if blocks and line.name.lower() in {"source", "algorithm", "hash"}:
+            blocks[-1].append(line)
+    digest_blocks = [block for block in blocks if len(block) > 1]
+    return list(_of_blocks(digest_blocks, path))
+
+
+def canonical(path: str) -> str:
+    """Give a path as archives write it."""
+    return path.removeprefix("./")
+
+
+def _blocks(text: str, path: str) -> Iterator[Block]:
+    """Give the blocks; blank lines part them."""
+    block: Block = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            if block:
+                yield block
+            block = []
+        elif line.startswith((" ", "\t")) and block:
+            last = block[-1]
+            joined = last.value + " " + line.strip()
+            block[-1] = last._replace(value=joined.strip())
+        else:
+            block.append(_line(line, number, path))
+    if block:
+        yield block
+
+
+def _line(line: str, number: int, path: str) -> Line:
+    match = LINE.fullmatch(line.rstrip())
+    if match is None:
+        raise errors.InvalidPackage(
+            f"{path}, line {number}: 'Name: value' is expected, not"
+            f" {line!r:.80}",
+        )
+    return Line(number, match[1].lower(), match[2].strip())
+
+
+def _manifest_lines(text: str) -> Iterator[Line]:
+    """Give the lines of a manifest that look like attributes."""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = LINE.fullmatch(line.strip())
+        if match:
+            yield Line(number, match[1], match[2].strip())
+
+
+def _head(blocks: list[Block]) -> dict[str, Line]:
+    if not blocks:
+        raise errors.InvalidPackage(f"{TOSCA_META}: the file is empty")
+    return _attributes(blocks[0], TOSCA_META)
+
+
+def _attributes(block: Block, path: str) -> dict[str, Line]:
+    found: dict[str, Line] = {}
+    for line in block:
+        if found.setdefault(line.name.lower(), line) is not line:
+            raise errors.InvalidPackage(
+                f"{path}, line {line.number}: a second {line.name}",
+            )
+    return found
+
+
+def _check_version(
+    head: dict[str, Line],
+    name: str,
+    accepted: frozenset[str],
+) -> None:
+    line = head.get(name)
+    if line is None:
+        raise errors.InvalidPackage(f"{TOSCA_META}: no {name}")
+    if line.value not in accepted:
+        raise errors.InvalidPackage(
+            f"{TOSCA_META}, line {line.number}: {name} is {line.value!r:.80},"
+            f" not one of {', '.join(sorted(accepted))}",
+        )
+
+
+def _of_blocks(blocks: list[Block], path: str) -> Iterator[digests.Stated]:
+    for block in blocks:
+        attributes = _attributes(block, path)
+        named = attributes.get("name") or attributes.get("source")
+        where = f"{path}, line {block[0].number}"
+        if named is None or not named.value:
+            raise errors.InvalidPackage(f"{where}: the block names no file")
+        source = named.value
+        listed = source if URL.fullmatch(source) else canonical(source)
+        values = {name: line.value for name, line in attributes.items()}
+        yield digests.stated(values, listed, where)

@@ -1,0 +1,233 @@
+"""The policies of a flavour: aspects, deltas, levels, affinity."""
+
+import collections
+from collections.abc import Container, Iterator, Mapping
+from typing import Final
+
+from tacker_cnf.vnfd.model import AffinityRule, Aspect, Level, Vdu
+from tacker_cnf.vnfd.topology import Policy, Topology
+from tacker_cnf.vnfd.values import Value
+
+PREFIX: Final = "tosca.policies.nfv."
+RULES: Final[Mapping[str, str]] = {
+    "AffinityRule": "AFFINITY",
+    "AntiAffinityRule": "ANTI_AFFINITY",
+}
+PLACEMENT_GROUP: Final = "tosca.groups.nfv.PlacementGroup"
+MAX_NUMBER: Final = 1_000_000
+
+Vdus = Mapping[str, Vdu]
+
+
+def aspects_of(topology: Topology, vdus: Vdus) -> dict[str, Aspect]:
+    policies = topology.policies(PREFIX + "ScalingAspects")
+    section = _only(policies).get("aspects") if policies else Value(None, "")
+    written = section.entries()
+    deltas = _deltas(topology, vdus, written)
+    return {
+        name: _aspect(name, value, deltas[name])
+        for name, value in written.items()
+    }
+
+
+def initial_deltas_of(topology: Topology, vdus: Vdus) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for policy in topology.policies(PREFIX + "VduInitialDelta"):
+        value = policy.properties.get("initial_delta", "number_of_instances")
+        for target, vdu in _targets(policy, vdus):
+            if vdu.id in found:
+                raise target.fault(f"{vdu.id} has two initial deltas")
+            found[vdu.id] = _within(value, vdu)
+    return found
+
+
+def levels_of(
+    topology: Topology,
+    vdus: Vdus,
+    aspects: Mapping[str, Aspect],
+) -> tuple[dict[str, Level], str | None]:
+    """Give the instantiation levels, and which one is the default."""
+    policies = topology.policies(PREFIX + "InstantiationLevels")
+    properties = _only(policies) if policies else Value(None, "")
+    written = properties.get("levels").entries()
+    if policies and not written:
+        raise properties.fault("there are no levels")
+    counts = _counts(topology, vdus, written)
+    levels = {
+        name: Level(
+            id=name,
+            description=value.get("description").text_or_none(),
+            scale_levels=_scale_levels(value.get("scale_info"), aspects),
+            counts=counts[name],
+        )
+        for name, value in written.items()
+    }
+    return levels, _default_level(properties, levels)
+
+
+def affinity_rules_of(topology: Topology) -> tuple[AffinityRule, ...]:
+    known = {*topology.nodes, *topology.groups(PLACEMENT_GROUP)}
+    return tuple(
+        AffinityRule(
+            id=policy.name,
+            kind=kind,
+            scope=policy.properties.get("scope").text().upper(),
+            targets=tuple(_named(target, known) for target in policy.targets),
+        )
+        for name, kind in RULES.items()
+        for policy in topology.policies(PREFIX + name)
+    )
+
+
+def placement_groups_of(topology: Topology) -> dict[str, tuple[str, ...]]:
+    return {
+        name: tuple(
+            _named(member, topology.nodes)
+            for member in group.get("members").items()
+        )
+        for name, group in topology.groups(PLACEMENT_GROUP).items()
+    }
+
+
+def _aspect(
+    name: str,
+    value: Value,
+    deltas: dict[str, dict[str, int]],
+) -> Aspect:
+    return Aspect(
+        id=name,
+        name=value.get("name").text_or_none() or name,
+        description=value.get("description").text_or_none(),
+        max_scale_level=_number(value.get("max_scale_level")),
+        step_deltas=_step_deltas(value, deltas),
+        deltas=deltas,
+    )
+
+
+def _step_deltas(
+    aspect: Value,
+    deltas: Mapping[str, Mapping[str, int]],
+) -> tuple[str, ...]:
+    """Give the delta of each step; the only delta there is goes unnamed."""
+    known = {delta for of_vdu in deltas.values() for delta in of_vdu}
+    steps = aspect.get("step_deltas")
+    named = steps.texts()
+    if not named and len(known) > 1:
+        raise steps.fault("several deltas exist, and no step names one")
+    missing = sorted(set(named) - known) if known else []
+    if missing:
+        raise steps.fault(f"the delta {missing[0]} is not defined")
+    unused = sorted(known - set(named)) if named else []
+    if unused:
+        raise steps.fault(f"no step uses the delta {unused[0]}")
+    return named or tuple(known)
+
+
+def _deltas(
+    topology: Topology,
+    vdus: Vdus,
+    aspects: Container[str],
+) -> dict[str, dict[str, dict[str, int]]]:
+    """Give aspect -> vdu -> delta -> number of instances."""
+    found: dict[str, dict[str, dict[str, int]]] = collections.defaultdict(dict)
+    for policy in topology.policies(PREFIX + "VduScalingAspectDeltas"):
+        aspect = _named(policy.properties.get("aspect"), aspects)
+        deltas = {
+            name: _number(value.get("number_of_instances"))
+            for name, value in policy.properties.get("deltas")
+            .entries()
+            .items()
+        }
+        if not deltas:
+            raise policy.properties.fault("there are no deltas")
+        for target, vdu in _targets(policy, vdus):
+            if vdu.id in found[aspect]:
+                raise target.fault(f"{vdu.id} has deltas of {aspect} already")
+            found[aspect][vdu.id] = deltas
+    return found
+
+
+def _counts(
+    topology: Topology,
+    vdus: Vdus,
+    levels: Container[str],
+) -> dict[str, dict[str, int]]:
+    """Give level -> vdu -> number of instances."""
+    found: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    for policy in topology.policies(PREFIX + "VduInstantiationLevels"):
+        written = policy.properties.get("levels").entries()
+        for target, vdu in _targets(policy, vdus):
+            for name, value in written.items():
+                if name not in levels:
+                    raise value.fault(f"there is no level {name}")
+                if vdu.id in found[name]:
+                    raise target.fault(f"{vdu.id} has a count of {name} twice")
+                count = value.get("number_of_instances")
+                found[name][vdu.id] = _within(count, vdu)
+    return found
+
+
+def _scale_levels(
+    scale_info: Value,
+    aspects: Mapping[str, Aspect],
+) -> dict[str, int]:
+    found = {}
+    for name, value in scale_info.entries().items():
+        if name not in aspects:
+            raise value.fault(f"there is no scaling aspect {name}")
+        level = value.get("scale_level").count()
+        most = aspects[name].max_scale_level
+        if level > most:
+            raise value.fault(f"the scale level {level} is above {most}")
+        found[name] = level
+    return found
+
+
+def _default_level(
+    properties: Value,
+    levels: Mapping[str, Level],
+) -> str | None:
+    default = properties.get("default_level")
+    if not default.absent:
+        return _named(default, levels)
+    if len(levels) > 1:
+        raise default.fault("of several levels one must be the default")
+    return next(iter(levels), None)
+
+
+def _only(policies: list[Policy]) -> Value:
+    if len(policies) > 1:
+        raise policies[1].value.fault("the flavour has this policy twice")
+    return policies[0].properties
+
+
+def _targets(policy: Policy, vdus: Vdus) -> Iterator[tuple[Value, Vdu]]:
+    if not policy.targets:
+        raise policy.value.fault("the policy has no targets")
+    for target in policy.targets:
+        if target.text() not in vdus:
+            raise target.fault(f"there is no VDU {target.text()}")
+        yield target, vdus[target.text()]
+
+
+def _within(value: Value, vdu: Vdu) -> int:
+    count = value.count()
+    if not vdu.min_instances <= count <= vdu.max_instances:
+        raise value.fault(
+            f"{count} is not within {vdu.min_instances} to"
+            f" {vdu.max_instances}, the vdu_profile of {vdu.id}",
+        )
+    return count
+
+
+def _number(value: Value) -> int:
+    number = value.count()
+    if number > MAX_NUMBER:
+        raise value.fault(f"{number} is above {MAX_NUMBER}")
+    return number
+
+
+def _named(value: Value, known: Container[str]) -> str:
+    if value.text() not in known:
+        raise value.fault(f"there is no {value.text()} in this flavour")
+    return value.text()

@@ -1,0 +1,163 @@
+"""How many instances of each VDU a level means; pure arithmetic."""
+
+from tacker_cnf import errors
+from tacker_cnf.vnfd.model import Aspect, Flavour, Level
+
+
+def counts_of_level(flavour: Flavour, level_id: str | None) -> dict[str, int]:
+    """Give how many instances each VDU has at an instantiation level.
+
+    None asks for the default level. A VDU that the level does not count has
+    what it has at scale level 0, and what the level's scale levels add.
+
+    :raises UnknownLevel: the flavour has no such level
+    """
+    level = _level(flavour, level_id)
+    return {
+        vdu: _base(flavour, vdu) + _grown_at(flavour, vdu, level)
+        for vdu in flavour.vdus
+    } | level.counts
+
+
+def scale_levels_of(flavour: Flavour, level_id: str | None) -> dict[str, int]:
+    """Give the scale level of each aspect at an instantiation level.
+
+    :raises UnknownLevel: the flavour has no such level
+    """
+    level = _level(flavour, level_id)
+    return dict.fromkeys(flavour.aspects, 0) | level.scale_levels
+
+
+def max_levels(flavour: Flavour) -> dict[str, int]:
+    return {
+        name: aspect.max_scale_level
+        for name, aspect in flavour.aspects.items()
+    }
+
+
+def step(
+    flavour: Flavour,
+    aspect_id: str,
+    from_level: int,
+    steps: int,
+) -> dict[str, int]:
+    """Give by how much each VDU's count changes; steps < 0 scale in.
+
+    :raises UnknownAspect: the flavour has no such aspect
+    :raises ScaleOutOfRange: the level would leave 0 to max_scale_level
+    """
+    aspect = _aspect(flavour, aspect_id)
+    to_level = from_level + steps
+    if not 0 <= to_level <= aspect.max_scale_level:
+        raise errors.ScaleOutOfRange(
+            f"{steps:+d} from scale level {from_level} of aspect {aspect_id}"
+            f" is {to_level}, outside of 0 to {aspect.max_scale_level}",
+        )
+    return {
+        vdu: _grown(aspect, vdu, to_level) - _grown(aspect, vdu, from_level)
+        for vdu in aspect.deltas
+    }
+
+
+def level_of(
+    flavour: Flavour,
+    aspect_id: str,
+    counts: dict[str, int],
+) -> int | None:
+    """Give the scale level that these counts of VDUs mean, if one does.
+
+    A VDU without a count has none. None too when the aspect moves nothing,
+    so that no count can tell its level.
+
+    :raises UnknownAspect: the flavour has no such aspect
+    """
+    aspect = _aspect(flavour, aspect_id)
+    grown = {
+        vdu: counts.get(vdu, 0) - _base(flavour, vdu)
+        for vdu, deltas in aspect.deltas.items()
+        if any(deltas.values())
+    }
+    if not grown:
+        return None
+    for level in _candidates(aspect, grown):
+        if all(_grown(aspect, vdu, level) == n for vdu, n in grown.items()):
+            return level
+    return None
+
+
+def _candidates(aspect: Aspect, grown: dict[str, int]) -> list[int]:
+    """Give the only levels that can be meant.
+
+    Those of the steps that differ, and the one that division finds among the
+    steps that repeat the last delta.
+    """
+    most = aspect.max_scale_level
+    differing = min(len(aspect.step_deltas), most)
+    candidates = list(range(differing + 1))
+    for vdu, number in grown.items():
+        each = _delta(aspect, vdu, differing)
+        rest = number - _grown(aspect, vdu, differing)
+        if each and rest % each == 0 and differing + rest // each <= most:
+            candidates.append(differing + rest // each)
+    return [level for level in candidates if level >= 0]
+
+
+def _grown(aspect: Aspect, vdu: str, level: int) -> int:
+    """Give what the steps from scale level 0 to this one add to a VDU."""
+    differing = min(len(aspect.step_deltas), level)
+    added = sum(_delta(aspect, vdu, step) for step in range(differing))
+    return added + (level - differing) * _delta(aspect, vdu, differing)
+
+
+def _delta(aspect: Aspect, vdu: str, step: int) -> int:
+    """Give what one step adds; the last delta holds for all that follow."""
+    if not aspect.step_deltas:
+        return 0
+    last = len(aspect.step_deltas) - 1
+    return aspect.deltas[vdu].get(aspect.step_deltas[min(step, last)], 0)
+
+
+def _base(flavour: Flavour, vdu: str) -> int:
+    """Give the count at scale level 0 of all aspects.
+
+    It is the initial delta; without one it follows from the default level,
+    and without that it is the minimum.
+    """
+    if vdu in flavour.initial_deltas:
+        return flavour.initial_deltas[vdu]
+    level = _level(flavour, None)
+    if vdu in level.counts:
+        return max(0, level.counts[vdu] - _grown_at(flavour, vdu, level))
+    return flavour.vdus[vdu].min_instances
+
+
+def _grown_at(flavour: Flavour, vdu: str, level: Level) -> int:
+    """Give what the scale levels of an instantiation level add to a VDU."""
+    return sum(
+        _grown(flavour.aspects[name], vdu, scale_level)
+        for name, scale_level in level.scale_levels.items()
+        if vdu in flavour.aspects[name].deltas
+    )
+
+
+def _aspect(flavour: Flavour, aspect_id: str) -> Aspect:
+    if aspect_id not in flavour.aspects:
+        known = ", ".join(flavour.aspects) or "none"
+        raise errors.UnknownAspect(
+            f"there is no scaling aspect {aspect_id!r:.80} in flavour"
+            f" {flavour.id}; it has {known}",
+        )
+    return flavour.aspects[aspect_id]
+
+
+def _level(flavour: Flavour, level_id: str | None) -> Level:
+    wanted = flavour.default_level if level_id is None else level_id
+    if wanted is None:
+        return Level(id="")
+    if wanted not in flavour.levels:
+        known = ", ".join(flavour.levels) or "none"
+        raise errors.UnknownLevel(
+            f"there is no instantiation level {wanted!r:.80} in flavour"
+            f" {flavour.id}; it has {known}",
+        )
+    return flavour.levels[wanted]

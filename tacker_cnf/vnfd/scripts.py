@@ -1,0 +1,71 @@
+"""Which operation of the Vnflcm interface runs which file of the package."""
+
+from pathlib import Path
+from typing import Final
+
+from tacker_cnf.vnfd.topology import Artifact, Node
+from tacker_cnf.vnfd.values import Value
+
+INTERFACE: Final = "Vnflcm"
+INTERFACE_TYPE: Final = "tosca.interfaces.nfv.Vnflcm"
+NO_OPERATIONS: Final = frozenset(
+    {"type", "description", "inputs", "operations", "notifications"},
+)
+
+
+def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
+    """Give the script of each operation that has one.
+
+    :raises InvalidPackage: an artifact or its file is missing
+    """
+    artifacts = vnf.artifacts()
+    found: dict[str, str | None] = {}
+    for holder in (vnf.value, *vnf.type_definitions()):
+        for name, interface in holder.get("interfaces").entries().items():
+            if not _is_lifecycle(vnf, name, interface):
+                continue
+            for operation, value in _operations(interface).items():
+                if operation not in found:
+                    found[operation] = _script(value, artifacts, tree)
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def _is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:
+    if name == INTERFACE:
+        return True
+    if not isinstance(interface.raw, dict):
+        return False
+    kind = interface.get("type").text_or_none()
+    return kind is not None and vnf.definitions.is_a(
+        "interface_types",
+        kind,
+        INTERFACE_TYPE,
+    )
+
+
+def _operations(interface: Value) -> dict[str, Value]:
+    """Give the operations, listed directly (TOSCA 1.2) or apart (1.3)."""
+    direct = {
+        name: value
+        for name, value in interface.entries().items()
+        if name not in NO_OPERATIONS
+    }
+    return direct | interface.get("operations").entries()
+
+
+def _script(
+    operation: Value,
+    artifacts: dict[str, Artifact],
+    tree: Path,
+) -> str | None:
+    implementation = operation
+    if isinstance(operation.raw, dict):
+        implementation = operation.get("implementation")
+    if isinstance(implementation.raw, dict):
+        implementation = implementation.get("primary")
+    if isinstance(implementation.raw, dict):
+        return Artifact("", implementation.get("file")).path(tree)
+    if implementation.absent or implementation.raw == []:
+        return None
+    artifact = artifacts.get(implementation.text())
+    return (artifact or Artifact("", implementation)).path(tree)

@@ -1,0 +1,155 @@
+"""The topology of one service template: its nodes, groups and policies."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tacker_cnf.vnfd import definitions
+from tacker_cnf.vnfd.definitions import Definitions
+from tacker_cnf.vnfd.values import Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Artifact:
+    """A file that a node template or its type names."""
+
+    kind: str
+    reference: Value
+
+    def path(self, tree: Path) -> str:
+        """Give its path in the tree.
+
+        :raises InvalidPackage: it is not there
+        """
+        path = definitions.path_of(self.reference)
+        if not definitions.is_file(tree, path):
+            raise self.reference.fault(
+                f"the file {path} is not in the package",
+            )
+        return path
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """A node template with what its type adds to it."""
+
+    name: str
+    value: Value
+    kind: str
+    definitions: Definitions
+
+    def is_a(self, *bases: str) -> bool:
+        return any(
+            self.definitions.is_a("node_types", self.kind, base)
+            for base in bases
+        )
+
+    def property(self, name: str) -> Value:
+        """Give a property, or the default that its type gives it."""
+        given = self.value.get("properties", name)
+        if not given.absent:
+            return given
+        for definition in self.type_definitions():
+            default = definition.get("properties", name, "default")
+            if not default.absent:
+                return default
+        return given
+
+    def type_definitions(self) -> Iterator[Value]:
+        """Give the definitions of its type, the most derived first."""
+        lineage = self.definitions.lineage("node_types", self.kind)
+        return (definition for _, definition in lineage)
+
+    def requirements(self, *names: str) -> list[Value]:
+        """Give the names of the nodes that requirements point to."""
+        targets = []
+        for name, value in self.value.get("requirements").named():
+            if name in names and not value.absent:
+                is_map = isinstance(value.raw, dict)
+                targets.append(value.get("node") if is_map else value)
+        return [target for target in targets if not target.absent]
+
+    def artifacts(self) -> dict[str, Artifact]:
+        found: dict[str, Artifact] = {}
+        for holder in (self.value, *self.type_definitions()):
+            for name, value in holder.get("artifacts").entries().items():
+                found.setdefault(name, _artifact(value))
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """One policy of a topology."""
+
+    name: str
+    value: Value
+    kind: str
+
+    @property
+    def properties(self) -> Value:
+        return self.value.get("properties")
+
+    @property
+    def targets(self) -> list[Value]:
+        return self.value.get("targets").items()
+
+
+@dataclasses.dataclass(frozen=True)
+class Topology:
+    """What a service template puts together."""
+
+    document: Value
+    definitions: Definitions
+    nodes: Mapping[str, Node]
+
+    def of(self, *bases: str) -> dict[str, Node]:
+        """Give the nodes whose type is, or derives from, one of these."""
+        return {
+            name: node
+            for name, node in self.nodes.items()
+            if node.is_a(*bases)
+        }
+
+    def policies(self, base: str) -> list[Policy]:
+        section = self.document.get("topology_template", "policies")
+        found = []
+        for name, value in section.named():
+            kind = self.definitions.check_type(
+                "policy_types",
+                value.get("type"),
+            )
+            if self.definitions.is_a("policy_types", kind, base):
+                found.append(Policy(name, value, kind))
+        return found
+
+    def groups(self, base: str) -> dict[str, Value]:
+        groups = self.document.get("topology_template", "groups")
+        return {
+            name: value
+            for name, value in groups.entries().items()
+            if self.definitions.is_a(
+                "group_types",
+                self.definitions.check_type("group_types", value.get("type")),
+                base,
+            )
+        }
+
+
+def read(document: Value, known: Definitions) -> Topology:
+    """Read the topology template of a definitions file.
+
+    :raises InvalidPackage: a node template is broken or of no known type
+    """
+    nodes = {}
+    section = document.get("topology_template", "node_templates")
+    for name, value in section.entries().items():
+        kind = known.check_type("node_types", value.get("type"))
+        nodes[name] = Node(name, value, kind, known)
+    return Topology(document, known, nodes)
+
+
+def _artifact(value: Value) -> Artifact:
+    if not isinstance(value.raw, dict):
+        return Artifact("tosca.artifacts.File", value)
+    kind = value.get("type").text_or_none() or "tosca.artifacts.File"
+    return Artifact(kind, value.get("file"))
