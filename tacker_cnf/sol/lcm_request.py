@@ -67,11 +67,12 @@ class InstantiateVnfRequest(SolType):
 
 
 class ScaleVnfRequest(SolType):
-    """SOL003 5.5.2.5."""
+    """SOL003 5.5.2.5. The number of steps is told even when it is 1."""
 
     type: ScaleType
     aspect_id: Identifier
-    number_of_steps: Count = 1
+    #: omit_defaults spares what a factory made
+    number_of_steps: Count = msgspec.field(default_factory=lambda: 1)
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
 
 
