@@ -57,7 +57,7 @@ def read(
     vnf = _vnf(known, described)
     return Vnfd(
         flavours=read_flavours,
-        default_flavour=next(iter(described)) if len(described) == 1 else None,
+        default_flavour=_default_flavour(vnf, described),
         software_images=_images(described, tree),
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
@@ -88,11 +88,23 @@ def _topologies(known: Definitions) -> dict[str, Topology]:
 def _vnf(known: Definitions, described: Mapping[str, Topology]) -> Node:
     """Find the node that says who the VNF is: the entry's, or a flavour's."""
     entry = topology.read(known.documents[known.entry], known)
-    for candidate in (entry, *described.values()):
-        vnf = flavours.vnf_of(candidate)
-        if vnf is not None:
-            return vnf
+    candidates = (entry, *described.values())
+    for find in (flavours.vnf_of, flavours.substituted_vnf_of):
+        for vnf in map(find, candidates):
+            if vnf is not None:
+                return vnf
     raise errors.InvalidPackage(f"{known.entry}: there is no VNF node")
+
+
+def _default_flavour(
+    vnf: Node,
+    described: Mapping[str, Topology],
+) -> str | None:
+    """Give the flavour that the VNF node itself names, or the only one."""
+    named = vnf.property("flavour_id")
+    if isinstance(named.raw, str) and named.raw in described:
+        return named.raw
+    return next(iter(described)) if len(described) == 1 else None
 
 
 def _images(

@@ -14,18 +14,19 @@ VNF_TYPE: Final = "tosca.nodes.nfv.VNF"
 def flavour_id_of(topology: Topology, entry: str) -> str | None:
     """Give the id of the flavour that a service template describes, if any.
 
-    It stands in the substitution mappings, or, in a VNFD of one file, at the
-    VNF node.
+    It stands in the substitution mappings, or else at the VNF node that is
+    substituted; a VNFD of one file needs no mappings.
     """
-    mappings = topology.document.get(
-        "topology_template",
-        "substitution_mappings",
-    )
+    mappings = _mappings_of(topology)
     found = mappings.get("properties", "flavour_id")
     if found.absent:
         found = _filtered(mappings)
-    if found.absent and topology.document.file == entry:
-        found = _of_vnf_node(topology, found)
+    is_single = topology.document.file == entry and topology.of(
+        *nodes.VDU_TYPES,
+    )
+    vnf = vnf_of(topology) or substituted_vnf_of(topology)
+    if found.absent and vnf and (is_single or not mappings.absent):
+        found = vnf.property("flavour_id")
     return None if found.absent else _constant(found).text()
 
 
@@ -38,6 +39,18 @@ def vnf_of(topology: Topology) -> Node | None:
     if len(found) > 1:
         raise found[1].value.fault("the template has a second VNF node")
     return found[0] if found else None
+
+
+def substituted_vnf_of(topology: Topology) -> Node | None:
+    """Give the node that the template can substitute, by its type alone."""
+    kind = _mappings_of(topology).get("node_type")
+    if kind.absent:
+        return None
+    name = topology.definitions.check_type("node_types", kind)
+    node = Node(
+        "VNF", Value(None, kind.file, kind.path), name, topology.definitions
+    )
+    return node if node.is_a(VNF_TYPE) else None
 
 
 def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
@@ -69,12 +82,8 @@ def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
     )
 
 
-def _of_vnf_node(topology: Topology, absent: Value) -> Value:
-    """Find the flavour of a VNFD whose VDUs stand in the entry file."""
-    vnf = vnf_of(topology)
-    if vnf is None or not topology.of(*nodes.VDU_TYPES):
-        return absent
-    return vnf.property("flavour_id")
+def _mappings_of(topology: Topology) -> Value:
+    return topology.document.get("topology_template", "substitution_mappings")
 
 
 def _filtered(mappings: Value) -> Value:

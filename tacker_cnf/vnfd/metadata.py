@@ -19,7 +19,7 @@ URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 
 
 class Line(NamedTuple):
-    """A name and its value, and the number of its first line."""
+    """A name as written and its value, and the number of the first line."""
 
     number: int
     name: str
@@ -45,8 +45,8 @@ def read_tosca_meta(text: str) -> Meta:
     """
     blocks = list(_blocks(text, TOSCA_META))
     head = _head(blocks)
-    _check_version(head, "csar-version", CSAR_VERSIONS)
-    _check_version(head, "tosca-meta-file-version", META_FILE_VERSIONS)
+    _check_version(head, "CSAR-Version", CSAR_VERSIONS)
+    _check_version(head, "TOSCA-Meta-File-Version", META_FILE_VERSIONS)
     entry = head.get("entry-definitions")
     if entry is None or not entry.value:
         raise errors.InvalidPackage(f"{TOSCA_META}: no Entry-Definitions")
@@ -87,29 +87,36 @@ def canonical(path: str) -> str:
 def _blocks(text: str, path: str) -> Iterator[Block]:
     """Give the blocks; blank lines part them."""
     block: Block = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            if block:
-                yield block
-            block = []
-        elif line.startswith((" ", "\t")) and block:
-            last = block[-1]
-            joined = last.value + " " + line.strip()
-            block[-1] = last._replace(value=joined.strip())
-        else:
+    for number, line in _unfolded(text):
+        if line.strip():
             block.append(_line(line, number, path))
+        elif block:
+            yield block
+            block = []
     if block:
         yield block
 
 
+def _unfolded(text: str) -> list[tuple[int, str]]:
+    """Give the lines with their numbers, continued ones put together."""
+    lines: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(" ") and line.strip() and lines and lines[-1][1]:
+            first, begun = lines[-1]
+            lines[-1] = (first, begun + line[1:])
+        else:
+            lines.append((number, line))
+    return lines
+
+
 def _line(line: str, number: int, path: str) -> Line:
-    match = LINE.fullmatch(line.rstrip())
+    match = LINE.fullmatch(line)
     if match is None:
         raise errors.InvalidPackage(
             f"{path}, line {number}: 'Name: value' is expected, not"
             f" {line!r:.80}",
         )
-    return Line(number, match[1].lower(), match[2].strip())
+    return Line(number, match[1], match[2].strip())
 
 
 def _manifest_lines(text: str) -> Iterator[Line]:
@@ -141,7 +148,7 @@ def _check_version(
     name: str,
     accepted: frozenset[str],
 ) -> None:
-    line = head.get(name)
+    line = head.get(name.lower())
     if line is None:
         raise errors.InvalidPackage(f"{TOSCA_META}: no {name}")
     if line.value not in accepted:

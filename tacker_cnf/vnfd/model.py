@@ -160,7 +160,7 @@ class Vnfd(Part):
     software_version: str
     descriptor_version: str
     flavours: dict[str, Flavour]
-    #: set when there is exactly one flavour
+    #: what the VNF node names when nobody chooses, or the only one
     default_flavour: str | None = None
     product_info_name: str | None = None
     product_info_description: str | None = None

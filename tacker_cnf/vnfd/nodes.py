@@ -157,7 +157,14 @@ def _storage(kind: str, node: Node) -> VirtualStorage:
 
 
 def _has_image(node: Node) -> bool:
-    return not node.property("sw_image_data").absent
+    """Tell whether a node has a software image.
+
+    :raises InvalidPackage: it has the file of one, and no sw_image_data
+    """
+    data = node.property("sw_image_data")
+    if data.absent and _image_files(node):
+        raise data.fault(f"{node.name} has a software image without data")
+    return not data.absent
 
 
 def _image(node: Node, tree: Path) -> SoftwareImage:
@@ -179,11 +186,7 @@ def _image(node: Node, tree: Path) -> SoftwareImage:
 
 def _image_path(node: Node, tree: Path) -> str | None:
     """Find the image's file; images often stay outside of a package."""
-    files = [
-        artifact.reference
-        for artifact in node.artifacts().values()
-        if node.definitions.is_a("artifact_types", artifact.kind, IMAGE_TYPE)
-    ]
+    files = _image_files(node)
     if len(files) > 1:
         raise files[1].fault(f"{node.name} has more than one software image")
     if not files:
@@ -192,6 +195,14 @@ def _image_path(node: Node, tree: Path) -> str | None:
         return files[0].text()
     path = definitions.path_of(files[0])
     return path if definitions.is_file(tree, path) else None
+
+
+def _image_files(node: Node) -> list[Value]:
+    return [
+        artifact.reference
+        for artifact in node.artifacts().values()
+        if node.definitions.is_a("artifact_types", artifact.kind, IMAGE_TYPE)
+    ]
 
 
 def _one_of(known: Container[str], targets: list[Value]) -> str | None:

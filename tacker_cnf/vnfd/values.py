@@ -12,6 +12,7 @@ from typing import Any, Final
 from tacker_cnf import errors
 
 QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)")
+MAX_SIZE: Final = 2**60
 #: TOSCA 3.3.6.4
 BYTES: Final[Mapping[str, float]] = {
     "b": 1,
@@ -139,6 +140,8 @@ class Value:
         if isinstance(self.raw, int):
             return self.count()
         quantity = self._quantity(BYTES, "a size like 2 GB")
+        if quantity is not None and quantity > MAX_SIZE:
+            raise self.fault(f"{self.raw} is more than {MAX_SIZE} bytes")
         return None if quantity is None else int(quantity)
 
     def seconds(self) -> float | None:
