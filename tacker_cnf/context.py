@@ -5,7 +5,7 @@ from typing import Any
 from oslo_context import context
 
 
-class RequestContext(context.RequestContext):  # type: ignore[misc]
+class RequestContext(context.RequestContext):
     """oslo.context's, as this service passes it on."""
 
 

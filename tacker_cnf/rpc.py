@@ -1,5 +1,6 @@
 """The wake-up call: an operation's id on a queue, nothing more."""
 
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -7,7 +8,10 @@ from oslo_config import cfg
 from oslo_log import log
 from oslo_service import backend
 
-backend.init_backend(backend.BackendType.THREADING)  # or eventlet comes in
+# oslo.service requires eventlet, and futurist imports what is installed: here
+# it is not there (doc/source/contributor/decisions/no-eventlet.rst).
+sys.modules.setdefault("eventlet", None)  # type: ignore[arg-type]
+backend.init_backend(backend.BackendType.THREADING)
 
 import oslo_messaging as messaging  # noqa: E402
 from oslo_messaging._metrics import client as metrics  # noqa: E402
@@ -18,10 +22,12 @@ LOG = log.getLogger(__name__)
 TOPIC: Final = "tacker_cnf_conductor"
 NAMESPACE: Final = "lcm"
 VERSION: Final = "1.0"
+#: a queue inside one process, which then is the only one
+EMBEDDED: Final = "fake://"
 
 
-def open_transport(conf: cfg.ConfigOpts) -> Any:
-    """Open the queue that `transport_url` names."""
+def open_transport(conf: cfg.ConfigOpts, url: str | None = None) -> Any:
+    """Open the queue at a URL; by default the configured `transport_url`."""
     # oslo.messaging registers these on its global configuration alone
     conf.register_opts(
         tracing.oslo_messaging_tracing, group="oslo_messaging_tracing"
@@ -29,7 +35,7 @@ def open_transport(conf: cfg.ConfigOpts) -> Any:
     conf.register_opts(
         metrics.oslo_messaging_metrics, group="oslo_messaging_metrics"
     )
-    return messaging.get_rpc_transport(conf)
+    return messaging.get_rpc_transport(conf, url=url)
 
 
 class Client:

@@ -3,7 +3,7 @@
 import datetime
 import functools
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -136,7 +136,7 @@ class Packages:
             vnf_product_name=vnfd.product_name,
             vnf_software_version=vnfd.software_version,
             vnfd_version=vnfd.descriptor_version,
-            additional_artifacts=tuple(map(_artifact, artifacts)),
+            additional_artifacts=tuple(_told(artifacts)),
             vnfd=msgspec.json.encode(vnfd).decode(),
         )
         try:
@@ -261,13 +261,20 @@ def _merged(
     return {key: value for key, value in merged.items() if value is not None}
 
 
-def _artifact(artifact: Artifact) -> VnfPackageArtifactInfo:
-    return VnfPackageArtifactInfo(
-        artifact_path=artifact.path,
-        checksum=Checksum(algorithm=artifact.algorithm, hash=artifact.hash),
-        is_encrypted=False,
-        metadata=artifact.metadata,
-    )
+def _told(artifacts: Iterable[Artifact]) -> Iterator[VnfPackageArtifactInfo]:
+    for artifact in artifacts:
+        if not artifact.algorithm or not artifact.hash:
+            continue  # SOL003 knows no artifact without a checksum
+        outside = artifact.is_external
+        yield VnfPackageArtifactInfo(
+            artifact_path=None if outside else artifact.path,
+            artifact_uri=artifact.path if outside else None,
+            checksum=Checksum(
+                algorithm=artifact.algorithm, hash=artifact.hash
+            ),
+            is_encrypted=False,
+            metadata=dict(artifact.metadata),
+        )
 
 
 def _info(package: models.VnfPackage, usage: UsageState) -> VnfPkgInfo:
@@ -283,8 +290,8 @@ def _info(package: models.VnfPackage, usage: UsageState) -> VnfPkgInfo:
         vnfd_version=package.vnfd_version,
         checksum=checksum,
         additional_artifacts=package.additional_artifacts or (),
-        onboarding_state=OnboardingState(package.onboarding_state),
-        operational_state=OperationalState(package.operational_state),
+        onboarding_state=package.onboarding_state,
+        operational_state=package.operational_state,
         usage_state=usage,
         user_defined_data=package.user_defined_data,
     )

@@ -15,7 +15,7 @@ from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.conductor import recovery, runner, steps
 from tacker_cnf.conductor.claims import Claims
 from tacker_cnf.conductor.steps import Run
-from tacker_cnf.db import instances, op_occs, vims
+from tacker_cnf.db import instances, op_occs
 from tacker_cnf.db.op_occs import Result, Work
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import Deadline, PackageTree
@@ -195,7 +195,7 @@ class Conductor:
             error=problem,
             grant_request=run.grant_request,
             grant=run.grant,
-            resource_changes=found and changes.between(before, found),
+            resource_changes=changes.between(before, found) if found else None,
         )
         self._record(work, event, result, run)
 
@@ -205,18 +205,16 @@ class Conductor:
     ) -> None:
         now = datetime.datetime.now(datetime.UTC)
         with self._store.writer() as session:
-            state = op_occs.record(session, work, event, result, now)
             if run and event == Event.DONE:
-                after = _after(run, state)
-                instances.update(session, after)
-                if after.instantiated_vnf_info is None:
-                    vims.use(session, after.id, ())
+                instances.update(session, _after(run))
+            state = op_occs.record(session, work, event, result, now)
         LOG.info("%s is %s", work.op_occ.id, state)
 
 
-def _after(run: Run, state: S) -> VnfInstance:
-    """Tell what the instance is now that the operation has ended."""
-    reached = run.target if state == S.COMPLETED else run.current
+def _after(run: Run) -> VnfInstance:
+    """Tell what the instance is now that the operation has ended well."""
+    back = run.op_occ.operation_state == S.ROLLING_BACK
+    reached = run.current if back else run.target
     if reached is None:
         return outcome.down(run.instance)
     info = outcome.running(

@@ -13,13 +13,17 @@ def new() -> cfg.ConfigOpts:
     """Make the configuration of one process, with every option known."""
     conf = cfg.ConfigOpts()
     for group, options in opts.OWN.items():
-        conf.register_opts(options, group=group)
+        conf.register_opts(
+            options, group=None if group == "DEFAULT" else group
+        )
     conf.register_opts(db_options.database_opts, group="database")
     log.register_options(conf)
     return conf
 
 
-def load(args: Sequence[str], conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
+def load(
+    args: Sequence[str], conf: cfg.ConfigOpts | None = None
+) -> cfg.ConfigOpts:
     """Read the command line and the files it names.
 
     :raises oslo_config.cfg.Error: an option is unknown or has a bad value

@@ -31,9 +31,7 @@ _COLUMNS: Final = {
 
 
 def _value(row: Any) -> VnfInstance:
-    given = {
-        name: value for name, value in row.items() if value is not None
-    }
+    given = {name: value for name, value in row.items() if value is not None}
     return VnfInstance(**given)
 
 
@@ -120,11 +118,19 @@ def reserve(
 
 
 def release(session: orm.Session, op_occ_id: str) -> None:
-    """Let the next operation come to the instance this one held."""
+    """Let the next operation come to the instance this one held.
+
+    An instance that is not instantiated needs no VIM to stay.
+    """
+    down = sa.select(Row.id).where(
+        Row.busy_with == op_occ_id,
+        Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
+    )
     session.connection().execute(
-        sa.update(Row)
-        .where(Row.busy_with == op_occ_id)
-        .values(busy_with=None)
+        sa.delete(models.VimUse).where(models.VimUse.vnf_instance_id.in_(down))
+    )
+    session.connection().execute(
+        sa.update(Row).where(Row.busy_with == op_occ_id).values(busy_with=None)
     )
 
 

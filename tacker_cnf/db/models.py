@@ -6,13 +6,28 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tacker_cnf.db.types import LONG_TEXT, SecretJson, SolJson, UtcDateTime
+from tacker_cnf.db.types import (
+    LONG_TEXT,
+    EnumName,
+    SecretJson,
+    SolJson,
+    UtcDateTime,
+)
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.problem import ProblemDetails
-from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo
-from tacker_cnf.sol.vnf_lcm_op_occ import ResourceChanges
-from tacker_cnf.sol.vnf_package import VnfPackageArtifactInfo
+from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, InstantiationState
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    CancelModeType,
+    LcmOperationStateType,
+    LcmOperationType,
+    ResourceChanges,
+)
+from tacker_cnf.sol.vnf_package import (
+    OnboardingState,
+    OperationalState,
+    VnfPackageArtifactInfo,
+)
 
 Id = sa.String(36)
 Name = sa.String(255)
@@ -37,8 +52,12 @@ class VnfPackage(Base):
     __tablename__ = "vnf_packages"
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
-    onboarding_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    operational_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    onboarding_state: orm.Mapped[OnboardingState] = orm.mapped_column(
+        EnumName(OnboardingState)
+    )
+    operational_state: orm.Mapped[OperationalState] = orm.mapped_column(
+        EnumName(OperationalState)
+    )
     user_defined_data: orm.Mapped[dict[str, Any]] = orm.mapped_column(
         SolJson(dict[str, Any])
     )
@@ -103,7 +122,9 @@ class VnfInstance(Base):
     vnf_product_name: orm.Mapped[str] = orm.mapped_column(Name)
     vnf_software_version: orm.Mapped[str] = orm.mapped_column(Name)
     vnfd_version: orm.Mapped[str] = orm.mapped_column(Name)
-    instantiation_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    instantiation_state: orm.Mapped[InstantiationState] = orm.mapped_column(
+        EnumName(InstantiationState)
+    )
     created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
         UtcDateTime, index=True
     )
@@ -150,7 +171,9 @@ class VnfLcmOpOcc(Base):
     )
 
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
-    operation_state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    operation_state: orm.Mapped[LcmOperationStateType] = orm.mapped_column(
+        EnumName(LcmOperationStateType)
+    )
     state_entered_time: orm.Mapped[datetime.datetime] = orm.mapped_column(
         UtcDateTime
     )
@@ -159,10 +182,14 @@ class VnfLcmOpOcc(Base):
     )
     #: no foreign key: an operation outlives its instance
     vnf_instance_id: orm.Mapped[str] = orm.mapped_column(Id, index=True)
-    operation: orm.Mapped[str] = orm.mapped_column(sa.String(24))
+    operation: orm.Mapped[LcmOperationType] = orm.mapped_column(
+        EnumName(LcmOperationType)
+    )
     is_automatic_invocation: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
     is_cancel_pending: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
-    cancel_mode: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    cancel_mode: orm.Mapped[CancelModeType | None] = orm.mapped_column(
+        EnumName(CancelModeType)
+    )
     operation_params: orm.Mapped[dict[str, Any]] = orm.mapped_column(
         SecretJson(dict[str, Any])
     )

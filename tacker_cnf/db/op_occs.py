@@ -73,13 +73,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _value(row: Mapping[Any, Any]) -> VnfLcmOpOcc:
-    given = {
-        name: value for name, value in row.items() if value is not None
-    }
-    return msgspec.convert(given, VnfLcmOpOcc, builtin_types=_AS_THEY_ARE)
-
-
-_AS_THEY_ARE: Final = (datetime.datetime,)
+    given = {name: value for name, value in row.items() if value is not None}
+    return VnfLcmOpOcc(**given)
 
 
 def add(
@@ -181,10 +176,11 @@ def record(
     before = session.scalar(
         sa.select(Row.operation_state).where(Row.id == op_occ_id)
     )
-    old = LcmOperationStateType(before or "")
-    new = states.advance(old, event)
+    if before is None:
+        raise errors.LostClaim
+    new = states.advance(before, event)
     values = _given(result)
-    if new != old:
+    if new != before:
         values["state_entered_time"] = now
     if new not in states.ACTIVE:
         values["owner"] = None

@@ -41,18 +41,18 @@ class epoch(functions.FunctionElement[float]):  # noqa: N801
     inherit_cache = True
 
 
-@compiles(epoch, "sqlite")  # type: ignore[no-untyped-call, untyped-decorator]
+@compiles(epoch, "sqlite")
 def _sqlite_epoch(*_: Any, **__: Any) -> str:
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
-@compiles(epoch, "postgresql")  # type: ignore[no-untyped-call, untyped-decorator]
+@compiles(epoch, "postgresql")
 def _postgresql_epoch(*_: Any, **__: Any) -> str:
     return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
 
 
-@compiles(epoch, "mysql")  # type: ignore[no-untyped-call, untyped-decorator]
-@compiles(epoch, "mariadb")  # type: ignore[no-untyped-call, untyped-decorator]
+@compiles(epoch, "mysql")
+@compiles(epoch, "mariadb")
 def _mysql_epoch(*_: Any, **__: Any) -> str:
     return "unix_timestamp(sysdate(6))"
 
@@ -116,13 +116,13 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
         connection.execute("PRAGMA busy_timeout = 20000")
 
     # A reader that becomes a writer half-way could not be let in without
-    # losing its reads, so a writer takes the lock at once, before oslo.db's
-    # listener would say a plain BEGIN.
-    @sa.event.listens_for(engine, "begin", insert=True)
+    # losing its reads, so a writer takes the lock at once. oslo.db has said
+    # a plain BEGIN by now, under which nothing was read and nothing is held.
+    @sa.event.listens_for(engine, "begin")
     def lock_at_once(connection: sa.Connection) -> None:
         if connection.get_execution_options().get("writer"):
+            connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            connection.info["in_transaction"] = True
 
     with engine.connect() as connection:
         connection.connection.driver_connection.execute(  # type: ignore[union-attr]

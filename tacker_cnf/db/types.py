@@ -1,6 +1,7 @@
 """Column types: SOL values as JSON, secrets encrypted, times in UTC."""
 
 import datetime
+import enum
 from typing import Any, Final
 
 import msgspec
@@ -52,6 +53,20 @@ class SolJson(sa.types.TypeDecorator[Any]):
         if value is None:
             return None
         return msgspec.json.decode(value, type=self.kind)
+
+
+class EnumName(sa.types.TypeDecorator[Any]):
+    """A member of a StrEnum, by its value."""
+
+    impl = sa.String(24)
+    cache_ok = True
+
+    def __init__(self, kind: type[enum.StrEnum]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        return None if value is None else self.kind(value)
 
 
 class Vault:

@@ -60,7 +60,8 @@ class FakeDriver:
         )
 
     def _hook(self, verb: str, task: InfraTask) -> None:
-        self.before.get(verb, lambda _: None)(task)
+        if hook := self.before.get(verb):
+            hook(task)
 
     def _fill(self, task: InfraTask, counts: Mapping[str, int]) -> InfraResult:
         with self._lock:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 from oslo_config import cfg
 from stevedore import DriverManager
@@ -21,6 +22,11 @@ class Registry:
         self._conf = conf
         self._lock = threading.Lock()
         self._drivers: dict[str, InfraDriver] = {}
+
+    def install(self, vim_type: str, driver: InfraDriver) -> None:
+        """Take a driver that was made elsewhere."""
+        with self._lock:
+            self._drivers[vim_type] = driver
 
     def of_type(self, vim_type: str) -> InfraDriver:
         """Find the driver of a vimType.
@@ -54,7 +60,7 @@ class Registry:
 
     def _load(self, vim_type: str) -> InfraDriver:
         try:
-            plugin = DriverManager(
+            plugin: Any = DriverManager(
                 NAMESPACE,
                 vim_type,
                 warn_on_missing_entrypoint=False,

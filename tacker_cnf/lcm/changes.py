@@ -31,9 +31,7 @@ def _by_identity(
     return {(vnfc.id, vnfc.metadata.get("uid")): vnfc for vnfc in vnfcs}
 
 
-def _affected(
-    vnfc: VnfcResourceInfo, change: ChangeType
-) -> AffectedVnfc:
+def _affected(vnfc: VnfcResourceInfo, change: ChangeType) -> AffectedVnfc:
     return AffectedVnfc(
         id=vnfc.id,
         vdu_id=vnfc.vdu_id,

@@ -49,7 +49,9 @@ def build(
         remove_resources=tuple(remove),
         additional_params=getattr(request, "additional_params", {}),
         links=GrantRequestLinks(
-            vnf_lcm_op_occ=Link(href=f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ.id}"),
+            vnf_lcm_op_occ=Link(
+                href=f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ.id}"
+            ),
             vnf_instance=Link(href=f"/vnflcm/v2/vnf_instances/{instance.id}"),
         ),
     )

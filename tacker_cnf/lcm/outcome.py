@@ -9,19 +9,21 @@ import msgspec
 
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.vnf_instance import (
+from tacker_cnf.sol.connection_point import VnfExtCpInfo
+from tacker_cnf.sol.virtual_link import (
     ExtManagedVirtualLinkInfo,
     ExtVirtualLinkInfo,
+    VnfVirtualLinkResourceInfo,
+)
+from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
     InstantiationState,
     ScaleInfo,
     VirtualStorageResourceInfo,
     VnfcInfo,
     VnfcResourceInfo,
-    VnfExtCpInfo,
     VnfInstance,
     VnfOperationalState,
-    VnfVirtualLinkResourceInfo,
 )
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour
@@ -32,9 +34,7 @@ class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
 
     vnfc_resource_info: tuple[VnfcResourceInfo, ...] = ()
     virtual_storage_resource_info: tuple[VirtualStorageResourceInfo, ...] = ()
-    vnf_virtual_link_resource_info: tuple[
-        VnfVirtualLinkResourceInfo, ...
-    ] = ()
+    vnf_virtual_link_resource_info: tuple[VnfVirtualLinkResourceInfo, ...] = ()
     ext_cp_info: tuple[VnfExtCpInfo, ...] = ()
     ext_virtual_link_info: tuple[ExtVirtualLinkInfo, ...] = ()
     ext_managed_virtual_link_info: tuple[ExtManagedVirtualLinkInfo, ...] = ()

@@ -59,7 +59,7 @@ def of_instance(instance: VnfInstance) -> Target | None:
     info = instance.instantiated_vnf_info
     if instance.instantiation_state != InstantiationState.INSTANTIATED:
         return None
-    return info and _of_info(info)
+    return _of_info(info) if info else None
 
 
 def _of_info(info: InstantiatedVnfInfo) -> Target:

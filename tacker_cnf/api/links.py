@@ -1,0 +1,85 @@
+"""Where things are: Location headers and _links."""
+
+from typing import Final
+
+import msgspec
+
+from tacker_cnf.lcm import operations
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.sol.common import Link
+from tacker_cnf.sol.vnf_instance import (
+    InstantiationState,
+    VnfInstance,
+    VnfInstanceLinks,
+)
+from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc, VnfLcmOpOccLinks
+from tacker_cnf.sol.vnf_package import (
+    OnboardingState,
+    VnfPkgInfo,
+    VnfPkgInfoLinks,
+)
+
+LCM: Final = "/vnflcm/v2"
+PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
+VIMS: Final = "/v1.0/vims"
+
+
+def instance(instance_id: str) -> str:
+    return f"{LCM}/vnf_instances/{instance_id}"
+
+
+def op_occ(op_occ_id: str) -> str:
+    return f"{LCM}/vnf_lcm_op_occs/{op_occ_id}"
+
+
+def package(package_id: str) -> str:
+    return f"{PACKAGES}/{package_id}"
+
+
+def vim(vim_id: str) -> str:
+    return f"{VIMS}/{vim_id}"
+
+
+def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
+    """Add what may be done with an instance now (SOL003 5.5.2.2)."""
+    me = base + instance(value.id)
+    tasks: tuple[str, ...] = ("instantiate",)
+    if value.instantiation_state == InstantiationState.INSTANTIATED:
+        tasks = ("terminate", "scale", "heal")
+    links = VnfInstanceLinks(
+        self_=Link(href=me),
+        **{task: Link(href=f"{me}/{task}") for task in tasks},
+    )
+    return msgspec.structs.replace(value, links=links)
+
+
+#: a decision -> the task resource by which it is told
+_TASKS: Final = {
+    Event.RETRY: "retry",
+    Event.ROLLBACK: "rollback",
+    Event.GIVE_UP: "fail",
+}
+
+
+def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
+    """Add what may be decided about an operation now (SOL003 5.5.2.13)."""
+    me = base + op_occ(value.id)
+    allowed = operations.decisions(value.operation, value.operation_state)
+    links = VnfLcmOpOccLinks(
+        self_=Link(href=me),
+        vnf_instance=Link(href=base + instance(value.vnf_instance_id)),
+        **{_TASKS[e]: Link(href=f"{me}/{_TASKS[e]}") for e in allowed},
+    )
+    return msgspec.structs.replace(value, links=links)
+
+
+def with_package_links(value: VnfPkgInfo, base: str) -> VnfPkgInfo:
+    """Add where a package's parts are (SOL003 10.5.2.2)."""
+    me = base + package(value.id)
+    onboarded = value.onboarding_state == OnboardingState.ONBOARDED
+    links = VnfPkgInfoLinks(
+        self_=Link(href=me),
+        vnfd=Link(href=f"{me}/vnfd") if onboarded else None,
+        package_content=Link(href=f"{me}/package_content"),
+    )
+    return msgspec.structs.replace(value, links=links)

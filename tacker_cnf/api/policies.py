@@ -1,0 +1,56 @@
+"""Who may do what, by oslo.policy; the defaults follow Keystone's roles."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from oslo_config import cfg
+from oslo_policy import opts, policy
+
+WRITER: Final = "role:admin or role:member"
+READER: Final = "role:admin or role:member or role:reader"
+
+LCM_READ: Final = "lcm:read"
+LCM_WRITE: Final = "lcm:write"
+PACKAGE_READ: Final = "vnf_packages:read"
+PACKAGE_WRITE: Final = "vnf_packages:write"
+VIM_READ: Final = "vims:read"
+VIM_WRITE: Final = "vims:write"
+
+RULES: Final = (
+    policy.RuleDefault(
+        LCM_READ,
+        READER,
+        description="Read VNF instances and their lifecycle operations.",
+    ),
+    policy.RuleDefault(
+        LCM_WRITE,
+        WRITER,
+        description="Create and delete VNF instances, start lifecycle "
+        "operations and decide about failed ones.",
+    ),
+    policy.RuleDefault(PACKAGE_READ, READER, description="Read VNF packages."),
+    policy.RuleDefault(
+        PACKAGE_WRITE,
+        WRITER,
+        description="Onboard, change and delete VNF packages.",
+    ),
+    policy.RuleDefault(
+        VIM_READ, READER, description="Read VIMs, without their secrets."
+    ),
+    policy.RuleDefault(
+        VIM_WRITE, WRITER, description="Register, change and delete VIMs."
+    ),
+)
+
+
+def list_rules() -> Iterable[policy.RuleDefault]:
+    """Tell oslopolicy-sample-generator what there is (entry point)."""
+    return RULES
+
+
+def enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
+    """Make the judge of one process."""
+    opts.set_defaults(conf, policy_file="policy.yaml")
+    judge = policy.Enforcer(conf)
+    judge.register_defaults(RULES)
+    return judge

@@ -1,0 +1,68 @@
+"""From a path and a method to a handler, by a table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from tacker_cnf import errors
+
+Handler = Callable[..., Any]
+Methods = Mapping[str, Handler]
+
+ID: Final = "{id}"
+REST: Final = "{path}"
+
+
+class Routes:
+    """A table of paths; ``{id}`` is one segment, ``{path}`` all that follow."""
+
+    def __init__(self, table: Mapping[str, Methods]) -> None:
+        self._root: dict[str, Any] = {}
+        for path, methods in table.items():
+            node = self._root
+            for segment in path.strip("/").split("/"):
+                node = node.setdefault(segment, {})
+            node[""] = methods
+
+    def match(
+        self, method: str, segments: Sequence[str]
+    ) -> tuple[Handler, list[str]]:
+        """Find the handler and the variable segments.
+
+        :raises NotFound: there is no such path
+        :raises MethodNotAllowed: the path has other methods
+        """
+        methods, variables = self._find(segments)
+        handler = methods.get(method)
+        if handler is None:
+            raise errors.MethodNotAllowed(
+                f"{method} is not possible here, "
+                f"only {', '.join(sorted(methods))}."
+            )
+        return handler, variables
+
+    def _find(self, segments: Sequence[str]) -> tuple[Methods, list[str]]:
+        node, variables = self._root, []
+        for number, segment in enumerate(segments):
+            if segment in node and segment:
+                node = node[segment]
+            elif ID in node and segment:
+                node = node[ID]
+                variables.append(segment)
+            elif REST in node and segment:
+                variables.append("/".join(segments[number:]))
+                return node[REST][""], variables
+            else:
+                _nowhere(segments)
+        if "" not in node:
+            _nowhere(segments)
+        return node[""], variables
+
+
+def _nowhere(segments: Sequence[str]) -> NoReturn:
+    hint = ""
+    if list(segments[:2]) == ["vnflcm", "v1"]:
+        hint = (
+            " This server speaks version 2 of the API; with the openstack "
+            "command use --os-tacker-api-version 2."
+        )
+    raise errors.NotFound(f"There is nothing at /{'/'.join(segments)}.{hint}")

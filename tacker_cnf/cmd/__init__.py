@@ -1,0 +1,1 @@
+"""The programs: the only places that choose the concrete parts."""
