@@ -1,0 +1,132 @@
+"""One cluster's inside: store, API, controllers, kubelets, put together."""
+
+import asyncio
+from dataclasses import dataclass
+
+from tacker_cnf.sandbox import nodes
+from tacker_cnf.sandbox.api import Api
+from tacker_cnf.sandbox.authorization import Authorizer
+from tacker_cnf.sandbox.builtin_kinds import BUILTIN
+from tacker_cnf.sandbox.controllers.base import Controller
+from tacker_cnf.sandbox.controllers.daemonset import DaemonSets
+from tacker_cnf.sandbox.controllers.definitions import Definitions
+from tacker_cnf.sandbox.controllers.deployment import Deployments
+from tacker_cnf.sandbox.controllers.disruption import Disruption
+from tacker_cnf.sandbox.controllers.garbage import GarbageCollector
+from tacker_cnf.sandbox.controllers.job import Jobs
+from tacker_cnf.sandbox.controllers.namespaces import DEFAULT, Namespaces
+from tacker_cnf.sandbox.controllers.node_taints import NodeTaints
+from tacker_cnf.sandbox.controllers.quotas import Quotas
+from tacker_cnf.sandbox.controllers.replicaset import ReplicaSets
+from tacker_cnf.sandbox.controllers.statefulset import StatefulSets
+from tacker_cnf.sandbox.controllers.volumes import Volumes
+from tacker_cnf.sandbox.controls import Controls
+from tacker_cnf.sandbox.deletion import Deletion
+from tacker_cnf.sandbox.event_recorder import EventRecorder
+from tacker_cnf.sandbox.handlers import Handlers
+from tacker_cnf.sandbox.identities import Identities
+from tacker_cnf.sandbox.kinds import KindRegistry
+from tacker_cnf.sandbox.kubelet import Kubelet
+from tacker_cnf.sandbox.plane import Plane
+from tacker_cnf.sandbox.reviews import Reviews
+from tacker_cnf.sandbox.scheduler import Scheduler
+from tacker_cnf.sandbox.server import Server
+from tacker_cnf.sandbox.store import Store
+from tacker_cnf.sandbox.subresources import Subresources
+from tacker_cnf.sandbox.timers import Timers
+
+_WORKLOADS: tuple[type[Controller], ...] = (
+    Deployments,
+    ReplicaSets,
+    StatefulSets,
+    DaemonSets,
+    Jobs,
+    Quotas,
+    NodeTaints,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How a cluster is to be."""
+
+    nodes: int = 2
+    pod_start_delay: float = 0.3
+    pod_stop_delay: float = 0.3
+
+
+class ControlPlane:
+    """Everything of a cluster but its thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        identities: Identities,
+        ca_pem: str,
+        wishes: Wishes,
+    ) -> None:
+        store, kinds = Store(), KindRegistry(BUILTIN)
+        api = Api(store, kinds)
+        deletion = Deletion(api)
+        self.timers = Timers(loop)
+        plane = Plane(api, deletion, EventRecorder(api), self.timers)
+        garbage = GarbageCollector(plane)
+        self._namespaces = Namespaces(plane, ca_pem)
+        definitions = Definitions(plane, garbage)
+        disruption = Disruption(plane)
+        volumes = Volumes(plane)
+        scheduler = Scheduler(plane)
+        kubelet = Kubelet(
+            plane,
+            start_delay=wishes.pod_start_delay,
+            stop_delay=wishes.pod_stop_delay,
+        )
+        workloads = [each(plane) for each in _WORKLOADS]
+        self._parts = (*workloads, definitions, volumes, scheduler)
+        self.controls = Controls(plane, kubelet)
+        authorizer = Authorizer(store)
+        self.server = Server(
+            store,
+            kinds,
+            Handlers(
+                api,
+                deletion,
+                Reviews(identities, authorizer),
+                Subresources(api, deletion, identities, disruption, scheduler),
+            ),
+            identities,
+            authorizer,
+            self.controls,
+        )
+        self._furnish(plane, wishes)
+
+    @staticmethod
+    def _furnish(plane: Plane, wishes: Wishes) -> None:
+        for name in DEFAULT:
+            namespace = {"metadata": {"name": name}}
+            plane.api.create(plane.kind("namespaces."), "", namespace)
+        nodes.make(plane, wishes.nodes)
+        plane.api.create(
+            plane.kind("storageclasses.storage.k8s.io"),
+            "",
+            {
+                "metadata": {
+                    "name": "standard",
+                    "annotations": {
+                        "storageclass.kubernetes.io/is-default-class": "true"
+                    },
+                },
+                "provisioner": "sandbox.local/volumes",
+            },
+        )
+        service = {
+            "metadata": {
+                "name": "kubernetes",
+                "labels": {"component": "apiserver", "provider": "kubernetes"},
+            },
+            "spec": {
+                "clusterIP": "10.96.0.1",
+                "ports": [{"name": "https", "port": 443, "targetPort": 6443}],
+            },
+        }
+        plane.api.create(plane.kind("services."), "default", service)

@@ -1,0 +1,1 @@
+"""The controllers: each makes one kind of object true."""

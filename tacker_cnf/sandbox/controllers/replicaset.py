@@ -1,0 +1,164 @@
+"""ReplicaSets: as many pods as spec.replicas says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tacker_cnf.sandbox import pods, selectors
+from tacker_cnf.sandbox.controllers.base import Controller
+from tacker_cnf.sandbox.errors import ApiError
+from tacker_cnf.sandbox.objects import (
+    Obj,
+    condition,
+    controller_of,
+    is_deleting,
+    labels_of,
+    name_of,
+    namespace_of,
+    now,
+    owner_reference,
+    uid_of,
+    with_metadata,
+)
+from tacker_cnf.sandbox.store import Change
+
+_COMPONENT = "replicaset-controller"
+
+
+class ReplicaSets(Controller):
+    """Makes pods, and takes away those that are too many."""
+
+    key = "replicasets.apps"
+    children = (pods.KEY,)
+
+    def sync(self, obj: Obj) -> None:
+        """Compare the pods with spec.replicas."""
+        failure: ApiError | None = None
+        owned = self.store.owned(uid_of(obj), pods.KEY)
+        active = [pod for pod in owned if pods.is_active(pod)]
+        terminating = sum(1 for pod in owned if pods.is_terminating(pod))
+        if not is_deleting(obj):
+            try:
+                self._fit(obj, active)
+            except ApiError as error:
+                failure = error
+        self._report(obj, active, terminating, failure)
+        if failure is not None:
+            raise failure
+
+    def _child_changed(self, change: Change) -> None:
+        super()._child_changed(change)
+        pod = change.entry.obj
+        if controller_of(pod) is None and change.type != "DELETED":
+            self._adopt(pod)
+
+    def _adopt(self, pod: Obj) -> None:
+        if not pods.is_active(pod):
+            return
+        for one in self.store.objects(self.key, namespace_of(pod)):
+            selector = one["spec"]["selector"]
+            if not is_deleting(one) and selectors.matches(
+                selector, labels_of(pod)
+            ):
+                owners = [owner_reference(one)]
+                kind = self.plane.kind(pods.KEY)
+                adopted = with_metadata(pod, ownerReferences=owners)
+                self.plane.timers.soon(self._put_adopted, kind, adopted)
+                return
+
+    def _put_adopted(self, kind: Any, pod: Obj) -> None:
+        newest = self.store.get(pods.KEY, namespace_of(pod), name_of(pod))
+        if newest is not None and controller_of(newest) is None:
+            owners = pod["metadata"]["ownerReferences"]
+            self.plane.api.put(
+                kind, with_metadata(newest, ownerReferences=owners)
+            )
+
+    def _fit(self, obj: Obj, active: Sequence[Obj]) -> None:
+        wanted = obj["spec"].get("replicas", 1)
+        for _ in range(wanted - len(active)):
+            self._create(obj)
+        if len(active) > wanted:
+            for pod in sorted(active, key=_keep_last)[: len(active) - wanted]:
+                self._delete(obj, pod)
+
+    def _create(self, obj: Obj) -> None:
+        pod = pods.from_template(obj, obj["spec"]["template"])
+        kind = self.plane.kind(pods.KEY)
+        try:
+            made = self.plane.api.create(kind, namespace_of(obj), pod)
+        except ApiError as error:
+            self.plane.events.tell(
+                obj,
+                "FailedCreate",
+                f"Error creating: {error.message}",
+                _COMPONENT,
+                warning=True,
+            )
+            raise
+        self.plane.events.tell(
+            obj,
+            "SuccessfulCreate",
+            f"Created pod: {name_of(made)}",
+            _COMPONENT,
+        )
+
+    def _delete(self, obj: Obj, pod: Obj) -> None:
+        self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)
+        message = f"Deleted pod: {name_of(pod)}"
+        self.plane.events.tell(obj, "SuccessfulDelete", message, _COMPONENT)
+
+    def _report(
+        self,
+        obj: Obj,
+        active: Sequence[Obj],
+        terminating: int,
+        failure: ApiError | None,
+    ) -> None:
+        seconds = obj["spec"].get("minReadySeconds", 0)
+        ready = [pod for pod in active if pods.is_ready(pod)]
+        waits = [pods.available_in(pod, seconds) for pod in ready]
+        template = labels_of(obj["spec"]["template"]).items()
+        labelled = [p for p in active if template <= labels_of(p).items()]
+        counted = {
+            "fullyLabeledReplicas": len(labelled),
+            "readyReplicas": len(ready),
+            "availableReplicas": sum(1 for wait in waits if wait <= 0),
+        }
+        status = {
+            "replicas": len(active),
+            **{name: count for name, count in counted.items() if count},
+            "terminatingReplicas": terminating,
+            "observedGeneration": obj["metadata"]["generation"],
+        }
+        if failure is not None:
+            status["conditions"] = [_failure(obj, failure)]
+        self.set_status(obj, status)
+        if any(wait > 0 for wait in waits):
+            self.enqueue_later(obj, max(waits))
+
+
+def _failure(obj: Obj, error: ApiError) -> Obj:
+    known = condition(obj, "ReplicaFailure")
+    return {
+        "type": "ReplicaFailure",
+        "status": "True",
+        "lastTransitionTime": known["lastTransitionTime"] if known else now(),
+        "reason": "FailedCreate",
+        "message": known["message"] if known else error.message,
+    }
+
+
+def _keep_last(pod: Obj) -> tuple[Any, ...]:
+    """Order pods so that those to lose come first."""
+    notes = pod["metadata"].get("annotations") or {}
+    cost = int(notes.get("controller.kubernetes.io/pod-deletion-cost", 0))
+    statuses = pod["status"].get("containerStatuses") or ()
+    restarts = sum(one.get("restartCount", 0) for one in statuses)
+    return (
+        bool(pod["spec"].get("nodeName")),
+        pod["status"].get("phase") == "Running",
+        pods.is_ready(pod),
+        cost,
+        -restarts,
+        -int(pod["metadata"]["resourceVersion"]),
+    )
