@@ -154,14 +154,9 @@ class Archive:
     def _checked(self) -> dict[str, zipfile.ZipInfo]:
         """Give the files of the archive by their path."""
         entries = self._zip.infolist()
-        if len(entries) > self._limits.max_files:
-            raise errors.InvalidPackage(
-                f"the archive has {len(entries)} entries, more than the"
-                f" {self._limits.max_files} accepted",
-            )
-        names = entry_names.EntryNames(self._limits.max_path_bytes)
+        names = entry_names.EntryNames(self._limits)
         for info in entries:
-            names.add(info.filename, info.orig_filename)
+            names.add(info.filename)
             _check_kind(info)
         return {info.filename: info for info in entries if not info.is_dir()}
 
@@ -206,6 +201,10 @@ def _read(content: IO[bytes], name: str) -> bytes:
 
 def _check_kind(info: zipfile.ZipInfo) -> None:
     name = info.orig_filename
+    if "\0" in name:
+        raise errors.InvalidPackage(
+            f"the archive holds {name!r:.200}, which has a NUL",
+        )
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in {0, stat.S_IFDIR if info.is_dir() else stat.S_IFREG}:
         raise errors.InvalidPackage(

@@ -74,6 +74,7 @@ def read(tree: Path, entry: str, limits: Limits) -> Definitions:
 
     :raises InvalidPackage: a file is missing, outside, broken or a cycle
     """
+    entry = path_of(Value(entry, ""))
     loader = _Loader(tree, limits)
     loader.load(entry, f"the entry definitions {entry} are")
     types: dict[str, dict[str, Value]] = {section: {} for section in SECTIONS}

@@ -4,57 +4,62 @@ import unicodedata
 from typing import Final
 
 from tacker_cnf import errors
+from tacker_cnf.vnfd.limits import Limits
 
-MAX_NAME_BYTES: Final = 255
+#: bytes that file systems allow for one name
+MAX_NAME: Final = 255
 
 
 class EntryNames:
     """The names seen so far, and what may not stand beside them."""
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         #: folded path -> as it is written, and whether it is a directory
         self._seen: dict[str, tuple[str, bool]] = {}
 
-    def add(self, name: str, written: str) -> None:
+    def add(self, name: str) -> None:
+        """Take the name of one more entry; a directory's ends in a slash.
+
+        :raises InvalidPackage: it is no harmless name beside the others
+        """
         path = name.removesuffix("/")
-        self._check(name, path)
-        if "\0" in written:
-            raise errors.InvalidPackage(
-                f"the archive holds {written!r:.200}, which has a NUL",
-            )
-        parts = path.split("/")
-        for depth in range(1, len(parts)):
-            self._place("/".join(parts[:depth]), is_directory=True)
-        self._place(path, is_directory=name.endswith("/"))
-
-    def _place(self, path: str, *, is_directory: bool) -> None:
-        folded = unicodedata.normalize("NFC", path).casefold()
-        other = self._seen.setdefault(folded, (path, is_directory))
-        if other[0] != path:
-            raise errors.InvalidPackage(
-                f"the archive holds {other[0]!r:.200} and {path!r:.200}, which"
-                " differ by case only",
-            )
-        if other[1] != is_directory:
-            raise errors.InvalidPackage(
-                f"the archive holds {path!r:.200} as file and as directory",
-            )
-
-    def _check(self, name: str, path: str) -> None:
-        folded = unicodedata.normalize("NFC", path).casefold()
-        if not name.endswith("/") and folded in self._seen:
-            raise errors.InvalidPackage(
-                f"the archive holds {path!r:.200} twice",
-            )
-        fault = _fault_of_name(path, self._max_bytes)
+        fault = _fault_of_name(path, self._limits)
         if fault:
             raise errors.InvalidPackage(
                 f"the archive holds {name!r:.200}, {fault}",
             )
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            self._place("/".join(parts[:depth]), is_directory=True)
+        is_directory = name.endswith("/")
+        is_new = self._place(path, is_directory=is_directory)
+        if not is_new and not is_directory:
+            raise errors.InvalidPackage(f"the archive holds {path!r} twice")
+
+    def _place(self, path: str, *, is_directory: bool) -> bool:
+        """Find a place for a path; tell whether it is a new one."""
+        folded = unicodedata.normalize("NFC", path).casefold()
+        number = len(self._seen)
+        other = self._seen.setdefault(folded, (path, is_directory))
+        if len(self._seen) > self._limits.max_files:
+            raise errors.InvalidPackage(
+                f"the archive holds more than the {self._limits.max_files}"
+                " files and directories accepted",
+            )
+        if other[0] != path:
+            raise errors.InvalidPackage(
+                f"the archive holds {other[0]!r} and {path!r}, which differ"
+                " by case only",
+            )
+        if other[1] != is_directory:
+            raise errors.InvalidPackage(
+                f"the archive holds {path!r} as file and as directory",
+            )
+        return len(self._seen) > number
 
 
-def _fault_of_name(path: str, max_bytes: int) -> str | None:
+def _fault_of_name(path: str, limits: Limits) -> str | None:
     """Say what is wrong with a path, if anything."""
     parts = path.split("/")
     if not path or path.startswith("/") or path[1:2] == ":":
@@ -63,7 +68,8 @@ def _fault_of_name(path: str, max_bytes: int) -> str | None:
         return "which is no plain path"
     if "\\" in path or not path.isprintable():
         return "which has a character that no path should have"
+    if len(parts) > limits.max_path_depth:
+        return "which is too deep"
     sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
-    if sum(sizes) + len(sizes) > max_bytes or max(sizes) > MAX_NAME_BYTES:
-        return "which is too long"
-    return None
+    is_long = sum(sizes) + len(sizes) > limits.max_path_bytes
+    return "which is too long" if is_long or max(sizes) > MAX_NAME else None

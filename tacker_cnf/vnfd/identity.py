@@ -71,10 +71,13 @@ def _configurable(vnf: Node) -> dict[str, Any]:
 
 
 def _map_of(vnf: Node, written: dict[str, Any], name: str) -> dict[str, Any]:
-    found = written.get(name) or {}
-    if not isinstance(found, dict):
-        raise vnf.value.fault(f"{name}: a map is expected")
-    return found
+    return _map(written.get(name), vnf.value, name)
+
+
+def _map(found: Any, place: Value, name: str) -> dict[str, Any]:
+    if not isinstance(found, (dict, type(None))):
+        raise place.fault(f"{name}: a map is expected")
+    return found or {}
 
 
 def _defaults(vnf: Node, name: str) -> dict[str, Any]:
@@ -82,7 +85,8 @@ def _defaults(vnf: Node, name: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for definition in reversed(list(vnf.type_definitions())):
         declared = definition.get("properties", name)
-        found |= _default_of(vnf.definitions, declared, 0) or {}
+        default = _default_of(vnf.definitions, declared, 0)
+        found |= _map(default, declared, "default")
     given = vnf.value.get("properties", name)
     return found | {key: item.raw for key, item in given.entries().items()}
 

@@ -111,7 +111,7 @@ class TestStep(testtools.TestCase):
             self.assertEqual(
                 {"front": front, "cache": cache},
                 scaling.step(a_flavour(), "web", from_level, steps),
-                (from_level, steps),
+                str((from_level, steps)),
             )
 
     def test_out_of_range(self) -> None:
