@@ -21,12 +21,9 @@ def flavour_id_of(topology: Topology, entry: str) -> str | None:
     found = mappings.get("properties", "flavour_id")
     if found.absent:
         found = _filtered(mappings)
-    is_single = topology.document.file == entry and topology.of(
-        *nodes.VDU_TYPES,
-    )
-    vnf = vnf_of(topology) or substituted_vnf_of(topology)
-    if found.absent and vnf and (is_single or not mappings.absent):
-        found = vnf.property("flavour_id")
+    if found.absent and (not mappings.absent or _is_single(topology, entry)):
+        vnf = vnf_of(topology) or substituted_vnf_of(topology)
+        found = vnf.property("flavour_id") if vnf else found
     return None if found.absent else _constant(found).text()
 
 
@@ -84,6 +81,12 @@ def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
 
 def _mappings_of(topology: Topology) -> Value:
     return topology.document.get("topology_template", "substitution_mappings")
+
+
+def _is_single(topology: Topology, entry: str) -> bool:
+    """Tell whether the entry file holds the VDUs, as in a VNFD of one file."""
+    is_entry = topology.document.file == entry
+    return is_entry and bool(topology.of(*nodes.VDU_TYPES))
 
 
 def _filtered(mappings: Value) -> Value:

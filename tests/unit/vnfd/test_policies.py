@@ -1,8 +1,8 @@
 from typing import Any
 
 from tacker_cnf.vnfd import scaling
+from tests.unit.vnfd.cases import SIMPLE, TOPOLOGY, DescriptorTest
 from tests.unit.vnfd.packages import changed, count, policy, vnfd_files
-from tests.unit.vnfd.test_descriptor import SIMPLE, TOPOLOGY, DescriptorTest
 
 POLICIES = f"{TOPOLOGY}|policies"
 ASPECTS = f"{POLICIES}|0|aspects"

@@ -1,0 +1,238 @@
+import hashlib
+import stat
+import struct
+import warnings
+import zipfile
+
+from tacker_cnf.vnfd import csar
+from tacker_cnf.vnfd.csar import Limits
+from tests.unit.vnfd import packages
+from tests.unit.vnfd.cases import CsarTest
+
+MIB = 1024 * 1024
+
+
+class TestHostileArchives(CsarTest):
+    def _write(self, *entries: tuple[zipfile.ZipInfo | str, bytes]) -> None:
+        with zipfile.ZipFile(self.archive, "w") as archive:
+            for name, data in packages.package_files().items():
+                archive.writestr(name, data)
+            for entry, data in entries:
+                archive.writestr(entry, data)
+
+    def test_names(self) -> None:
+        for name, expected in (
+            ("/etc/passwd", "which is no relative path"),
+            ("C:/windows", "which is no relative path"),
+            ("c:evil", "which is no relative path"),
+            ("../evil", "which is no plain path"),
+            ("a/../../evil", "which is no plain path"),
+            ("a/./b", "which is no plain path"),
+            ("a//b", "which is no plain path"),
+            ("a/..", "which is no plain path"),
+            ("a\\b", "which has a character that no path should have"),
+            ("..\\evil", "which has a character that no path should have"),
+            ("a\nb", "which has a character that no path should have"),
+            ("a\x7fb", "which has a character that no path should have"),
+            ("a\u202eb", "which has a character that no path should have"),
+            ("d/" * 32 + "f", "which is too deep"),
+            ("n" * 256, "which is too long"),
+            ("\u00e4" * 128, "which is too long"),
+            ("/".join(["n" * 250] * 5), "which is too long"),
+        ):
+            self._write((name, b""))
+            self.assertEqual(
+                f"the archive holds {name!r:.200}, {expected}",
+                self.refused(),
+            )
+
+    def test_a_name_with_a_nul(self) -> None:
+        self._write(("evilX.py", b""))
+        data = self.archive.read_bytes().replace(b"evilX", b"evil\0")
+        self.archive.write_bytes(data)
+        self.assertIn("NUL", self.refused())
+
+    def test_an_empty_name(self) -> None:
+        self._write(("Q", b""))
+        data = bytearray(self.archive.read_bytes())
+        at = data.rindex(b"PK\x01\x02")
+        struct.pack_into("<H", data, at + 28, 0)  # the name's length
+        struct.pack_into("<H", data, at + 32, 1)  # the comment's
+        self.archive.write_bytes(data)
+        self.assertEqual(
+            "the archive holds '', which is no relative path",
+            self.refused(),
+        )
+
+    def test_names_that_clash(self) -> None:
+        entry = zipfile.ZipInfo
+        for names, expected in (
+            (["a", "a"], "the archive holds 'a' twice"),
+            (
+                ["a", "A"],
+                "the archive holds 'a' and 'A', which differ by case only",
+            ),
+            (
+                ["d/x", "D/y"],
+                "the archive holds 'd' and 'D', which differ by case only",
+            ),
+            (
+                ["stra\u00dfe", "STRASSE"],
+                (
+                    "the archive holds 'stra\u00dfe' and 'STRASSE', which differ"
+                    " by case only"
+                ),
+            ),
+            (["a", "a/b"], "the archive holds 'a' as file and as directory"),
+            (["a/b", "a"], "the archive holds 'a' as file and as directory"),
+            (["a/", "a"], "the archive holds 'a' as file and as directory"),
+            (["a", "a/"], "the archive holds 'a' as file and as directory"),
+        ):
+            with warnings.catch_warnings(action="ignore"):
+                self._write(*[(entry(name), b"") for name in names])
+            self.assertEqual(expected, self.refused())
+
+    def test_a_directory_may_be_there_twice(self) -> None:
+        with warnings.catch_warnings(action="ignore"):
+            self._write(("d/", b""), ("d/", b""), ("d/f", b""))
+        csar.unpack(self.archive, self.tree)
+        self.assertTrue((self.tree / "d/f").is_file())
+
+    def test_special_entries(self) -> None:
+        for kind, name in (
+            (stat.S_IFLNK, "link"),
+            (stat.S_IFIFO, "pipe"),
+            (stat.S_IFCHR, "device"),
+            (stat.S_IFBLK, "disk"),
+            (stat.S_IFSOCK, "socket"),
+            (stat.S_IFDIR, "directory-without-slash"),
+            (stat.S_IFLNK, "link/"),
+        ):
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (kind | 0o777) << 16
+            self._write((entry, b"/etc/passwd"))
+            self.assertEqual(
+                f"the archive holds {name!r}, which is neither file nor"
+                " directory",
+                self.refused(),
+            )
+
+    def test_encrypted_entries(self) -> None:
+        for flags in (0x1, 0x41, 0x2000):
+            self._write(("secret", b"x"))
+            data = bytearray(self.archive.read_bytes())
+            at = data.rindex(b"PK\x01\x02")
+            struct.pack_into("<H", data, at + 8, flags)
+            self.archive.write_bytes(data)
+            self.assertEqual("'secret' is encrypted", self.refused())
+
+    def test_other_compressions(self) -> None:
+        for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            entry = zipfile.ZipInfo("odd")
+            entry.compress_type = method
+            self._write((entry, b"x" * 100))
+            self.assertEqual(
+                "'odd' is compressed by a method that is not supported",
+                self.refused(),
+            )
+
+    def test_what_is_no_zip(self) -> None:
+        self._write()
+        whole = self.archive.read_bytes()
+        for data in (b"", b"hello", whole[:-30], whole[100:], whole[:100]):
+            self.archive.write_bytes(data)
+            self.assertIn("cannot be read as zip", self.refused())
+
+    def test_a_wrong_checksum(self) -> None:
+        self._write(("file", b"some content"))
+        data = self.archive.read_bytes().replace(
+            b"some content", b"xome content"
+        )
+        self.archive.write_bytes(data)
+        self.assertEqual(
+            "file cannot be read as zip: Bad CRC-32 for file 'file'",
+            self.refused(),
+        )
+
+    def test_a_missing_archive_is_not_the_packages_fault(self) -> None:
+        self.assertRaises(
+            FileNotFoundError,
+            csar.unpack,
+            self.archive,
+            self.tree,
+        )
+        self.assertFalse(self.tree.exists())
+
+
+class TestLimits(CsarTest):
+    def test_the_number_of_files_and_directories(self) -> None:
+        # two files in two directories of their own, and these
+        files = packages.package_files({"a": "", "b/": "", "c/d/e": ""})
+        self.unpack(files, Limits(max_files=9))
+        packages.write_zip(self.archive, files)
+        self.assertEqual(
+            "the archive holds more than the 8 files and directories accepted",
+            self.refused(Limits(max_files=8)),
+        )
+
+    def test_the_length_of_the_directory(self) -> None:
+        files = packages.package_files({f"f{n}": "" for n in range(100)})
+        packages.write_zip(self.archive, files)
+        self.assertEqual(
+            "the archive cannot be read as zip: the archive's directory is too"
+            " long",
+            self.refused(Limits(max_directory_bytes=4096)),
+        )
+
+    def test_the_size_of_all(self) -> None:
+        noise = bytes(hashlib.shake_128(b"seed").digest(200_000))
+        packages.write_zip(
+            self.archive,
+            packages.package_files({"a": noise, "b": noise}),
+        )
+        self.assertEqual(
+            "the package unpacks to more than the 300000 bytes accepted, at b",
+            self.refused(Limits(max_unpacked_bytes=300_000)),
+        )
+
+    def test_the_ratio_of_a_file_past_one_mebibyte(self) -> None:
+        small = packages.package_files({"zeros": b"\0" * MIB})
+        self.unpack(small)
+        packages.write_zip(
+            self.archive,
+            packages.package_files({"zeros": b"\0" * (2 * MIB)}),
+        )
+        self.assertEqual(
+            "zeros: unpacks to more than 200 times its packed size",
+            self.refused(),
+        )
+
+    def test_sizes_that_the_archive_understates(self) -> None:
+        packages.write_zip(
+            self.archive,
+            packages.package_files({"zeros": b"\0" * (8 * MIB)}),
+        )
+        data = bytearray(self.archive.read_bytes())
+        at = data.rindex(b"PK\x01\x02")
+        struct.pack_into("<I", data, at + 24, 10)
+        self.archive.write_bytes(data)
+        self.assertIn("zeros", self.refused())
+
+    def test_packed_sizes_that_the_archive_overstates(self) -> None:
+        packages.write_zip(
+            self.archive,
+            packages.package_files(
+                {
+                    "zeros": b"\0" * (64 * MIB),
+                    "zz": hashlib.shake_128(b"").digest(4 * MIB),
+                },
+            ),
+        )
+        data = bytearray(self.archive.read_bytes())
+        at = data.index(b"zeros", data.index(b"PK\x01\x02")) - 46
+        struct.pack_into("<I", data, at + 20, 3 * MIB)
+        self.archive.write_bytes(data)
+        self.assertEqual(
+            "zeros: unpacks to more than 200 times its packed size",
+            self.refused(),
+        )

@@ -1,0 +1,208 @@
+from tacker_cnf import errors
+from tacker_cnf.vnfd import descriptor
+from tacker_cnf.vnfd.limits import Limits
+from tests.unit.vnfd.cases import (
+    NODES,
+    SIMPLE,
+    TYPES,
+    DescriptorTest,
+)
+from tests.unit.vnfd.packages import ENTRY, changed, vnfd_files
+
+
+class TestImports(DescriptorTest):
+    def test_forms(self) -> None:
+        for form in (
+            "types.yaml",
+            "./types.yaml",
+            "../Definitions/types.yaml",
+            {"file": "types.yaml"},
+            {"url": "types.yaml", "namespace": "x"},
+            {"some_name": "types.yaml"},
+            {"some_name": {"file": "types.yaml"}},
+        ):
+            path = f"{SIMPLE}|imports"
+            self.read(changed(vnfd_files(), path, [form]))
+
+    def test_the_types_of_sol001_are_built_in(self) -> None:
+        name = "etsi_nfv_sol001_vnfd_types.yaml"
+        for form in (
+            name,
+            f"../../../{name}",
+            f"https://forge.etsi.org/rep/{name}",
+            {"file": f"https://forge.etsi.org/rep/{name}"},
+        ):
+            files = vnfd_files()
+            files[TYPES]["imports"] = [form]
+            self.read(files)
+
+    def test_a_file_of_sol001_in_the_package_is_read(self) -> None:
+        files = vnfd_files()
+        files["Definitions/etsi_nfv_sol001_vnfd_types.yaml"] = {
+            "tosca_definitions_version": "tosca_simple_yaml_1_2",
+            "node_types": {
+                "own.Vdu": {"derived_from": "tosca.nodes.nfv.VduCp"}
+            },
+        }
+        changed(files, f"{NODES}|CP", {"type": "own.Vdu"})
+        flavour = self.read(files).flavours["simple"]
+        self.assertEqual(["CP"], list(flavour.connection_points))
+
+    def test_faults(self) -> None:
+        for form, expected in (
+            (
+                "gone.yaml",
+                (
+                    f"{SIMPLE} imports Definitions/gone.yaml, which is not in the"
+                    " package"
+                ),
+            ),
+            (
+                "../../out.yaml",
+                (
+                    f"{SIMPLE}: imports.0: '../../out.yaml' is outside of the"
+                    " package"
+                ),
+            ),
+            (
+                "/etc/passwd",
+                f"{SIMPLE}: imports.0: '/etc/passwd' is outside of the package",
+            ),
+            (
+                "https://host/types.yaml",
+                (
+                    f"{SIMPLE}: imports.0: https://host/types.yaml is not in the"
+                    " package"
+                ),
+            ),
+            (
+                "file:///etc/passwd",
+                (
+                    f"{SIMPLE}: imports.0: file:///etc/passwd is not in the"
+                    " package"
+                ),
+            ),
+            (1, f"{SIMPLE}: imports.0: a text is expected; put 1 in quotes"),
+            ([], f"{SIMPLE}: imports.0: a text is expected, not a list"),
+            (
+                {"a": "b", "c": "d"},
+                f"{SIMPLE}: imports.0: an import names one file",
+            ),
+            (
+                {"a": {"b": "c"}},
+                f"{SIMPLE}: imports.0.a.file: a text is expected, not nothing",
+            ),
+            (
+                "simple.yaml",
+                f"the imports are a cycle: {SIMPLE} -> {SIMPLE}",
+            ),
+            (
+                "top.vnfd.yaml",
+                f"the imports are a cycle: {ENTRY} -> {SIMPLE} -> {ENTRY}",
+            ),
+        ):
+            path = f"{SIMPLE}|imports"
+            self.assertEqual(
+                expected,
+                self.refused(changed(vnfd_files(), path, [form])),
+            )
+
+    def test_imports_that_are_no_list(self) -> None:
+        files = changed(vnfd_files(), f"{SIMPLE}|imports", {"a": "b"})
+        self.assertEqual(
+            f"{SIMPLE}: imports: a list is expected, not a map",
+            self.refused(files),
+        )
+
+    def test_a_missing_entry(self) -> None:
+        self.assertEqual(
+            f"the entry definitions {ENTRY} are not in the package",
+            self.refused({"other": ""}),
+        )
+
+    def test_an_entry_outside(self) -> None:
+        self.assertRaises(
+            errors.InvalidPackage,
+            descriptor.read,
+            self.tree(vnfd_files()),
+            "../other/top.yaml",
+        )
+
+    def test_long_chains(self) -> None:
+        files = vnfd_files()
+        files[ENTRY]["imports"].append("c0.yaml")
+        for n in range(40):
+            files[f"Definitions/c{n}.yaml"] = {
+                "tosca_definitions_version": "tosca_simple_yaml_1_2",
+                "imports": [f"c{n + 1}.yaml"],
+            }
+        self.assertEqual(
+            "Definitions/c31.yaml: imports lead too deep",
+            self.refused(files),
+        )
+
+    def test_many_files(self) -> None:
+        self.assertEqual(
+            f"{SIMPLE}: there are too many imports",
+            self.refused(vnfd_files(), Limits(max_definitions=2)),
+        )
+
+    def test_a_type_defined_twice(self) -> None:
+        files = vnfd_files()
+        files["Definitions/more.yaml"] = {
+            "tosca_definitions_version": "tosca_simple_yaml_1_2",
+            "node_types": {"vendor.VNF": {"derived_from": "tosca.nodes.Root"}},
+        }
+        files[ENTRY]["imports"].append("more.yaml")
+        self.assertEqual(
+            "Definitions/more.yaml: node_types.vendor.VNF: defined otherwise in"
+            f" {TYPES}",
+            self.refused(files),
+        )
+        same = files[TYPES]["node_types"]["vendor.VNF"]
+        changed(files, "Definitions/more.yaml|node_types|vendor.VNF", same)
+        self.read(files)
+
+    def test_texts(self) -> None:
+        for text, expected in (
+            (
+                "",
+                f"{SIMPLE}: tosca_definitions_version: a TOSCA version is expected",
+            ),
+            (
+                "tosca_definitions_version: other",
+                (
+                    f"{SIMPLE}: tosca_definitions_version: a TOSCA version is"
+                    " expected"
+                ),
+            ),
+            ("- a", f"{SIMPLE}: a map is expected, not a list"),
+            ("text", f"{SIMPLE}: a map is expected, not a text"),
+            (
+                "a: 1\na: 2",
+                f"{SIMPLE}, line 2, column 1: the key 'a' is there twice",
+            ),
+            (
+                "a: 1\n---\nb: 2",
+                f"{SIMPLE}: this is 2 YAML documents where one is expected",
+            ),
+            (
+                "a: " + "b" * 2**21,
+                f"{SIMPLE}: the file is longer than the 2097152 bytes accepted",
+            ),
+        ):
+            self.assertEqual(
+                expected,
+                self.refused(vnfd_files() | {SIMPLE: text}),
+            )
+
+    def test_bytes_that_are_no_text(self) -> None:
+        tree = self.tree(vnfd_files())
+        (tree / SIMPLE).write_bytes(b"a: \xff")
+        error = self.assertRaises(
+            errors.InvalidPackage,
+            descriptor.read,
+            tree,
+            ENTRY,
+        )
+        self.assertEqual(f"{SIMPLE}: this is not UTF-8", str(error))

@@ -1,0 +1,171 @@
+from typing import Any
+
+from tests.unit.vnfd.cases import (
+    SIMPLE,
+    TYPES,
+    DescriptorTest,
+)
+from tests.unit.vnfd.packages import vnfd_files
+
+
+class TestScripts(DescriptorTest):
+    def _scripts(self, vnf: Any, types: Any = None) -> dict[str, str]:
+        files = vnfd_files() | {"Scripts/a.py": "", "Scripts/b.py": ""}
+        files[SIMPLE]["topology_template"]["node_templates"]["VNF"] |= vnf
+        files[TYPES]["node_types"]["vendor.VNF"] |= types or {}
+        return self.read(files).flavours["simple"].scripts
+
+    def test_forms(self) -> None:
+        artifacts = {
+            "a": {
+                "type": "tosca.artifacts.Implementation.Python",
+                "file": "../Scripts/a.py",
+            },
+            "b": "../Scripts/b.py",
+        }
+        for operation, expected in (
+            ({"implementation": "a"}, "Scripts/a.py"),
+            ({"implementation": "b"}, "Scripts/b.py"),
+            ({"implementation": {"primary": "a"}}, "Scripts/a.py"),
+            ("a", "Scripts/a.py"),
+            ({"implementation": "../Scripts/b.py"}, "Scripts/b.py"),
+            (
+                {"implementation": {"primary": {"file": "../Scripts/b.py"}}},
+                "Scripts/b.py",
+            ),
+        ):
+            for interface in (
+                {"heal_start": operation},
+                {"operations": {"heal_start": operation}},
+                {
+                    "type": "tosca.interfaces.nfv.Vnflcm",
+                    "heal_start": operation,
+                },
+            ):
+                scripts = self._scripts(
+                    {
+                        "artifacts": artifacts,
+                        "interfaces": {"Vnflcm": interface},
+                    },
+                )
+                self.assertEqual({"heal_start": expected}, scripts)
+
+    def test_operations_without_a_script(self) -> None:
+        forms: list[Any] = [None, [], {}, {"implementation": None}]
+        for operation in forms:
+            interfaces = {
+                "Vnflcm": {"heal_start": operation, "inputs": {"a": 1}}
+            }
+            self.assertEqual({}, self._scripts({"interfaces": interfaces}))
+
+    def test_a_type_gives_defaults(self) -> None:
+        types = {
+            "artifacts": {"of-type": {"file": "../Scripts/a.py"}},
+            "interfaces": {
+                "Vnflcm": {
+                    "operations": {
+                        "heal_start": {"implementation": "of-type"},
+                        "heal_end": {"implementation": "of-type"},
+                        "scale_end": {"implementation": "of-type"},
+                    },
+                },
+            },
+        }
+        vnf = {
+            "interfaces": {
+                "Vnflcm": {
+                    "heal_end": {"implementation": "../Scripts/b.py"},
+                    "scale_end": [],
+                },
+            },
+        }
+        self.assertEqual(
+            {"heal_start": "Scripts/a.py", "heal_end": "Scripts/b.py"},
+            self._scripts(vnf, types),
+        )
+
+    def test_other_interfaces_are_left_alone(self) -> None:
+        interfaces = {
+            "Standard": {"create": "gone.sh"},
+            "Own": {
+                "type": "tosca.interfaces.nfv.Vnflcm",
+                "heal_end": "../Scripts/a.py",
+            },
+        }
+        self.assertEqual(
+            {"heal_end": "Scripts/a.py"},
+            self._scripts({"interfaces": interfaces}),
+        )
+
+    def test_faults(self) -> None:
+        vnf = "topology_template.node_templates.VNF"
+        for artifact, operation, expected in (
+            (
+                {"a": {"file": "../Scripts/gone.py"}},
+                {"implementation": "a"},
+                (
+                    f"{vnf}.artifacts.a.file: the file Scripts/gone.py is not in"
+                    " the package"
+                ),
+            ),
+            (
+                {},
+                {"implementation": "a"},
+                (
+                    f"{vnf}.interfaces.Vnflcm.heal_start.implementation: the file"
+                    " Definitions/a is not in the package"
+                ),
+            ),
+            (
+                {"a": {"file": "../../outside.py"}},
+                {"implementation": "a"},
+                (
+                    f"{vnf}.artifacts.a.file: '../../outside.py' is outside of the"
+                    " package"
+                ),
+            ),
+            (
+                {"a": {"file": "/etc/passwd"}},
+                {"implementation": "a"},
+                (
+                    f"{vnf}.artifacts.a.file: '/etc/passwd' is outside of the"
+                    " package"
+                ),
+            ),
+            (
+                {"a": {"file": "a\0b"}},
+                {"implementation": "a"},
+                f"{vnf}.artifacts.a.file: 'a\\x00b' is outside of the package",
+            ),
+            (
+                {"a": {"file": "n" * 5000}},
+                {"implementation": "a"},
+                (
+                    f"{vnf}.artifacts.a.file: the file Definitions/{'n' * 5000} is"
+                    " not in the package"
+                ),
+            ),
+            (
+                {"a": 1},
+                {"implementation": "a"},
+                f"{vnf}.artifacts.a: a text is expected; put 1 in quotes",
+            ),
+            (
+                [],
+                {"implementation": "a"},
+                f"{vnf}.artifacts: a map is expected, not a list",
+            ),
+            (
+                {},
+                {"implementation": ["a"]},
+                (
+                    f"{vnf}.interfaces.Vnflcm.heal_start.implementation: a text is"
+                    " expected, not a list"
+                ),
+            ),
+        ):
+            files = vnfd_files()
+            node = files[SIMPLE]["topology_template"]["node_templates"]["VNF"]
+            node["artifacts"] = artifact
+            node["interfaces"] = {"Vnflcm": {"heal_start": operation}}
+            self.assertEqual(f"{SIMPLE}: {expected}", self.refused(files))
