@@ -107,6 +107,15 @@ def _pod(obj: Obj) -> _Causes:
     yield from _pod_spec(obj.get("spec") or {}, "spec")
 
 
+def _with_claims(pod: Obj, spec: Obj) -> Obj:
+    """Let a StatefulSet's pods mount the claims it makes for each."""
+    claims = [
+        {"name": (claim.get("metadata") or {}).get("name")}
+        for claim in spec.get("volumeClaimTemplates") or ()
+    ]
+    return {**pod, "volumes": [*(pod.get("volumes") or ()), *claims]}
+
+
 def _template(spec: Obj, selector: Obj | None) -> _Causes:
     template = spec.get("template") or {}
     labels = (template.get("metadata") or {}).get("labels")
@@ -114,7 +123,8 @@ def _template(spec: Obj, selector: Obj | None) -> _Causes:
         yield errors.invalid_value(
             "spec.template.metadata.labels", labels, _MISMATCH
         )
-    yield from _pod_spec(template.get("spec") or {}, "spec.template.spec")
+    pod = template.get("spec") or {}
+    yield from _pod_spec(_with_claims(pod, spec), "spec.template.spec")
     policy = (template.get("spec") or {}).get("restartPolicy", "Always")
     if policy in {"Never", "OnFailure"}:
         yield errors.unsupported(
