@@ -43,7 +43,7 @@ def _merged_list(
     return list(result.values())
 
 
-def removed(value: Any, gone: Tree, field: str = "") -> Any:
+def removed(value: Any, gone: Tree) -> Any:
     """Copy a value without the fields of a tree."""
     if isinstance(value, dict):
         result = dict(value)
@@ -52,7 +52,7 @@ def removed(value: Any, gone: Tree, field: str = "") -> Any:
             if name not in result:
                 continue
             if inner:
-                result[name] = removed(result[name], inner, name)
+                result[name] = removed(result[name], inner)
             else:
                 del result[name]
         return result

@@ -104,7 +104,7 @@ def _covers(rule: Obj, action: Action) -> bool:
 
 
 def _has(allowed: list[str] | None, wanted: str) -> bool:
-    return bool(allowed) and ("*" in allowed or wanted in allowed)
+    return "*" in (allowed or ()) or wanted in (allowed or ())
 
 
 def refusal(user: User, action: Action) -> ApiError:

@@ -27,8 +27,7 @@ def json_fault(body: bytes, error: Exception) -> str:
     if at >= len(body):
         return "unexpected end of JSON input"
     character = chr(body[at])
-    before = body[:at].rstrip()[-1:]
-    if before in {b"{", b","} and "expected" in str(error):
+    if "object key" in str(error) or body[:at].rstrip().endswith(b"{"):
         where = "looking for beginning of object key string"
     else:
         where = "looking for beginning of value"

@@ -133,8 +133,9 @@ _GROUPS = (
     (
         "apiextensions.k8s.io",
         "v1",
-        "customresourcedefinitions CustomResourceDefinition C crd,crds"
-        " api-extensions s",
+        """
+        customresourcedefinitions CustomResourceDefinition C crd,crds api-extensions s
+        """,
     ),
     (
         "scheduling.k8s.io",

@@ -1,6 +1,6 @@
 """The certificate authority of a cluster, made anew at each start."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-_VALID = datetime.timedelta(days=365)
+_VALID = dt.timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Authority:
     def _builder(
         self, subject: x509.Name, key: ec.EllipticCurvePublicKey
     ) -> x509.CertificateBuilder:
-        now = datetime.datetime.now(datetime.UTC)
+        now = dt.datetime.now(dt.UTC)
         identifier = x509.SubjectKeyIdentifier.from_public_key(key)
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(
             self._key.public_key()
@@ -117,7 +117,7 @@ class Authority:
             .issuer_name(self._name)
             .public_key(key)
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(minutes=5))
+            .not_valid_before(now - dt.timedelta(minutes=5))
             .not_valid_after(now + _VALID)
             .add_extension(identifier, critical=False)
             .add_extension(authority, critical=False)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tacker_cnf.sandbox.certificates import Authority, Pair
 from tacker_cnf.sandbox.control_plane import ControlPlane, Wishes
@@ -85,7 +85,7 @@ class SandboxCluster:
         thread.join(_WAIT_SECONDS)
         self._loop = self._thread = self._plane = None
 
-    def __enter__(self) -> "SandboxCluster":
+    def __enter__(self) -> Self:
         """Start it for a with block."""
         self.start()
         return self
@@ -153,7 +153,7 @@ class SandboxCluster:
         return future.result(_WAIT_SECONDS)
 
     def _do(self, action: Callable[[ControlPlane], None]) -> None:
-        async def act() -> None:  # noqa: RUF029 (it runs on the loop)
+        async def act() -> None:
             assert self._plane is not None
             action(self._plane)
 
@@ -171,8 +171,6 @@ class SandboxCluster:
         if self._plane is not None:
             self._plane.timers.close()
             await self._plane.server.stop()
-            # Closing TLS takes a turn of the loop or two.
-            await asyncio.sleep(0.01)
 
 
 def _tls(pair: Pair, ca_pem: str) -> ssl.SSLContext:

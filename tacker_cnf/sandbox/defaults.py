@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tacker_cnf.sandbox import quantities
 from tacker_cnf.sandbox.objects import Obj
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -55,6 +56,10 @@ def _container(container: Obj) -> None:
     for name in _PROBES:
         if container.get(name):
             _probe(container[name])
+    resources = container["resources"]
+    for part in ("limits", "requests"):
+        if resources.get(part):
+            resources[part] = quantities.canonical_all(resources[part])
     limits = container["resources"].get("limits")
     if limits:
         requests = container["resources"].get("requests") or {}
@@ -92,6 +97,8 @@ def pod_spec(spec: Obj) -> None:
 
 
 def _template(spec: Obj) -> None:
+    if not spec.get("minReadySeconds"):
+        spec.pop("minReadySeconds", None)  # zero is never written
     template = spec.get("template")
     if template is not None:
         template.setdefault("metadata", {})

@@ -14,12 +14,20 @@ def _not_found() -> Answer:
 
 
 def _discovered(kinds: KindRegistry, path: str, address: str) -> Obj | None:
-    parts = path.strip("/").split("/")
-    match parts:
+    match path.strip("/").split("/"):
         case ["version"]:
             return discovery.VERSION
         case ["api"]:
             return discovery.api_versions(address)
+        case ["openapi", "v2"]:
+            return openapi.version_2()
+        case ["openapi", "v3", *_]:
+            return openapi.answer(kinds, path)
+    return _groups(kinds, path)
+
+
+def _groups(kinds: KindRegistry, path: str) -> Obj | None:
+    match path.strip("/").split("/"):
         case ["apis"]:
             return discovery.group_list(kinds)
         case ["api", version]:
@@ -28,10 +36,6 @@ def _discovered(kinds: KindRegistry, path: str, address: str) -> Obj | None:
             return discovery.group(kinds, group)
         case ["apis", group, version]:
             return discovery.resource_list(kinds, group, version)
-        case ["openapi", "v2"]:
-            return openapi.version_2()
-        case ["openapi", "v3", *_]:
-            return openapi.answer(kinds, path)
     return None
 
 

@@ -17,6 +17,13 @@ STANDARD_VERBS = (
 )
 
 
+#: Kinds whose objects a server keeps in another version than it serves.
+_STORED_VERSIONS = {
+    "customresourcedefinitions.apiextensions.k8s.io": "v1beta1",
+    "horizontalpodautoscalers.autoscaling": "v2",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Subresource:
     """A path below an object, like pods/eviction."""
@@ -59,7 +66,8 @@ class Kind:
     @property
     def storage_hash(self) -> str:
         """Tell discovery's storageVersionHash, worked out as upstream."""
-        told = f"{self.group}/{self.version}/{self.kind}"
+        version = _STORED_VERSIONS.get(self.key, self.version)
+        told = f"{self.group}/{version}/{self.kind}"
         digest = hashlib.sha256(told.encode()).digest()
         return base64.b64encode(digest[:8]).decode()
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tacker_cnf.sandbox import nodes, pod_status, pods
+from tacker_cnf.sandbox import pod_status, pods
 from tacker_cnf.sandbox.container_runs import ContainerRuns
 from tacker_cnf.sandbox.deletion import NOW
 from tacker_cnf.sandbox.objects import (
@@ -180,8 +180,3 @@ class Kubelet:
     def _reference_changed(self, change: Change) -> None:
         if change.type != "DELETED":
             self._containers.look_again(namespace_of(change.entry.obj))
-
-
-def find_node(plane: Plane, name: str) -> Obj | None:
-    """Find a node."""
-    return plane.store.get(nodes.KEY, "", name)

@@ -5,7 +5,7 @@ one takes a ``clone`` (or builds a new dict around the parts that stay) and
 hands that to the store.
 """
 
-import datetime
+import datetime as dt
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
@@ -28,23 +28,23 @@ def clone(value: Any) -> Any:
 
 def now() -> str:
     """Tell the time as metadata.creationTimestamp does."""
-    return stamp(datetime.datetime.now(datetime.UTC))
+    return stamp(dt.datetime.now(dt.UTC))
 
 
-def stamp(moment: datetime.datetime) -> str:
+def stamp(moment: dt.datetime) -> str:
     """Write a time with the precision of a second."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def now_in(seconds: float) -> str:
     """Tell the time some seconds ahead."""
-    ahead = datetime.timedelta(seconds=seconds)
-    return stamp(datetime.datetime.now(datetime.UTC) + ahead)
+    ahead = dt.timedelta(seconds=seconds)
+    return stamp(dt.datetime.now(dt.UTC) + ahead)
 
 
 def now_exactly() -> str:
     """Tell the time with microseconds, as Event.eventTime does."""
-    moment = datetime.datetime.now(datetime.UTC)
+    moment = dt.datetime.now(dt.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

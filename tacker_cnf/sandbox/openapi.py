@@ -72,7 +72,9 @@ def document(kinds: list[Kind]) -> Obj:
     for kind in kinds:
         model = model_of(kind.api_version, kind.kind)
         name = model or f"{kind.group}.{kind.version}.{kind.kind}"
-        schema = _schema(model, needed) if model else {"type": "object"}
+        schema: Obj = {"type": "object"}
+        if model:
+            schema = _schema(model, needed)
         identity = _identity(kind)
         schema["x-kubernetes-group-version-kind"] = [identity]
         schemas[name] = schema

@@ -1,6 +1,6 @@
 """Questions about pods that several parts of the cluster ask."""
 
-import datetime
+import datetime as dt
 
 from tacker_cnf.sandbox.objects import (
     Obj,
@@ -45,8 +45,8 @@ def available_in(pod: Obj, min_ready_seconds: int) -> float:
         return 0.0
     found = condition(pod, "Ready")
     assert found is not None
-    since = datetime.datetime.fromisoformat(found["lastTransitionTime"])
-    passed = datetime.datetime.now(datetime.UTC) - since
+    since = dt.datetime.fromisoformat(found["lastTransitionTime"])
+    passed = dt.datetime.now(dt.UTC) - since
     return max(0.0, min_ready_seconds - passed.total_seconds())
 
 

@@ -1,5 +1,6 @@
 """Kubernetes quantities: 100m, 1Gi, 2."""
 
+import decimal
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,6 +37,43 @@ def parse(quantity: Any) -> float:
         if unit in _UNITS and len(text) > length:
             return float(text[:-length]) * _UNITS[unit]
     return float(text)
+
+
+_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def canonical(quantity: Any) -> str:
+    """Write a quantity as a server stores it: 1000 is 1k, 0.5 is 500m."""
+    text = str(quantity).strip()
+    if text.endswith("i"):
+        return _scaled(decimal.Decimal(text[:-2]), text[-2:], _BINARY, 1024)
+    unit = text[-1:] if text[-1:] in _DECIMAL and text[-1:] else ""
+    amount = decimal.Decimal(text[: len(text) - len(unit)])
+    return _scaled(amount, unit, _DECIMAL, 1000)
+
+
+def _scaled(
+    amount: decimal.Decimal, unit: str, units: Sequence[str], step: int
+) -> str:
+    at = units.index(unit)
+    while amount != amount.to_integral_value() and at:
+        amount, at = amount * step, at - 1
+    while amount and amount % step == 0 and at + 1 < len(units):
+        amount, at = amount / step, at + 1
+    return f"{int(amount)}{units[at] if amount else ''}"
+
+
+def canonical_all(amounts: Obj) -> Obj:
+    """Write all quantities of a resource list as a server stores them."""
+    return {name: _canonical(amount) for name, amount in amounts.items()}
+
+
+def _canonical(amount: Any) -> str:
+    try:
+        return canonical(amount)
+    except (decimal.InvalidOperation, ValueError):
+        return str(amount)
 
 
 def requests_of(spec: Obj) -> dict[str, float]:

@@ -123,22 +123,30 @@ def parse_labels(text: str) -> Test | None:
     return lambda labels: all(test(labels) for test in tests)
 
 
+def _as_number(value: str | None) -> int:
+    return int(value) if value and value.lstrip("-").isdigit() else 0
+
+
+_OPERATORS_OF_RULES: Mapping[
+    str, Callable[[str | None, Sequence[str]], bool]
+] = {
+    "In": lambda found, values: found in values,
+    "NotIn": lambda found, values: found not in values,
+    "Exists": lambda found, _: found is not None,
+    "DoesNotExist": lambda found, _: found is None,
+    "Gt": lambda found, values: (
+        found is not None and _as_number(found) > _as_number(values[0])
+    ),
+    "Lt": lambda found, values: (
+        found is not None and _as_number(found) < _as_number(values[0])
+    ),
+}
+
+
 def _expression(rule: Obj, labels: Labels) -> bool:
-    key, values = rule["key"], rule.get("values") or ()
-    match rule["operator"]:
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case "Gt":
-            return int(labels.get(key, "0")) > int(values[0])
-        case "Lt":
-            return int(labels.get(key, "0")) < int(values[0])
-    return False
+    holds = _OPERATORS_OF_RULES.get(rule["operator"])
+    values = rule.get("values") or ()
+    return holds is not None and holds(labels.get(rule["key"]), values)
 
 
 def expressions_match(rules: Sequence[Obj], labels: Labels) -> bool:

@@ -26,6 +26,8 @@ from tacker_cnf.sandbox.watch import Watcher, Wish
 
 LOG = logging.getLogger(__name__)
 _LARGEST_BODY = 8 * 2**20
+#: How long a closing connection may wait for its other end.
+_GOODBYE_SECONDS = 0.05
 
 
 class Server:
@@ -47,35 +49,41 @@ class Server:
         self._authorizer = authorizer
         self._controls = controls
         self._watchers: set[Watcher] = set()
-        self._runner: web.ServerRunner | None = None
+        self._web: web.Server[web.BaseRequest] | None = None
+        self._listener: asyncio.Server | None = None
         self.address = ""
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
         """Listen; answers the port."""
-        server = web.Server(self._serve, access_log=None)
-        runner = web.ServerRunner(server, handle_signals=False)
-        await runner.setup()
-        site = web.TCPSite(
-            runner,
+        loop = asyncio.get_running_loop()
+        self._web = web.Server(self._serve, access_log=None)
+        self._listener = await loop.create_server(
+            self._web,
             host,
             port,
-            ssl_context=tls,
+            ssl=tls,
             backlog=512,
-            shutdown_timeout=1,
+            ssl_shutdown_timeout=_GOODBYE_SECONDS,
         )
-        await site.start()
-        self._runner = runner
-        bound: int = runner.addresses[0][1]
+        bound: int = self._listener.sockets[0].getsockname()[1]
         self.address = f"{host}:{bound}"
         return bound
 
     async def stop(self) -> None:
-        """End the watches and close the socket."""
+        """End the watches and close every connection."""
         for watcher in tuple(self._watchers):
             watcher.end()
-        if self._runner is not None:
-            await asyncio.sleep(0)
-            await self._runner.cleanup()
+        if self._listener is None or self._web is None:
+            return
+        self._listener.close()
+        await asyncio.sleep(0)
+        transports = [each.transport for each in self._web.connections]
+        await self._web.shutdown(_GOODBYE_SECONDS)
+        for transport in transports:
+            if transport is not None:
+                transport.abort()  # no reader is left to say goodbye to
+        # Connections that said goodbye before are closed by then.
+        await asyncio.sleep(_GOODBYE_SECONDS * 1.5)
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -92,8 +100,9 @@ class Server:
             raise
         except Exception:
             LOG.exception("%s %s", request.method, request.path_qs)
-            error = errors.ApiError(500, "InternalError", "internal error")
-            answer = answers.of_error(error)
+            answer = answers.of_error(
+                errors.ApiError(500, "InternalError", "internal error")
+            )
         return web.Response(
             body=answer.body,
             status=answer.status,
@@ -168,6 +177,8 @@ class Server:
         try:
             await response.prepare(request)
             await self._stream(response, watcher, wish.seconds)
+        except ConnectionError:  # the reader is gone, as watchers may
+            LOG.debug("a watch of %s was left", target.kind.plural)
         finally:
             watcher.close()
             self._watchers.discard(watcher)

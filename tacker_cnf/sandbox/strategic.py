@@ -58,10 +58,10 @@ def _merge_list(field: str, target: list[Any], patch: list[Any]) -> list[Any]:
         return target + [item for item in patch if item not in target]
     directives = [i for i in patch if isinstance(i, dict) and _DIRECTIVE in i]
     if any(i[_DIRECTIVE] == "replace" and len(i) == 1 for i in directives):
-        return clone([item for item in patch if item not in directives])
+        return list(clone([item for item in patch if item not in directives]))
     key = merge_key(field, [*patch, *target])
     if key is None:
-        return clone(patch)
+        return list(clone(patch))
     return _merge_keyed(key, target, patch)
 
 

@@ -1,6 +1,6 @@
 """Tables: what the server prints for ``kubectl get``."""
 
-import datetime
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,8 +29,8 @@ def age_since(moment: str | None) -> str:
     """Tell how long ago something was, shortly."""
     if not moment:
         return "<unknown>"
-    then = datetime.datetime.fromisoformat(moment)
-    seconds = int((datetime.datetime.now(datetime.UTC) - then).total_seconds())
+    then = dt.datetime.fromisoformat(moment)
+    seconds = int((dt.datetime.now(dt.UTC) - then).total_seconds())
     if seconds < 120:
         return f"{max(seconds, 0)}s"
     if seconds < 7200:
@@ -290,7 +290,11 @@ _COLUMNS: Mapping[str, Sequence[_Column]] = {
         ("Provisioner", 0, _at("provisioner")),
         ("ReclaimPolicy", 0, _at("reclaimPolicy")),
         ("VolumeBindingMode", 0, _at("volumeBindingMode")),
-        ("AllowVolumeExpansion", 0, _at("allowVolumeExpansion", False)),
+        (
+            "AllowVolumeExpansion",
+            0,
+            _at("allowVolumeExpansion", default=False),
+        ),
         _AGE,
     ),
     "poddisruptionbudgets.policy": (

@@ -216,7 +216,7 @@ class Deployments(Controller):
         for one in sorted(live, key=_age):
             available = one["status"].get("availableReplicas", 0)
             unhealthy = one["spec"]["replicas"] - available
-            less = min(unhealthy, max(room, 0))
+            less = max(min(unhealthy, room), 0)
             room -= less
             if less:
                 self._scale(obj, one, one["spec"]["replicas"] - less)

@@ -1,6 +1,6 @@
 """What a Deployment says of itself: counts and conditions."""
 
-import datetime
+import datetime as dt
 from collections.abc import Sequence
 
 from tacker_cnf.sandbox.objects import Obj, condition, name_of, now
@@ -92,8 +92,8 @@ def _progressed(before: Obj, after: Obj) -> bool:
 
 
 def _seconds_left(obj: Obj, known: Obj) -> float:
-    since = datetime.datetime.fromisoformat(known["lastUpdateTime"])
-    passed = datetime.datetime.now(datetime.UTC) - since
+    since = dt.datetime.fromisoformat(known["lastUpdateTime"])
+    passed = dt.datetime.now(dt.UTC) - since
     deadline = obj["spec"].get("progressDeadlineSeconds", 600)
     return float(deadline - passed.total_seconds())
 

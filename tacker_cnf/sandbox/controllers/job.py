@@ -43,10 +43,7 @@ class Jobs(Controller):
             if known := condition(obj, kind):
                 return known
         wanted = obj["spec"].get("completions")
-        if wanted is None:
-            done = succeeded > 0
-        else:
-            done = succeeded >= wanted
+        done = succeeded >= (1 if wanted is None else wanted)
         if done:
             reason = "CompletionsReached"
             message = "Reached expected number of succeeded pods"
