@@ -153,10 +153,10 @@ class _Builder:
         """Give what ``<<`` brings in; the first of several wins."""
         several = value if isinstance(value, list) else [value]
         merged: dict[str, Any] = {}
-        for one in several:
+        for one in reversed(several):
             if not isinstance(one, dict):
                 self._refuse(event, "<< merges something that is no map")
-            merged = one | merged
+            merged.update(one)
         return merged
 
     def _scalar(self, event: events.ScalarEvent) -> Any:

@@ -9,7 +9,7 @@ from typing import Final
 from tacker_cnf import errors
 from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.limits import Limits
-from tacker_cnf.vnfd.values import Value
+from tacker_cnf.vnfd.values import Budget, Value
 
 BUILT_IN_FILES: Final = "etsi_nfv_sol001_"
 SECTIONS: Final = (
@@ -109,6 +109,8 @@ class _Loader:
         self.documents: dict[str, Value] = {}
         self._tree = tree
         self._limits = limits
+        self._budget = Budget(limits.max_looks)
+        self._bytes_left = limits.max_definitions_bytes
         self._open: list[str] = []
 
     def load(self, path: str, who: str) -> None:
@@ -148,9 +150,9 @@ class _Loader:
     def _document(self, path: str, who: str) -> Value:
         if not is_file(self._tree, path):
             raise errors.InvalidPackage(f"{who} not in the package")
-        text = read_text(self._tree, path, self._limits.max_yaml_bytes)
+        text = self._text(path)
         raw = bounded_yaml.load(text, path, self._limits)
-        document = Value(raw, path)
+        document = Value(raw, path, budget=self._budget)
         version = document.get("tosca_definitions_version")
         if version.absent or not version.text().startswith("tosca_"):
             raise version.fault("a TOSCA version is expected")
@@ -158,22 +160,19 @@ class _Loader:
         defaults = {k: v.get("default").written for k, v in inputs.items()}
         return dataclasses.replace(document, inputs=defaults)
 
-
-def read_text(tree: Path, path: str, max_bytes: int) -> str:
-    """Read a text file of the package.
-
-    :raises InvalidPackage: it is too long or not UTF-8
-    """
-    with (tree / path).open("rb") as file:
-        data = file.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise errors.InvalidPackage(
-            f"{path}: the file is longer than the {max_bytes} bytes accepted",
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise errors.InvalidPackage(f"{path}: this is not UTF-8") from error
+    def _text(self, path: str) -> str:
+        limit = min(self._limits.max_yaml_bytes, self._bytes_left)
+        with (self._tree / path).open("rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise errors.InvalidPackage(
+                f"{path}: longer than the {limit} bytes accepted here",
+            )
+        self._bytes_left -= len(data)
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise errors.InvalidPackage(f"{path}: not UTF-8") from error
 
 
 def _file_of_import(reference: Value) -> Value:

@@ -7,6 +7,7 @@ from tacker_cnf.vnfd.topology import Node
 from tacker_cnf.vnfd.values import Value
 
 MAX_NESTING: Final = 16
+MAX_DEFAULTS: Final = 10_000
 #: SOL001 name -> SOL003 name (4.4.1 vnfConfigurableProperties)
 STANDARD_PROPERTIES: Final = {
     "is_autoscale_enabled": "isAutoscaleEnabled",
@@ -43,9 +44,9 @@ def modifiable_of(vnf: Node) -> dict[str, Any]:
     """Give the defaults of what a PATCH may set, by attribute of a Vnfd."""
     attributes = _defaults(vnf, "modifiable_attributes")
     return {
-        "configurable_properties": _configurable(vnf),
-        "extensions": _map_of(vnf, attributes, "extensions"),
-        "metadata": _map_of(vnf, attributes, "metadata"),
+        "configurable_properties": _bounded(_configurable(vnf), vnf),
+        "extensions": _bounded(_map_of(vnf, attributes, "extensions"), vnf),
+        "metadata": _bounded(_map_of(vnf, attributes, "metadata"), vnf),
     }
 
 
@@ -78,6 +79,22 @@ def _map(found: Any, place: Value, name: str) -> dict[str, Any]:
     if not isinstance(found, (dict, type(None))):
         raise place.fault(f"{name}: a map is expected")
     return found or {}
+
+
+def _bounded(found: dict[str, Any], vnf: Node) -> dict[str, Any]:
+    """Refuse what would be too large with all that it shares written out."""
+    number = 0
+    rest: list[dict[str, Any] | list[Any]] = [found]
+    while rest:
+        value = rest.pop()
+        inner = value.values() if isinstance(value, dict) else value
+        number += len(inner)
+        if number > MAX_DEFAULTS:
+            raise vnf.value.fault(
+                f"modifiable attributes have more than {MAX_DEFAULTS} values",
+            )
+        rest.extend(item for item in inner if isinstance(item, (dict, list)))
+    return found
 
 
 def _defaults(vnf: Node, name: str) -> dict[str, Any]:

@@ -22,5 +22,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     #: what a YAML text holds with its aliases written out
     max_yaml_nodes: int = 200_000
     max_yaml_depth: int = 64
-    max_definitions: int = 500
+    max_definitions: int = 100
+    max_definitions_bytes: int = 8 * MIB
+    #: how often a value of the definitions may be looked at
+    max_looks: int = 1_000_000
     max_import_depth: int = 32

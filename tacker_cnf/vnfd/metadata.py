@@ -88,7 +88,7 @@ def _blocks(text: str, path: str) -> Iterator[Block]:
     """Give the blocks; blank lines part them."""
     block: Block = []
     for number, line in _unfolded(text):
-        if line.strip():
+        if line:
             block.append(_line(line, number, path))
         elif block:
             yield block
@@ -99,14 +99,13 @@ def _blocks(text: str, path: str) -> Iterator[Block]:
 
 def _unfolded(text: str) -> list[tuple[int, str]]:
     """Give the lines with their numbers, continued ones put together."""
-    lines: list[tuple[int, str]] = []
+    lines: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(" ") and line.strip() and lines and lines[-1][1]:
-            first, begun = lines[-1]
-            lines[-1] = (first, begun + line[1:])
+            lines[-1][1].append(line[1:])
         else:
-            lines.append((number, line))
-    return lines
+            lines.append((number, [line] if line.strip() else []))
+    return [(number, "".join(parts)) for number, parts in lines]
 
 
 def _line(line: str, number: int, path: str) -> Line:

@@ -132,19 +132,21 @@ def _deltas(
     found: dict[str, dict[str, dict[str, int]]] = collections.defaultdict(dict)
     for policy in topology.policies(PREFIX + "VduScalingAspectDeltas"):
         aspect = _named(policy.properties.get("aspect"), aspects)
-        deltas = {
-            name: _number(value.get("number_of_instances"))
-            for name, value in policy.properties.get("deltas")
-            .entries()
-            .items()
-        }
-        if not deltas:
-            raise policy.properties.fault("there are no deltas")
         for target, vdu in _targets(policy, vdus):
             if vdu.id in found[aspect]:
                 raise target.fault(f"{vdu.id} has deltas of {aspect} already")
-            found[aspect][vdu.id] = deltas
+            found[aspect][vdu.id] = _deltas_of(policy)
     return found
+
+
+def _deltas_of(policy: Policy) -> dict[str, int]:
+    deltas = policy.properties.get("deltas").entries()
+    if not deltas:
+        raise policy.properties.fault("there are no deltas")
+    return {
+        name: _number(value.get("number_of_instances"))
+        for name, value in deltas.items()
+    }
 
 
 def _counts(

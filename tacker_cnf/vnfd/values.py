@@ -46,6 +46,22 @@ NAMES: Final[Mapping[type, str]] = {
 }
 
 
+class Budget:
+    """How often values may still be looked at.
+
+    Types, inputs and policies may refer to one another so that a short VNFD
+    takes for ever to read; this bounds it all.
+    """
+
+    def __init__(self, looks: int) -> None:
+        self._left = looks
+
+    def spend(self, place: "Value") -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise place.fault("the VNFD takes too long to read")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Value:
     """What stands at a place of a file; ``get_input`` gives its default."""
@@ -54,6 +70,7 @@ class Value:
     file: str
     path: str = ""
     inputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    budget: Budget | None = None
 
     @property
     def raw(self) -> Any:
@@ -99,9 +116,7 @@ class Value:
             if len(entries) != 1:
                 raise item.fault("a map of exactly one key is expected")
             ((name, value),) = entries.items()
-            pairs.append(
-                (name, dataclasses.replace(value, path=self._at(name)))
-            )
+            pairs.append((name, self._child(value.written, name)))
         return pairs
 
     def text(self) -> str:
@@ -175,10 +190,10 @@ class Value:
         return self.inputs[name]
 
     def _child(self, written: Any, key: str) -> "Value":
-        return dataclasses.replace(self, written=written, path=self._at(key))
-
-    def _at(self, key: str) -> str:
-        return f"{self.path}.{key:.80}" if self.path else f"{key:.80}"
+        if self.budget:
+            self.budget.spend(self)
+        path = f"{self.path}.{key:.80}" if self.path else f"{key:.80}"
+        return Value(written, self.file, path, self.inputs, self.budget)
 
     def _unfit(self, expected: str) -> errors.InvalidPackage:
         found = NAMES[type(self.raw)]

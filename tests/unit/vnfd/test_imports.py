@@ -188,7 +188,7 @@ class TestImports(DescriptorTest):
             ),
             (
                 "a: " + "b" * 2**21,
-                f"{SIMPLE}: the file is longer than the 2097152 bytes accepted",
+                f"{SIMPLE}: longer than the 2097152 bytes accepted here",
             ),
         ):
             self.assertEqual(
@@ -205,4 +205,4 @@ class TestImports(DescriptorTest):
             tree,
             ENTRY,
         )
-        self.assertEqual(f"{SIMPLE}: this is not UTF-8", str(error))
+        self.assertEqual(f"{SIMPLE}: not UTF-8", str(error))
