@@ -22,6 +22,7 @@ A docstring is the message where none is given.
 """
 
 import http
+from collections.abc import Collection
 from typing import ClassVar
 
 from tacker_cnf.sol.problem import ProblemDetails
@@ -104,6 +105,12 @@ class MethodNotAllowed(VnfmError):
     """This resource does not support the method."""
 
     status = 405
+
+    def __init__(self, method: str, allowed: Collection[str]) -> None:
+        self.allowed = ", ".join(sorted(allowed))
+        super().__init__(
+            f"{method} is not possible here, only {self.allowed}."
+        )
 
 
 class NotAcceptable(VnfmError):

@@ -11,18 +11,16 @@ from typing import Final
 
 import msgspec
 
-from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import instances, op_occs, vims
 from tacker_cnf.db.session import Store, transaction
-from tacker_cnf.drivers.base import Deadline, InfraTask, PackageTree
+from tacker_cnf.drivers.base import Deadline, InfraTask
 from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.lcm import grant_plan, operations, target
+from tacker_cnf.lcm import operations, target, vnfcs
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.rpc import Client
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.lcm_request import HealVnfRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     LcmOperationStateType,
@@ -58,8 +56,9 @@ class Intake:
         """
         instance, vim_connections = self._look(instance_id, op, request)
         self._check(instance, request, vim_connections)
-        op_occ = _new(instance_id, op, request)
-        self._accept(op_occ, vim_connections)
+        now = datetime.datetime.now(datetime.UTC)
+        op_occ = _new(instance_id, op, request, now)
+        self._accept(op_occ, vim_connections, now)
         self._rpc.wake(op_occ.id)
         return op_occ.id
 
@@ -83,25 +82,18 @@ class Intake:
         request: SolType,
         vim_connections: Mapping[str, VimConnectionInfo],
     ) -> None:
-        content_id, vnfd = self._catalogue.vnfd(instance.vnfd_id)
+        package = self._catalogue.tree(instance.vnfd_id)
         current = target.of_instance(instance)
-        wanted = target.wanted(request, current, vnfd)
-        doomed = grant_plan.named(request, instance)
-        _check_names(request, instance)
         self._drivers.of(vim_connections).validate(
             InfraTask(
                 instance=instance,
-                package=PackageTree(
-                    content_id=content_id,
-                    path=self._catalogue.content.tree(content_id),
-                    vnfd=vnfd,
-                ),
+                package=package,
                 vim_connections=vim_connections,
                 current=current,
-                target=wanted,
+                target=target.wanted(request, current, package.vnfd),
                 parameters=getattr(request, "additional_params", {}),
                 deadline=Deadline.within(0),
-                vnfcs=doomed,
+                vnfcs=vnfcs.named(request, instance),
             )
         )
 
@@ -110,6 +102,7 @@ class Intake:
         self,
         op_occ: VnfLcmOpOcc,
         vim_connections: Mapping[str, VimConnectionInfo],
+        now: datetime.datetime,
     ) -> None:
         facts = operations.OPERATIONS[op_occ.operation]
         instance_id = op_occ.vnf_instance_id
@@ -120,7 +113,7 @@ class Intake:
                 instance_id,
                 [c.vim_id for c in vim_connections.values() if c.vim_id],
             )
-            op_occs.add(session, op_occ, vim_connections, PATIENCE)
+            op_occs.add(session, op_occ, vim_connections, now, PATIENCE)
 
     @transaction
     def _decide(self, op_occ_id: str, event: Event) -> VnfLcmOpOcc:
@@ -156,9 +149,11 @@ class Intake:
 
 
 def _new(
-    instance_id: str, op: LcmOperationType, request: SolType
+    instance_id: str,
+    op: LcmOperationType,
+    request: SolType,
+    now: datetime.datetime,
 ) -> VnfLcmOpOcc:
-    now = datetime.datetime.now(datetime.UTC)
     return VnfLcmOpOcc(
         id=str(uuid.uuid4()),
         operation_state=LcmOperationStateType.STARTING,
@@ -170,20 +165,3 @@ def _new(
         operation_params=msgspec.to_builtins(request),
         is_cancel_pending=False,
     )
-
-
-def _check_names(request: SolType, instance: VnfInstance) -> None:
-    if not isinstance(request, HealVnfRequest):
-        return
-    info = instance.instantiated_vnf_info
-    known = {
-        name
-        for vnfc in (info.vnfc_info if info else ())
-        for name in (vnfc.id, vnfc.vnfc_resource_info_id)
-    }
-    unknown = [n for n in request.vnfc_instance_id if n not in known]
-    if unknown:
-        raise errors.UnknownVnfc(
-            f"vnfcInstanceId: VNF instance {instance.id} has no VNFC "
-            f"instance {', '.join(unknown)}."
-        )

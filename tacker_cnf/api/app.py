@@ -213,8 +213,11 @@ def _tell(
 ) -> Iterable[bytes]:
     status, body = http.problem(error, request_id)
     phrase = exc.status_map[status].title
-    start(
-        f"{status} {phrase}",
-        [("Content-Type", http.PROBLEM), ("Content-Length", str(len(body)))],
-    )
+    headers = [
+        ("Content-Type", http.PROBLEM),
+        ("Content-Length", str(len(body))),
+    ]
+    if isinstance(error, errors.MethodNotAllowed):
+        headers.append(("Allow", error.allowed))
+    start(f"{status} {phrase}", headers)
     return [body]

@@ -34,10 +34,7 @@ class Routes:
         methods, variables = self._find(segments)
         handler = methods.get(method)
         if handler is None:
-            raise errors.MethodNotAllowed(
-                f"{method} is not possible here, "
-                f"only {', '.join(sorted(methods))}."
-            )
+            raise errors.MethodNotAllowed(method, methods)
         return handler, variables
 
     def _find(self, segments: Sequence[str]) -> tuple[Methods, list[str]]:

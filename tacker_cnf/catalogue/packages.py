@@ -13,6 +13,7 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.catalogue import content
 from tacker_cnf.catalogue.content import ContentStore
+from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.db import models, packages
 from tacker_cnf.db.session import (
     DuplicateEntry,
@@ -209,12 +210,17 @@ class Packages:
             )
         return package.content_id
 
-    def vnfd(self, vnfd_id: str) -> tuple[str, Vnfd]:
-        """Give the content id and the parsed VNFD of an onboarded package.
+    def tree(self, vnfd_id: str) -> PackageTree:
+        """Give an onboarded package, its VNFD parsed.
 
         :raises VnfdNotUsable: no package holds this VNFD
         """
-        return self._vnfd(vnfd_id, self._content_id(vnfd_id))
+        content_id = self._content_id(vnfd_id)
+        return PackageTree(
+            content_id=content_id,
+            path=self.content.tree(content_id),
+            vnfd=self._vnfd(vnfd_id, content_id),
+        )
 
     @transaction
     def _content_id(self, vnfd_id: str) -> str:
@@ -227,10 +233,10 @@ class Packages:
         return content_id
 
     @transaction
-    def _read_vnfd(self, vnfd_id: str, content_id: str) -> tuple[str, Vnfd]:
+    def _read_vnfd(self, vnfd_id: str, _content_id: str) -> Vnfd:
         with self._store.reader() as session:
             text = packages.vnfd_text(session, vnfd_id)
-        return content_id, msgspec.json.decode(text or "", type=Vnfd)
+        return msgspec.json.decode(text or "", type=Vnfd)
 
 
 def _check_change(

@@ -18,7 +18,7 @@ from tacker_cnf.conductor.steps import Run
 from tacker_cnf.db import instances, op_occs
 from tacker_cnf.db.op_occs import Result, Work
 from tacker_cnf.db.session import Store, transaction
-from tacker_cnf.drivers.base import Deadline, PackageTree
+from tacker_cnf.drivers.base import Deadline
 from tacker_cnf.drivers.registry import Registry
 from tacker_cnf.lcm import changes, operations, outcome, target
 from tacker_cnf.lcm.outcome import InfraResult
@@ -147,23 +147,19 @@ class Conductor:
         op_occ = work.op_occ
         request = operations.request_of(op_occ)
         instance = self._instance(op_occ.vnf_instance_id)
-        content_id, vnfd = self._catalogue.vnfd(instance.vnfd_id)
+        package = self._catalogue.tree(instance.vnfd_id)
         current = target.of_instance(instance)
         return Run(
             op_occ=op_occ,
             request=request,
             instance=instance,
-            package=PackageTree(
-                content_id=content_id,
-                path=self._catalogue.content.tree(content_id),
-                vnfd=vnfd,
-            ),
+            package=package,
             vim_connections=work.vim_connections,
             driver=self._drivers.of(work.vim_connections),
             nfvo=self._nfvo,
             deadline=Deadline.within(self._conf.operation_timeout),
             current=current,
-            target=target.wanted(request, current, vnfd),
+            target=target.wanted(request, current, package.vnfd),
             notes=work.notes,
             note=functools.partial(self._note, work),
             grant_request=work.grant_request,

@@ -1,17 +1,13 @@
 """The steps of an operation: values in, values out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from tacker_cnf.drivers.base import (
-    Deadline,
-    InfraDriver,
-    InfraTask,
-    PackageTree,
-)
-from tacker_cnf.lcm import grant_plan
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.drivers.base import Deadline, InfraDriver, InfraTask
+from tacker_cnf.lcm import grant_plan, vnfcs
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.lcm.target import Target
@@ -69,7 +65,6 @@ def ask_grant(run: Run) -> Run:
         run.instance,
         run.current,
         run.target,
-        grant_plan.named(run.request, run.instance),
     )
     grant = run.nfvo.grant(request)
     return msgspec.structs.replace(run, grant_request=request, grant=grant)
@@ -112,17 +107,11 @@ def infra_task(run: Run) -> InfraTask:
         target=run.target,
         parameters=getattr(run.request, "additional_params", {}),
         deadline=run.deadline,
-        vnfcs=_healed(run),
+        vnfcs=vnfcs.named(run.request, run.instance),
         grace=_grace(run.request),
         notes=run.notes,
         note=run.note,
     )
-
-
-def _healed(run: Run) -> tuple[Any, ...]:
-    if getattr(run.request, "vnfc_instance_id", ()):
-        return grant_plan.named(run.request, run.instance)
-    return ()
 
 
 def _grace(request: SolType) -> int | None:

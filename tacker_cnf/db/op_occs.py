@@ -81,14 +81,17 @@ def add(
     session: orm.Session,
     op_occ: VnfLcmOpOcc,
     vim_connections: Mapping[str, VimConnectionInfo],
+    now: datetime.datetime,
     patience: float,
 ) -> None:
     """Keep a new operation, which waits for a conductor.
 
+    :param now: when it began, more exactly than SOL003 tells it
     :param patience: seconds after which the sweep looks for it, because its
         wake-up message must have been lost
     """
     values = {name: getattr(op_occ, name) for name in _COLUMNS}
+    values |= {"start_time": now, "state_entered_time": now}
     session.execute(
         sa.insert(Row).values(
             **values,

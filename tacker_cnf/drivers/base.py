@@ -3,15 +3,13 @@
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
-from tacker_cnf import errors
+from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
-from tacker_cnf.vnfd.model import Vnfd
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,30 +30,6 @@ class Deadline:
     @property
     def passed(self) -> bool:
         return self.remaining == 0.0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PackageTree:
-    """A VNF package as drivers read it."""
-
-    #: the content's SHA-256: what was made of it may be kept under this name
-    content_id: str
-    #: the unpacked files, read-only
-    path: Path
-    vnfd: Vnfd
-
-    def file(self, name: str) -> Path:
-        """Find a file of the package.
-
-        :raises InvalidParameters: the package has no such file
-        """
-        path = (self.path / name).resolve()
-        inside = path.is_relative_to(self.path.resolve())
-        if not inside or not path.is_file():
-            raise errors.InvalidParameters(
-                f"The VNF package of VNFD {self.vnfd.id} has no file {name!r}."
-            )
-        return path
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

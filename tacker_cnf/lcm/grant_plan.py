@@ -1,8 +1,9 @@
 """What the VNFM asks the NFVO for leave to do (SOL003 9.5.2.2)."""
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from tacker_cnf.lcm import vnfcs
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import Link, ResourceHandle
 from tacker_cnf.sol.grant import (
@@ -12,7 +13,7 @@ from tacker_cnf.sol.grant import (
     ResourceDefinition,
     ResourceDefinitionType,
 )
-from tacker_cnf.sol.lcm_request import HealVnfRequest, InstantiateVnfRequest
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
@@ -24,12 +25,9 @@ def build(
     instance: VnfInstance,
     current: Target | None,
     target: Target | None,
-    doomed: Sequence[VnfcResourceInfo] = (),
 ) -> GrantRequest:
-    """Write down what an operation adds to the VIM and takes from it.
-
-    :param doomed: the VNFCs that heal replaces
-    """
+    """Write down what an operation adds to the VIM and takes from it."""
+    doomed = vnfcs.healed(request, instance)
     add = [*_added(current, target), *map(_again, doomed)]
     remove = [*map(_taken, _removed(instance, current, target))]
     remove += map(_taken, doomed)
@@ -55,28 +53,6 @@ def build(
             vnf_instance=Link(href=f"/vnflcm/v2/vnf_instances/{instance.id}"),
         ),
     )
-
-
-def named(
-    request: SolType, instance: VnfInstance
-) -> tuple[VnfcResourceInfo, ...]:
-    """Tell which VNFCs a request is about: for heal those it names, or all.
-
-    A name is a vnfcInfo.id or a vnfcResourceInfo.id; names that the instance
-    does not know are passed over here, the intake refuses them.
-    """
-    info = instance.instantiated_vnf_info
-    if info is None or not isinstance(request, HealVnfRequest):
-        return ()
-    if not request.vnfc_instance_id:
-        return info.vnfc_resource_info
-    names = set(request.vnfc_instance_id)
-    names |= {
-        vnfc.vnfc_resource_info_id
-        for vnfc in info.vnfc_info
-        if vnfc.id in names and vnfc.vnfc_resource_info_id
-    }
-    return tuple(v for v in info.vnfc_resource_info if v.id in names)
 
 
 def _added(

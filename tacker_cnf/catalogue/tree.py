@@ -1,0 +1,31 @@
+"""A VNF package as those read it who act on it."""
+
+import dataclasses
+from pathlib import Path
+
+from tacker_cnf import errors
+from tacker_cnf.vnfd.model import Vnfd
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PackageTree:
+    """A VNF package that is onboarded."""
+
+    #: the content's SHA-256: what was made of it may be kept under this name
+    content_id: str
+    #: the unpacked files, read-only
+    path: Path
+    vnfd: Vnfd
+
+    def file(self, name: str) -> Path:
+        """Find a file of the package.
+
+        :raises InvalidParameters: the package has no such file
+        """
+        path = (self.path / name).resolve()
+        inside = path.is_relative_to(self.path.resolve())
+        if not inside or not path.is_file():
+            raise errors.InvalidParameters(
+                f"The VNF package of VNFD {self.vnfd.id} has no file {name!r}."
+            )
+        return path

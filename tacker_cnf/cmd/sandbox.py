@@ -1,0 +1,208 @@
+"""tacker-cnf-sandbox: all of it in one process, to try it and to test it.
+
+The API, a conductor and an in-memory Kubernetes cluster on loopback ports,
+with SQLite and the queue inside. Nobody is asked for a password: never let
+others reach it.
+"""
+
+import argparse
+import contextlib
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import waitress
+import yaml
+from oslo_config import cfg
+from oslo_log import log
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import rpc
+from tacker_cnf.cmd import compose
+from tacker_cnf.db import keys, schema, session
+from tacker_cnf.sandbox.cluster import SandboxCluster
+
+GUIDE = """\
+tacker_cnf sandbox
+  API         {api}
+  cluster     {cluster}
+  kubeconfig  {kubeconfig}
+  VIM file    {vim}
+  state       {state}
+
+  curl -H 'Version: 2.0.0' {api}/vnflcm/v2/vnf_instances
+  kubectl --kubeconfig {kubeconfig} get pods --all-namespaces --watch
+  export OS_AUTH_TYPE=none OS_ENDPOINT={api}
+  openstack vim register sandbox --config-file {vim} --is-default
+  openstack --os-tacker-api-version 2 vnflcm list
+
+It ends with Ctrl-C.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tacker-cnf-sandbox", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--state", type=Path, help="directory to keep (default: a new one)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=9890, help="of the API; 0: any"
+    )
+    parser.add_argument(
+        "--cluster-port", type=int, default=0, help="of the cluster; 0: any"
+    )
+    parser.add_argument("--nodes", type=int, default=2, help="of the cluster")
+    parser.add_argument(
+        "--pod-start-delay",
+        type=float,
+        default=0.3,
+        metavar="SECONDS",
+        help="what a container needs to start",
+    )
+    parser.add_argument(
+        "--kubeconfig",
+        type=Path,
+        help="a cluster of yours, used instead of the one in memory",
+    )
+    return parser
+
+
+def configure(state: Path) -> cfg.ConfigOpts:
+    """Make the configuration of an embedded service, and its database."""
+    # an empty directory: nothing of this machine's configuration is read
+    (state / "conf.d").mkdir(parents=True, exist_ok=True)
+    conf = configuration.load(["--config-dir", str(state / "conf.d")])
+    conf.set_override("state_path", str(state))
+    conf.set_override("auth_strategy", "noauth", "api")
+    conf.set_override("default_log_levels", ["tacker_cnf=INFO"])
+    conf.set_override("log_file", str(state / "sandbox.log"))
+    log.setup(conf, "tacker_cnf")
+    keys.create(compose.key_file(conf))
+    store = session.of_conf(conf)
+    schema.upgrade(store)
+    store.close()
+    return conf
+
+
+@contextlib.contextmanager
+def cluster(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Give the kubeconfig of the cluster that is used."""
+    if asked.kubeconfig:
+        yield yaml.safe_load(asked.kubeconfig.read_text())
+        return
+    made = SandboxCluster(
+        port=asked.cluster_port,
+        nodes=asked.nodes,
+        pod_start_delay=asked.pod_start_delay,
+    )
+    made.start()
+    try:
+        yield made.kubeconfig()
+    finally:
+        made.stop()
+
+
+def serve(asked: argparse.Namespace, state: Path) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    conf = configure(state)
+    shared = compose.parts(conf, rpc.EMBEDDED)
+    conductor = compose.conductor(shared)
+    with cluster(asked) as kubeconfig:
+        server = waitress.create_server(
+            compose.application(shared),
+            host="127.0.0.1",
+            port=asked.port,
+            threads=16,
+            ident=None,
+            max_request_body_size=conf.catalogue.max_package_bytes,
+        )
+        conductor.start(shared.transport)
+        _tell(state, f"http://127.0.0.1:{server.effective_port}", kubeconfig)
+        try:
+            server.run()  # SystemExit ends it
+        finally:
+            conductor.stop()
+            shared.store.close()
+
+
+def _tell(state: Path, api: str, kubeconfig: dict[str, Any]) -> None:
+    """Write down how to reach it, for people and for programs."""
+    facts = {
+        "api": api,
+        "cluster": kubeconfig["clusters"][0]["cluster"]["server"],
+        "kubeconfig": str(state / "kubeconfig"),
+        "vim": str(state / "vim.yaml"),
+        "state": str(state),
+    }
+    _write(state / "kubeconfig", yaml.safe_dump(kubeconfig))
+    _write(state / "vim.yaml", yaml.safe_dump(vim_of(kubeconfig)))
+    print(GUIDE.format(**facts), flush=True)  # noqa: T201
+    ready = state / "sandbox.json"
+    _write(ready.with_suffix(".new"), json.dumps(facts))
+    ready.with_suffix(".new").rename(ready)
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text)
+
+
+def vim_of(kubeconfig: dict[str, Any]) -> dict[str, Any]:
+    """Make the file for ``openstack vim register`` out of a kubeconfig.
+
+    :raises OSError: a file that it names cannot be read
+    """
+    reached = kubeconfig["clusters"][0]["cluster"]
+    user = kubeconfig["users"][0]["user"]
+    cred = {
+        "bearer_token": user.get("token"),
+        "client_cert": _pem(user, "client-certificate"),
+        "client_key": _pem(user, "client-key"),
+        "ssl_ca_cert": _pem(reached, "certificate-authority"),
+    }
+    return {
+        "auth_url": reached["server"],
+        "type": "kubernetes",
+        "project_name": "default",
+        **{name: value for name, value in cred.items() if value},
+    }
+
+
+def _pem(where: dict[str, Any], name: str) -> str | None:
+    """Read a PEM that a kubeconfig holds, or names."""
+    import base64
+
+    if data := where.get(f"{name}-data"):
+        return base64.b64decode(data).decode()
+    return Path(where[name]).read_text() if where.get(name) else None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the sandbox."""
+    asked = _parser().parse_args(argv)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    with contextlib.ExitStack() as stack:
+        state = asked.state or Path(
+            stack.enter_context(
+                tempfile.TemporaryDirectory(
+                    prefix="tacker-cnf-", ignore_cleanup_errors=True
+                )
+            )
+        )
+        try:
+            serve(asked, state.resolve())
+        except (OSError, cfg.Error) as error:
+            print(f"tacker-cnf-sandbox: {error}", file=sys.stderr)  # noqa: T201
+            return 1
+    return 0
+
+
+def _leave(*_: object) -> NoReturn:
+    raise SystemExit(0)

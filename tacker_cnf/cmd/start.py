@@ -1,0 +1,49 @@
+"""What every server does first, and last."""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+
+from oslo_config import cfg
+from oslo_log import log
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.db import schema
+from tacker_cnf.db.session import Store
+
+
+def server(
+    name: str, serve: Callable[[cfg.ConfigOpts], None], argv: Sequence[str]
+) -> int:
+    """Read the configuration and serve; tell in one line what hinders it."""
+    try:
+        conf = configuration.load(argv)
+        log.setup(conf, "tacker_cnf")
+        serve(conf)
+    except (errors.VnfmError, cfg.Error, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def check_schema(store: Store) -> None:
+    """Make sure that the database is of this release.
+
+    :raises VnfmError: it is not
+    """
+    found, needed = schema.version(store), schema.head()
+    if found != needed:
+        raise errors.VnfmError(
+            f"The database is of version {found}, this release needs "
+            f"{needed}. `tacker-cnf-manage db upgrade` brings it there."
+        )
+
+
+def until_told() -> None:
+    """Wait for SIGTERM or SIGINT."""
+    told = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: told.set())
+    told.wait()

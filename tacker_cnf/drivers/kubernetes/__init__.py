@@ -1,0 +1,1 @@
+"""VNFs on Kubernetes."""

@@ -1,0 +1,377 @@
+"""The one module that talks to a cluster.
+
+The official dynamic client, so that any kind and any custom resource is
+served; bodies go in and out as plain dicts. Its errors become ours here.
+"""
+
+import functools
+import hashlib
+import ssl
+import tempfile
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any, Final
+
+import kubernetes.client
+import kubernetes.dynamic
+import msgspec
+import urllib3
+from kubernetes.dynamic import exceptions as dynamic_errors
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.sol.common import VimConnectionInfo
+
+LOG = log.getLogger(__name__)
+
+Object = dict[str, Any]
+
+FIELD_MANAGER: Final = "tacker_cnf"
+#: clusters a process keeps a connection pool for
+KEPT: Final = 256
+#: requests of one process that a cluster answers at once without new sockets
+POOL: Final = 64
+
+
+class AlreadyExists(errors.VimRefused):
+    """The object exists."""
+
+
+class Gone(errors.VimRefused):
+    """The object, or its kind or namespace, does not exist."""
+
+
+class Expired(errors.VimRefused):
+    """The cluster no longer remembers this resourceVersion."""
+
+
+class Discoverer(kubernetes.dynamic.LazyDiscoverer):
+    """Keeps what it discovered in memory; the library's keeps a file."""
+
+    def __init__(self, client: Any, _cache_file: Any) -> None:
+        super().__init__(client, "/nonexistent")  # type: ignore[no-untyped-call]
+
+    def _write_cache(self) -> None:
+        pass
+
+
+class Connection(msgspec.Struct, frozen=True):
+    """What a VimConnectionInfo of a cluster has to say."""
+
+    endpoint: str
+    ca: str | None
+    token: str | None
+    client_cert: str | None
+    client_key: str | None
+    verify: bool
+
+    @classmethod
+    def of(cls, info: VimConnectionInfo) -> "Connection":
+        """Read it.
+
+        :raises InvalidVimConnection: it says too little
+        """
+        interface, access = info.interface_info, info.access_info
+        made = cls(
+            endpoint=str(interface.get("endpoint") or "").rstrip("/"),
+            ca=interface.get("ssl_ca_cert") or access.get("ssl_ca_cert"),
+            token=access.get("bearer_token"),
+            client_cert=access.get("client_cert"),
+            client_key=access.get("client_key"),
+            verify=not interface.get("skipCertificateVerification", False),
+        )
+        if not made.endpoint.startswith(("https://", "http://")):
+            raise errors.InvalidVimConnection(
+                "interfaceInfo.endpoint: the URL of the cluster is needed, "
+                f"{made.endpoint!r} is none."
+            )
+        if not made.token and not (made.client_cert and made.client_key):
+            raise errors.InvalidVimConnection(
+                "accessInfo: bearer_token, or client_cert and client_key, "
+                "is needed to log in to a cluster."
+            )
+        return made
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """Make the TLS side: the CA, and the client's certificate.
+
+        :raises InvalidVimConnection: these are not PEM
+        """
+        try:
+            context = ssl.create_default_context(cadata=self.ca or None)
+            if self.client_cert and self.client_key:
+                with tempfile.NamedTemporaryFile("w") as file:
+                    file.write(self.client_cert + "\n" + self.client_key)
+                    file.flush()
+                    context.load_cert_chain(file.name)
+        except (ssl.SSLError, ValueError) as error:
+            raise errors.InvalidVimConnection(
+                f"A certificate or key is not valid PEM: {error}."
+            ) from error
+        if not self.verify:
+            LOG.warning("%s is not verified by TLS", self.endpoint)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+class Cluster:
+    """A cluster, reached through one pool of connections."""
+
+    def __init__(self, connection: Connection, timeout: float) -> None:
+        """Connect.
+
+        :raises VimUnreachable: it does not answer
+        :raises VimRefused: it does not let us in
+        """
+        self._endpoint = connection.endpoint
+        self._timeout = timeout
+        configuration = kubernetes.client.Configuration(
+            host=connection.endpoint
+        )
+        if connection.token:
+            configuration.api_key = {
+                "authorization": f"Bearer {connection.token}"
+            }
+        api = kubernetes.client.ApiClient(configuration)
+        api.rest_client.pool_manager = urllib3.PoolManager(
+            maxsize=POOL, ssl_context=connection.ssl_context()
+        )
+        self._client = self._told(
+            lambda: kubernetes.dynamic.DynamicClient(api, None, Discoverer)
+        )
+        self._discovery = threading.Lock()
+
+    @functools.lru_cache(512)  # noqa: B019
+    def _known(self, api_version: str, kind: str) -> Any:
+        with self._discovery:
+            try:
+                return self._told(
+                    lambda: self._client.resources.get(
+                        api_version=api_version, kind=kind
+                    )
+                )
+            except dynamic_errors.ResourceNotFoundError:
+                raise Gone(
+                    f"The cluster {self._endpoint} has no kind {kind} in "
+                    f"{api_version}."
+                ) from None
+
+    def kind(self, api_version: str, kind: str) -> Any:
+        """Find a kind that the cluster serves: its path, verbs and scope.
+
+        :raises Gone: it serves no such kind
+        """
+        return self._known(api_version, kind)
+
+    def get(
+        self, resource: Any, name: str, namespace: str | None
+    ) -> Object | None:
+        """Read one object; None when it does not exist."""
+        try:
+            return self._json("get", resource.path(name, namespace))
+        except Gone:
+            return None
+
+    def list(
+        self, resource: Any, namespace: str | None, **selectors: str
+    ) -> Object:
+        """List objects; ``items`` and ``metadata.resourceVersion``."""
+        path = resource.path(namespace=namespace)
+        return self._json("get", path, **selectors)
+
+    def create(
+        self, resource: Any, body: Object, namespace: str | None
+    ) -> Object:
+        """Create an object.
+
+        :raises AlreadyExists: one of its name exists
+        """
+        path = resource.path(namespace=namespace)
+        return self._json("post", path, body=body, field_manager=FIELD_MANAGER)
+
+    def apply(
+        self, resource: Any, body: Object, namespace: str | None
+    ) -> Object:
+        """Make an object as it is here, by server-side apply."""
+        path = resource.path(body["metadata"]["name"], namespace)
+        return self._json(
+            "patch",
+            path,
+            body=body,
+            content_type="application/apply-patch+yaml",
+            field_manager=FIELD_MANAGER,
+            force_conflicts=True,
+        )
+
+    def scale(
+        self, resource: Any, name: str, namespace: str, replicas: int
+    ) -> None:
+        """Set the replicas of a workload, and nothing else of it."""
+        self._json(
+            "patch",
+            resource.path(name, namespace) + "/scale",
+            body={"spec": {"replicas": replicas}},
+            content_type="application/merge-patch+json",
+            field_manager=FIELD_MANAGER,
+        )
+
+    def delete(
+        self, resource: Any, found: Object, *, grace: int | None = None
+    ) -> None:
+        """Delete just this object, its dependents first; if it has gone, or
+        another has taken its name, that is well.
+        """
+        meta = found["metadata"]
+        body: Object = {
+            "propagationPolicy": "Foreground",
+            "preconditions": {"uid": meta["uid"]},
+        }
+        if grace is not None:
+            body["gracePeriodSeconds"] = grace
+        path = resource.path(meta["name"], meta.get("namespace"))
+        try:
+            self._json("delete", path, body=body)
+        except (Gone, AlreadyExists):
+            LOG.debug("%s %s had gone", resource.kind, meta["name"])
+
+    def watch(
+        self,
+        resource: Any,
+        namespace: str | None,
+        since: str,
+        seconds: int,
+        **selectors: str,
+    ) -> Generator[tuple[str, Object], None, None]:
+        """Stream what happens after a resourceVersion, for some seconds.
+
+        :raises Expired: that resourceVersion is too old; list again
+        """
+        response = self._send(
+            "get",
+            resource.path(namespace=namespace),
+            watch=True,
+            resource_version=since,
+            timeout_seconds=seconds,
+            allow_watch_bookmarks=True,
+            _request_timeout=(self._timeout, seconds + self._timeout),
+            **selectors,
+        )
+        try:
+            for line in _lines(response):
+                event = msgspec.json.decode(line)
+                if event["type"] == "ERROR":
+                    raise _of_watch(event["object"])
+                yield event["type"], event["object"]
+        except (urllib3.exceptions.HTTPError, msgspec.DecodeError) as error:
+            # a watch that breaks is opened again; a dead cluster shows there
+            LOG.info("A watch of %s broke: %s", self._endpoint, error)
+        finally:
+            response.close()
+
+    def _json(self, method: str, path: str, **options: Any) -> Object:
+        response = self._send(method, path, **options)
+        body: Object = self._told(lambda: msgspec.json.decode(response.data))
+        return body
+
+    def _send(self, method: str, path: str, **options: Any) -> Any:
+        options.setdefault("_request_timeout", self._timeout)
+
+        def send() -> Any:
+            return self._client.request(
+                method, path, serialize=False, **options
+            )
+
+        try:
+            return self._told(send)
+        except Dropped:
+            return self._told(send)  # all that we send may be sent twice
+
+    def _told(self, ask: Callable[[], Any]) -> Any:
+        """Ask the cluster, and tell its errors as ours."""
+        try:
+            return ask()
+        except dynamic_errors.DynamicApiError as error:
+            raise _of_status(error.status, error.body, error.reason) from error
+        except kubernetes.client.ApiException as error:
+            raise _of_status(error.status, error.body, error.reason) from error
+        except urllib3.exceptions.ProtocolError as error:
+            raise Dropped(
+                f"The cluster {self._endpoint} dropped the connection."
+            ) from error
+        except urllib3.exceptions.HTTPError as error:
+            reason = getattr(error, "reason", None) or error
+            raise errors.VimUnreachable(
+                f"The cluster {self._endpoint} does not answer: {reason}"
+            ) from error
+        except (msgspec.DecodeError, AttributeError, ValueError) as error:
+            raise errors.VimUnreachable(
+                f"What answers at {self._endpoint} is no Kubernetes API: "
+                f"{error}"
+            ) from error
+
+
+class Dropped(errors.VimUnreachable):
+    """The connection was closed in the middle of a request."""
+
+
+def _lines(response: Any) -> Iterator[bytes]:
+    rest = b""
+    for chunk in response.stream(None, decode_content=True):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from filter(None, lines)
+
+
+_BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
+    404: Gone,
+    409: AlreadyExists,
+    410: Expired,
+    429: errors.VimUnreachable,
+    500: errors.VimUnreachable,
+    503: errors.VimUnreachable,
+    504: errors.VimUnreachable,
+}
+
+
+def _of_status(status: int, body: Any, reason: Any) -> errors.InfraError:
+    """Tell a Kubernetes Status as an error of ours, by its message alone."""
+    try:
+        told = msgspec.json.decode(body or b"")
+        message = told.get("message") or reason
+    except (msgspec.DecodeError, AttributeError):
+        message = reason
+    kind = _BY_STATUS.get(status, errors.VimRefused)
+    return kind(f"The cluster answered {status}: {message}")
+
+
+def _of_watch(status: Object) -> errors.InfraError:
+    kind = _BY_STATUS.get(status.get("code", 0), errors.VimRefused)
+    return kind(str(status.get("message")))
+
+
+class Clusters:
+    """The clusters of this process, one pool of connections each."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._kept: dict[str, Cluster] = {}
+
+    def connect(self, info: VimConnectionInfo) -> Cluster:
+        """Give the pool of a cluster; it is connected when it is new.
+
+        :raises InvalidVimConnection: the connection says too little
+        :raises VimUnreachable: the cluster does not answer
+        :raises VimRefused: the cluster does not let us in
+        """
+        connection = Connection.of(info)
+        key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
+        with self._lock:
+            kept = self._kept.pop(key, None)
+        # outside the lock: one dead cluster holds up nobody else
+        cluster = kept or Cluster(connection, self._timeout)
+        with self._lock:
+            self._kept[key] = cluster  # the newest last
+            while len(self._kept) > KEPT:
+                self._kept.pop(next(iter(self._kept)))
+        return cluster

@@ -1,0 +1,335 @@
+"""The Kubernetes driver: makes a namespace match a target."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import Deadline, InfraTask
+from tacker_cnf.drivers.kubernetes import inventory, manifests
+from tacker_cnf.drivers.kubernetes.client import (
+    AlreadyExists,
+    Cluster,
+    Clusters,
+    Gone,
+)
+from tacker_cnf.drivers.kubernetes.manifests import (
+    INSTANCE_LABEL,
+    KEPT,
+    SCALABLE,
+    Manifest,
+    Rendered,
+)
+from tacker_cnf.drivers.kubernetes.readiness import Waiter
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.common import VimConnectionInfo
+
+LOG = log.getLogger(__name__)
+
+Object = dict[str, Any]
+
+
+class KubernetesDriver:
+    """VNFs as the objects that a package's manifests describe."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf.kubernetes
+        self._clusters = Clusters(self._conf.request_timeout)
+
+    def reach(self, connection: VimConnectionInfo) -> None:
+        cluster = self._clusters.connect(connection)
+        try:
+            cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
+        except errors.VimRefused as error:
+            if "403" not in str(error):
+                raise
+            # let in, and limited to some namespaces: that is well
+
+    def validate(self, task: InfraTask) -> None:
+        heals = task.current is not None and task.target == task.current
+        if heals and "all" in task.parameters:
+            raise errors.InvalidParameters(
+                "additionalParams.all: Kubernetes heals no storage or "
+                "network by itself, so this is not valid for a CNF."
+            )
+        target = task.target or task.current
+        if target is None:
+            return
+        rendered = manifests.render(task, target)
+        _check_singletons(rendered)
+        if task.target and task.current:
+            _changed(rendered, task.current, task.target)
+
+    def apply(self, task: InfraTask) -> InfraResult:
+        work = self._work(task, task.target)
+        if task.current is None:
+            work.make(work.rendered.objects)
+            work.waiter.all_ready(work.rendered.objects)
+        else:
+            assert task.target is not None
+            changed = _changed(work.rendered, task.current, task.target)
+            work.scale(changed)
+            work.waiter.all_ready(changed)
+        return work.inventory()
+
+    def replace(self, task: InfraTask) -> InfraResult:
+        work = self._work(task, task.target)
+        if task.vnfcs:
+            work.replace_pods(task)
+        else:
+            work.replace_all(task)
+        return work.inventory()
+
+    def destroy(self, task: InfraTask) -> InfraResult:
+        work = self._work(task, task.current)
+        work.remove(work.owned(work.rendered.objects), task.grace)
+        return InfraResult()
+
+    def observe(self, task: InfraTask) -> InfraResult:
+        return self._work(task, task.target or task.current).inventory()
+
+    def _work(self, task: InfraTask, target: Target | None) -> "Work":
+        assert target is not None
+        rendered = manifests.render(task, target)
+        connection = next(iter(task.vim_connections.values()))
+        cluster = self._clusters.connect(connection)
+        timeout = min(self._conf.ready_timeout, task.deadline.remaining)
+        grace = self._conf.failure_grace
+        deadline = Deadline.within(timeout)
+        return Work(
+            cluster, rendered, Waiter(cluster, rendered, grace, deadline)
+        )
+
+
+def _check_singletons(rendered: Rendered) -> None:
+    for vdu, manifest in rendered.workloads.items():
+        count = rendered.counts.get(vdu, 1)
+        if manifest.kind == "Pod" and count > 1:
+            raise errors.InvalidParameters(
+                f"VDU {vdu} is the Pod {manifest.name}, of which there is "
+                f"one; the VNFD asks for {count}."
+            )
+
+
+def _changed(
+    rendered: Rendered, current: Target, target: Target
+) -> Sequence[Manifest]:
+    """Tell which workloads get another size.
+
+    :raises NotScalable: a VDU whose number cannot be set
+    """
+    changed = []
+    for vdu, count in target.counts.items():
+        if count == current.counts.get(vdu, 0):
+            continue
+        manifest = rendered.workloads.get(vdu)
+        if manifest is None or manifest.kind not in SCALABLE:
+            what = f"a {manifest.kind}" if manifest else "not in its manifests"
+            raise errors.NotScalable(
+                f"aspectId: VDU {vdu} is {what}; only "
+                f"{', '.join(sorted(SCALABLE))} can be scaled."
+            )
+        changed.append(manifest)
+    return changed
+
+
+class Work:
+    """One task in one cluster."""
+
+    def __init__(
+        self, cluster: Cluster, rendered: Rendered, waiter: Waiter
+    ) -> None:
+        self.cluster = cluster
+        self.rendered = rendered
+        self.waiter = waiter
+
+    def inventory(self) -> InfraResult:
+        return inventory.read(self.cluster, self.rendered)
+
+    def make(self, objects: Iterable[Manifest]) -> None:
+        """Make what is missing, and what is ours as the manifest says."""
+        for manifest in objects:
+            resource = self._kind(manifest)
+            try:
+                self.cluster.create(
+                    resource, manifest.body, self._place(resource)
+                )
+            except AlreadyExists:
+                self._take_over(resource, manifest)
+            if manifest.kind == "CustomResourceDefinition":
+                self.waiter.all_ready([manifest])
+
+    def _take_over(self, resource: Any, manifest: Manifest) -> None:
+        place = self._place(resource)
+        found = self.cluster.get(resource, manifest.name, place)
+        if found is None or "deletionTimestamp" in found["metadata"]:
+            # it is on its way out, and then ours can come
+            self._await_gone(manifest, found)
+            self.cluster.create(resource, manifest.body, place)
+            return
+        if not self._is_ours(found):
+            raise errors.VimRefused(
+                f"{manifest.kind} {manifest.name} exists in the cluster and "
+                "does not belong to this VNF instance."
+            )
+        if manifest.kind not in KEPT:
+            self.cluster.apply(resource, manifest.body, place)
+
+    def _await_gone(self, manifest: Manifest, found: Object | None) -> None:
+        if found:
+            self.waiter.all_gone(
+                manifest.api_version,
+                manifest.kind,
+                {found["metadata"]["uid"]},
+            )
+
+    def _kind(self, manifest: Manifest) -> Any:
+        return self.cluster.kind(manifest.api_version, manifest.kind)
+
+    def _place(self, resource: Any) -> str | None:
+        return self.rendered.namespace if resource.namespaced else None
+
+    def _is_ours(self, found: Object) -> bool:
+        labels = found["metadata"].get("labels", {})
+        return bool(labels.get(INSTANCE_LABEL) == self.rendered.instance_id)
+
+    def scale(self, workloads: Iterable[Manifest]) -> None:
+        """Set the replicas of workloads, and touch nothing else."""
+        for manifest in workloads:
+            self.cluster.scale(
+                self._kind(manifest),
+                manifest.name,
+                self.rendered.namespace,
+                self.rendered.counts[manifest.vdu_id or ""],
+            )
+
+    def owned(
+        self, objects: Iterable[Manifest]
+    ) -> list[tuple[Manifest, Object]]:
+        """Find what of the manifests is there and ours, the last made first,
+        and the claims that StatefulSets made.
+        """
+        found: list[tuple[Manifest, Object]] = []
+        seen: set[tuple[str, str]] = set()
+        for manifest in reversed([*_claims(objects), *objects]):
+            key = (manifest.api_version, manifest.kind)
+            if key not in seen:
+                seen.add(key)
+                found += ((manifest, body) for body in self._list(manifest))
+        return found
+
+    def _list(self, manifest: Manifest) -> list[Object]:
+        try:
+            resource = self._kind(manifest)
+            if not {"list", "delete"} <= set(resource.verbs):
+                return []  # a question, such as a TokenReview: it never was
+            found: list[Object] = self.cluster.list(
+                resource,
+                self._place(resource),
+                label_selector=self.rendered.selector,
+            )["items"]
+        except Gone:
+            return []
+        return [body for body in found if not _has_controller(body)]
+
+    def remove(
+        self, found: Sequence[tuple[Manifest, Object]], grace: int | None
+    ) -> None:
+        """Delete objects and wait until they and their pods have gone.
+
+        :param grace: seconds the pods may take to end; None: what they say
+        """
+        uids: dict[tuple[str, str], set[str]] = {}
+        for manifest, body in found:
+            self.cluster.delete(self._kind(manifest), body, grace=grace)
+            key = (manifest.api_version, manifest.kind)
+            uids.setdefault(key, set()).add(body["metadata"]["uid"])
+        pods = self._pods()
+        if grace is not None:
+            # a workload's own deletion leaves its pods their full time
+            self._delete_pods(pods, grace)
+        uids.setdefault(("v1", "Pod"), set()).update(
+            pod["metadata"]["uid"] for pod in pods
+        )
+        for (api_version, kind), doomed in uids.items():
+            self.waiter.all_gone(api_version, kind, doomed)
+
+    def _pods(self) -> list[Object]:
+        found: list[Object] = self.cluster.list(
+            self.cluster.kind("v1", "Pod"),
+            self.rendered.namespace,
+            label_selector=self.rendered.selector,
+        )["items"]
+        return found
+
+    def _delete_pods(
+        self, pods: Iterable[Object], grace: int | None = None
+    ) -> None:
+        resource = self.cluster.kind("v1", "Pod")
+        for pod in pods:
+            self.cluster.delete(resource, pod, grace=grace)
+
+    def replace_pods(self, task: InfraTask) -> None:
+        """Heal VNFCs: delete their pods, make singletons again, wait."""
+        pods = self._pods()
+        doomed = set(task.notes)
+        if not doomed:
+            doomed = _uids_of(task, pods)
+            task.note(tuple(sorted(doomed)))
+        self._delete_pods(p for p in pods if p["metadata"]["uid"] in doomed)
+        self.waiter.all_gone("v1", "Pod", doomed)
+        vdus = {vnfc.vdu_id for vnfc in task.vnfcs}
+        healed = [
+            m for vdu, m in self.rendered.workloads.items() if vdu in vdus
+        ]
+        self.make(m for m in healed if m.kind == "Pod")
+        self.waiter.all_ready(healed)
+
+    def replace_all(self, task: InfraTask) -> None:
+        """Heal the whole VNF: delete what holds no data, and make it anew."""
+        found = [
+            (manifest, body)
+            for manifest, body in self.owned(self.rendered.objects)
+            if manifest.kind not in KEPT
+        ]
+        doomed = set(task.notes)
+        if not doomed:
+            doomed = {body["metadata"]["uid"] for _, body in found}
+            task.note(tuple(sorted(doomed)))
+        old = [(m, b) for m, b in found if b["metadata"]["uid"] in doomed]
+        self.remove(old, None)
+        self.make(self.rendered.objects)
+        self.waiter.all_ready(self.rendered.objects)
+
+
+def _claims(objects: Iterable[Manifest]) -> list[Manifest]:
+    """Stand for the claims that the StatefulSets among these make."""
+    if not any(m.kind == "StatefulSet" for m in objects):
+        return []
+    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return [Manifest({**kind, "metadata": {}})]
+
+
+def _has_controller(body: Object) -> bool:
+    """Tell whether another object made this one, and takes it along."""
+    owners = body["metadata"].get("ownerReferences", ())
+    return any(owner.get("controller") for owner in owners)
+
+
+def _uids_of(task: InfraTask, pods: Iterable[Object]) -> set[str]:
+    """Find the pods of the VNFCs that are to be healed.
+
+    :raises InfraError: one of them no longer exists
+    """
+    uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in pods}
+    missing = [v.id for v in task.vnfcs if v.id not in uids]
+    if missing:
+        raise errors.InfraError(
+            f"Pod {', '.join(missing)} no longer exists in the cluster. Fail "
+            "this operation, synchronize the VNF instance, and heal by the "
+            "new ids."
+        )
+    return {uids[vnfc.id] for vnfc in task.vnfcs}

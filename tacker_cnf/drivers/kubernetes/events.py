@@ -1,0 +1,85 @@
+"""Why a pod or a workload does not become ready, in the cluster's words."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.client import Cluster
+
+Object = dict[str, Any]
+
+#: why a container waits, when waiting seldom helps
+FAULTS: Final = frozenset(
+    {
+        "CrashLoopBackOff",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RunContainerError",
+    }
+)
+#: how much of the events goes into an error
+LONGEST: Final = 1500
+
+
+def fault(pod: Object) -> str | None:
+    """Tell what keeps a pod from becoming ready; None: nothing known."""
+    status = pod.get("status", {})
+    if status.get("phase") == "Failed":
+        return f"Failed: {status.get('message') or status.get('reason')}"
+    for condition in status.get("conditions", ()):
+        unscheduled = condition["type"] == "PodScheduled"
+        if unscheduled and condition["status"] == "False":
+            return f"{condition.get('reason')}: {condition.get('message')}"
+    for container in (
+        *status.get("initContainerStatuses", ()),
+        *status.get("containerStatuses", ()),
+    ):
+        if found := _container_fault(container):
+            return found
+    return None
+
+
+def _container_fault(container: Object) -> str | None:
+    state = container.get("state", {})
+    waiting = state.get("waiting", {})
+    if waiting.get("reason") in FAULTS:
+        return f"{waiting['reason']}: {waiting.get('message')}"
+    ended = state.get("terminated") or {}
+    if ended.get("exitCode"):
+        return f"{ended.get('reason')}: exit code {ended['exitCode']}"
+    return None
+
+
+def told(
+    cluster: Cluster, namespace: str, uids: Iterable[str]
+) -> tuple[str, ...]:
+    """Give the warnings about some objects, the last of each kind."""
+    wanted = set(uids)
+    try:
+        found = cluster.list(
+            cluster.kind("v1", "Event"),
+            namespace,
+            field_selector="type=Warning",
+        )["items"]
+    except errors.InfraError:
+        return ()  # the fault itself is told; events may be forbidden
+    warnings = {
+        (event["involvedObject"].get("name"), event.get("reason")): (
+            f"{event['involvedObject'].get('kind')} "
+            f"{event['involvedObject'].get('name')}: {event.get('reason')}: "
+            f"{event.get('message')}"
+        )
+        for event in found
+        if event.get("involvedObject", {}).get("uid") in wanted
+    }
+    return tuple(warnings.values())
+
+
+def shortened(parts: Iterable[str]) -> str:
+    """Put warnings into one text of bounded length."""
+    text = "; ".join(part.strip() for part in parts)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -1,0 +1,243 @@
+"""What a package says is to be made in a cluster."""
+
+import copy
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.lcm.target import Target, flavour_of
+from tacker_cnf.vnfd import bounded_yaml
+
+Object = dict[str, Any]
+
+INSTANCE_LABEL: Final = "tacker_vnf_instance_id"
+VDU_LABEL: Final = "tacker_vdu_id"
+
+#: kinds a VDU may be, and whether their number can be set
+SCALABLE: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
+VDU_KINDS: Final = SCALABLE | {"DaemonSet", "Pod"}
+#: kinds that make pods by a template at spec.template
+TEMPLATED: Final = SCALABLE | {"DaemonSet", "Job", "ReplicationController"}
+#: what heal of the whole VNF leaves: it holds data, or others depend on it
+KEPT: Final = frozenset(
+    {
+        "CustomResourceDefinition",
+        "Namespace",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "StorageClass",
+    }
+)
+#: what has to be there before others can be made
+FIRST: Final = ("Namespace", "CustomResourceDefinition")
+
+
+class Parameters(msgspec.Struct, frozen=True, kw_only=True):
+    """The additionalParams of instantiation that this driver reads."""
+
+    def_files: tuple[str, ...] = msgspec.field(name="lcm-kubernetes-def-files")
+    namespace: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifest:
+    """One object to be made."""
+
+    body: Object
+    #: the VDU whose VNFCs are this workload's pods
+    vdu_id: str | None = None
+
+    @property
+    def api_version(self) -> str:
+        return str(self.body["apiVersion"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.body["kind"])
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"].get("name", ""))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rendered:
+    """All that an instance is made of at one target."""
+
+    instance_id: str
+    namespace: str
+    def_files: tuple[str, ...]
+    #: in the order in which they are made
+    objects: tuple[Manifest, ...]
+    counts: Mapping[str, int]
+
+    @property
+    def workloads(self) -> Mapping[str, Manifest]:
+        """VDU -> the workload that it is."""
+        return {m.vdu_id: m for m in self.objects if m.vdu_id}
+
+    @property
+    def selector(self) -> str:
+        """The label selector of all that belongs to the instance."""
+        return f"{INSTANCE_LABEL}={self.instance_id}"
+
+
+def parameters_of(target: Target) -> Parameters:
+    """Read the parameters of a target.
+
+    :raises InvalidParameters: they are missing or malformed
+    """
+    try:
+        return msgspec.convert(dict(target.parameters), Parameters)
+    except msgspec.ValidationError as error:
+        raise errors.InvalidParameters(f"additionalParams: {error}.") from None
+
+
+def render(task: InfraTask, target: Target) -> Rendered:
+    """Make the manifests of an instance from its package.
+
+    :raises InvalidParameters: a file is missing or is no manifest, or the
+        objects do not share one namespace
+    """
+    asked = parameters_of(target)
+    plain = _load(task.package, asked.def_files)
+    namespace = asked.namespace or _common_namespace(plain)
+    vdus = _vdus(task.package, target)
+    objects = [_owned(body, task.instance.id, vdus, target) for body in plain]
+    objects.sort(key=lambda m: FIRST.index(m.kind) if m.kind in FIRST else 9)
+    return Rendered(
+        instance_id=task.instance.id,
+        namespace=namespace,
+        def_files=asked.def_files,
+        objects=tuple(objects),
+        counts=target.counts,
+    )
+
+
+def _vdus(package: PackageTree, target: Target) -> Mapping[str, str]:
+    """Tell which VDU a workload of some name is."""
+    flavour = flavour_of(package.vnfd, target.flavour_id)
+    return {vdu.name: vdu.id for vdu in flavour.vdus.values()}
+
+
+def _load(package: PackageTree, names: Iterable[str]) -> tuple[Object, ...]:
+    bodies: list[Object] = []
+    for name in names:
+        path = package.file(name)
+        bodies += _parse(package.content_id, name, path)
+    seen: set[tuple[Any, ...]] = set()
+    for body in bodies:
+        meta = body["metadata"]
+        key = (body["kind"], meta.get("namespace"), meta.get("name"))
+        if key in seen and meta.get("name"):
+            raise errors.InvalidParameters(
+                f"{body['kind']} {meta['name']} stands in two manifests."
+            )
+        seen.add(key)
+    return tuple(bodies)
+
+
+@functools.lru_cache(1024)
+def _parse(_content_id: str, name: str, path: Path) -> tuple[Object, ...]:
+    """Read the objects of one file; nobody may change what this gives."""
+    try:
+        documents = bounded_yaml.load_all(path.read_text(), name)
+    except (errors.InvalidPackage, UnicodeDecodeError) as error:
+        raise errors.InvalidParameters(
+            f"The manifest {name} cannot be read: {error}"
+        ) from None
+    return tuple(
+        _checked(body, name)
+        for document in documents
+        if document is not None
+        for body in _items(document)
+    )
+
+
+def _items(document: Any) -> Iterator[Any]:
+    if isinstance(document, dict) and document.get("kind") == "List":
+        yield from document.get("items") or ()
+    else:
+        yield document
+
+
+def _checked(body: Any, name: str) -> Object:
+    if not isinstance(body, dict):
+        raise errors.InvalidParameters(
+            f"The manifest {name} holds something that is no object."
+        )
+    for key in ("apiVersion", "kind"):
+        if not isinstance(body.get(key), str):
+            raise errors.InvalidParameters(
+                f"The manifest {name} holds an object without {key}."
+            )
+    if not isinstance(body.setdefault("metadata", {}), dict):
+        raise errors.InvalidParameters(
+            f"The manifest {name}: metadata of a {body['kind']} is no object."
+        )
+    return body
+
+
+def _common_namespace(bodies: Iterable[Object]) -> str:
+    named = {body["metadata"].get("namespace") for body in bodies}
+    named.discard(None)
+    if len(named) > 1:
+        raise errors.InvalidParameters(
+            "additionalParams.namespace is needed: the manifests name "
+            f"several namespaces ({', '.join(sorted(map(str, named)))})."
+        )
+    return str(named.pop()) if named else "default"
+
+
+def _owned(
+    plain: Object, instance_id: str, vdus: Mapping[str, str], target: Target
+) -> Manifest:
+    """Mark an object as the instance's, and set the size of a workload."""
+    body = copy.deepcopy(plain)
+    labels = {INSTANCE_LABEL: instance_id}
+    _label(body, labels)
+    vdu_id = None
+    if body["kind"] in VDU_KINDS:
+        vdu_id = vdus.get(str(body["metadata"].get("name")))
+    if vdu_id:
+        labels = {**labels, VDU_LABEL: vdu_id}
+    if body["kind"] == "Pod":
+        _label(body, labels)
+    for template in _templates(body):
+        _label(template, labels)
+    if vdu_id and body["kind"] in SCALABLE:
+        for spec in _dicts(body.get("spec")):
+            spec["replicas"] = target.counts.get(vdu_id, 0)
+    return Manifest(body, vdu_id)
+
+
+def _templates(body: Object) -> Iterator[Object]:
+    """Find the templates in an object of what it will make."""
+    spec = body.get("spec")
+    if not isinstance(spec, dict):
+        return
+    if body["kind"] in TEMPLATED:
+        yield from _dicts(spec.get("template"))
+    if body["kind"] == "CronJob":
+        for job in _dicts(spec.get("jobTemplate")):
+            yield job
+            yield from _dicts((job.get("spec") or {}).get("template"))
+    for claim in spec.get("volumeClaimTemplates") or ():
+        yield from _dicts(claim)
+
+
+def _dicts(value: Any) -> Iterator[Object]:
+    if isinstance(value, dict):
+        yield value
+
+
+def _label(body: Object, labels: Mapping[str, str]) -> None:
+    meta = body.setdefault("metadata", {})
+    meta["labels"] = {**(meta.get("labels") or {}), **labels}

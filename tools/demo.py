@@ -1,0 +1,278 @@
+"""The main job, end to end, over REST; run it by ``tools/demo``."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from samples import build  # noqa: E402
+
+FILES = (
+    "configmap secret services pod replicaset deployment daemonset statefulset"
+)
+ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
+PATIENCE = 600.0
+
+
+class DemoFailed(Exception):
+    """A step of the story went wrong."""
+
+
+class Rest:
+    """The API, as any client sees it."""
+
+    def __init__(self, api: str) -> None:
+        self.api = api
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        kind: str = "application/json",
+    ) -> tuple[Any, Any]:
+        """Make a request; give its JSON and its headers."""
+        url = path if path.startswith("http") else self.api + path
+        request = urllib.request.Request(url, method=method)
+        request.add_header("Version", "2.0.0")
+        if body is not None:
+            request.add_header("Content-Type", kind)
+            raw = isinstance(body, bytes)
+            request.data = body if raw else json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request) as response:
+                text = response.read()
+                return (json.loads(text) if text else None), response.headers
+        except urllib.error.HTTPError as error:
+            problem = json.loads(error.read())
+            raise DemoFailed(
+                f"{method} {path}: {problem['status']} {problem['detail']}"
+            ) from None
+
+    def ended(self, op_occ_url: str) -> Any:
+        """Wait until a lifecycle operation has ended."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            op_occ, _ = self.call("GET", op_occ_url)
+            if op_occ["operationState"] not in ACTIVE:
+                return op_occ
+            time.sleep(0.02)
+        raise DemoFailed(f"{op_occ_url} has not ended in {PATIENCE} s")
+
+
+class Story:
+    """The steps, each told as it happens."""
+
+    def __init__(self, rest: Rest, *, quiet: bool) -> None:
+        self.rest = rest
+        self.quiet = quiet
+        self.steps: list[dict[str, Any]] = []
+        self.instance = ""
+
+    def tell(self, text: str) -> None:
+        if not self.quiet:
+            print(text, flush=True)
+
+    def step(self, name: str, act: Callable[[], str], note: str = "") -> None:
+        """Do one step, time it, and tell how it ended."""
+        begun = time.monotonic()
+        state = act()
+        seconds = round(time.monotonic() - begun, 3)
+        self.steps.append(
+            {"operation": name, "state": state, "seconds": seconds}
+        )
+        self.tell(f"  {name:<24} {state:<18} {seconds:7.3f} s   {note}")
+
+    def task(self, name: str, task: str, body: Any, note: str = "") -> None:
+        """Run one lifecycle operation to its end."""
+
+        def act() -> str:
+            _, headers = self.rest.call("POST", f"{self.path}/{task}", body)
+            op_occ = self.rest.ended(headers["Location"])
+            if op_occ["operationState"] != "COMPLETED":
+                error = op_occ.get("error", {}).get("detail")
+                raise DemoFailed(f"{name}: {op_occ['operationState']} {error}")
+            return str(op_occ["operationState"])
+
+        self.step(name, act, note)
+
+    @property
+    def path(self) -> str:
+        return f"/vnflcm/v2/vnf_instances/{self.instance}"
+
+    def show(self) -> Any:
+        return self.rest.call("GET", self.path)[0]
+
+    def vnfcs(self) -> list[Any]:
+        info = self.show().get("instantiatedVnfInfo", {})
+        return list(info.get("vnfcInfo", ()))
+
+    def onboard(self, csar: bytes) -> str:
+        made, _ = self.rest.call("POST", "/vnfpkgm/v1/vnf_packages", {})
+        path = f"/vnfpkgm/v1/vnf_packages/{made['id']}"
+        self.rest.call(
+            "PUT", f"{path}/package_content", csar, "application/zip"
+        )
+        self.package = path
+        return str(self.rest.call("GET", path)[0]["onboardingState"])
+
+    def register(self, vim: dict[str, Any]) -> str:
+        layout = ("auth_url", "type", "project_name")
+        cred = {k: v for k, v in vim.items() if k not in layout}
+        made, _ = self.rest.call(
+            "POST",
+            "/v1.0/vims",
+            {
+                "vim": {
+                    "name": "demo",
+                    "type": "kubernetes",
+                    "auth_url": vim["auth_url"],
+                    "auth_cred": cred,
+                    "vim_project": {"name": "default"},
+                    "is_default": True,
+                }
+            },
+        )
+        self.vim = f"/v1.0/vims/{made['vim']['id']}"
+        return str(made["vim"]["status"])
+
+    def create(self, vnfd_id: str) -> str:
+        made, _ = self.rest.call(
+            "POST",
+            "/vnflcm/v2/vnf_instances",
+            {"vnfdId": vnfd_id, "vnfInstanceName": "demo"},
+        )
+        self.instance = made["id"]
+        return str(made["instantiationState"])
+
+    def delete(self) -> str:
+        self.rest.call("DELETE", self.path)
+        disable = {"operationalState": "DISABLED"}
+        self.rest.call("PATCH", self.package, disable)
+        self.rest.call("DELETE", self.package)
+        self.rest.call("DELETE", self.vim)
+        return "DELETED"
+
+
+def play(story: Story, vim: dict[str, Any], namespace: str) -> None:
+    """Tell the whole story."""
+    vnfd_id = str(uuid.uuid4())
+    with tempfile.TemporaryDirectory() as folder:
+        source = ROOT / "samples" / "cnf"
+        path = build.build(source, Path(folder) / "cnf.csar", vnfd_id)
+        csar = path.read_bytes()
+    story.step("onboard package", lambda: story.onboard(csar))
+    story.step("register VIM", lambda: story.register(vim), vim["auth_url"])
+    story.step("create VNF instance", lambda: story.create(vnfd_id))
+    instantiate = {
+        "flavourId": "simple",
+        "additionalParams": {
+            "namespace": namespace,
+            "lcm-kubernetes-def-files": [
+                f"Files/kubernetes/{name}.yaml" for name in FILES.split()
+            ],
+        },
+    }
+    story.task("instantiate", "instantiate", instantiate, "five kinds")
+    story.tell(f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}")
+    try:
+        change(story)
+    finally:
+        end = {"terminationType": "FORCEFUL"}
+        story.task("terminate", "terminate", end)
+    story.step("delete", story.delete, "instance, package, VIM")
+
+
+def change(story: Story) -> None:
+    """Scale and heal."""
+    aspect = {"aspectId": "web_aspect", "numberOfSteps": 2}
+    out = {"type": "SCALE_OUT", **aspect}
+    story.task("scale out", "scale", out, "a Deployment, two steps")
+    in_ = {"type": "SCALE_IN", **aspect}
+    story.task("scale in", "scale", in_)
+    one = next(v["id"] for v in story.vnfcs() if v["vduId"] == "web")
+    story.task("heal one VNFC", "heal", {"vnfcInstanceId": [one]}, one)
+    story.task("heal the whole VNF", "heal", {}, "deleted and made anew")
+    story.tell(f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}")
+
+
+def started(command: list[str], state: Path) -> tuple[Any, dict[str, str]]:
+    """Start the sandbox and wait until it says how to reach it."""
+    ready = state / "sandbox.json"
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while not ready.exists():
+        if server.poll() is not None:
+            raise DemoFailed("tacker-cnf-sandbox did not start")
+        time.sleep(0.05)
+    return server, json.loads(ready.read_text())
+
+
+def run(asked: argparse.Namespace, state: Path) -> list[dict[str, Any]]:
+    """Start everything, tell the story, and stop everything."""
+    command = [
+        str(Path(sys.executable).parent / "tacker-cnf-sandbox"),
+        f"--state={state}",
+        "--port=0",
+    ]
+    if asked.kubeconfig:
+        command.append(f"--kubeconfig={asked.kubeconfig}")
+    server, facts = started(command, state)
+    try:
+        story = Story(Rest(facts["api"]), quiet=asked.json)
+        where = "your cluster" if asked.kubeconfig else "sandbox cluster"
+        story.tell(f"tacker_cnf at {facts['api']}, {where} {facts['cluster']}")
+        vim = yaml.safe_load(Path(facts["vim"]).read_text())
+        play(story, vim, asked.namespace)
+        op_occs, _ = story.rest.call("GET", "/vnflcm/v2/vnf_lcm_op_occs")
+        story.tell(f"\nLifecycle operations, on {facts['cluster']}:")
+        for op_occ in op_occs:
+            story.tell(
+                f"  {op_occ['id']}  {op_occ['operation']:<12} "
+                f"{op_occ['operationState']:<10} {op_occ['startTime']}"
+            )
+        return story.steps
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def main() -> int:
+    """Run the demo; 0 when every step ended well."""
+    parser = argparse.ArgumentParser(
+        prog="tools/demo",
+        description="The life of a VNF on Kubernetes, from package to heal.",
+    )
+    parser.add_argument("--kubeconfig", type=Path, help="a cluster of yours")
+    parser.add_argument(
+        "--namespace", default="default", help="where the VNF is put"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="tell the steps to a machine"
+    )
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tacker-cnf-demo-") as folder:
+        try:
+            steps = run(asked, Path(folder).resolve())
+        except DemoFailed as error:
+            print(f"tools/demo: {error}", file=sys.stderr)
+            return 1
+    if asked.json:
+        print(json.dumps(steps, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
