@@ -49,7 +49,7 @@ class Server:
         self._authorizer = authorizer
         self._controls = controls
         self._watchers: set[Watcher] = set()
-        self._web: web.Server[web.BaseRequest] | None = None
+        self._web: web.Server | None = None
         self._listener: asyncio.Server | None = None
         self.address = ""
 

@@ -106,7 +106,8 @@ def differ(recorded: Any, found: Any, *, status: bool = True) -> bool:
     """Tell whether an answer is unlike the recorded one."""
     if isinstance(recorded, dict) and recorded.get("kind") == "EventList":
         return events_told(recorded) != events_told(found)
-    return told(recorded, status=status) != told(found, status=status)
+    before = told(recorded, status=status)
+    return bool(before != told(found, status=status))
 
 
 def told(body: Any, *, status: bool = True) -> Any:
@@ -123,14 +124,19 @@ def differences(recorded: Any, found: Any, path: str = "") -> list[str]:
             after = found.get(key, "<absent>")
             told += differences(before, after, f"{path}.{key}")
         return told
-    if isinstance(recorded, list) and isinstance(found, list):
-        if len(recorded) == len(found):
-            pairs = enumerate(zip(recorded, found, strict=True))
-            return [
-                one
-                for index, (before, after) in pairs
-                for one in differences(before, after, f"{path}[{index}]")
-            ]
+    if _are_lists_alike(recorded, found):
+        pairs = enumerate(zip(recorded, found, strict=True))
+        return [
+            one
+            for index, (before, after) in pairs
+            for one in differences(before, after, f"{path}[{index}]")
+        ]
     if recorded == found:
         return []
     return [f"{path}: recorded {recorded!r}, found {found!r}"]
+
+
+def _are_lists_alike(one: Any, other: Any) -> bool:
+    if not isinstance(one, list) or not isinstance(other, list):
+        return False
+    return len(one) == len(other)

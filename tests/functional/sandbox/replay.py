@@ -78,6 +78,8 @@ class Replay:
         request, body = step["request"], step["response"]["body"]
         if request["method"] not in {"PATCH", "PUT", "DELETE"}:
             return
+        if "customresourcedefinitions" in request["path"]:
+            return  # its last status is made by the deletion itself
         if not isinstance(body, dict) or not isinstance(
             body.get("status"), dict
         ):
