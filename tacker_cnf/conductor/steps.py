@@ -15,8 +15,11 @@ from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
-from tacker_cnf.sol.lcm_request import HealVnfRequest, TerminateVnfRequest
-from tacker_cnf.sol.lcm_request import TerminationType
+from tacker_cnf.sol.lcm_request import (
+    HealVnfRequest,
+    TerminateVnfRequest,
+    TerminationType,
+)
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from tacker_cnf.lcm import vnfcs
 from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import Link, ResourceHandle
 from tacker_cnf.sol.grant import (
     GrantedLcmOperationType,
@@ -14,7 +15,6 @@ from tacker_cnf.sol.grant import (
     ResourceDefinitionType,
 )
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
-from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 

@@ -138,7 +138,7 @@ class Cluster:
             maxsize=POOL, ssl_context=connection.ssl_context()
         )
         self._client = self._told(
-            lambda: kubernetes.dynamic.DynamicClient(api, None, Discoverer)
+            lambda: kubernetes.dynamic.DynamicClient(api, None, Discoverer)  # type: ignore[no-untyped-call]
         )
         self._discovery = threading.Lock()
 

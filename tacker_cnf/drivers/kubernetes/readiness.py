@@ -187,7 +187,8 @@ class Waiter:
         wanted = [m for m in manifests if m.kind in READY]
         while True:
             self._pods_ready(wanted)
-            if all([self._ready(manifest) for manifest in wanted]):
+            were_ready = [self._ready(manifest) for manifest in wanted]
+            if all(were_ready):
                 return
 
     def _pods_ready(self, manifests: Iterable[Manifest]) -> None:
