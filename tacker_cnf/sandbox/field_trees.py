@@ -58,12 +58,20 @@ def _set_step(item: Any) -> str:
     return "v:" + json.dumps(item, separators=(",", ":"))
 
 
+def _is_empty_map(field: str, value: Any) -> bool:
+    """Tell whether this holds nothing but lists by keys without an item."""
+    if isinstance(value, dict) and value:
+        return all(_is_empty_map(name, each) for name, each in value.items())
+    return value == [] and apply_keys(field, value) is not None
+
+
 def below(value: Any, field: str = "", *, keyed: bool = True) -> Tree:
     """Build the tree of everything in a value."""
     if isinstance(value, dict) and field not in _ATOMIC_MAPS:
         return {
             f"f:{name}": below(inner, name, keyed=keyed)
             for name, inner in value.items()
+            if not _is_empty_map(name, inner)
         }
     if isinstance(value, list) and value:
         if field in SETS:
@@ -88,7 +96,8 @@ def of_object(obj: Obj, *, keyed: bool = True, status: bool = False) -> Tree:
     if metadata:
         tree["f:metadata"] = below(metadata)
     for name, value in obj.items():
-        if name not in _HEAD or (status and name == "status"):
+        tracked = name not in _HEAD or (status and name == "status")
+        if tracked and not _is_empty_map(name, value):
             tree[f"f:{name}"] = below(value, name, keyed=keyed)
     return tree
 
@@ -150,7 +159,7 @@ def changed(tree: Tree, old: Any, new: Any) -> Tree:
     kept: Tree = {}
     for step, inner in tree.items():
         before, after = child(old, step), child(new, step)
-        if before == after:
+        if before == after or (after == {} and isinstance(before, dict)):
             continue
         if not inner:
             kept[step] = {}
