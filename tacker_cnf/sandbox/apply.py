@@ -17,7 +17,7 @@ def merged(
 ) -> Any:
     """Lay an applied configuration over a live value."""
     if isinstance(live, dict) and isinstance(config, dict):
-        if field and not field_trees.below(config, field):
+        if field in field_trees.ATOMIC_MAPS:
             return clone(config)
         result = dict(live)
         for name, value in config.items():

@@ -14,7 +14,7 @@ from tacker_cnf.sandbox.objects import Obj
 Tree = dict[str, Any]
 
 #: Objects that are owned and replaced whole.
-_ATOMIC_MAPS = frozenset(
+ATOMIC_MAPS = frozenset(
     {
         "selector",
         "podSelector",
@@ -67,7 +67,7 @@ def _is_empty_map(field: str, value: Any) -> bool:
 
 def below(value: Any, field: str = "", *, keyed: bool = True) -> Tree:
     """Build the tree of everything in a value."""
-    if isinstance(value, dict) and field not in _ATOMIC_MAPS:
+    if isinstance(value, dict) and field not in ATOMIC_MAPS:
         return {
             f"f:{name}": below(inner, name, keyed=keyed)
             for name, inner in value.items()
