@@ -148,8 +148,9 @@ class Scheduler:
         total = len(self._store.entries(nodes.KEY))
         head = f"0/{total} nodes are available"
         return (
-            f"{head}: pod has unbound immediate PersistentVolumeClaims."
-            " not found"
+            f"{head}: pod has unbound immediate PersistentVolumeClaims. no new"
+            f" claims to deallocate, preemption: {head}: {total} Preemption is"
+            " not helpful for scheduling."
         )
 
 

@@ -18,7 +18,7 @@ class Cluster(fixtures.Fixture):
         super().__init__()
         self._wishes = wishes
 
-    def _setUp(self) -> None:  # noqa: N802 (fixtures names it)
+    def _setUp(self) -> None:
         self.cluster = SandboxCluster(**self._wishes)
         self.cluster.start()
         self.addCleanup(self.cluster.stop)
