@@ -1,6 +1,7 @@
 """Later work on the cluster's loop, all of it ended when the cluster is."""
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,10 @@ class Timers:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._handles: set[asyncio.Handle] = set()
+        # by number: handles compare by what they call, and would count as
+        # one where two call the same
+        self._handles: dict[int, asyncio.Handle] = {}
+        self._numbers = itertools.count()
         self._closed = False
 
     def soon(self, work: Callable[..., Any], *arguments: Any) -> None:
@@ -27,33 +31,32 @@ class Timers:
         """Call after some seconds; answers how to call it off."""
         if self._closed:
             return lambda: None
-        box: list[asyncio.Handle] = []
-        handle = self._loop.call_later(
-            seconds, self._run, box, work, arguments
+        number = next(self._numbers)
+        self._handles[number] = self._loop.call_later(
+            seconds, self._run, number, work, arguments
         )
-        box.append(handle)
-        self._handles.add(handle)
-        return lambda: self._call_off(handle)
+        return lambda: self._call_off(number)
 
     def close(self) -> None:
         """Call nothing any more."""
         self._closed = True
-        for handle in self._handles:
+        for handle in self._handles.values():
             handle.cancel()
         self._handles.clear()
 
-    def _call_off(self, handle: asyncio.Handle) -> None:
-        handle.cancel()
-        self._handles.discard(handle)
+    def _call_off(self, number: int) -> None:
+        handle = self._handles.pop(number, None)
+        if handle is not None:
+            handle.cancel()
 
     def _run(
         self,
-        box: list[asyncio.Handle] | None,
+        number: int | None,
         work: Callable[..., Any],
         arguments: tuple[Any, ...],
     ) -> None:
-        for handle in box or ():
-            self._handles.discard(handle)
+        if number is not None:
+            self._handles.pop(number, None)
         if self._closed:
             return
         try:

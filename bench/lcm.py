@@ -1,0 +1,382 @@
+"""Each lifecycle operation beside its floor.
+
+The floor is the same work done by the bare ``kubernetes`` client with
+watches, in the same run on the same cluster, which is a process of its own.
+An operation is timed from the POST to the first answer that tells COMPLETED;
+the client looks every 10 ms, or every 100 ms when many VNFs work at once.
+
+    .venv/bin/python bench/lcm.py [--pods 1 10 50] [--runs N] [--vnfs 20]
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes
+import package
+import urllib3
+import yaml
+
+BIN = Path(sys.executable).parent
+ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
+OPERATIONS = (
+    "instantiate",
+    "scale out",
+    "scale in",
+    "heal one VNFC",
+    "heal the whole",
+    "terminate",
+)
+
+
+class Product:
+    """A VNF, driven over REST."""
+
+    def __init__(
+        self, api: str, pool: urllib3.PoolManager, look_every: float = 0.01
+    ) -> None:
+        self.api, self.pool = api, pool
+        self.look_every = look_every
+        self.workload = f"vnf-{uuid.uuid4().hex[:8]}"
+        self.instance = ""
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        url = path if path.startswith("http") else self.api + path
+        raw = isinstance(body, bytes)
+        data = body if raw else json.dumps(body) if body is not None else None
+        kind = "application/zip" if raw else "application/json"
+        headers = {"Version": "2.0.0", "Content-Type": kind}
+        answer = self.pool.request(method, url, body=data, headers=headers)
+        if answer.status >= 300:
+            raise SystemExit(f"{method} {url}: {answer.data.decode()}")
+        return answer
+
+    def prepare(self, pods: int) -> None:
+        vnfd_id = str(uuid.uuid4())
+        path = "/vnfpkgm/v1/vnf_packages"
+        made = self.call("POST", path, {}).json()
+        content = package.csar(vnfd_id, self.workload, pods)
+        self.call("PUT", f"{path}/{made['id']}/package_content", content)
+        path = "/vnflcm/v2/vnf_instances"
+        self.instance = self.call("POST", path, {"vnfdId": vnfd_id}).json()[
+            "id"
+        ]
+
+    def run(self, task: str, body: Any) -> None:
+        path = f"/vnflcm/v2/vnf_instances/{self.instance}/{task}"
+        where = self.call("POST", path, body).headers["Location"]
+        while True:
+            op_occ = self.call("GET", where).json()
+            if op_occ["operationState"] == "COMPLETED":
+                return
+            if op_occ["operationState"] not in ACTIVE:
+                raise SystemExit(f"{task}: {op_occ}")
+            time.sleep(self.look_every)
+
+    def instantiate(self, _pods: int) -> None:
+        parameters = {
+            "lcm-kubernetes-def-files": [package.DEF_FILE],
+            "namespace": "default",
+        }
+        body = {"flavourId": "simple", "additionalParams": parameters}
+        self.run("instantiate", body)
+
+    def scale(self, kind: str, steps: int) -> None:
+        body = {"type": kind, "aspectId": "pods", "numberOfSteps": steps}
+        self.run("scale", body)
+
+    def scale_out(self, pods: int) -> None:
+        self.scale("SCALE_OUT", pods)
+
+    def scale_in(self, pods: int) -> None:
+        self.scale("SCALE_IN", pods)
+
+    def heal_one(self, _pods: int) -> None:
+        path = f"/vnflcm/v2/vnf_instances/{self.instance}"
+        info = self.call("GET", path).json()["instantiatedVnfInfo"]
+        self.run("heal", {"vnfcInstanceId": [info["vnfcInfo"][0]["id"]]})
+
+    def heal_all(self, _pods: int) -> None:
+        self.run("heal", {})
+
+    def terminate(self, _pods: int) -> None:
+        self.run("terminate", {"terminationType": "GRACEFUL"})
+
+
+class Floor:
+    """The same Deployment, driven by the bare client."""
+
+    def __init__(self, kubeconfig: str) -> None:
+        api = kubernetes.config.new_client_from_config(kubeconfig)
+        self.core = kubernetes.client.CoreV1Api(api)
+        self.apps = kubernetes.client.AppsV1Api(api)
+        self.name = f"floor-{uuid.uuid4().hex[:8]}"
+
+    def prepare(self, _pods: int) -> None:
+        pass
+
+    def pods(self, done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Watch this Deployment's pods until they are as wanted."""
+        selector = {"label_selector": f"app={self.name}"}
+        listed = self.core.list_namespaced_pod("default", **selector)
+        seen = {pod.metadata.uid: pod for pod in listed.items}
+        if done(seen):
+            return seen
+        watch = kubernetes.watch.Watch()
+        for event in watch.stream(
+            self.core.list_namespaced_pod,
+            "default",
+            resource_version=listed.metadata.resource_version,
+            **selector,
+        ):
+            pod = event["object"]
+            if event["type"] == "DELETED":
+                seen.pop(pod.metadata.uid, None)
+            else:
+                seen[pod.metadata.uid] = pod
+            if done(seen):
+                watch.stop()
+        return seen
+
+    def settled(self, count: int) -> None:
+        def done(seen: dict[str, Any]) -> bool:
+            return len(seen) == count and all(map(_ready, seen.values()))
+
+        self.pods(done)
+        while True:
+            found = self.apps.read_namespaced_deployment(self.name, "default")
+            status = found.status
+            if (
+                status.observed_generation >= found.metadata.generation
+                and (status.ready_replicas or 0) == count
+            ):
+                return
+            time.sleep(0.005)
+
+    def instantiate(self, pods: int) -> None:
+        body = yaml.safe_load(package.manifest(self.name, pods))
+        self.apps.create_namespaced_deployment("default", body)
+        self.settled(pods)
+
+    def scale(self, count: int) -> None:
+        self.apps.patch_namespaced_deployment_scale(
+            self.name, "default", {"spec": {"replicas": count}}
+        )
+        self.settled(count)
+
+    def scale_out(self, pods: int) -> None:
+        self.scale(2 * pods)
+
+    def scale_in(self, pods: int) -> None:
+        self.scale(pods)
+
+    def heal_one(self, pods: int) -> None:
+        listed = self.core.list_namespaced_pod(
+            "default", label_selector=f"app={self.name}"
+        )
+        old = listed.items[0].metadata
+        self.core.delete_namespaced_pod(old.name, "default")
+        self.pods(lambda seen: old.uid not in seen)
+        self.settled(pods)
+
+    def heal_all(self, pods: int) -> None:
+        self.terminate(pods)
+        self.instantiate(pods)
+
+    def terminate(self, _pods: int) -> None:
+        self.apps.delete_namespaced_deployment(
+            self.name, "default", propagation_policy="Foreground"
+        )
+        self.pods(lambda seen: not seen)
+        with contextlib.suppress(kubernetes.client.ApiException):
+            while True:
+                self.apps.read_namespaced_deployment(self.name, "default")
+                time.sleep(0.005)
+
+
+def _ready(pod: Any) -> bool:
+    return pod.metadata.deletion_timestamp is None and any(
+        c.type == "Ready" and c.status == "True"
+        for c in pod.status.conditions or ()
+    )
+
+
+Times = dict[str, list[float]]
+
+
+def life(subject: Any, pods: int, times: Times) -> None:
+    """Take one VNF through its life, and time each operation."""
+    subject.prepare(pods)
+    acts = (
+        subject.instantiate,
+        subject.scale_out,
+        subject.scale_in,
+        subject.heal_one,
+        subject.heal_all,
+        subject.terminate,
+    )
+    for name, act in zip(OPERATIONS, acts, strict=True):
+        begun = time.perf_counter()
+        act(pods)
+        times[name].append(time.perf_counter() - begun)
+
+
+def no_times() -> Times:
+    return {name: [] for name in OPERATIONS}
+
+
+@contextlib.contextmanager
+def processes(state: Path) -> Iterator[tuple[str, str]]:
+    """Start the cluster and the service, each a process of its own."""
+    kubeconfig = state / "cluster.json"
+    cluster = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tacker_cnf.sandbox",
+            "--port=0",
+            "--nodes=2",
+            "--pod-start-delay=0.3",
+            f"--kubeconfig={kubeconfig}",
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    wait_for(kubeconfig)
+    service = subprocess.Popen(
+        [
+            str(BIN / "tacker-cnf-sandbox"),
+            f"--state={state}",
+            "--port=0",
+            f"--kubeconfig={kubeconfig}",
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(state / "sandbox.json")
+        facts = json.loads((state / "sandbox.json").read_text())
+        yield facts["api"], str(kubeconfig)
+    finally:
+        for process in (service, cluster):
+            process.terminate()
+            process.wait(60)
+
+
+def wait_for(path: Path) -> None:
+    until = time.monotonic() + 30
+    while not path.exists() or not path.read_text():
+        if time.monotonic() > until:
+            raise SystemExit(f"{path} did not appear")
+        time.sleep(0.05)
+
+
+def register(api: str, vim: Path, pool: urllib3.PoolManager) -> None:
+    """Make the cluster the default VIM."""
+    asked = yaml.safe_load(vim.read_text())
+    layout = ("auth_url", "type", "project_name")
+    Product(api, pool).call(
+        "POST",
+        "/v1.0/vims",
+        {
+            "vim": {
+                "name": "bench",
+                "type": "kubernetes",
+                "auth_url": asked["auth_url"],
+                "auth_cred": {
+                    k: v for k, v in asked.items() if k not in layout
+                },
+                "is_default": True,
+            }
+        },
+    )
+
+
+def table(title: str, floor: Times, product: Times) -> list[dict[str, Any]]:
+    """Print medians, their difference and their ratio."""
+    print(f"\n{title}")
+    print(f"  {'operation':<16} {'floor s':>8} {'ours s':>8} {'+ s':>7} ratio")
+    rows = []
+    for name in OPERATIONS:
+        low = statistics.median(floor[name])
+        ours = statistics.median(product[name])
+        ratio = ours / low
+        print(
+            f"  {name:<16} {low:8.3f} {ours:8.3f} {ours - low:7.3f} "
+            f"{ratio:5.2f}"
+        )
+        rows.append(
+            {"what": title, "operation": name, "floor": low, "ours": ours}
+        )
+    return rows
+
+
+def together(
+    count: int, pods: int, make: Callable[[], Any], times: Times
+) -> None:
+    """Take several VNFs through their lives at once."""
+    barrier = threading.Barrier(count)
+
+    def one() -> None:
+        subject = make()
+        subject.prepare(pods)
+        subject.prepare = lambda _: barrier.wait(60)
+        life(subject, pods, times)
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(one) for _ in range(count)]:
+            done.result()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pods", type=int, nargs="*", default=[1, 10, 50])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--vnfs", type=int, default=20)
+    parser.add_argument("--json", type=Path, help="write the figures there")
+    asked = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder)
+        with processes(state) as (api, kubeconfig):
+            pool = urllib3.PoolManager(maxsize=64)
+            register(api, state / "vim.yaml", pool)
+
+            def product() -> Product:
+                return Product(api, pool)
+
+            def one_of_many() -> Product:
+                # or the clients' looking would be most of the load
+                return Product(api, pool, look_every=0.1)
+
+            def floor() -> Floor:
+                return Floor(kubeconfig)
+
+            life(product(), 1, no_times())  # connections, caches
+            life(floor(), 1, no_times())
+            for pods in asked.pods:
+                ours, low = no_times(), no_times()
+                for _ in range(asked.runs):  # in turn, so drift hits both
+                    life(floor(), pods, low)
+                    life(product(), pods, ours)
+                rows += table(f"{pods} pods", low, ours)
+            if asked.vnfs:
+                ours, low = no_times(), no_times()
+                together(asked.vnfs, 1, floor, low)
+                together(asked.vnfs, 1, one_of_many, ours)
+                rows += table(f"{asked.vnfs} VNFs at once", low, ours)
+    if asked.json:
+        asked.json.write_text(json.dumps(rows, indent=2))
+
+
+if __name__ == "__main__":
+    main()
