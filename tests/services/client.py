@@ -1,0 +1,158 @@
+"""A caller of the API, over a real connection."""
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+import fixtures
+
+from tests.fixtures.vnfm import ACTIVE, Csar
+from tests.services import waiting
+
+FILES = (
+    "configmap secret services pod replicaset deployment daemonset statefulset"
+)
+INSTANCES = "/vnflcm/v2/vnf_instances"
+OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
+PATIENCE = 60.0
+
+
+class Answer:
+    """An HTTP answer, and its JSON."""
+
+    def __init__(self, status: int, headers: Any, content: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.content = content
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+    @property
+    def detail(self) -> str:
+        return str(self.json["detail"])
+
+
+def instantiation(files: str = FILES, namespace: str = "default") -> Any:
+    """Make the body of an instantiation of the sample CNF."""
+    return {
+        "flavourId": "simple" if "pod" in files else "small",
+        "additionalParams": {
+            "namespace": namespace,
+            "lcm-kubernetes-def-files": [
+                f"Files/kubernetes/{name}.yaml" for name in files.split()
+            ],
+        },
+    }
+
+
+class Client(fixtures.Fixture):
+    """Calls one API server."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__()
+        self.endpoint = endpoint
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        kind: str = "application/json",
+    ) -> Answer:
+        """Make one request; what is not bytes is sent as JSON."""
+        url = path if path.startswith("http") else self.endpoint + path
+        request = urllib.request.Request(url, method=method)  # noqa: S310
+        request.add_header("Version", "2.0.0")
+        if body is not None:
+            raw = isinstance(body, bytes)
+            request.data = body if raw else json.dumps(body).encode()
+            request.add_header("Content-Type", kind)
+        try:
+            with urllib.request.urlopen(request, timeout=300) as got:  # noqa: S310
+                return Answer(got.status, got.headers, got.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, error.headers, error.read())
+
+    def made(self, method: str, path: str, body: Any, status: int) -> Any:
+        """Make a request that has to go well; give the JSON, if any."""
+        answer = self.call(method, path, body)
+        assert answer.status == status, (answer.status, answer.content)
+        return answer.json if answer.content else None
+
+    def onboard(self, csar: bytes) -> str:
+        """Onboard a package and give its id."""
+        made = self.made("POST", PACKAGES, {}, 201)["id"]
+        path = f"{PACKAGES}/{made}/package_content"
+        answer = self.call("PUT", path, csar, "application/zip")
+        assert answer.status == 202, answer.content
+        return str(made)
+
+    def sample(self) -> str:
+        """Onboard the sample CNF under a VNFD id of its own; give that."""
+        csar = self.useFixture(Csar())
+        self.onboard(csar.read())
+        return csar.vnfd_id
+
+    def register(self, vim: dict[str, Any], name: str = "cluster") -> str:
+        """Register a VIM as the default one."""
+        body = {**vim, "name": name, "is_default": True}
+        made = self.made("POST", "/v1.0/vims", {"vim": body}, 201)
+        return str(made["vim"]["id"])
+
+    def create(self, vnfd_id: str) -> str:
+        """Make a VNF instance and give its id."""
+        body = {"vnfdId": vnfd_id, "vnfInstanceName": "a test's"}
+        return str(self.made("POST", INSTANCES, body, 201)["id"])
+
+    def show(self, instance_id: str) -> Any:
+        return self.made("GET", f"{INSTANCES}/{instance_id}", None, 200)
+
+    def info(self, instance_id: str) -> Any:
+        return self.show(instance_id).get("instantiatedVnfInfo", {})
+
+    def pods(self, instance_id: str, vdu: str | None = None) -> set[str]:
+        """Tell the pods of an instance, or of one of its VDUs."""
+        return {
+            vnfc["id"]
+            for vnfc in self.info(instance_id).get("vnfcResourceInfo", ())
+            if vdu in {None, vnfc["vduId"]}
+        }
+
+    def op_occ(self, op_occ_id: str) -> Any:
+        return self.made("GET", f"{OP_OCCS}/{op_occ_id}", None, 200)
+
+    def ask(self, instance_id: str, task: str, body: Any) -> Answer:
+        """Ask for a lifecycle operation."""
+        return self.call("POST", f"{INSTANCES}/{instance_id}/{task}", body)
+
+    def begin(self, instance_id: str, task: str, body: Any) -> str:
+        """Begin a lifecycle operation; give the id of its occurrence."""
+        answer = self.ask(instance_id, task, body)
+        assert answer.status == 202, (answer.status, answer.content)
+        return str(answer.headers["Location"].rsplit("/", 1)[1])
+
+    def ended(self, op_occ_id: str, patience: float = PATIENCE) -> Any:
+        """Wait until an operation has nothing more to do; give it."""
+
+        def look() -> Any:
+            op_occ = self.op_occ(op_occ_id)
+            return op_occ if op_occ["operationState"] not in ACTIVE else None
+
+        return waiting.until(look, f"the end of {op_occ_id}", patience)
+
+    def run(self, instance_id: str, task: str, body: Any) -> Any:
+        """Carry a lifecycle operation out, which has to go well."""
+        op_occ = self.ended(self.begin(instance_id, task, body))
+        assert op_occ["operationState"] == "COMPLETED", op_occ
+        return op_occ
+
+    def decide(self, op_occ_id: str, decision: str) -> Any:
+        """Decide about a failed operation and wait for its end."""
+        answer = self.call("POST", f"{OP_OCCS}/{op_occ_id}/{decision}")
+        assert answer.status in {200, 202}, answer.content
+        return self.ended(op_occ_id)

@@ -1,0 +1,91 @@
+"""A Kubernetes cluster, and a look at it that is not the service's own."""
+
+import json
+import ssl
+import urllib.request
+from typing import Any
+
+import fixtures
+
+from tacker_cnf.sandbox.cluster import SandboxCluster
+
+CORE = "/api/v1"
+APPS = "/apis/apps/v1"
+#: what a package may make, and where it is listed
+LISTED = (
+    f"{CORE}/pods",
+    f"{CORE}/services",
+    f"{CORE}/configmaps",
+    f"{CORE}/secrets",
+    f"{CORE}/serviceaccounts",
+    f"{CORE}/persistentvolumes",
+    f"{CORE}/persistentvolumeclaims",
+    f"{APPS}/deployments",
+    f"{APPS}/replicasets",
+    f"{APPS}/statefulsets",
+    f"{APPS}/daemonsets",
+    f"{APPS}/controllerrevisions",
+)
+
+
+class Cluster(fixtures.Fixture):
+    """The sandbox cluster, in this process, on a real socket."""
+
+    def __init__(self, pod_start_delay: float = 0.1) -> None:
+        super().__init__()
+        self.sandbox = SandboxCluster(
+            pod_start_delay=pod_start_delay, pod_stop_delay=0.1
+        )
+
+    def _setUp(self) -> None:
+        self.sandbox.start()
+        self.addCleanup(self.sandbox.stop)
+        self._tls = ssl.create_default_context(cadata=self.sandbox.ca_pem)
+
+    @property
+    def vim(self) -> dict[str, Any]:
+        """How a VIM is registered that is this cluster."""
+        return {
+            "type": "kubernetes",
+            "auth_url": self.sandbox.endpoint,
+            "auth_cred": {
+                "bearer_token": self.sandbox.token,
+                "ssl_ca_cert": self.sandbox.ca_pem,
+            },
+            "vim_project": {"name": "default"},
+        }
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        url = self.sandbox.endpoint + path
+        request = urllib.request.Request(url, method=method)  # noqa: S310
+        request.add_header("Authorization", f"Bearer {self.sandbox.token}")
+        request.add_header("Content-Type", "application/json")
+        if body is not None:
+            request.data = json.dumps(body).encode()
+        with urllib.request.urlopen(  # noqa: S310
+            request, timeout=30, context=self._tls
+        ) as answer:
+            return json.loads(answer.read())
+
+    def add_namespace(self, name: str) -> str:
+        body = {"apiVersion": "v1", "kind": "Namespace"}
+        made = {**body, "metadata": {"name": name}}
+        self.call("POST", f"{CORE}/namespaces", made)
+        return name
+
+    def pods(self, namespace: str = "default") -> dict[str, Any]:
+        """List the pods by their names."""
+        found = self.call("GET", f"{CORE}/namespaces/{namespace}/pods")
+        return {pod["metadata"]["name"]: pod for pod in found["items"]}
+
+    def everything(self) -> set[tuple[str, str, str]]:
+        """Tell all that a package could have made: where, and its name."""
+        return {
+            (
+                path,
+                one["metadata"].get("namespace", ""),
+                one["metadata"]["name"],
+            )
+            for path in LISTED
+            for one in self.call("GET", path)["items"]
+        }

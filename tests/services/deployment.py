@@ -1,0 +1,219 @@
+"""The service as it is deployed: its programs, each a process of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import testtools
+from testtools.content import Content
+from testtools.content_type import UTF8_TEXT
+
+from tests.services import waiting
+from tests.services.client import Client
+from tests.services.servers import Broker, Database
+
+PROGRAMS = Path(sys.executable).parent
+LISTENING = re.compile(r"Listening at: (http://\S+)")
+CONDUCTOR_UP = re.compile(r"Conductor (\S+) is up")
+#: what a program may need to start on a machine that has much to do
+START = 60.0
+
+
+class Program(fixtures.Fixture):
+    """One running program; what it says is shown when a test fails."""
+
+    def __init__(self, name: str, conf: Path, log: Path) -> None:
+        super().__init__()
+        self._command = [str(PROGRAMS / name), f"--config-file={conf}"]
+        self._log = log
+
+    def _setUp(self) -> None:
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.addCleanup(self._end)
+        said = Content(UTF8_TEXT, lambda: [self._log.read_bytes()])
+        self.addDetail(self._log.name, said)
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def says(self, pattern: re.Pattern[str]) -> str:
+        """Wait until it says something; give the first group of that."""
+
+        def look() -> re.Match[str] | None:
+            if self.process.poll() is not None:
+                raise AssertionError(f"{self._log.name} ended: {self.said}")
+            return pattern.search(self.said)
+
+        return waiting.until(look, pattern.pattern, START).group(1)
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """Let it die at once, as by a loss of power."""
+        os.killpg(self.pid, signal.SIGKILL)
+        self.process.wait(START)
+
+    def stop(self, patience: float = 60.0) -> tuple[int, float]:
+        """Tell it to end; give its exit code and the seconds it took."""
+        begun = time.monotonic()
+        self.signal(signal.SIGTERM)
+        code = self.process.wait(patience)
+        return code, time.monotonic() - begun
+
+    def memory(self) -> Mapping[int, float]:
+        """Tell the MiB that it, or each of its workers, has resident."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
+        pids = [int(pid) for pid in children.read_text().split()]
+        return {pid: _resident(pid) for pid in pids or [self.pid]}
+
+    def _end(self) -> None:
+        if self.process.poll() is not None:
+            return
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGTERM)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+def _resident(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1]) / 1024
+
+
+class Api(Program):
+    """An API server, and a caller of it."""
+
+    def _setUp(self) -> None:
+        super()._setUp()
+        self.client = self.useFixture(Client(self.says(LISTENING)))
+        waiting.until(self._healthy, "a healthy API", START)
+
+    def _healthy(self) -> bool:
+        return self.client.call("GET", "/healthcheck").status == 200
+
+
+class Conductor(Program):
+    """A conductor, and the name under which it claims operations."""
+
+    def _setUp(self) -> None:
+        super()._setUp()
+        self.owner = self.says(CONDUCTOR_UP)
+
+
+class Deployment(fixtures.Fixture):
+    """A database, a queue and a configuration that programs share.
+
+    :param options: configuration, as {group: {option: value}}
+    """
+
+    def __init__(
+        self, case: testtools.TestCase, server: str, **options: dict[str, Any]
+    ) -> None:
+        super().__init__()
+        self._case = case
+        self._server = server
+        self.options: dict[str, dict[str, Any]] = {
+            "DEFAULT": {},
+            "api": {"auth_strategy": "noauth", "port": 0},
+            "conductor": {"sweep_interval": 0.3},
+            "database": {},
+        }
+        for group, values in options.items():
+            self.options.setdefault(group, {}).update(values)
+        self._started = 0
+
+    def _setUp(self) -> None:
+        self.folder = Path(self.useFixture(fixtures.TempDir()).path)
+        self.database = self.useFixture(Database(self._case, self._server))
+        self.broker = self.useFixture(Broker(self._case))
+        self.options["DEFAULT"] |= {
+            "state_path": self.folder / "state",
+            "transport_url": self.broker.url,
+        }
+        self.options["database"]["connection"] = self.database.url
+        self.conf = self.configure("service.conf")
+        for command in ("keys create", "db upgrade"):
+            done = self.manage(command)
+            assert done.returncode == 0, done.stderr
+
+    def configure(self, name: str, **changed: dict[str, Any]) -> Path:
+        """Write a configuration file, somewhat changed."""
+        path = self.folder / name
+        with path.open("w") as file:
+            for group, options in self.options.items():
+                file.write(f"[{group}]\n")
+                for key, value in {
+                    **options,
+                    **changed.get(group, {}),
+                }.items():
+                    file.write(f"{key} = {value}\n")
+        return path
+
+    def manage(
+        self, command: str, conf: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run tacker-cnf-manage to its end."""
+        return self.run("tacker-cnf-manage", conf, *command.split())
+
+    def run(
+        self, program: str, conf: Path | None = None, *arguments: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program that ends by itself."""
+        given = f"--config-file={conf or self.conf}"
+        return subprocess.run(
+            [str(PROGRAMS / program), given, *arguments],
+            check=False,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=120,
+        )
+
+    def api(self, conf: Path | None = None) -> Api:
+        """Start an API server."""
+        return self.useFixture(
+            Api("tacker-cnf-api", conf or self.conf, self._log("api"))
+        )
+
+    def conductor(self, conf: Path | None = None) -> Conductor:
+        """Start a conductor."""
+        log = self._log("conductor")
+        return self.useFixture(
+            Conductor("tacker-cnf-conductor", conf or self.conf, log)
+        )
+
+    def _log(self, name: str) -> Path:
+        self._started += 1
+        return self.folder / f"{name}-{self._started}.log"
+
+    def work(self, op_occ_id: str) -> dict[str, Any]:
+        """Read what the conductors have agreed on about an operation."""
+        return self.database.ask(
+            "SELECT operation_state, owner, fence, step, lease_until"
+            " FROM vnf_lcm_op_occs WHERE id = :id",
+            id=op_occ_id,
+        )

@@ -1,0 +1,128 @@
+"""The servers that these tests need, and a place of one's own on each.
+
+Their addresses come from the environment. A test whose server does not
+answer is skipped, or fails where TACKER_CNF_SERVICES=required.
+"""
+
+import os
+import shutil
+import subprocess
+import uuid
+
+import fixtures
+import kombu
+import sqlalchemy as sa
+import testtools
+
+POSTGRESQL = os.environ.get(
+    "TACKER_CNF_TEST_POSTGRESQL_URL",
+    "postgresql+psycopg2://postgres@127.0.0.1:5432/postgres",
+)
+MARIADB = os.environ.get(
+    "TACKER_CNF_TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/"
+)
+RABBIT = os.environ.get(
+    "TACKER_CNF_TEST_RABBIT_URL", "rabbit://guest:guest@127.0.0.1:5672/"
+)
+REQUIRED = os.environ.get("TACKER_CNF_SERVICES") == "required"
+
+
+def do_without(case: testtools.TestCase, reason: str) -> None:
+    """Skip a test, or let it fail where everything has to be there."""
+    if REQUIRED:
+        case.fail(reason)
+    case.skipTest(reason)
+
+
+def _kombu_url(url: str) -> str:
+    return url.replace("rabbit://", "amqp://", 1)
+
+
+class Database(fixtures.Fixture):
+    """An empty database; it goes when the test ends."""
+
+    def __init__(self, case: testtools.TestCase, server: str) -> None:
+        super().__init__()
+        self._case = case
+        self._server = sa.make_url(server)
+        self.name = f"tacker_cnf_{uuid.uuid4().hex[:12]}"
+
+    def _setUp(self) -> None:
+        self._admin = sa.create_engine(
+            self._server, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+        )
+        try:
+            self._say(f"CREATE DATABASE {self.name}")
+        except sa.exc.OperationalError as error:
+            where = self._server.render_as_string()
+            do_without(self._case, f"{where} does not answer: {error.orig}")
+        self.addCleanup(self._drop)
+        url = self._server.set(database=self.name)
+        self.url = url.render_as_string(hide_password=False)
+        self.engine = sa.create_engine(url, poolclass=sa.NullPool)
+
+    def _drop(self) -> None:
+        forced = self._server.get_backend_name() == "postgresql"
+        force = " WITH (FORCE)" if forced else ""
+        self._say(f"DROP DATABASE {self.name}{force}")
+
+    def _say(self, statement: str) -> None:
+        with self._admin.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+    def say(self, statement: str, **values: object) -> None:
+        """Change something behind the service's back."""
+        with self.engine.begin() as connection:
+            connection.execute(sa.text(statement), values)
+
+    def ask(self, query: str, **values: object) -> dict[str, object]:
+        """Read one row behind the service's back."""
+        with self.engine.connect() as connection:
+            row = connection.execute(sa.text(query), values)
+            return dict(row.mappings().one())
+
+
+class Broker(fixtures.Fixture):
+    """A virtual host of RabbitMQ.
+
+    Queues are known by their names in a whole virtual host, so two services
+    may not share one. Where there is no ``rabbitmqctl`` to make one with, it
+    is the one that the address names, and the tests have to run serially.
+    """
+
+    def __init__(self, case: testtools.TestCase) -> None:
+        super().__init__()
+        self._case = case
+
+    def _setUp(self) -> None:
+        try:
+            with kombu.Connection(_kombu_url(RABBIT)) as connection:
+                connection.connect()
+        except OSError as error:
+            do_without(self._case, f"RabbitMQ does not answer: {error}")
+        self.url = self._own_host() or RABBIT
+
+    def _own_host(self) -> str | None:
+        if shutil.which("rabbitmqctl") is None:
+            return None
+        name = f"tacker_cnf_{uuid.uuid4().hex[:12]}"
+        _control("add_vhost", name)
+        self.addCleanup(_control, "delete_vhost", name)
+        user = kombu.Connection(_kombu_url(RABBIT)).userid
+        _control("set_permissions", "-p", name, user, ".*", ".*", ".*")
+        return RABBIT[: RABBIT.index("/", len("rabbit://")) + 1] + name
+
+    def lose(self, queue: str) -> None:
+        """Throw a queue away, with every message in it."""
+        with kombu.Connection(_kombu_url(self.url)) as connection:
+            connection.channel().queue_delete(queue)
+
+
+def _control(*arguments: str) -> None:
+    subprocess.run(
+        ["rabbitmqctl", "--quiet", *arguments],
+        check=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
