@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tacker_cnf.sandbox import errors
+from tacker_cnf.sandbox import errors, protobuf
 from tacker_cnf.sandbox.kinds import Kind
 from tacker_cnf.sandbox.objects import Obj
 
@@ -67,6 +67,8 @@ def decode_object(body: bytes, content_type: str, kind: str) -> Obj:
     :raises ApiError: it is none
     """
     form = media_type(content_type)
+    if form == protobuf.MEDIA_TYPE:
+        return protobuf.decode(body)
     if form in _YAML:
         found = decode_yaml(body)
     elif form in _JSON:

@@ -150,9 +150,12 @@ class StatefulSets(Controller):
         for claim in obj["spec"].get("volumeClaimTemplates") or ():
             name = _claim_name(claim, obj, ordinal)
             if self.store.get(_CLAIMS, namespace_of(obj), name) is None:
-                self._create_claim(obj, claim, name)
+                self._create_claim(obj, claim, name, ordinal)
 
-    def _create_claim(self, obj: Obj, claim: Obj, name: str) -> None:
+    def _create_claim(
+        self, obj: Obj, claim: Obj, name: str, ordinal: int
+    ) -> None:
+        pod = f"{name_of(obj)}-{ordinal}"
         chosen = obj["spec"]["selector"].get("matchLabels") or {}
         labels = {**labels_of(claim), **chosen}
         metadata: Obj = {"name": name, "labels": labels}
@@ -164,7 +167,7 @@ class StatefulSets(Controller):
         self.plane.events.tell(
             obj,
             "SuccessfulCreate",
-            f"create Claim {name} Pod {name_of(obj)} in StatefulSet"
+            f"create Claim {name} Pod {pod} in StatefulSet"
             f" {name_of(obj)} success",
             _COMPONENT,
         )

@@ -176,6 +176,19 @@ class TestKubectl(testtools.TestCase):
         self.kubectl("delete", "deploy", "web", "--wait")
         self.kubectl("wait", "--for=delete", "po", "-l", "app=web")
 
+    def test_objects_that_kubectl_sends_as_protobuf(self) -> None:
+        self.kubectl("create", "ns", "demo")
+        words = ("--from-literal=k=v", "-n", "demo")
+        self.kubectl("create", "configmap", "map", *words)
+        self.kubectl("create", "secret", "generic", "hidden", *words)
+        out = self.kubectl("-n", "demo", "get", "cm/map", "-o", "json")
+        self.assertEqual({"k": "v"}, json.loads(out)["data"])
+        out = self.kubectl("-n", "demo", "get", "secret/hidden", "-o", "json")
+        self.assertEqual({"k": "dg=="}, json.loads(out)["data"])
+        out = self.kubectl("auth", "can-i", "create", "pods")
+        self.assertEqual("yes\n", out)
+        self.kubectl("delete", "ns", "demo", "--wait", "--timeout=10s")
+
     def test_drained_node_takes_no_pods(self) -> None:
         body = {
             "apiVersion": "apps/v1",
