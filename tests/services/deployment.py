@@ -12,8 +12,7 @@ from typing import Any
 
 import fixtures
 import testtools
-from testtools.content import Content
-from testtools.content_type import UTF8_TEXT
+from testtools.content import text_content
 
 from tests.services import waiting
 from tests.services.client import Client
@@ -29,8 +28,11 @@ START = 60.0
 class Program(fixtures.Fixture):
     """One running program; what it says is shown when a test fails."""
 
-    def __init__(self, name: str, conf: Path, log: Path) -> None:
+    def __init__(
+        self, case: testtools.TestCase, name: str, conf: Path, log: Path
+    ) -> None:
         super().__init__()
+        self._case = case
         self._command = [str(PROGRAMS / name), f"--config-file={conf}"]
         self._log = log
 
@@ -44,8 +46,10 @@ class Program(fixtures.Fixture):
                 start_new_session=True,
             )
         self.addCleanup(self._end)
-        said = Content(UTF8_TEXT, lambda: [self._log.read_bytes()])
-        self.addDetail(self._log.name, said)
+        self._case.addOnException(self._show)
+
+    def _show(self, _: object) -> None:
+        self._case.addDetail(self._log.name, text_content(self.said))
 
     @property
     def said(self) -> str:
@@ -195,15 +199,18 @@ class Deployment(fixtures.Fixture):
 
     def api(self, conf: Path | None = None) -> Api:
         """Start an API server."""
+        log = self._log("api")
         return self.useFixture(
-            Api("tacker-cnf-api", conf or self.conf, self._log("api"))
+            Api(self._case, "tacker-cnf-api", conf or self.conf, log)
         )
 
     def conductor(self, conf: Path | None = None) -> Conductor:
         """Start a conductor."""
         log = self._log("conductor")
         return self.useFixture(
-            Conductor("tacker-cnf-conductor", conf or self.conf, log)
+            Conductor(
+                self._case, "tacker-cnf-conductor", conf or self.conf, log
+            )
         )
 
     def _log(self, name: str) -> Path:

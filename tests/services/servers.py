@@ -8,9 +8,10 @@ import os
 import shutil
 import subprocess
 import uuid
+from typing import Any
 
 import fixtures
-import kombu
+import kombu.connection
 import sqlalchemy as sa
 import testtools
 
@@ -34,8 +35,9 @@ def do_without(case: testtools.TestCase, reason: str) -> None:
     case.skipTest(reason)
 
 
-def _kombu_url(url: str) -> str:
-    return url.replace("rabbit://", "amqp://", 1)
+def _rabbit(url: str) -> Any:
+    amqp = url.replace("rabbit://", "amqp://", 1)
+    return kombu.connection.Connection(amqp)  # type: ignore[no-untyped-call]
 
 
 class Database(fixtures.Fixture):
@@ -96,7 +98,7 @@ class Broker(fixtures.Fixture):
 
     def _setUp(self) -> None:
         try:
-            with kombu.Connection(_kombu_url(RABBIT)) as connection:
+            with _rabbit(RABBIT) as connection:
                 connection.connect()
         except OSError as error:
             do_without(self._case, f"RabbitMQ does not answer: {error}")
@@ -108,13 +110,13 @@ class Broker(fixtures.Fixture):
         name = f"tacker_cnf_{uuid.uuid4().hex[:12]}"
         _control("add_vhost", name)
         self.addCleanup(_control, "delete_vhost", name)
-        user = kombu.Connection(_kombu_url(RABBIT)).userid
+        user = _rabbit(RABBIT).userid
         _control("set_permissions", "-p", name, user, ".*", ".*", ".*")
         return RABBIT[: RABBIT.index("/", len("rabbit://")) + 1] + name
 
     def lose(self, queue: str) -> None:
         """Throw a queue away, with every message in it."""
-        with kombu.Connection(_kombu_url(self.url)) as connection:
+        with _rabbit(self.url) as connection:
             connection.channel().queue_delete(queue)
 
 
