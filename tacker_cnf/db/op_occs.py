@@ -187,6 +187,8 @@ def record(
         values["state_entered_time"] = now
     if new not in states.ACTIVE:
         values["owner"] = None
+    if new == LcmOperationStateType.COMPLETED:
+        values["error"] = None  # that of an earlier try
     got = session.connection().execute(
         sa.update(Row)
         .where(Row.id == op_occ_id, Row.fence == work.fence)

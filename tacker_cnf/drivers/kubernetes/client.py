@@ -135,7 +135,9 @@ class Cluster:
             }
         api = kubernetes.client.ApiClient(configuration)
         api.rest_client.pool_manager = urllib3.PoolManager(
-            maxsize=POOL, ssl_context=connection.ssl_context()
+            maxsize=POOL,
+            ssl_context=connection.ssl_context(),
+            retries=False,  # _send knows better what may be sent twice
         )
         self._client = self._told(
             lambda: kubernetes.dynamic.DynamicClient(api, None, Discoverer)  # type: ignore[no-untyped-call]
@@ -291,9 +293,15 @@ class Cluster:
         """Ask the cluster, and tell its errors as ours."""
         try:
             return ask()
-        except dynamic_errors.DynamicApiError as error:
-            raise _of_status(error.status, error.body, error.reason) from error
-        except kubernetes.client.ApiException as error:
+        except (
+            dynamic_errors.DynamicApiError,
+            kubernetes.client.ApiException,
+        ) as error:
+            if not error.status:  # so the client tells what TLS refused
+                reason = " ".join(str(error.reason).split())
+                raise errors.VimUnreachable(
+                    f"The cluster {self._endpoint} does not answer: {reason}"
+                ) from error
             raise _of_status(error.status, error.body, error.reason) from error
         except urllib3.exceptions.ProtocolError as error:
             raise Dropped(

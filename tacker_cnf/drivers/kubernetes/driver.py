@@ -85,7 +85,8 @@ class KubernetesDriver:
 
     def destroy(self, task: InfraTask) -> InfraResult:
         work = self._work(task, task.current)
-        work.remove(work.owned(work.rendered.objects), task.grace)
+        found = work.owned(work.rendered.objects)
+        work.remove(found, work.pods(), task.grace)
         return InfraResult()
 
     def observe(self, task: InfraTask) -> InfraResult:
@@ -236,7 +237,10 @@ class Work:
         return [body for body in found if not _has_controller(body)]
 
     def remove(
-        self, found: Sequence[tuple[Manifest, Object]], grace: int | None
+        self,
+        found: Iterable[tuple[Manifest, Object]],
+        pods: Iterable[Object],
+        grace: int | None,
     ) -> None:
         """Delete objects and wait until they and their pods have gone.
 
@@ -247,17 +251,16 @@ class Work:
             self.cluster.delete(self._kind(manifest), body, grace=grace)
             key = (manifest.api_version, manifest.kind)
             uids.setdefault(key, set()).add(body["metadata"]["uid"])
-        pods = self._pods()
-        if grace is not None:
-            # a workload's own deletion leaves its pods their full time
-            self._delete_pods(pods, grace)
-        uids.setdefault(("v1", "Pod"), set()).update(
-            pod["metadata"]["uid"] for pod in pods
-        )
+        for pod in pods:
+            if grace is not None:
+                # a workload's own deletion leaves its pods their full time
+                self._delete_pods([pod], grace)
+            uids.setdefault(("v1", "Pod"), set()).add(pod["metadata"]["uid"])
         for (api_version, kind), doomed in uids.items():
             self.waiter.all_gone(api_version, kind, doomed)
 
-    def _pods(self) -> list[Object]:
+    def pods(self) -> list[Object]:
+        """List the pods of the instance."""
         found: list[Object] = self.cluster.list(
             self.cluster.kind("v1", "Pod"),
             self.rendered.namespace,
@@ -274,7 +277,7 @@ class Work:
 
     def replace_pods(self, task: InfraTask) -> None:
         """Heal VNFCs: delete their pods, make singletons again, wait."""
-        pods = self._pods()
+        pods = self.pods()
         doomed = set(task.notes)
         if not doomed:
             doomed = _uids_of(task, pods)
@@ -295,12 +298,17 @@ class Work:
             for manifest, body in self.owned(self.rendered.objects)
             if manifest.kind not in KEPT
         ]
+        pods = self.pods()
         doomed = set(task.notes)
         if not doomed:
-            doomed = {body["metadata"]["uid"] for _, body in found}
+            bodies = [*(body for _, body in found), *pods]
+            doomed = {body["metadata"]["uid"] for body in bodies}
             task.note(tuple(sorted(doomed)))
-        old = [(m, b) for m, b in found if b["metadata"]["uid"] in doomed]
-        self.remove(old, None)
+        self.remove(
+            [(m, b) for m, b in found if b["metadata"]["uid"] in doomed],
+            [pod for pod in pods if pod["metadata"]["uid"] in doomed],
+            None,
+        )
         self.make(self.rendered.objects)
         self.waiter.all_ready(self.rendered.objects)
 

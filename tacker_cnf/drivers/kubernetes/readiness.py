@@ -8,7 +8,7 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import Deadline
 from tacker_cnf.drivers.kubernetes import events
-from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.client import Cluster, Gone
 from tacker_cnf.drivers.kubernetes.inventory import is_living
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_LABEL,
@@ -293,7 +293,12 @@ class Waiter:
             left = uids & {body["metadata"]["uid"] for body in found}
             return NotYet() if left else None
 
-        if not self._wait(api_version, kind, judge, self._rendered.selector):
+        selector = self._rendered.selector
+        try:
+            in_time = self._wait(api_version, kind, judge, selector)
+        except Gone:
+            return  # the kind, or the namespace, and all that was in it
+        if not in_time:
             raise errors.NotReady(
                 f"Objects of kind {kind} were deleted and did not go in time."
             )

@@ -1,0 +1,340 @@
+"""What goes wrong on a cluster, and what is left of it."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import testtools
+
+from tests.fixtures.cluster import APPS, CORE, CnfService
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: probe}
+spec:
+  containers: [{name: probe, image: %s}]
+"""
+
+
+@contextlib.contextmanager
+def deaf_port() -> Iterator[int]:
+    """Give a port at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+class FailureCase(testtools.TestCase):
+    """A service with a cluster, and what was there before any VNF."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(CnfService())
+        self.cluster = self.vnfm.cluster
+        self.empty = set(self.objects())
+
+    def objects(self) -> dict:
+        return self.cluster.objects(self.vnfm.namespace)
+
+    def assert_rolled_back(self, op_occ: Any) -> None:
+        """A failed instantiation can be rolled back, and nothing is left."""
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], op_occ)
+        back = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        self.assertEqual(self.empty, set(self.objects()))
+        instance = self.vnfm.instance(op_occ["vnfInstanceId"])
+        self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
+        path = f"/vnflcm/v2/vnf_instances/{instance['id']}"
+        self.assertEqual(204, self.vnfm.call("DELETE", path).status)
+
+
+class TestInstantiate(FailureCase):
+    def fails(self, **files: str) -> Any:
+        """Instantiate a package with these files; it is not to work."""
+        instance_id = self.vnfm.created_from(**files)
+        return self.vnfm.run(instance_id, "instantiate", self.vnfm.request())
+
+    def test_a_manifest_that_the_cluster_refuses(self) -> None:
+        op_occ = self.fails(pod=POD.replace("containers", "container") % "x")
+        self.assertIn("spec.containers", op_occ["error"]["detail"])
+        self.assert_rolled_back(op_occ)
+
+    def test_an_image_that_cannot_be_pulled(self) -> None:
+        op_occ = self.fails(pod=POD % "registry/invalid:1")
+        detail = op_occ["error"]["detail"]
+        self.assertIn("Pod probe", detail)
+        self.assertRegex(detail, "ErrImagePull|ImagePullBackOff")
+        self.assertIn("registry/invalid:1", detail)
+        self.assert_rolled_back(op_occ)
+
+    def test_a_container_that_crashes(self) -> None:
+        op_occ = self.fails(pod=POD % "crash:1")
+        self.assertIn("Pod probe", op_occ["error"]["detail"])
+        self.assert_rolled_back(op_occ)
+
+    def test_no_node_has_room(self) -> None:
+        for node in ("sandbox-node-1", "sandbox-node-2"):
+            self.cluster.sandbox.set_node_capacity(node, pods=0)
+        op_occ = self.fails()
+        self.assertIn("Unschedulable", op_occ["error"]["detail"])
+        self.assert_rolled_back(op_occ)
+
+    def test_a_quota_that_is_used_up(self) -> None:
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
+        self.cluster.call("POST", path, quota)
+        op_occ = self.fails()
+        self.assertIn("exceeded quota", op_occ["error"]["detail"])
+        self.assert_rolled_back(op_occ)
+
+    def test_an_object_of_somebody_else_is_not_touched(self) -> None:
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
+        theirs = {"metadata": {"name": "web-config"}, "data": {"a": "b"}}
+        made = self.cluster.call("POST", path, theirs)
+        op_occ = self.fails()
+        self.assertIn("web-config", op_occ["error"]["detail"])
+        self.assertIn("does not belong", op_occ["error"]["detail"])
+        self.assert_rolled_back(op_occ)
+        self.assertEqual(made, self.cluster.call("GET", f"{path}/web-config"))
+
+    def test_what_exists_of_this_vnf_is_taken_over(self) -> None:
+        op_occ = self.fails(pod=POD % "registry/invalid:1")
+        self.vnfm.decide(op_occ["id"], "fail")
+        # the rest of it is there; a second try takes it, and fails again
+        again = self.vnfm.run(
+            op_occ["vnfInstanceId"], "instantiate", self.vnfm.request()
+        )
+        self.assertIn("probe", again["error"]["detail"])
+        self.assert_rolled_back(again)
+
+    def test_changes_are_told_when_half_is_done(self) -> None:
+        op_occ = self.fails(pod=POD % "registry/invalid:1")
+        added = op_occ["resourceChanges"]["affectedVnfcs"]
+        self.assertIn("web", {c["vduId"] for c in added})
+
+    def test_a_namespace_that_does_not_exist(self) -> None:
+        instance_id = self.vnfm.create()
+        request = self.vnfm.request()
+        request["additionalParams"]["namespace"] = "nowhere"
+        op_occ = self.vnfm.run(instance_id, "instantiate", request)
+        self.assertIn('"nowhere" not found', op_occ["error"]["detail"])
+        back = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"])
+
+
+class TestReadyTimeout(testtools.TestCase):
+    def test_pods_that_take_too_long(self) -> None:
+        vnfm = self.useFixture(CnfService(ready_timeout=0.3))
+        vnfm.cluster.sandbox.set_pod_start_delay(60)
+        instance_id = vnfm.create()
+        op_occ = vnfm.run(instance_id, "instantiate", vnfm.request())
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        self.assertIn("in time", op_occ["error"]["detail"])
+
+
+class TestRefusedAtOnce(FailureCase):
+    """What the request or the package shows, no operation begins for."""
+
+    def refused(self, request: Any, **files: str) -> str:
+        instance_id = self.vnfm.created_from(**files)
+        answer = self.vnfm.task(instance_id, "instantiate", request)
+        self.assertEqual(400, answer.status, answer.content)
+        self.assertEqual([], self.vnfm.call("GET", "/v2/vnf_lcm_op_occs").json)
+        self.assertEqual(self.empty, set(self.objects()))
+        return answer.detail
+
+    def with_files(self, *names: str) -> Any:
+        request = self.vnfm.request()
+        request["additionalParams"]["lcm-kubernetes-def-files"] = names
+        return request
+
+    def test_a_file_that_is_not_in_the_package(self) -> None:
+        detail = self.refused(self.with_files("Files/kubernetes/nope.yaml"))
+        self.assertIn("Files/kubernetes/nope.yaml", detail)
+
+    def test_a_file_outside_of_the_package(self) -> None:
+        for name in ("../package.csar", "/etc/passwd"):
+            self.assertIn(name, self.refused(self.with_files(name)))
+
+    def test_no_files_at_all(self) -> None:
+        request = self.vnfm.request(additionalParams={})
+        self.assertIn("lcm-kubernetes-def-files", self.refused(request))
+
+    def test_files_of_a_wrong_type(self) -> None:
+        request = self.vnfm.request(
+            additionalParams={"lcm-kubernetes-def-files": [1]}
+        )
+        detail = self.refused(request)
+        self.assertIn("Expected `str`, got `int`", detail)
+        self.assertIn("lcm-kubernetes-def-files", detail)
+
+    def test_a_manifest_that_is_no_yaml(self) -> None:
+        detail = self.refused(self.vnfm.request(), pod="a: [b\n")
+        self.assertIn("Files/kubernetes/pod.yaml", detail)
+
+    def test_a_manifest_without_a_kind(self) -> None:
+        detail = self.refused(self.vnfm.request(), pod="apiVersion: v1\n")
+        self.assertIn("kind", detail)
+
+    def test_manifests_of_several_namespaces(self) -> None:
+        bodies = [
+            POD.replace("{name: probe}", f"{{name: {n}, namespace: {n}}}") % n
+            for n in ("a", "b")
+        ]
+        request = self.vnfm.request()
+        del request["additionalParams"]["namespace"]
+        detail = self.refused(request, pod="---\n".join(bodies))
+        self.assertIn("(a, b)", detail)
+
+    def test_a_daemon_set_cannot_be_scaled(self) -> None:
+        instance_id = self.vnfm.started()
+        body = {"type": "SCALE_OUT", "aspectId": "agent_aspect"}
+        answer = self.vnfm.task(instance_id, "scale", body)
+        self.assertEqual(400, answer.status)
+        self.assertIn("DaemonSet", answer.detail)
+        levels = self.vnfm.instance(instance_id)["instantiatedVnfInfo"]
+        self.assertNotIn(1, [s["scaleLevel"] for s in levels["scaleStatus"]])
+
+    def test_heal_with_all_is_not_for_a_cnf(self) -> None:
+        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        body = {"additionalParams": {"all": True}}
+        answer = self.vnfm.task(instance_id, "heal", body)
+        self.assertEqual(400, answer.status)
+        self.assertIn("additionalParams.all", answer.detail)
+
+
+class TestVim(FailureCase):
+    def instantiate(self, vim: Any) -> Any:
+        request = self.vnfm.deployment_only(vimConnectionInfo=vim)
+        return self.vnfm.run(self.vnfm.create(), "instantiate", request)
+
+    def test_a_cluster_that_does_not_answer(self) -> None:
+        with deaf_port() as port:
+            vim = self.cluster.vim()
+            endpoint = f"https://127.0.0.1:{port}"
+            vim["vim1"]["interfaceInfo"]["endpoint"] = endpoint
+            op_occ = self.instantiate(vim)
+            self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+            self.assertIn(endpoint, op_occ["error"]["detail"])
+            self.assertIn("does not answer", op_occ["error"]["detail"])
+
+    def test_a_token_that_is_wrong(self) -> None:
+        op_occ = self.instantiate(self.cluster.vim(bearer_token="wrong"))
+        detail = op_occ["error"]["detail"]
+        self.assertEqual("The cluster answered 401: Unauthorized", detail)
+
+    def test_a_token_that_may_not(self) -> None:
+        viewer = self.cluster.sandbox.viewer_token
+        op_occ = self.instantiate(self.cluster.vim(bearer_token=viewer))
+        self.assertIn("403", op_occ["error"]["detail"])
+        self.assertIn("cannot create", op_occ["error"]["detail"])
+
+    def test_a_ca_that_did_not_sign(self) -> None:
+        vim = self.cluster.vim()
+        del vim["vim1"]["interfaceInfo"]["ssl_ca_cert"]
+        op_occ = self.instantiate(vim)
+        self.assertIn("certificate", op_occ["error"]["detail"])
+
+    def test_secrets_stay_inside(self) -> None:
+        op_occ = self.instantiate(self.cluster.vim(bearer_token="s3cret"))
+        self.assertNotIn("s3cret", str(op_occ))
+
+    def test_registration_tries_the_cluster(self) -> None:
+        sandbox = self.cluster.sandbox
+        good = {"bearer_token": sandbox.token, "ssl_ca_cert": sandbox.ca_pem}
+        with deaf_port() as port:
+            for cred, url, status in (
+                (good, sandbox.endpoint, 201),
+                (good | {"bearer_token": "x"}, sandbox.endpoint, 422),
+                (good, f"https://127.0.0.1:{port}", 422),
+                ({"ssl_ca_cert": "no PEM"} | good, sandbox.endpoint, 201),
+                (good | {"ssl_ca_cert": "no PEM"}, sandbox.endpoint, 400),
+                ({}, sandbox.endpoint, 400),
+            ):
+                body = {
+                    "name": f"vim-{len(str(cred))}-{url[-5:]}-{status}",
+                    "type": "kubernetes",
+                    "auth_url": url,
+                    "auth_cred": cred,
+                }
+                self.vnfm.call("DELETE", "/v1.0/vims/none")
+                answer = self.vnfm.call("POST", "/v1.0/vims", {"vim": body})
+                self.assertIn(answer.status, {status, 409}, answer.content)
+
+
+class TestHeal(FailureCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnf = self.vnfm.started()
+
+    def uids(self) -> dict:
+        return self.cluster.uids(self.vnfm.namespace)
+
+    def test_a_pod_that_has_gone_is_told(self) -> None:
+        name = self.vnfm.vnfc_of(self.vnf, "web")
+        pod = self.vnfm.vnfcs(self.vnf)[name]["id"]
+        self.cluster.sandbox.kill_pod(self.vnfm.namespace, pod)
+        op_occ = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        self.assertIn(f"Pod {pod} no longer exists", op_occ["error"]["detail"])
+        again = self.vnfm.decide(op_occ["id"], "retry")
+        self.assertEqual("FAILED_TEMP", again["operationState"])
+        failed = self.vnfm.decide(op_occ["id"], "fail")
+        self.assertEqual("FAILED", failed["operationState"])
+        # heal of the whole knows no names
+        whole = self.vnfm.run(self.vnf, "heal", {})
+        self.assertEqual("COMPLETED", whole["operationState"], whole)
+
+    def test_a_retry_leaves_alone_what_was_replaced(self) -> None:
+        name = self.vnfm.vnfc_of(self.vnf, "web")
+        old = self.vnfm.vnfcs(self.vnf)[name]
+        nodes = ("sandbox-node-1", "sandbox-node-2")
+        for node in nodes:
+            self.cluster.sandbox.set_node_capacity(node, pods=0)
+        op_occ = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        between = self.uids()
+        self.assertNotIn(old["metadata"]["uid"], between.values())
+        for node in nodes:
+            self.cluster.sandbox.set_node_capacity(node, pods=100)
+        again = self.vnfm.decide(op_occ["id"], "retry")
+        self.assertEqual("COMPLETED", again["operationState"], again)
+        self.assertNotIn("error", again)
+        self.assertEqual(between, self.uids())
+
+    def test_a_retry_of_the_whole_goes_on(self) -> None:
+        nodes = ("sandbox-node-1", "sandbox-node-2")
+        for node in nodes:
+            self.cluster.sandbox.set_node_capacity(node, pods=0)
+        op_occ = self.vnfm.run(self.vnf, "heal", {})
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        half = self.uids()
+        for node in nodes:
+            self.cluster.sandbox.set_node_capacity(node, pods=100)
+        again = self.vnfm.decide(op_occ["id"], "retry")
+        self.assertEqual("COMPLETED", again["operationState"], again)
+        after = self.uids()
+        self.assertEqual(
+            half["deployments", "web"], after["deployments", "web"]
+        )
+        self.assertEqual(half["pods", "probe"], after["pods", "probe"])
+
+    def test_scale_out_that_fails_is_rolled_back(self) -> None:
+        before = self.uids()
+        for node in ("sandbox-node-1", "sandbox-node-2"):
+            self.cluster.sandbox.set_node_capacity(node, pods=0)
+        body = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        op_occ = self.vnfm.run(self.vnf, "scale", body)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        back = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        self.assertEqual(before, self.uids())
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        self.assertEqual(1, self.cluster.call("GET", path)["spec"]["replicas"])
+        info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
+        self.assertEqual({0}, {s["scaleLevel"] for s in info["scaleStatus"]})
+        self.assertEqual(
+            1, len(self.vnfm.call("GET", "/v2/vnf_instances").json)
+        )
