@@ -177,7 +177,9 @@ def record(
     """
     op_occ_id = work.op_occ.id
     before = session.scalar(
-        sa.select(Row.operation_state).where(Row.id == op_occ_id)
+        sa.select(Row.operation_state).where(
+            Row.id == op_occ_id, Row.fence == work.fence
+        )
     )
     if before is None:
         raise errors.LostClaim

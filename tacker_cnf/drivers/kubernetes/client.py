@@ -298,9 +298,9 @@ class Cluster:
             kubernetes.client.ApiException,
         ) as error:
             if not error.status:  # so the client tells what TLS refused
-                reason = " ".join(str(error.reason).split())
+                refused = " ".join(str(error.reason).split())
                 raise errors.VimUnreachable(
-                    f"The cluster {self._endpoint} does not answer: {reason}"
+                    f"The cluster {self._endpoint} does not answer: {refused}"
                 ) from error
             raise _of_status(error.status, error.body, error.reason) from error
         except urllib3.exceptions.ProtocolError as error:
