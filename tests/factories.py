@@ -1,0 +1,179 @@
+"""Values that are right as they are: a test names only what it is about."""
+
+import datetime
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.drivers.base import Deadline, InfraTask
+from tacker_cnf.lcm.outcome import vnfc_id
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    InstantiationState,
+    ScaleInfo,
+    VnfcInfo,
+    VnfcResourceInfo,
+    VnfInstance,
+    VnfOperationalState,
+)
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    LcmOperationStateType,
+    LcmOperationType,
+    VnfLcmOpOcc,
+)
+from tacker_cnf.vnfd.model import Aspect, Flavour, Level, Vdu, Vnfd
+
+NOW = datetime.datetime(2026, 11, 20, 12, tzinfo=datetime.UTC)
+
+
+def a_vnfc(
+    name: str = "web-1", vdu: str = "web", uid: str | None = None
+) -> VnfcResourceInfo:
+    return VnfcResourceInfo(
+        id=name,
+        vdu_id=vdu,
+        compute_resource=ResourceHandle(resource_id=name),
+        metadata={"uid": uid} if uid else {},
+    )
+
+
+def an_info(
+    *vnfcs: VnfcResourceInfo, levels: Mapping[str, int] = {}, **more: Any
+) -> InstantiatedVnfInfo:
+    """Make what is known of a VNF of these VNFCs."""
+    given: dict[str, Any] = {
+        "flavour_id": "simple",
+        "vnf_state": VnfOperationalState.STARTED,
+        "scale_status": tuple(
+            ScaleInfo(aspect_id=aspect, scale_level=level)
+            for aspect, level in levels.items()
+        ),
+        "vnfc_resource_info": vnfcs,
+        "vnfc_info": tuple(map(_vnfc_info, vnfcs)),
+    }
+    return InstantiatedVnfInfo(**given | more)
+
+
+def _vnfc_info(vnfc: VnfcResourceInfo) -> VnfcInfo:
+    return VnfcInfo(
+        id=vnfc_id(vnfc),
+        vdu_id=vnfc.vdu_id,
+        vnfc_resource_info_id=vnfc.id,
+        vnfc_state=VnfOperationalState.STARTED,
+    )
+
+
+def an_instance(**overrides: Any) -> VnfInstance:
+    given: dict[str, Any] = {
+        "id": "an-instance",
+        "vnfd_id": "a-vnfd",
+        "vnf_provider": "a vendor",
+        "vnf_product_name": "a product",
+        "vnf_software_version": "1.0",
+        "vnfd_version": "2.0",
+        "instantiation_state": InstantiationState.NOT_INSTANTIATED,
+    }
+    return VnfInstance(**given | overrides)
+
+
+def a_running_instance(
+    *vnfcs: VnfcResourceInfo, info: Any = None, **overrides: Any
+) -> VnfInstance:
+    return an_instance(
+        instantiation_state=InstantiationState.INSTANTIATED,
+        instantiated_vnf_info=info or an_info(*vnfcs),
+        **overrides,
+    )
+
+
+def an_op_occ(
+    op: LcmOperationType = LcmOperationType.INSTANTIATE, **overrides: Any
+) -> VnfLcmOpOcc:
+    given: dict[str, Any] = {
+        "id": "an-op-occ",
+        "operation_state": LcmOperationStateType.STARTING,
+        "state_entered_time": NOW,
+        "start_time": NOW,
+        "vnf_instance_id": "an-instance",
+        "operation": op,
+        "is_automatic_invocation": False,
+        "operation_params": {},
+        "is_cancel_pending": False,
+    }
+    return VnfLcmOpOcc(**given | overrides)
+
+
+def a_flavour(**overrides: Any) -> Flavour:
+    """Make a flavour: some ``web`` that grow by one, and one ``agent``."""
+    web = Aspect(
+        id="web_aspect",
+        name="web",
+        max_scale_level=3,
+        step_deltas=("one",),
+        deltas={"web": {"one": 1}},
+    )
+    given: dict[str, Any] = {
+        "id": "simple",
+        "vdus": {"web": a_vdu("web"), "agent": a_vdu("agent")},
+        "aspects": {"web_aspect": web},
+        "levels": {
+            "quiet": Level(id="quiet", counts={"web": 1}),
+            "busy": Level(
+                id="busy",
+                counts={"web": 3},
+                scale_levels={"web_aspect": 2},
+            ),
+        },
+        "default_level": "quiet",
+    }
+    return Flavour(**given | overrides)
+
+
+def a_vdu(name: str) -> Vdu:
+    return Vdu(id=name, name=name, min_instances=1, max_instances=9)
+
+
+def a_vnfd(*flavours: Flavour) -> Vnfd:
+    return Vnfd(
+        id="a-vnfd",
+        provider="a vendor",
+        product_name="a product",
+        software_version="1.0",
+        descriptor_version="2.0",
+        flavours={f.id: f for f in flavours or [a_flavour()]},
+    )
+
+
+def a_target(**overrides: Any) -> Target:
+    given: dict[str, Any] = {
+        "flavour_id": "simple",
+        "scale_levels": {"web_aspect": 0},
+        "counts": {"web": 1, "agent": 1},
+        "parameters": {},
+    }
+    return Target(**given | overrides)
+
+
+def a_task(
+    tree: Path = Path("/nowhere"),
+    vnfd: Vnfd | None = None,
+    vnfcs: Iterable[VnfcResourceInfo] = (),
+    **overrides: Any,
+) -> InfraTask:
+    """Make a driver's task on the package that is unpacked at ``tree``."""
+    given: dict[str, Any] = {
+        "instance": an_instance(),
+        "package": PackageTree(
+            content_id=str(tree), path=tree, vnfd=vnfd or a_vnfd()
+        ),
+        "vim_connections": {},
+        "current": None,
+        "target": a_target(),
+        "parameters": {},
+        "deadline": Deadline.within(10),
+        "vnfcs": tuple(vnfcs),
+    }
+    return InfraTask(**given | overrides)

@@ -1,0 +1,125 @@
+import itertools
+
+import msgspec
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import operations
+from tacker_cnf.lcm.operations import OPERATIONS
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.sol import lcm_request
+from tacker_cnf.sol.vnf_instance import InstantiationState
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tests.factories import an_instance, an_op_occ
+
+OUT = InstantiationState.NOT_INSTANTIATED
+IN = InstantiationState.INSTANTIATED
+
+#: operation -> the state it needs, whether it can be rolled back
+FACTS = {
+    Op.INSTANTIATE: (OUT, True),
+    Op.SCALE: (IN, True),
+    Op.HEAL: (IN, False),
+    Op.TERMINATE: (IN, False),
+}
+REQUESTS = {
+    Op.INSTANTIATE: lcm_request.InstantiateVnfRequest(
+        flavour_id="simple", additional_params={"a": {"b": [1, None]}}
+    ),
+    Op.SCALE: lcm_request.ScaleVnfRequest(
+        type=lcm_request.ScaleType.SCALE_IN, aspect_id="web_aspect"
+    ),
+    Op.HEAL: lcm_request.HealVnfRequest(vnfc_instance_id=("web-web-1",)),
+    Op.TERMINATE: lcm_request.TerminateVnfRequest(
+        termination_type=lcm_request.TerminationType.GRACEFUL,
+        graceful_termination_timeout=5,
+    ),
+}
+
+
+class TestTable(testtools.TestCase):
+    def test_it_has_every_operation(self) -> None:
+        self.assertEqual(set(FACTS), set(OPERATIONS))
+
+    def test_what_each_leaves_is_what_the_next_needs(self) -> None:
+        leaves = {op: facts.leaves for op, facts in OPERATIONS.items()}
+        self.assertEqual(
+            {Op.INSTANTIATE: IN, Op.SCALE: IN, Op.HEAL: IN, Op.TERMINATE: OUT},
+            leaves,
+        )
+
+
+class TestCheckState(testtools.TestCase):
+    def test_the_state_that_is_needed_and_no_other(self) -> None:
+        for (op, (needs, _)), state in itertools.product(
+            FACTS.items(), (OUT, IN)
+        ):
+            instance = an_instance(instantiation_state=state)
+            if state == needs:
+                operations.check_state(op, instance)
+                continue
+            error = self.assertRaises(
+                errors.WrongState, operations.check_state, op, instance
+            )
+            self.assertEqual(
+                f"{op} is not possible: VNF instance an-instance is {state}.",
+                str(error),
+            )
+
+
+class TestDecisions(testtools.TestCase):
+    def test_a_failed_operation_waits_for_a_decision(self) -> None:
+        for op, (_, reversible) in FACTS.items():
+            back = {Event.ROLLBACK} if reversible else set()
+            self.assertEqual(
+                {Event.RETRY, Event.GIVE_UP} | back,
+                operations.decisions(op, S.FAILED_TEMP),
+            )
+
+    def test_no_other_state_takes_one(self) -> None:
+        for op, state in itertools.product(FACTS, S):
+            if state != S.FAILED_TEMP:
+                self.assertEqual(set(), operations.decisions(op, state))
+
+    def test_what_may_be_decided_is_what_is_accepted(self) -> None:
+        for op, state, event in itertools.product(FACTS, S, Event):
+            if event in operations.decisions(op, state):
+                operations.check_decision(op, state, event)
+            else:
+                self.assertRaises(
+                    errors.WrongState,
+                    operations.check_decision,
+                    op,
+                    state,
+                    event,
+                )
+
+    def test_a_refusal_says_why(self) -> None:
+        cases = {
+            (Op.HEAL, S.FAILED_TEMP): "HEAL cannot be rolled back.",
+            (Op.SCALE, S.FAILED): "ROLLBACK is not possible: the operation "
+            "is FAILED, not FAILED_TEMP.",
+        }
+        for (op, state), sentence in cases.items():
+            error = self.assertRaises(
+                errors.WrongState,
+                operations.check_decision,
+                op,
+                state,
+                Event.ROLLBACK,
+            )
+            self.assertEqual(sentence, str(error))
+
+
+class TestRequestOf(testtools.TestCase):
+    def test_the_parameters_are_the_request_that_came_in(self) -> None:
+        for op, request in REQUESTS.items():
+            op_occ = an_op_occ(
+                op, operation_params=msgspec.to_builtins(request)
+            )
+            self.assertEqual(request, operations.request_of(op_occ))
+
+    def test_one_step_is_told_though_nobody_gave_it(self) -> None:
+        told = msgspec.to_builtins(REQUESTS[Op.SCALE])
+        self.assertEqual(1, told["numberOfSteps"])
