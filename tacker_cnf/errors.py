@@ -15,7 +15,8 @@
       PayloadTooLarge              413
       UnsupportedMediaType         415
       Unprocessable                422
-        VnfdNotUsable, InfraError (VimUnreachable, VimRefused, NotReady)
+        VnfdNotUsable, ScriptFailed,
+        InfraError (VimUnreachable, VimRefused, NotReady)
       LostClaim                    500, inside the conductor only
 
 A docstring is the message where none is given.
@@ -23,7 +24,7 @@ A docstring is the message where none is given.
 
 import http
 from collections.abc import Collection
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tacker_cnf.sol.problem import ProblemDetails
 
@@ -171,6 +172,17 @@ class NotReady(InfraError):
     """What was made on the VIM did not become ready."""
 
 
+class ScriptFailed(Unprocessable):
+    """A management script of the VNF package failed."""
+
+    def __init__(
+        self, detail: str, data: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(detail)
+        #: what the script wants to be told when it is run again
+        self.data = data
+
+
 class LostClaim(VnfmError):
     """Another conductor has taken this operation over."""
 
@@ -182,4 +194,5 @@ def problem_of(error: Exception) -> ProblemDetails:
         status=known.status,
         title=http.HTTPStatus(known.status).phrase,
         detail=str(known),
+        user_script_err_handling_data=getattr(known, "data", None),
     )

@@ -26,7 +26,7 @@ def carry_out(run: Run, plan: Sequence[Step], record: Record) -> None:
     :raises LostClaim: the operation is another conductor's by now
     """
     following = [step.name for step in plan[1:]] + [None]
-    for step, name in zip(plan, following, strict=True):
+    for step, then in zip(plan, following, strict=True):
         try:
             run = step.do(run)
         except errors.LostClaim:
@@ -37,7 +37,14 @@ def carry_out(run: Run, plan: Sequence[Step], record: Record) -> None:
             found = _left_behind(run, step, error)
             record(run, Event.FAIL, step.name, problem, found)
             return
-        record(run, step.event, name, None, run.result)
+        record(run, _event(step, then), then, None, run.result)
+
+
+def _event(step: Step, then: str | None) -> Event:
+    """Tell what the good end of a step means."""
+    if step is steps.GRANT:
+        return Event.GRANTED
+    return Event.STEPPED if then else Event.DONE
 
 
 def _log(run: Run, step: Step, error: Exception) -> None:

@@ -20,13 +20,13 @@ from tacker_cnf.db.op_occs import Result, Work
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import Deadline
 from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.lcm import changes, operations, outcome, target
+from tacker_cnf.lcm import changes, operations, target
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.nfvo.base import Nfvo
+from tacker_cnf.scripts.runner import bounds_of
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_instance import VnfInstance
-from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 
 LOG = log.getLogger(__name__)
 
@@ -43,6 +43,7 @@ class Conductor:
         nfvo: Nfvo,
     ) -> None:
         self._conf = conf.conductor
+        self._script_bounds = bounds_of(conf)
         self._store = store
         self._catalogue = catalogue
         self._drivers = drivers
@@ -138,9 +139,9 @@ class Conductor:
             result = Result(step=work.step, error=problem)
             self._record(work, Event.FAIL, result, None)
             return
-        plan = steps.PLANS[work.op_occ.operation_state]
         LOG.info("%s: %s", work.op_occ.id, work.op_occ.operation)
-        runner.carry_out(run, plan, functools.partial(self._keep, work))
+        keep = functools.partial(self._keep, work)
+        runner.carry_out(run, steps.plan(run), keep)
 
     def _prepare(self, work: Work) -> Run:
         """Gather what the steps need."""
@@ -158,6 +159,7 @@ class Conductor:
             driver=self._drivers.of(work.vim_connections),
             nfvo=self._nfvo,
             deadline=Deadline.within(self._conf.operation_timeout),
+            script_bounds=self._script_bounds,
             current=current,
             target=target.wanted(request, current, package.vnfd),
             notes=work.notes,
@@ -202,21 +204,6 @@ class Conductor:
         now = datetime.datetime.now(datetime.UTC)
         with self._store.writer() as session:
             if run and event == Event.DONE:
-                instances.update(session, _after(run))
+                instances.update(session, steps.reached(run))
             state = op_occs.record(session, work, event, result, now)
         LOG.info("%s is %s", work.op_occ.id, state)
-
-
-def _after(run: Run) -> VnfInstance:
-    """Tell what the instance is now that the operation has ended well."""
-    back = run.op_occ.operation_state == S.ROLLING_BACK
-    reached = run.current if back else run.target
-    if reached is None:
-        return outcome.down(run.instance)
-    info = outcome.running(
-        run.instance.instantiated_vnf_info,
-        reached,
-        target.flavour_of(run.package.vnfd, reached.flavour_id),
-        run.result or InfraResult(),
-    )
-    return outcome.up(run.instance, info, run.vim_connections)

@@ -1,5 +1,6 @@
 """The steps of an operation: values in, values out."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -7,11 +8,13 @@ import msgspec
 
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers.base import Deadline, InfraDriver, InfraTask
-from tacker_cnf.lcm import grant_plan, vnfcs
+from tacker_cnf.lcm import grant_plan, operations, outcome, vnfcs
 from tacker_cnf.lcm.outcome import InfraResult
-from tacker_cnf.lcm.states import Event
-from tacker_cnf.lcm.target import Target
+from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.nfvo.base import Nfvo
+from tacker_cnf.scripts import runner
+from tacker_cnf.scripts.protocol import ScriptInput
+from tacker_cnf.scripts.runner import Bounds
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -37,6 +40,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     driver: InfraDriver
     nfvo: Nfvo
     deadline: Deadline
+    script_bounds: Bounds
     #: what was there
     current: Target | None
     #: what is to be there at the end
@@ -50,11 +54,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step: its name, what it does, and what its end means."""
+    """One step: its name, what it does, and whether there is any need."""
 
     name: str
     do: Callable[[Run], Run]
-    event: Event
+    needed: Callable[[Run], bool] = lambda _: True
 
 
 def ask_grant(run: Run) -> Run:
@@ -125,13 +129,88 @@ def _grace(request: SolType) -> int | None:
     return request.graceful_termination_timeout
 
 
-GRANT: Final = Step("GRANT", ask_grant, Event.GRANTED)
-INFRA: Final = Step("INFRA", change_infra, Event.DONE)
-RESTORE: Final = Step("RESTORE", restore_infra, Event.DONE)
+def reached(run: Run) -> VnfInstance:
+    """Tell what the instance is once the VIM was changed."""
+    back = run.op_occ.operation_state == S.ROLLING_BACK
+    now = run.current if back else run.target
+    if now is None:
+        return outcome.down(run.instance)
+    info = outcome.running(
+        run.instance.instantiated_vnf_info,
+        now,
+        flavour_of(run.package.vnfd, now.flavour_id),
+        run.result or InfraResult(),
+    )
+    return outcome.up(run.instance, info, run.vim_connections)
+
+
+def _script(run: Run, phase: str) -> str | None:
+    """Find the script that the VNFD names for a phase: start or end."""
+    basis = run.target or run.current
+    if basis is None:
+        return None
+    flavour = flavour_of(run.package.vnfd, basis.flavour_id)
+    hook = _hook(run, phase)
+    return flavour.scripts.get(hook)
+
+
+def _hook(run: Run, phase: str) -> str:
+    name = operations.OPERATIONS[run.op_occ.operation].hook
+    back = run.op_occ.operation_state == S.ROLLING_BACK
+    return f"{name}_rollback_{phase}" if back else f"{name}_{phase}"
+
+
+def run_script(run: Run, *, phase: str) -> Run:
+    """Run the management script of a phase.
+
+    :raises ScriptFailed: it did not end well
+    """
+    name = _script(run, phase)
+    if name is None:
+        return run
+    error = run.op_occ.error
+    told = ScriptInput(
+        operation=_hook(run, phase),
+        request=run.op_occ.operation_params or {},
+        vnf_instance=reached(run) if phase == "end" else run.instance,
+        grant_request=run.grant_request,
+        grant_response=run.grant,
+        package_dir="",
+        user_script_err_handling_data=(
+            error.user_script_err_handling_data if error else None
+        ),
+    )
+    runner.run(run.package.path, name, told, run.script_bounds)
+    return run
+
+
+def _has_script(phase: str) -> Callable[[Run], bool]:
+    return lambda run: _script(run, phase) is not None
+
+
+GRANT: Final = Step("GRANT", ask_grant)
+PREAMBLE: Final = Step(
+    "PREAMBLE",
+    functools.partial(run_script, phase="start"),
+    _has_script("start"),
+)
+INFRA: Final = Step("INFRA", change_infra)
+RESTORE: Final = Step("RESTORE", restore_infra)
+POSTAMBLE: Final = Step(
+    "POSTAMBLE",
+    functools.partial(run_script, phase="end"),
+    _has_script("end"),
+)
 
 #: the state in which a conductor finds an operation -> what it has to do
 PLANS: Final[Mapping[S, Sequence[Step]]] = {
-    S.STARTING: (GRANT, INFRA),
-    S.PROCESSING: (INFRA,),
-    S.ROLLING_BACK: (RESTORE,),
+    S.STARTING: (GRANT, PREAMBLE, INFRA, POSTAMBLE),
+    S.PROCESSING: (PREAMBLE, INFRA, POSTAMBLE),
+    S.ROLLING_BACK: (PREAMBLE, RESTORE, POSTAMBLE),
 }
+
+
+def plan(run: Run) -> Sequence[Step]:
+    """Tell the steps that this run needs."""
+    steps = PLANS[run.op_occ.operation_state]
+    return [step for step in steps if step.needed(run)]

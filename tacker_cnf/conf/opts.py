@@ -13,6 +13,7 @@ from tacker_cnf.conf import (
     conductor,
     default,
     kubernetes,
+    scripts,
     secrets,
 )
 
@@ -24,6 +25,7 @@ OWN: Final[Mapping[str, Sequence[cfg.Opt]]] = {
     "catalogue": catalogue.OPTIONS,
     "conductor": conductor.OPTIONS,
     "kubernetes": kubernetes.OPTIONS,
+    "scripts": scripts.OPTIONS,
     "secrets": secrets.OPTIONS,
 }
 

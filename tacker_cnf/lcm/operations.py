@@ -26,6 +26,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     leaves: InstantiationState
     #: whether rollback can restore what was before
     reversible: bool
+    #: what its hooks for management scripts are named after
+    hook: str
 
 
 _OUT: Final = InstantiationState.NOT_INSTANTIATED
@@ -37,12 +39,14 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
         needs=_OUT,
         leaves=_IN,
         reversible=True,
+        hook="instantiate",
     ),
     Op.SCALE: Operation(
         request=lcm_request.ScaleVnfRequest,
         needs=_IN,
         leaves=_IN,
         reversible=True,
+        hook="scale",
     ),
     # what was healed was broken: there is no way back to it
     Op.HEAL: Operation(
@@ -50,12 +54,14 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
         needs=_IN,
         leaves=_IN,
         reversible=False,
+        hook="heal",
     ),
     Op.TERMINATE: Operation(
         request=lcm_request.TerminateVnfRequest,
         needs=_IN,
         leaves=_OUT,
         reversible=False,
+        hook="terminate",
     ),
 }
 

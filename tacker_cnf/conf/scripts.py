@@ -1,0 +1,30 @@
+"""[scripts]: what the code in a VNF package may use."""
+
+from oslo_config import cfg
+
+OPTIONS = (
+    cfg.FloatOpt(
+        "timeout",
+        default=900.0,
+        min=0.1,
+        help="Seconds a management script may take.",
+    ),
+    cfg.IntOpt(
+        "max_memory_bytes",
+        default=2 * 1024**3,
+        min=0,
+        help="Address space of a script, in bytes; 0: no limit.",
+    ),
+    cfg.IntOpt(
+        "max_file_bytes",
+        default=1024**3,
+        min=0,
+        help="Largest file a script may write, in bytes; 0: no limit.",
+    ),
+    cfg.IntOpt(
+        "max_output_bytes",
+        default=1024**2,
+        min=1,
+        help="What a script may write on stdout, in bytes.",
+    ),
+)

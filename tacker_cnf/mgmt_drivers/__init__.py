@@ -1,0 +1,1 @@
+"""What management scripts are made of; imported by them, not by us."""

@@ -1,0 +1,1 @@
+"""A package's own code, run in a child process."""

@@ -1,0 +1,121 @@
+"""What a script is told on stdin, and what it may say on stdout.
+
+Two ways to say it. A script of ours reads and writes JSON. A script that was
+written for Tacker reads a pickled dict, which is seen by its importing
+``pickle``; it gets one. What it writes is read back as plain containers only:
+no class of anybody's is ever made of it.
+"""
+
+import io
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.sol import base
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.vnf_instance import VnfInstance
+
+_IMPORTS_PICKLE: Final = re.compile(
+    rb"^\s*(import\s+pickle|from\s+pickle\s+import)\b", re.MULTILINE
+)
+
+
+class ScriptInput(SolType):
+    """What a script is told."""
+
+    #: the hook that it is run for: instantiate_start, heal_end, ...
+    operation: str
+    #: the request of the operation (SOL003 5.5.2)
+    request: dict[str, Any]
+    #: before the VIM was changed in a _start hook, after that in an _end hook
+    vnf_instance: VnfInstance
+    grant_request: GrantRequest | None = None
+    grant_response: Grant | None = None
+    #: the unpacked VNF package; a copy, to be read
+    package_dir: str
+    #: what the script's last, failed run said for the next one
+    user_script_err_handling_data: dict[str, Any] | None = None
+
+
+class ScriptOutput(SolType):
+    """What a script may say; nothing is as good."""
+
+    #: kept when the script fails, and given to its next run
+    user_script_err_handling_data: dict[str, Any] | None = None
+
+
+def speaks_pickle(script: Path) -> bool:
+    """Tell whether a script was written for Tacker's protocol."""
+    return bool(_IMPORTS_PICKLE.search(script.read_bytes()))
+
+
+def json_input(told: ScriptInput) -> bytes:
+    return base.encode(told)
+
+
+def pickle_input(told: ScriptInput) -> bytes:
+    """Give the dict that Tacker gives its scripts."""
+    plain = msgspec.to_builtins(told, enc_hook=str)
+    return pickle.dumps(
+        {
+            "operation": told.operation,
+            "request": plain["request"],
+            "vnf_instance": plain["vnfInstance"],
+            "grant_request": plain.get("grantRequest"),
+            "grant_response": plain.get("grantResponse"),
+            "tmp_csar_dir": told.package_dir,
+            "user_script_err_handling_data": plain.get(
+                "userScriptErrHandlingData"
+            ),
+        }
+    )
+
+
+def json_output(said: bytes) -> ScriptOutput:
+    """Read what a script said.
+
+    :raises InfraError: it is not the JSON of a ScriptOutput
+    """
+    if not said.strip():
+        return ScriptOutput()
+    try:
+        return base.decode(said, ScriptOutput)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise errors.ScriptFailed(
+            f"what it wrote on stdout is no valid answer: {error}"
+        ) from None
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads containers, text and numbers, and refuses everything that has a
+    name to be looked up.
+    """
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"{module}.{name} is not plain data")
+
+
+def pickle_output(said: bytes) -> ScriptOutput:
+    """Read what a script of Tacker's said.
+
+    :raises InfraError: it is not plain data
+    """
+    if not said:
+        return ScriptOutput()
+    try:
+        plain = _PlainUnpickler(io.BytesIO(said)).load()
+    except Exception as error:  # noqa: BLE001  # of damaged bytes, anything
+        raise errors.ScriptFailed(
+            f"what it wrote on stdout is no plain pickle: {error}"
+        ) from None
+    known: Mapping[str, Any] = plain if isinstance(plain, dict) else {}
+    data = known.get("user_script_err_handling_data")
+    return ScriptOutput(
+        user_script_err_handling_data=data if isinstance(data, dict) else None
+    )
