@@ -1,0 +1,129 @@
+"""Tables that are read from the code when the documentation is built.
+
+``.. operation-states::`` is the state machine of lifecycle operations,
+``.. operation-events::`` what its events mean, ``.. operation-kinds::`` what
+sets the operations apart, ``.. layers::`` who may import whom.
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.docutils import SphinxDirective
+
+from tacker_cnf.lcm import states
+from tacker_cnf.lcm.operations import OPERATIONS
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as State
+
+ROOT: Final = Path(__file__).parent.parent.parent
+
+
+class TableOfCode(SphinxDirective):
+    """A directive whose text is made when it is met."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make the nodes."""
+        return self.parse_text_to_nodes("\n".join(self.text()))
+
+    def text(self) -> Iterable[str]:
+        """Give the lines of reStructuredText."""
+        raise NotImplementedError
+
+
+def list_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Write a table whose first row is its header."""
+    yield from (".. list-table::", "   :header-rows: 1", "")
+    for row in rows:
+        for number, cell in enumerate(row):
+            yield f"   {' ' if number else '*'} - {cell}"
+    yield ""
+
+
+def after(state: State) -> Iterator[tuple[Event, State]]:
+    """Tell what may happen in a state, and which state follows."""
+    for (source, event), target in states.TRANSITIONS.items():
+        if source == state:
+            yield event, target
+
+
+class OperationStates(TableOfCode):
+    """The state machine: as a picture in text, and as a table."""
+
+    def text(self) -> Iterable[str]:
+        """Give the lines of reStructuredText."""
+        yield from ("::", "")
+        for state in State:
+            for event, target in after(state):
+                if target != state:
+                    yield f"    {state:<14}-- {event:<8} -->  {target}"
+        yield ""
+        yield from list_table(self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        yield "State", "Event", "State that follows"
+        for state in State:
+            if state in states.FINAL:
+                yield f"``{state}``", "none", "it is final"
+            for event, target in after(state):
+                yield f"``{state}``", f"``{event}``", f"``{target}``"
+
+
+class OperationEvents(TableOfCode):
+    """What the events mean, from the comments in the code."""
+
+    def text(self) -> Iterable[str]:
+        """Give the lines of reStructuredText."""
+        comments = ModuleAnalyzer.for_module(states.__name__).find_attr_docs()
+        yield from list_table(
+            [
+                ("Event", "Meaning"),
+                *(
+                    (f"``{event}``", " ".join(comments["Event", event.name]))
+                    for event in Event
+                ),
+            ]
+        )
+
+
+class OperationKinds(TableOfCode):
+    """What an operation needs and leaves, and whether it can be undone."""
+
+    def text(self) -> Iterable[str]:
+        """Give the lines of reStructuredText."""
+        yield from list_table(self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        yield "Operation", "Needs an instance", "Leaves it", "Rollback"
+        for name, facts in OPERATIONS.items():
+            rollback = "yes" if facts.reversible else "no (409)"
+            yield name, facts.needs, facts.leaves, rollback
+
+
+class Layers(TableOfCode):
+    """The layers, from the contract that import-linter checks."""
+
+    def text(self) -> Iterable[str]:
+        """Give the lines of reStructuredText."""
+        settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        contract = next(
+            contract
+            for contract in settings["tool"]["importlinter"]["contracts"]
+            if contract["type"] == "layers"
+        )
+        yield from ("::", "")
+        yield from (f"    {layer}" for layer in contract["layers"])
+        yield ""
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Tell Sphinx about the directives."""
+    app.add_directive("operation-states", OperationStates)
+    app.add_directive("operation-events", OperationEvents)
+    app.add_directive("operation-kinds", OperationKinds)
+    app.add_directive("layers", Layers)
+    return {"version": "1", "parallel_read_safe": True}

@@ -1,0 +1,35 @@
+"""How the documentation is built."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "doc" / "ext"))
+
+project = "tacker_cnf"
+copyright = "the tacker_cnf developers"
+
+extensions = [
+    "openstackdocstheme",
+    "oslo_config.sphinxext",
+    "oslo_policy.sphinxext",
+    "oslo_policy.sphinxpolicygen",
+    "sphinx.ext.autodoc",
+    "tables_of_code",
+]
+html_theme = "openstackdocs"
+openstackdocs_repo_name = "tacker_cnf"
+openstackdocs_auto_name = False
+openstackdocs_pdf_link = False
+html_last_updated_fmt = None
+
+policy_generator_config_file = [
+    (
+        str(ROOT / "etc" / "tacker_cnf" / "policy-generator.conf"),
+        "_generated/policy",
+    ),
+]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_class_signature = "separated"
