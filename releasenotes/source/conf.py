@@ -1,0 +1,11 @@
+"""How the release notes are built."""
+
+project = "tacker_cnf Release Notes"
+copyright = "the tacker_cnf developers"
+
+extensions = ["openstackdocstheme", "reno.sphinxext"]
+html_theme = "openstackdocs"
+openstackdocs_repo_name = "tacker_cnf"
+openstackdocs_auto_name = False
+openstackdocs_pdf_link = False
+html_last_updated_fmt = None
