@@ -1,0 +1,81 @@
+import json
+from typing import Any
+
+import testtools
+
+from tacker_cnf.api import links
+from tacker_cnf.sol.base import encode
+from tacker_cnf.sol.vnf_instance import InstantiationState
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.sol.vnf_package import (
+    OnboardingState,
+    OperationalState,
+    UsageState,
+    VnfPkgInfo,
+)
+from tests.factories import an_instance, an_op_occ
+
+BASE = "https://vnfm.example:9890"
+INSTANCE = f"{BASE}/vnflcm/v2/vnf_instances/an-instance"
+OP_OCC = f"{BASE}/vnflcm/v2/vnf_lcm_op_occs/an-op-occ"
+PACKAGE = f"{BASE}/vnfpkgm/v1/vnf_packages/a-package"
+
+
+def told(value: Any) -> dict[str, str]:
+    """Give the links as they leave, each by its name."""
+    found = json.loads(encode(value))["_links"]
+    return {name: link["href"] for name, link in found.items()}
+
+
+def tasks(where: str, *names: str) -> dict[str, str]:
+    return {"self": where} | {name: f"{where}/{name}" for name in names}
+
+
+class TestInstance(testtools.TestCase):
+    def test_the_tasks_that_its_state_allows(self) -> None:
+        for state, names in (
+            ("NOT_INSTANTIATED", ["instantiate"]),
+            ("INSTANTIATED", ["terminate", "scale", "heal"]),
+        ):
+            instance = an_instance(
+                instantiation_state=InstantiationState(state)
+            )
+            self.assertEqual(
+                tasks(INSTANCE, *names),
+                told(links.with_instance_links(instance, BASE)),
+            )
+
+
+class TestOpOcc(testtools.TestCase):
+    def test_a_decision_is_offered_while_it_is_allowed(self) -> None:
+        both = {Op.INSTANTIATE, Op.SCALE}
+        for op in (*both, Op.HEAL, Op.TERMINATE):
+            for state in S:
+                names = ["retry", "fail"] if state == S.FAILED_TEMP else []
+                if names and op in both:
+                    names.append("rollback")
+                op_occ = an_op_occ(op, operation_state=state)
+                self.assertEqual(
+                    tasks(OP_OCC, *names) | {"vnfInstance": INSTANCE},
+                    told(links.with_op_occ_links(op_occ, BASE)),
+                )
+
+
+class TestPackage(testtools.TestCase):
+    def test_the_vnfd_is_there_once_it_was_read(self) -> None:
+        for state, names in (
+            (OnboardingState.CREATED, ["package_content"]),
+            (OnboardingState.ONBOARDED, ["package_content", "vnfd"]),
+        ):
+            package = VnfPkgInfo(
+                id="a-package",
+                onboarding_state=state,
+                operational_state=OperationalState.DISABLED,
+                usage_state=UsageState.NOT_IN_USE,
+            )
+            wanted = tasks(PACKAGE, *names)
+            wanted["packageContent"] = wanted.pop("package_content")
+            self.assertEqual(
+                wanted, told(links.with_package_links(package, BASE))
+            )

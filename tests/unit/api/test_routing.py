@@ -1,0 +1,82 @@
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.api.routing import Methods, Routes
+
+
+def methods(name: str, *allowed: str) -> Methods:
+    """Make handlers that tell their name."""
+    return {m: lambda m=m: f"{m} {name}" for m in allowed or ("GET",)}
+
+
+ROUTES = Routes(
+    {
+        "/things": methods("all", "GET", "POST"),
+        "/things/{id}": methods("one", "GET", "DELETE"),
+        "/things/{id}/parts/{path}": methods("part"),
+        "/things/special": methods("special"),
+        "/v2/things": methods("short"),
+    }
+)
+
+
+class TestMatch(testtools.TestCase):
+    def test_found(self) -> None:
+        cases = [
+            ("GET", "things", "GET all", []),
+            ("POST", "things", "POST all", []),
+            ("GET", "things/7", "GET one", ["7"]),
+            ("DELETE", "things/7", "DELETE one", ["7"]),
+            # what is named wins over what is any
+            ("GET", "things/special", "GET special", []),
+            ("GET", "things/7/parts/a", "GET part", ["7", "a"]),
+            ("GET", "things/7/parts/a/b/c.d", "GET part", ["7", "a/b/c.d"]),
+            ("GET", "things/7/parts/../x", "GET part", ["7", "../x"]),
+            ("GET", "v2/things", "GET short", []),
+        ]
+        for method, path, told, variables in cases:
+            handler, found = ROUTES.match(method, path.split("/"))
+            self.assertEqual((told, variables), (handler(), found))
+
+    def test_there_is_nothing(self) -> None:
+        paths = [
+            "",
+            "other",
+            "thing",
+            "v2",
+            "things/7/parts",
+            "things/7/parts/",
+            "things/7/other",
+            "things//parts/a",
+            "/things",
+            "things/",
+            "things/special/more",
+        ]
+        for path in paths:
+            error = self.assertRaises(
+                errors.NotFound, ROUTES.match, "GET", path.split("/")
+            )
+            self.assertEqual(f"There is nothing at /{path}.", str(error))
+
+    def test_a_path_with_other_methods_tells_them(self) -> None:
+        for method in ("PUT", "HEAD", "OPTIONS", "get", ""):
+            error = self.assertRaises(
+                errors.MethodNotAllowed, ROUTES.match, method, ["things", "7"]
+            )
+            self.assertEqual("DELETE, GET", error.allowed)
+            self.assertEqual(
+                f"{method} is not possible here, only DELETE, GET.",
+                str(error),
+            )
+
+    def test_who_asks_for_version_1_is_told_of_version_2(self) -> None:
+        for path, hinted in (
+            ("vnflcm/v1/vnf_instances", True),
+            ("vnflcm/v1", True),
+            ("vnflcm/v3/vnf_instances", False),
+            ("vnflcm", False),
+        ):
+            error = self.assertRaises(
+                errors.NotFound, ROUTES.match, "GET", path.split("/")
+            )
+            self.assertEqual(hinted, "--os-tacker-api-version 2" in str(error))

@@ -1,0 +1,189 @@
+import hashlib
+import io
+import threading
+from pathlib import Path
+from typing import BinaryIO
+
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue import content
+from tacker_cnf.catalogue.content import CHUNK, ContentStore
+
+
+class Slow(io.RawIOBase):
+    """A stream that gives a few bytes at a time, and then ends."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._data = io.BytesIO(data)
+        self.asked: list[int] = []
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        self.asked.append(size)
+        return self._data.read(min(size, 3))
+
+
+class ContentTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.root = Path(self.useFixture(fixtures.TempDir()).path) / "store"
+        self.store = ContentStore(self.root)
+
+    def keep(self, name: str, data: bytes = b"zip") -> None:
+        with self.store.incoming() as staged:
+            (staged / "package.csar").write_bytes(data)
+            tree = staged / "tree" / "folder"
+            tree.mkdir(parents=True)
+            (tree / "file").write_bytes(data)
+            (tree / "file").chmod(0o444)
+            tree.chmod(0o555)
+            tree.parent.chmod(0o555)
+            self.store.keep(staged, name)
+
+    def there(self) -> set[str]:
+        found = {path.name for path in self.root.iterdir()}
+        return found - {"incoming", "lock"}
+
+    def waiting(self) -> list[str]:
+        return [p.name for p in (self.root / "incoming").iterdir()]
+
+
+class TestStore(ContentTest):
+    def test_what_is_kept_is_there_whole(self) -> None:
+        self.keep("abc")
+        self.assertEqual(b"zip", self.store.csar("abc").read_bytes())
+        file = self.store.tree("abc") / "folder" / "file"
+        self.assertEqual(b"zip", file.read_bytes())
+        self.assertEqual([], self.waiting())
+
+    def test_the_same_content_is_kept_once(self) -> None:
+        self.keep("abc", b"first")
+        self.keep("abc", b"again")
+        self.assertEqual(b"first", self.store.csar("abc").read_bytes())
+        self.assertEqual({"abc"}, self.there())
+        self.assertEqual([], self.waiting())
+
+    def test_what_cannot_be_kept_is_an_error(self) -> None:
+        self.root.mkdir()
+        (self.root / "abc").write_bytes(b"in the way")
+        self.assertRaises(OSError, self.keep, "abc")
+        self.assertEqual([], self.waiting())
+
+    def test_an_upload_that_fails_leaves_nothing(self) -> None:
+        def fail() -> None:
+            with self.store.incoming() as staged:
+                (staged / "package.csar").write_bytes(b"half")
+                raise errors.InvalidPackage
+
+        self.assertRaises(errors.InvalidPackage, fail)
+        self.assertEqual([], self.waiting())
+
+    def test_what_is_removed_is_gone_though_it_was_read_only(self) -> None:
+        self.keep("abc")
+        self.keep("def")
+        self.store.remove("abc")
+        self.assertEqual({"def"}, self.there())
+        self.assertEqual([], self.waiting())
+
+    def test_what_is_not_there_may_be_removed(self) -> None:
+        self.store.remove("abc")
+        self.assertEqual(set(), self.there())
+
+    def test_only_one_is_inside_the_guard(self) -> None:
+        entered = threading.Event()
+
+        def enter() -> None:
+            with ContentStore(self.root).guard():
+                entered.set()
+
+        other = threading.Thread(target=enter)
+        with self.store.guard():
+            other.start()
+            self.assertFalse(entered.wait(0.05))
+        self.assertTrue(entered.wait(10))
+        other.join()
+
+    def test_the_guard_opens_after_an_error(self) -> None:
+        def fail() -> None:
+            with self.store.guard():
+                raise errors.Conflict
+
+        self.assertRaises(errors.Conflict, fail)
+        with self.store.guard():
+            pass
+
+
+class TestReceive(ContentTest):
+    def receive(
+        self, source: BinaryIO | Slow, length: int | None, most: int = 100
+    ) -> str:
+        self.target = self.root.parent / "upload"
+        return content.receive(
+            source,  # type: ignore[arg-type]
+            self.target,
+            most,
+            length,
+        )
+
+    def test_its_name_is_its_digest(self) -> None:
+        # what comes, what was announced, what is taken
+        cases = [
+            (b"0123456789", 10, b"0123456789"),
+            (b"0123456789", None, b"0123456789"),
+            # what follows belongs to the next request
+            (b"0123456789", 4, b"0123"),
+            (b"x" * 100, 100, b"x" * 100),
+            (b"x" * 100, None, b"x" * 100),
+        ]
+        for data, length, taken in cases:
+            digest = self.receive(io.BytesIO(data), length)
+            self.assertEqual(hashlib.sha256(taken).hexdigest(), digest)
+            self.assertEqual(taken, self.target.read_bytes())
+
+    def test_a_stream_may_give_less_than_it_is_asked_for(self) -> None:
+        for length in (10, None):
+            self.receive(Slow(b"0123456789"), length)
+            self.assertEqual(b"0123456789", self.target.read_bytes())
+
+    def test_no_more_than_a_chunk_is_in_memory(self) -> None:
+        source = Slow(b"0123456789")
+        self.receive(source, None, most=10**12)
+        self.assertEqual({CHUNK}, set(source.asked))
+
+    def test_nothing_is_read_beyond_what_was_announced(self) -> None:
+        source = Slow(b"0123456789")
+        self.receive(source, 5)
+        self.assertEqual([5, 2], source.asked)
+
+    def test_too_much_is_refused(self) -> None:
+        for length in (101, 10**15, None):
+            error = self.assertRaises(
+                errors.PayloadTooLarge,
+                self.receive,
+                io.BytesIO(b"x" * 101),
+                length,
+            )
+            self.assertEqual(
+                "A VNF package may have 100 bytes at most.", str(error)
+            )
+
+    def test_an_upload_that_ended_early_is_refused(self) -> None:
+        # what comes, what was announced, what is told
+        cases = [
+            (b"", None, "0 of some"),
+            (b"", 0, "0 of some"),
+            (b"", 7, "0 of 7"),
+            (b"012", 7, "3 of 7"),
+        ]
+        for data, length, told in cases:
+            error = self.assertRaises(
+                errors.BadRequest, self.receive, io.BytesIO(data), length
+            )
+            self.assertEqual(
+                f"The upload ended after {told} bytes.", str(error)
+            )
