@@ -4,63 +4,12 @@ The build fails when a route has no ``.. rest_method::``, and when one is
 described that does not exist.
 """
 
-import re
-import types
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+import routes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-
-from tacker_cnf.api import app as service
-
-Route = tuple[str, str]
-
-REST_METHOD: Final = re.compile(
-    r"^\.\. rest_method:: +(\w+) +(\S+)", re.MULTILINE
-)
-#: paths that the openstack command asks for; the text names them
-ALIASES: Final = frozenset({"/v1.0/vims.json"})
-
-
-def declared() -> set[Route]:
-    """Tell the routes of the program; LCM under its ETSI path alone."""
-    nothing: Any = types.SimpleNamespace(
-        store=None, catalogue=None, intake=None, vims=None, drivers=None
-    )
-    lcm = service.lcm_routes(nothing)
-    table = {service.LCM_ROOTS[0] + path: lcm[path] for path in lcm}
-    return set(_routes(table | dict(service.other_routes(nothing))))
-
-
-def _routes(table: Mapping[str, Mapping[str, Any]]) -> Iterator[Route]:
-    for path, methods in table.items():
-        if path not in ALIASES:
-            yield from ((method, _nameless(path)) for method in methods)
-
-
-def described(source: Path) -> set[Route]:
-    """Tell the routes that the reference describes."""
-    return {
-        (method, _nameless(path))
-        for file in sorted(source.rglob("*.rst"))
-        + sorted(source.rglob("*.inc"))
-        for method, path in REST_METHOD.findall(file.read_text())
-    }
-
-
-def _nameless(path: str) -> str:
-    """Give a path without the names of its variables."""
-    return re.sub(r"\{\w+\}", "{}", path)
-
-
-def faults(source: Path) -> list[str]:
-    """Tell where the reference and the program differ."""
-    program, reference = declared(), described(source)
-    missing = [f"{m} {p} is not described" for m, p in program - reference]
-    unknown = [f"{m} {p} does not exist" for m, p in reference - program]
-    return sorted([*missing, *unknown])
 
 
 def check(app: Sphinx) -> None:
@@ -68,7 +17,7 @@ def check(app: Sphinx) -> None:
 
     :raises ExtensionError: it has
     """
-    if found := faults(Path(app.srcdir)):
+    if found := routes.faults(Path(app.srcdir)):
         raise ExtensionError("API reference: " + "; ".join(found))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "ext"))
 
 project = "tacker_cnf API Reference"
-copyright = "the tacker_cnf developers"
+project_copyright = "the tacker_cnf developers"
 
 extensions = ["os_api_ref", "openstackdocstheme", "route_check"]
 html_theme = "openstackdocs"

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
@@ -26,7 +25,7 @@ ROOT: Final = Path(__file__).parent.parent.parent
 class TableOfCode(SphinxDirective):
     """A directive whose text is made when it is met."""
 
-    def run(self) -> list[nodes.Node]:
+    def run(self) -> list[Any]:
         """Make the nodes."""
         return self.parse_text_to_nodes("\n".join(self.text()))
 

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "doc" / "ext"))
 
 project = "tacker_cnf"
-copyright = "the tacker_cnf developers"
+project_copyright = "the tacker_cnf developers"
 
 extensions = [
     "openstackdocstheme",

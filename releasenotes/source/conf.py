@@ -1,7 +1,9 @@
 """How the release notes are built."""
 
+# ruff: noqa: INP001 - Sphinx reads this file, nobody imports it
+
 project = "tacker_cnf Release Notes"
-copyright = "the tacker_cnf developers"
+project_copyright = "the tacker_cnf developers"
 
 extensions = ["openstackdocstheme", "reno.sphinxext"]
 html_theme = "openstackdocs"

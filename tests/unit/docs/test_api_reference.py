@@ -1,0 +1,39 @@
+"""The API reference describes what the program answers, and nothing else."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import testtools
+
+API_REF = Path(__file__).parents[3] / "api-ref"
+SOURCE = API_REF / "source"
+
+
+def load_routes() -> ModuleType:
+    """Load the module that the build of the reference uses."""
+    path = API_REF / "ext" / "routes.py"
+    spec = importlib.util.spec_from_file_location("api_ref_routes", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class ApiReferenceTest(testtools.TestCase):
+    def test_each_route_is_described_and_each_description_has_a_route(
+        self,
+    ) -> None:
+        routes = load_routes()
+        self.assertIn(("GET", "/healthcheck"), routes.declared())
+        self.assertEqual([], routes.faults(SOURCE))
+
+    def test_examples_are_those_that_are_shown(self) -> None:
+        text = "".join(f.read_text() for f in SOURCE.glob("*.[ir]*"))
+        shown = set(re.findall(r"examples/([\w-]+\.json)", text))
+        there = {path.name for path in SOURCE.glob("examples/*.json")}
+        self.assertEqual(set(), shown - there)
+        # the request to the error that index.rst shows is told there in words
+        self.assertEqual({"problem-request.json"}, there - shown)

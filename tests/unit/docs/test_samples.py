@@ -1,0 +1,54 @@
+"""The sample files in etc/ say what the program reads."""
+
+import io
+import re
+import tempfile
+from pathlib import Path
+
+import testtools
+from oslo_config import cfg, generator
+from oslo_policy import generator as policy_generator
+
+from tacker_cnf.conf import opts
+
+ETC = Path(__file__).parents[3] / "etc" / "tacker_cnf"
+
+
+def generated_configuration() -> str:
+    """Write the sample of our own options."""
+    conf = cfg.ConfigOpts()
+    generator.register_cli_opts(conf)
+    conf(["--namespace", "tacker_cnf", "--wrap-width", "79"])
+    text = io.StringIO()
+    generator.generate(conf, text)
+    return text.getvalue()
+
+
+def own_options(sample: str) -> dict[str, str]:
+    """Take our own options out of a sample, group by group."""
+    found = {}
+    for section in re.split(r"^(?=\[)", sample, flags=re.MULTILINE):
+        group = section.partition("]")[0].removeprefix("[")
+        _, _, own = section.partition("#\n# From tacker_cnf\n#\n")
+        if group in opts.OWN:
+            found[group] = own.partition("\n#\n# From ")[0].strip()
+    return found
+
+
+class SampleTest(testtools.TestCase):
+    def test_configuration_sample_has_our_options_as_they_are(self) -> None:
+        # Those of libraries differ from release to release.
+        sample = (ETC / "tacker_cnf.conf.sample").read_text()
+        expected = own_options(generated_configuration())
+        self.assertEqual(set(opts.OWN), set(expected))
+        self.assertEqual(expected, own_options(sample))
+
+    def test_policy_sample_is_what_the_generator_writes(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "policy.yaml"
+            policy_generator.generate_sample(
+                ["--namespace", "tacker_cnf", "--output-file", str(path)],
+                cfg.ConfigOpts(),
+            )
+            generated = path.read_text()
+        self.assertEqual(generated, (ETC / "policy.yaml.sample").read_text())
