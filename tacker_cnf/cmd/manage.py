@@ -17,13 +17,13 @@ def db_upgrade(conf: cfg.ConfigOpts) -> str:
     store = session.of_conf(conf)
     before = schema.version(store)
     schema.upgrade(store)
-    return f"Database: from version {before} to {schema.head()}."
+    return f"Database: from version {before} to {schema.HEAD}."
 
 
 def db_version(conf: cfg.ConfigOpts) -> str:
     """Tell the version of the database and that of this release."""
     found = schema.version(session.of_conf(conf))
-    return f"Database: version {found}; this release: {schema.head()}."
+    return f"Database: version {found}; this release: {schema.HEAD}."
 
 
 def keys_create(conf: cfg.ConfigOpts) -> str:

@@ -12,11 +12,8 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Final
 
-import kubernetes.client
-import kubernetes.dynamic
 import msgspec
 import urllib3
-from kubernetes.dynamic import exceptions as dynamic_errors
 from oslo_log import log
 
 from tacker_cnf import errors
@@ -43,16 +40,6 @@ class Gone(errors.VimRefused):
 
 class Expired(errors.VimRefused):
     """The cluster no longer remembers this resourceVersion."""
-
-
-class Discoverer(kubernetes.dynamic.LazyDiscoverer):
-    """Keeps what it discovered in memory; the library's keeps a file."""
-
-    def __init__(self, client: Any, _cache_file: Any) -> None:
-        super().__init__(client, "/nonexistent")  # type: ignore[no-untyped-call]
-
-    def _write_cache(self) -> None:
-        pass
 
 
 class Connection(msgspec.Struct, frozen=True):
@@ -124,23 +111,20 @@ class Cluster:
         :raises VimUnreachable: it does not answer
         :raises VimRefused: it does not let us in
         """
+        from tacker_cnf.drivers.kubernetes import library
+
+        self._library = library
         self._endpoint = connection.endpoint
         self._timeout = timeout
-        configuration = kubernetes.client.Configuration(
-            host=connection.endpoint
-        )
-        if connection.token:
-            configuration.api_key = {
-                "authorization": f"Bearer {connection.token}"
-            }
-        api = kubernetes.client.ApiClient(configuration)
-        api.rest_client.pool_manager = urllib3.PoolManager(
+        pool = urllib3.PoolManager(
             maxsize=POOL,
             ssl_context=connection.ssl_context(),
             retries=False,  # _send knows better what may be sent twice
         )
         self._client = self._told(
-            lambda: kubernetes.dynamic.DynamicClient(api, None, Discoverer)  # type: ignore[no-untyped-call]
+            lambda: library.dynamic_client(
+                connection.endpoint, connection.token, pool
+            )
         )
         self._discovery = threading.Lock()
 
@@ -153,7 +137,7 @@ class Cluster:
                         api_version=api_version, kind=kind
                     )
                 )
-            except dynamic_errors.ResourceNotFoundError:
+            except self._library.NotServed:
                 raise Gone(
                     f"The cluster {self._endpoint} has no kind {kind} in "
                     f"{api_version}."
@@ -293,10 +277,7 @@ class Cluster:
         """Ask the cluster, and tell its errors as ours."""
         try:
             return ask()
-        except (
-            dynamic_errors.DynamicApiError,
-            kubernetes.client.ApiException,
-        ) as error:
+        except self._library.ERRORS as error:
             if not error.status:  # so the client tells what TLS refused
                 refused = " ".join(str(error.reason).split())
                 raise errors.VimUnreachable(

@@ -1,0 +1,174 @@
+"""What the API answers in a second, and how long one answer takes.
+
+The API is served by gunicorn on PostgreSQL or on SQLite (--database), and
+asked over keep-alive connections. The floor is /vnflcm/api_versions, which
+touches no database.
+
+    .venv/bin/python bench/api.py [--database URL] [--seconds 2]
+"""
+
+import argparse
+import concurrent.futures
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import package
+import urllib3
+
+BIN = Path(sys.executable).parent
+CONF = """\
+[DEFAULT]
+state_path = {state}
+transport_url = fake://
+default_log_levels = tacker_cnf=WARNING
+[database]
+{connection}
+[api]
+auth_strategy = noauth
+port = {port}
+"""
+
+
+class Api:
+    """A client with connections that stay open."""
+
+    def __init__(self, port: int) -> None:
+        self.base = f"http://127.0.0.1:{port}"
+        self.pool = urllib3.PoolManager(maxsize=16)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        raw = isinstance(body, bytes)
+        data = body if raw else json.dumps(body) if body is not None else None
+        kind = "application/zip" if raw else "application/json"
+        answer = self.pool.request(
+            method,
+            self.base + path,
+            body=data,
+            headers={"Version": "2.0.0", "Content-Type": kind},
+        )
+        if answer.status >= 300:
+            raise SystemExit(f"{method} {path}: {answer.data.decode()}")
+        return answer
+
+
+def measure(
+    act: Callable[[], Any], clients: int, seconds: float
+) -> tuple[float, float]:
+    """Give answers a second, and the median of one in milliseconds."""
+    until = time.perf_counter() + seconds
+
+    def client() -> list[float]:
+        times = []
+        while (begun := time.perf_counter()) < until:
+            act()
+            times.append(time.perf_counter() - begun)
+        return times
+
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        runs = [pool.submit(client) for _ in range(clients)]
+        times = [t for run in runs for t in run.result()]
+    return len(times) / seconds, statistics.median(times) * 1000
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def rss(pid: int) -> dict[int, float]:
+    """Give the resident memory of a process and its children, in MiB."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    found = {}
+    for one in (pid, *map(int, children)):
+        for line in Path(f"/proc/{one}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                found[one] = int(line.split()[1]) / 1024
+    return found
+
+
+def run(api: Api, server: Any, seconds: float) -> None:
+    packages = "/vnfpkgm/v1/vnf_packages"
+    vnfd_id = str(uuid.uuid4())
+    made = api.call("POST", packages, {}).json()["id"]
+    content = package.csar(vnfd_id, "bench", 1)
+    api.call("PUT", f"{packages}/{made}/package_content", content)
+    instances = "/vnflcm/v2/vnf_instances"
+
+    def create() -> Any:
+        return api.call("POST", instances, {"vnfdId": vnfd_id})
+
+    one = create().json()["id"]
+    print(
+        f"{'request':<26} {'clients':>7} {'1/s':>8} {'ms':>8} {'x floor':>8}"
+    )
+
+    def tell(name: str, act: Callable[[], Any]) -> None:
+        for clients in (1, 8):
+            floor = measure(
+                lambda: api.call("GET", "/vnflcm/api_versions"),
+                clients,
+                seconds / 2,
+            )[1]
+            rate, middle = measure(act, clients, seconds)
+            print(
+                f"{name:<26} {clients:7} {rate:8.0f} {middle:8.2f} "
+                f"{middle / floor:8.1f}"
+            )
+
+    tell("GET one instance", lambda: api.call("GET", f"{instances}/{one}"))
+    have = 1
+    for count in (1, 100, 1000):
+        for _ in range(count - have):
+            create()
+        have = count
+        tell(f"GET list of {count}", lambda: api.call("GET", instances))
+    tell("POST create", create)
+    for pid, size in rss(server.pid).items():
+        print(f"process {pid}: {size:.0f} MiB resident")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", help="URL; default: a SQLite file")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        port = free_port()
+        line = f"connection = {asked.database}" if asked.database else ""
+        conf = Path(folder) / "bench.conf"
+        conf.write_text(CONF.format(state=folder, connection=line, port=port))
+        option = f"--config-file={conf}"
+        for command in (("keys", "create"), ("db", "upgrade")):
+            subprocess.run(
+                [BIN / "tacker-cnf-manage", option, *command],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+        server = subprocess.Popen([BIN / "tacker-cnf-api", option])
+        try:
+            api = Api(port)
+            until = time.monotonic() + 30
+            while time.monotonic() < until:
+                try:
+                    api.call("GET", "/healthcheck")
+                    break
+                except urllib3.exceptions.HTTPError:
+                    time.sleep(0.1)
+            run(api, server, asked.seconds)
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""What we take of the official client library; loaded when a process reaches
+its first cluster, as an API server seldom does.
+"""
+
+from typing import Any, Final
+
+import kubernetes.client
+import kubernetes.dynamic
+import urllib3
+from kubernetes.dynamic import exceptions
+
+NotServed: Final = exceptions.ResourceNotFoundError
+#: an answer that is no success; status 0 where TLS failed
+ERRORS: Final = (
+    exceptions.DynamicApiError,
+    kubernetes.client.ApiException,
+)
+
+
+class Discoverer(kubernetes.dynamic.LazyDiscoverer):
+    """Keeps what it discovered in memory; the library's keeps a file."""
+
+    def __init__(self, client: Any, _cache_file: Any) -> None:
+        super().__init__(client, "/nonexistent")  # type: ignore[no-untyped-call]
+
+    def _write_cache(self) -> None:
+        pass
+
+
+def dynamic_client(
+    endpoint: str, token: str | None, pool: urllib3.PoolManager
+) -> Any:
+    """Make a dynamic client; it asks the cluster for its API groups."""
+    configuration = kubernetes.client.Configuration(host=endpoint)
+    if token:
+        configuration.api_key = {"authorization": f"Bearer {token}"}
+    api = kubernetes.client.ApiClient(configuration)
+    api.rest_client.pool_manager = pool
+    made: Any = kubernetes.dynamic.DynamicClient
+    return made(api, None, Discoverer)
