@@ -211,7 +211,7 @@ class VnfLcmOpOcc(Base):
         orm.mapped_column(SecretJson(dict[str, VimConnectionInfo]))
     )
     #: the step that runs or that failed
-    step: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    step: orm.Mapped[str | None] = orm.mapped_column(sa.String(24))
     #: what the driver noted before it did what cannot be undone
     notes: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
         SolJson(tuple[str, ...])
