@@ -1,0 +1,202 @@
+import datetime
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from tacker_cnf import errors
+from tacker_cnf.db import instances, models, packages, vims
+from tacker_cnf.db.session import ReferenceError  # noqa: A004
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import InstantiationState
+from tests.factories import (
+    NOW,
+    a_running_instance,
+    a_vnfc,
+    an_info,
+    an_instance,
+)
+from tests.unit.db.base import StoreTest
+from tests.unit.db.test_types import a_package, a_vim
+
+OUT = InstantiationState.NOT_INSTANTIATED
+IN = InstantiationState.INSTANTIATED
+FULL = a_running_instance(
+    info=an_info(a_vnfc(uid="1"), levels={"web_aspect": 1}),
+    vnf_instance_name="ein Name",
+    vnf_instance_description="ü",
+    metadata={"a": {"b": [1]}},
+    extensions={"c": None},
+    vnf_configurable_properties={"d": 1.5},
+    vim_connection_info={
+        "vim1": VimConnectionInfo(
+            vim_type="fake", access_info={"password": "hunter2"}
+        )
+    },
+)
+
+
+class InstanceTest(StoreTest):
+    def setUp(self) -> None:
+        super().setUp()
+        with self.store.writer() as session:
+            packages.add(session, a_package(vnfd_id="a-vnfd"))
+
+    def add(self, instance: Any, seconds: int = 0) -> None:
+        when = NOW + datetime.timedelta(seconds=seconds)
+        with self.store.writer() as session:
+            instances.add(session, instance, when)
+
+    def write(self, act: Any, *args: Any) -> None:
+        with self.store.writer() as session:
+            act(session, *args)
+
+    def get(self, instance_id: str = "an-instance") -> Any:
+        with self.store.reader() as session:
+            return instances.get(session, instance_id)
+
+
+class TestReading(InstanceTest):
+    def test_an_instance_comes_back_as_it_went_in(self) -> None:
+        for name in ("bare", "full"):
+            bare = {"bare": an_instance(), "full": FULL}[name]
+            instance = msgspec.structs.replace(bare, id=name)
+            self.add(instance)
+            self.assertEqual(instance, self.get(name))
+
+    def test_an_update_changes_all_of_it(self) -> None:
+        self.add(an_instance())
+        self.write(instances.update, FULL)
+        self.assertEqual(FULL, self.get())
+        self.write(instances.update, an_instance())
+        self.assertEqual(an_instance(), self.get())
+
+    def test_a_list_is_short_and_in_order(self) -> None:
+        for number, name in enumerate("bca"):
+            self.add(an_instance(id=name, metadata={"a": 1}), number)
+        with self.store.reader() as session:
+            listed = list(instances.find(session))
+        self.assertEqual([an_instance(id=name) for name in "bca"], listed)
+
+    def test_there_is_none(self) -> None:
+        error = self.assertRaises(errors.NotFound, self.get, "none")
+        self.assertEqual("There is no VNF instance none.", str(error))
+
+    def test_its_vnfd_has_to_be_there(self) -> None:
+        self.assertRaises(
+            ReferenceError, self.add, an_instance(vnfd_id="gone")
+        )
+
+
+class TestReserve(InstanceTest):
+    def test_a_free_instance_in_the_right_state(self) -> None:
+        # its state, who holds it, the state that is needed; whether it is got
+        cases = [
+            (OUT, None, OUT, True),
+            (OUT, None, IN, False),
+            (IN, None, IN, True),
+            (IN, None, OUT, False),
+            (OUT, "another", OUT, False),
+            (IN, "another", IN, False),
+        ]
+        self.add(an_instance())
+        for state, holder, needed, got in cases:
+            with self.store.writer() as session:
+                session.execute(
+                    sa.update(instances.Row).values(
+                        instantiation_state=state, busy_with=holder
+                    )
+                )
+            try:
+                self.write(instances.reserve, "an-instance", "me", needed)
+            except errors.OperationInProgress:
+                self.assertFalse(got)
+            else:
+                self.assertTrue(got)
+
+    def test_one_that_is_not_there(self) -> None:
+        self.assertRaises(
+            errors.OperationInProgress,
+            self.write,
+            instances.reserve,
+            "none",
+            "me",
+            OUT,
+        )
+
+    def test_who_holds_it_is_told(self) -> None:
+        self.add(an_instance())
+        self.write(instances.check_free, "an-instance")
+        self.write(instances.reserve, "an-instance", "op-1", OUT)
+        error = self.assertRaises(
+            errors.OperationInProgress,
+            self.write,
+            instances.check_free,
+            "an-instance",
+        )
+        self.assertEqual(
+            "VNF instance an-instance is held by the lifecycle operation "
+            "op-1, which has not ended.",
+            str(error),
+        )
+
+    def test_only_the_holder_lets_it_go(self) -> None:
+        self.add(an_instance())
+        self.write(instances.reserve, "an-instance", "op-1", OUT)
+        self.write(instances.release, "op-2")
+        self.assertRaises(
+            errors.OperationInProgress,
+            self.write,
+            instances.check_free,
+            "an-instance",
+        )
+        self.write(instances.release, "op-1")
+        self.write(instances.check_free, "an-instance")
+
+
+class TestRelease(InstanceTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(vims.add, a_vim())
+
+    def uses(self) -> list[str]:
+        with self.store.reader() as session:
+            return list(session.scalars(sa.select(models.VimUse.vim_id)))
+
+    def test_only_what_runs_needs_its_vim(self) -> None:
+        for instance, left in ((an_instance(), []), (FULL, ["a-vim"])):
+            with self.store.writer() as session:
+                session.execute(sa.delete(instances.Row))
+            self.add(instance)
+            state = instance.instantiation_state
+            self.write(instances.reserve, "an-instance", "op-1", state)
+            self.write(vims.use, "an-instance", ["a-vim", "not registered"])
+            self.assertEqual(["a-vim"], self.uses())
+            self.write(instances.release, "op-1")
+            self.assertEqual(left, self.uses())
+
+    def test_a_use_is_of_the_last_operation(self) -> None:
+        self.add(an_instance())
+        self.write(vims.use, "an-instance", ["a-vim"])
+        self.write(vims.use, "an-instance", [])
+        self.assertEqual([], self.uses())
+
+
+class TestDelete(InstanceTest):
+    def test_one_that_is_free_and_does_not_run(self) -> None:
+        self.add(an_instance())
+        self.write(instances.delete, "an-instance")
+        self.assertRaises(errors.NotFound, self.get)
+
+    def test_others_stay(self) -> None:
+        self.add(FULL)
+        self.add(an_instance(id="busy"))
+        self.write(instances.reserve, "busy", "op-1", OUT)
+        for name in ("an-instance", "busy", "none"):
+            self.assertRaises(
+                errors.OperationInProgress,
+                self.write,
+                instances.delete,
+                name,
+            )
+        self.assertEqual(FULL, self.get())

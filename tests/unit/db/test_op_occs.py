@@ -1,0 +1,344 @@
+"""Who works on an operation, who has lost it, and how it ends."""
+
+import itertools
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacker_cnf import errors
+from tacker_cnf.db import instances, op_occs, packages
+from tacker_cnf.db.op_occs import Result, Row, Work
+from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.vnf_instance import InstantiationState
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tests.factories import NOW, an_instance, an_op_occ
+from tests.unit.db.base import StoreTest
+from tests.unit.db.test_types import a_package
+
+OUT = InstantiationState.NOT_INSTANTIATED
+PROBLEM = ProblemDetails(status=422, detail="it broke")
+#: seconds: never within a test, and long ago
+LONG, PAST = 1000.0, -1000.0
+
+
+class OpOccTest(StoreTest):
+    """One instance, held by one operation."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        with self.store.writer() as session:
+            packages.add(session, a_package(vnfd_id="a-vnfd"))
+            session.flush()
+            instances.add(session, an_instance(), NOW)
+        self.add()
+
+    def add(self, patience: float = LONG, **overrides: Any) -> None:
+        op_occ = an_op_occ(**overrides)
+        vims = {"vim1": VimConnectionInfo(vim_type="fake")}
+        with self.store.writer() as session:
+            instances.reserve(session, "an-instance", op_occ.id, OUT)
+            op_occs.add(session, op_occ, vims, NOW, patience)
+
+    def set(self, **values: Any) -> None:
+        """Bring the operation to some point of its life."""
+        with self.store.writer() as session:
+            session.execute(sa.update(Row).values(**values))
+
+    def row(self, *columns: str) -> Any:
+        chosen = [getattr(Row, name) for name in columns]
+        with self.store.reader() as session:
+            return tuple(session.execute(sa.select(*chosen)).one())
+
+    def holder(self) -> str | None:
+        with self.store.reader() as session:
+            row = session.execute(sa.select(instances.Row.busy_with)).one()
+            return row[0]
+
+    def claim(self, owner: str = "me", lease: float = LONG) -> Work | None:
+        with self.store.writer() as session:
+            return op_occs.claim(session, "an-op-occ", owner, lease)
+
+    def claimed(self, owner: str = "me", lease: float = LONG) -> Work:
+        work = self.claim(owner, lease)
+        assert work is not None
+        return work
+
+    def record(self, work: Work, event: Event, **result: Any) -> S:
+        with self.store.writer() as session:
+            return op_occs.record(
+                session, work, event, Result(**{"step": None} | result), NOW
+            )
+
+    def decide(self, event: Event) -> S:
+        with self.store.writer() as session:
+            return op_occs.decide(
+                session, "an-op-occ", event, NOW, LONG
+            ).operation_state
+
+    def forgotten(self) -> list[str]:
+        with self.store.reader() as session:
+            return list(op_occs.forgotten(session))
+
+
+class TestClaim(OpOccTest):
+    def test_only_what_is_active_and_nobodys(self) -> None:
+        # owner, lease_until; whether another one gets it
+        owners = [
+            (None, 0.0, True),
+            # its wake-up message may be on its way
+            (None, 9e9, True),
+            ("other", 9e9, False),
+            ("other", 0.0, True),
+            # not even its own twice, while it works on it
+            ("me", 9e9, False),
+        ]
+        for state, (owner, until, free) in itertools.product(S, owners):
+            self.set(operation_state=state, owner=owner, lease_until=until)
+            work = self.claim()
+            wanted = free and state in ACTIVE
+            self.assertEqual(wanted, work is not None, f"{state} {owner}")
+
+    def test_an_operation_that_is_not_there(self) -> None:
+        with self.store.writer() as session:
+            self.assertIsNone(op_occs.claim(session, "none", "me", LONG))
+
+    def test_what_the_owner_gets(self) -> None:
+        work = self.claimed()
+        self.assertEqual(an_op_occ(), work.op_occ)
+        self.assertEqual({"vim1"}, set(work.vim_connections))
+        self.assertEqual((), work.notes)
+        self.assertIsNone(work.step)
+        self.assertIsNone(work.lost_owner)
+        self.assertEqual(1, work.fence)
+        self.assertEqual(("me", 1), self.row("owner", "fence"))
+
+    def test_each_claim_has_a_higher_token(self) -> None:
+        tokens = [self.claimed(lease=PAST).fence for _ in range(3)]
+        self.assertEqual([1, 2, 3], tokens)
+
+    def test_who_was_lost_is_told(self) -> None:
+        self.claimed("first", PAST)
+        self.assertEqual("first", self.claimed("second").lost_owner)
+
+    def test_a_claim_that_comes_second_gets_nothing(self) -> None:
+        self.claimed("first")
+        self.assertIsNone(self.claim("second"))
+
+
+class TestRecord(OpOccTest):
+    def test_every_event_of_a_running_operation(self) -> None:
+        for (state, event), after in TRANSITIONS.items():
+            if state not in ACTIVE:
+                continue
+            self.set(operation_state=state, owner=None, lease_until=0.0)
+            with self.store.writer() as session:
+                session.execute(
+                    sa.update(instances.Row).values(busy_with="an-op-occ")
+                )
+            self.assertEqual(after, self.record(self.claimed(), event))
+            owner, now_is = self.row("owner", "operation_state")
+            self.assertEqual(after, now_is)
+            self.assertEqual("me" if after in ACTIVE else None, owner)
+            held = None if after in FINAL else "an-op-occ"
+            self.assertEqual(held, self.holder(), f"{state} {event}")
+
+    def test_an_event_that_cannot_be_changes_nothing(self) -> None:
+        work = self.claimed()
+        for event in Event:
+            if (S.STARTING, event) not in TRANSITIONS:
+                self.assertRaises(
+                    errors.WrongState, self.record, work, event, error=PROBLEM
+                )
+        self.assertEqual(
+            (S.STARTING, "me", None),
+            self.row("operation_state", "owner", "error"),
+        )
+
+    def test_what_a_step_left_behind(self) -> None:
+        self.record(self.claimed(), Event.GRANTED, step="INFRA")
+        self.assertEqual(("INFRA", None), self.row("step", "error"))
+        self.set(owner=None)
+        self.record(self.claimed(), Event.FAIL, step="INFRA", error=PROBLEM)
+        self.assertEqual(("INFRA", PROBLEM), self.row("step", "error"))
+
+    def test_who_was_overtaken_changes_nothing(self) -> None:
+        for state, event in TRANSITIONS:
+            if state not in ACTIVE:
+                continue
+            self.set(operation_state=state, owner=None, lease_until=0.0)
+            stale = self.claimed("first", PAST)
+            self.claimed("second")
+            self.assertRaises(errors.LostClaim, self.record, stale, event)
+            self.assertEqual(
+                (state, "second"), self.row("operation_state", "owner")
+            )
+            self.assertEqual("an-op-occ", self.holder())
+
+    def test_an_operation_that_is_no_more(self) -> None:
+        work = self.claimed()
+        with self.store.writer() as session:
+            session.execute(sa.delete(Row))
+        self.assertRaises(errors.LostClaim, self.record, work, Event.GRANTED)
+
+    def test_notes_are_kept_for_the_next_try(self) -> None:
+        work = self.claimed("first", PAST)
+        with self.store.writer() as session:
+            op_occs.note(session, work, ("a", "b"))
+        self.assertEqual(("a", "b"), self.claimed("second").notes)
+
+    def test_who_was_overtaken_notes_nothing(self) -> None:
+        stale = self.claimed("first", PAST)
+        self.claimed("second")
+
+        def note() -> None:
+            with self.store.writer() as session:
+                op_occs.note(session, stale, ("a",))
+
+        self.assertRaises(errors.LostClaim, note)
+        self.assertEqual(((),), self.row("notes"))
+
+
+class TestDecide(OpOccTest):
+    def test_a_failed_operation_goes_on_or_ends(self) -> None:
+        # event, state after, whether the instance is still held
+        cases = [
+            (Event.RETRY, S.PROCESSING, True),
+            (Event.ROLLBACK, S.ROLLING_BACK, True),
+            (Event.GIVE_UP, S.FAILED, False),
+        ]
+        for event, after, held in cases:
+            self.set(operation_state=S.FAILED_TEMP, owner=None)
+            self.assertEqual(after, self.decide(event))
+            self.assertEqual("an-op-occ" if held else None, self.holder())
+
+    def test_other_states_refuse(self) -> None:
+        for state, event in itertools.product(S, Event):
+            if state == S.FAILED_TEMP:
+                continue
+            self.set(operation_state=state)
+            self.assertRaises(errors.WrongState, self.decide, event)
+            self.assertEqual((state,), self.row("operation_state"))
+            self.assertEqual("an-op-occ", self.holder())
+
+    def test_what_cannot_be_undone_is_not_rolled_back(self) -> None:
+        for op in (Op.HEAL, Op.TERMINATE):
+            self.set(operation_state=S.FAILED_TEMP, operation=op)
+            self.assertRaises(errors.WrongState, self.decide, Event.ROLLBACK)
+
+    def test_of_two_decisions_the_first_counts(self) -> None:
+        self.set(operation_state=S.FAILED_TEMP)
+        self.decide(Event.RETRY)
+        self.assertRaises(errors.WrongState, self.decide, Event.GIVE_UP)
+        self.assertEqual((S.PROCESSING,), self.row("operation_state"))
+
+    def test_an_operation_that_is_not_there(self) -> None:
+        with self.store.writer() as session:
+            session.execute(sa.delete(Row))
+        self.assertRaises(errors.NotFound, self.decide, Event.RETRY)
+
+    def test_a_retry_waits_for_its_wake_up_call(self) -> None:
+        self.set(operation_state=S.FAILED_TEMP, lease_until=0.0)
+        self.decide(Event.RETRY)
+        self.assertEqual([], self.forgotten())
+        self.assertIsNone(self.claimed().lost_owner)
+
+    def test_the_error_is_told_until_the_operation_has_ended_well(
+        self,
+    ) -> None:
+        cases = [
+            (Event.RETRY, Event.FAIL, PROBLEM),
+            (Event.RETRY, Event.DONE, None),
+            # why it was rolled back
+            (Event.ROLLBACK, Event.DONE, PROBLEM),
+        ]
+        for decision, end, told in cases:
+            self.set(
+                operation_state=S.FAILED_TEMP,
+                error=PROBLEM,
+                owner=None,
+                lease_until=0.0,
+            )
+            self.decide(decision)
+            self.assertEqual((PROBLEM,), self.row("error"))
+            again = PROBLEM if end == Event.FAIL else None
+            self.record(self.claimed(), end, error=again)
+            self.assertEqual((told,), self.row("error"), f"{decision} {end}")
+
+
+class TestLease(OpOccTest):
+    def heartbeat(self, owner: str, *held: str) -> None:
+        with self.store.writer() as session:
+            op_occs.heartbeat(session, owner, held, LONG)
+
+    def test_what_waits_and_nobody_living_has(self) -> None:
+        # owner, lease_until; whether the sweep looks for it
+        owners = [
+            (None, 9e9, False),
+            (None, 0.0, True),
+            ("other", 9e9, False),
+            ("other", 0.0, True),
+        ]
+        for state, (owner, until, lost) in itertools.product(S, owners):
+            self.set(operation_state=state, owner=owner, lease_until=until)
+            wanted = ["an-op-occ"] if lost and state in ACTIVE else []
+            self.assertEqual(wanted, self.forgotten(), f"{state} {owner}")
+
+    def test_patience_is_how_long_a_wake_up_call_may_take(self) -> None:
+        self.assertEqual([], self.forgotten())
+        with self.store.writer() as session:
+            instances.release(session, "an-op-occ")
+        self.add(patience=PAST, id="another")
+        self.assertEqual(["another"], self.forgotten())
+
+    def test_a_sign_of_life_keeps_it(self) -> None:
+        self.claimed("me", PAST)
+        self.assertEqual(["an-op-occ"], self.forgotten())
+        self.heartbeat("me", "an-op-occ", "another")
+        self.assertEqual([], self.forgotten())
+        self.assertIsNone(self.claim("other"))
+
+    def test_only_of_what_is_really_worked_on(self) -> None:
+        self.claimed("me", PAST)
+        self.heartbeat("me", "another")
+        self.heartbeat("me")
+        self.assertEqual(["an-op-occ"], self.forgotten())
+
+    def test_who_was_overtaken_does_not_bring_it_back(self) -> None:
+        self.claimed("first", PAST)
+        self.claimed("second", PAST)
+        self.heartbeat("first", "an-op-occ")
+        self.assertEqual(["an-op-occ"], self.forgotten())
+
+    def test_what_is_given_back_others_may_take_at_once(self) -> None:
+        self.claimed("me")
+        with self.store.writer() as session:
+            op_occs.give_back(session, "somebody else")
+        self.assertEqual([], self.forgotten())
+        with self.store.writer() as session:
+            op_occs.give_back(session, "me")
+        self.assertEqual(["an-op-occ"], self.forgotten())
+        self.assertEqual("me", self.claimed("other").lost_owner)
+
+
+class TestReading(OpOccTest):
+    def test_a_list_leaves_out_what_is_heavy(self) -> None:
+        self.set(error=PROBLEM)
+        with self.store.reader() as session:
+            (listed,) = op_occs.find(session)
+            whole = op_occs.get(session, "an-op-occ")
+        self.assertIsNone(listed.error)
+        self.assertIsNone(listed.operation_params)
+        self.assertEqual(PROBLEM, whole.error)
+        self.assertEqual({}, whole.operation_params)
+
+    def test_an_operation_that_is_not_there(self) -> None:
+        with self.store.reader() as session:
+            error = self.assertRaises(
+                errors.NotFound, op_occs.get, session, "none"
+            )
+        self.assertEqual(
+            "There is no lifecycle operation occurrence none.", str(error)
+        )

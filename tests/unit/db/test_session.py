@@ -1,0 +1,208 @@
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacker_cnf.db import models
+from tacker_cnf.db.session import (
+    DuplicateEntry,
+    ReferenceError,  # noqa: A004
+    epoch,
+    transaction,
+)
+from tests.factories import an_instance
+from tests.unit.db.base import StoreTest
+from tests.unit.db.test_types import a_package, a_vim
+
+COUNT = sa.select(sa.func.count()).select_from(models.Vim)
+
+
+class Interrupted(Exception):
+    """Something went wrong in the middle."""
+
+
+def fail() -> None:
+    raise Interrupted
+
+
+class TestWriter(StoreTest):
+    def count(self) -> int | None:
+        with self.store.reader() as session:
+            return session.scalar(COUNT)
+
+    def test_all_of_it_is_kept(self) -> None:
+        with self.store.writer() as session:
+            session.add_all([a_vim(id=name, name=name) for name in "ab"])
+        self.assertEqual(2, self.count())
+
+    def test_or_nothing(self) -> None:
+        def half() -> None:
+            with self.store.writer() as session:
+                session.add(a_vim())
+                session.flush()
+                fail()
+
+        self.assertRaises(Interrupted, half)
+        self.assertEqual(0, self.count())
+
+    def test_what_breaks_a_constraint_takes_the_rest_with_it(self) -> None:
+        def twice() -> None:
+            with self.store.writer() as session:
+                session.add(a_vim(id="a"))
+                session.flush()
+                session.add(a_vim(id="b"))
+
+        self.assertRaises(DuplicateEntry, twice)
+        self.assertEqual(0, self.count())
+
+    def test_a_row_may_not_refer_to_nothing(self) -> None:
+        def orphan() -> None:
+            with self.store.writer() as session:
+                use = models.VimUse(vnf_instance_id="no", vim_id="none")
+                session.add(use)
+
+        self.assertRaises(ReferenceError, orphan)
+
+    def test_after_a_failure_others_may_write(self) -> None:
+        def broken() -> None:
+            with self.store.writer():
+                fail()
+
+        for _ in range(20):
+            self.assertRaises(Interrupted, broken)
+        with self.store.writer() as session:
+            session.add(a_vim())
+        self.assertEqual(1, self.count())
+
+
+class TestReader(StoreTest):
+    def test_it_sees_nothing_that_is_not_whole(self) -> None:
+        other = self.open()
+        with self.store.writer() as writer:
+            writer.add(a_vim())
+            writer.flush()
+            with other.reader() as reader:
+                self.assertEqual(0, reader.scalar(COUNT))
+        with other.reader() as reader:
+            self.assertEqual(1, reader.scalar(COUNT))
+
+    def test_it_sees_one_moment(self) -> None:
+        with self.store.reader() as reader:
+            self.assertEqual(0, reader.scalar(COUNT))
+            with self.open().writer() as writer:
+                writer.add(a_vim())
+            self.assertEqual(0, reader.scalar(COUNT))
+
+    def test_it_does_not_wait_for_a_writer(self) -> None:
+        with self.store.writer() as writer:
+            writer.add(a_vim())
+            writer.flush()
+            done = threading.Event()
+
+            def read() -> None:
+                with self.open().reader() as reader:
+                    reader.scalar(COUNT)
+                done.set()
+
+            threading.Thread(target=read).start()
+            self.assertTrue(done.wait(10))
+
+    def test_nothing_it_changes_is_kept(self) -> None:
+        with self.store.reader() as session:
+            session.add(a_vim())
+            session.flush()
+        with self.store.reader() as session:
+            self.assertEqual(0, session.scalar(COUNT))
+
+
+class TestSqlite(StoreTest):
+    def pragma(self, name: str) -> Any:
+        with self.store.engine.connect() as connection:
+            return connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+
+    def test_settings(self) -> None:
+        for name, value in (
+            ("journal_mode", "wal"),
+            ("foreign_keys", 1),
+            ("busy_timeout", 20000),
+        ):
+            self.assertEqual(value, self.pragma(name), name)
+
+    def test_writers_that_read_first_wait_for_each_other(self) -> None:
+        with self.store.writer() as session:
+            session.add(a_package(user_defined_data={"n": 0}))
+
+        @transaction
+        def add_one(store: Any) -> None:
+            with store.writer() as session:
+                row = session.get(models.VnfPackage, "a-package")
+                a_moment.wait(0.01)
+                row.user_defined_data = {"n": row.user_defined_data["n"] + 1}
+
+        a_moment = threading.Event()
+        stores = [self.open() for _ in range(4)]
+        self.together(
+            lambda store=store: [add_one(store) for _ in range(3)]
+            for store in stores
+        )
+        with self.store.reader() as session:
+            row = session.get_one(models.VnfPackage, "a-package")
+            self.assertEqual({"n": 12}, row.user_defined_data)
+
+    def together(self, acts: Any) -> None:
+        failures: list[Exception] = []
+
+        def run(act: Callable[[], object]) -> None:
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001
+                failures.append(error)
+
+        threads = [threading.Thread(target=run, args=(a,)) for a in acts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        self.assertEqual([], failures)
+
+
+class TestDeletedWith(StoreTest):
+    def test_the_use_of_a_vim_ends_with_its_instance(self) -> None:
+        with self.store.writer() as session:
+            session.add(a_vim())
+            session.add(a_package(vnfd_id="a-vnfd"))
+            session.flush()
+            kept = an_instance()
+            session.add(
+                models.VnfInstance(
+                    id=kept.id,
+                    vnfd_id=kept.vnfd_id,
+                    vnf_provider="",
+                    vnf_product_name="",
+                    vnf_software_version="",
+                    vnfd_version="",
+                    instantiation_state=kept.instantiation_state,
+                    created_at=a_vim().created_at,
+                )
+            )
+            session.flush()
+            session.add(models.VimUse(vnf_instance_id=kept.id, vim_id="a-vim"))
+        self.assertRaises(ReferenceError, self.delete, models.Vim, "a-vim")
+        self.delete(models.VnfInstance, kept.id)
+        self.delete(models.Vim, "a-vim")
+
+    def delete(self, kind: Any, key: str) -> None:
+        with self.store.writer() as session:
+            session.delete(session.get_one(kind, key))
+
+
+class TestEpoch(StoreTest):
+    def test_it_is_the_time_of_now(self) -> None:
+        with self.store.reader() as session:
+            first = session.scalar(sa.select(epoch()))
+            second = session.scalar(sa.select(epoch() + 10.0))
+        assert first is not None
+        assert second is not None
+        self.assertGreater(first, 1_700_000_000)
+        self.assertTrue(9.0 < second - first < 12.0)

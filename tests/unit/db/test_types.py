@@ -1,0 +1,165 @@
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacker_cnf import errors
+from tacker_cnf.db import keys, models
+from tacker_cnf.db.types import VAULT, UtcDateTime, Vault
+from tacker_cnf.sol.vnf_package import OnboardingState, OperationalState
+from tests.factories import NOW
+from tests.unit.db.base import StoreTest
+
+CREDENTIALS = {"username": "me", "password": "hunter2"}
+
+
+def a_vim(**overrides: Any) -> models.Vim:
+    given: dict[str, Any] = {
+        "id": "a-vim",
+        "name": "a name",
+        "type": "fake",
+        "description": "",
+        "auth_url": "https://vim",
+        "auth_cred": CREDENTIALS,
+        "vim_project": {},
+        "extra": {},
+        "created_at": NOW,
+    }
+    return models.Vim(**given | overrides)
+
+
+def a_package(**overrides: Any) -> models.VnfPackage:
+    given: dict[str, Any] = {
+        "id": "a-package",
+        "onboarding_state": OnboardingState.CREATED,
+        "operational_state": OperationalState.DISABLED,
+        "user_defined_data": {},
+        "created_at": NOW,
+    }
+    return models.VnfPackage(**given | overrides)
+
+
+class ColumnTest(StoreTest):
+    def keep(self, row: Any) -> Any:
+        """Write a row, and read it by another session."""
+        with self.store.writer() as session:
+            session.add(row)
+        with self.store.reader() as session:
+            return session.get(type(row), row.id)
+
+    def raw(self, column: str, table: str) -> Any:
+        """Tell what really lies in the one row of a table."""
+        with self.store.engine.connect() as connection:
+            query = sa.text(f"SELECT {column} FROM {table}")  # noqa: S608
+            return connection.scalar(query)
+
+
+class TestTimes(ColumnTest):
+    def test_they_come_out_in_utc_to_the_microsecond(self) -> None:
+        instant = NOW.replace(microsecond=123456)
+        tokyo = datetime.timezone(datetime.timedelta(hours=9))
+        for number, given in enumerate((instant, instant.astimezone(tokyo))):
+            read = self.keep(a_package(id=str(number), created_at=given))
+            self.assertEqual(instant, read.created_at)
+            self.assertEqual(datetime.UTC, read.created_at.tzinfo)
+
+    def test_they_are_compared_as_instants(self) -> None:
+        west = datetime.timezone(datetime.timedelta(hours=-5))
+        self.keep(a_package(created_at=NOW.astimezone(west)))
+        later = NOW + datetime.timedelta(seconds=1)
+        column = models.VnfPackage.created_at
+        with self.store.reader() as session:
+            for bound, found in ((later, 1), (NOW, 0)):
+                query = sa.select(sa.func.count()).where(column < bound)
+                self.assertEqual(found, session.scalar(query))
+
+    def test_none_is_none(self) -> None:
+        self.assertIsNone(self.keep(a_vim()).updated_at)
+        column = UtcDateTime()
+        dialect = self.store.engine.dialect
+        self.assertIsNone(column.process_bind_param(None, dialect))
+
+
+class TestEnums(ColumnTest):
+    def test_they_lie_as_their_value_and_come_out_as_members(self) -> None:
+        for state in OnboardingState:
+            read = self.keep(a_package(id=state, onboarding_state=state))
+            self.assertIs(state, read.onboarding_state)
+        lies = self.raw("group_concat(onboarding_state)", "vnf_packages")
+        self.assertEqual(set(OnboardingState), set(lies.split(",")))
+
+    def test_a_value_that_is_no_member_is_an_error(self) -> None:
+        self.keep(a_package())
+        with self.store.writer() as session:
+            session.execute(
+                sa.text("UPDATE vnf_packages SET onboarding_state = 'ODD'")
+            )
+        with self.store.reader() as session:
+            self.assertRaises(
+                ValueError, session.get, models.VnfPackage, "a-package"
+            )
+
+
+class TestJson(ColumnTest):
+    def test_values_come_back_as_they_went_in(self) -> None:
+        for value in ({}, {"a": [1, 2.5, None, True, {"ü": "\0"}]}):
+            read = self.keep(a_package(id=str(value), user_defined_data=value))
+            self.assertEqual(value, read.user_defined_data)
+
+    def test_none_is_null(self) -> None:
+        self.keep(a_package())
+        self.assertIsNone(self.raw("additional_artifacts", "vnf_packages"))
+
+
+class TestSecrets(ColumnTest):
+    def test_they_lie_encrypted(self) -> None:
+        read = self.keep(a_vim())
+        self.assertEqual(CREDENTIALS, read.auth_cred)
+        lies = self.raw("auth_cred", "vims")
+        self.assertNotIn("hunter2", lies)
+        self.assertNotIn("password", lies)
+        plain = keys.load(self.key_file).decrypt(lies)
+        self.assertEqual(b'{"username":"me","password":"hunter2"}', plain)
+
+    def test_nothing_of_them_is_in_the_file(self) -> None:
+        self.keep(a_vim())
+        self.store.close()
+        for file in self.folder.iterdir():
+            self.assertNotIn(b"hunter2", file.read_bytes(), file.name)
+
+    def test_the_same_secret_lies_differently_each_time(self) -> None:
+        self.keep(a_vim())
+        first = self.raw("auth_cred", "vims")
+        with self.store.writer() as session:
+            vim = session.get_one(models.Vim, "a-vim")
+            session.delete(vim)
+        self.keep(a_vim())
+        self.assertNotEqual(first, self.raw("auth_cred", "vims"))
+
+    def test_after_a_rotation_they_can_be_read(self) -> None:
+        self.keep(a_vim())
+        keys.rotate(self.key_file)
+        VAULT.open(keys.load(self.key_file))
+        with self.store.reader() as session:
+            vim = session.get_one(models.Vim, "a-vim")
+            self.assertEqual(CREDENTIALS, vim.auth_cred)
+
+    def test_a_foreign_key_cannot_read_them_and_tells_nothing(self) -> None:
+        self.keep(a_vim())
+        other = self.folder / "other.key"
+        keys.create(other)
+        VAULT.open(keys.load(other))
+        with self.store.reader() as session:
+            error = self.assertRaises(
+                errors.VnfmError, session.get, models.Vim, "a-vim"
+            )
+        self.assertEqual(
+            "A secret in the database was encrypted with a key that is not "
+            "in the key file.",
+            str(error),
+        )
+
+    def test_a_vault_without_keys_says_so(self) -> None:
+        vault = Vault()
+        error = self.assertRaises(errors.VnfmError, lambda: vault.fernet)
+        self.assertEqual("No key file was loaded.", str(error))
