@@ -64,7 +64,8 @@ class Step(msgspec.Struct, frozen=True):
 def ask_grant(run: Run) -> Run:
     """Ask the NFVO for leave.
 
-    :raises GrantRefused: the NFVO said no; the operation is rolled back
+    :raises GrantRefused: the NFVO said no, or not to all; the operation is
+        rolled back
     """
     request = grant_plan.build(
         run.op_occ,
@@ -74,6 +75,7 @@ def ask_grant(run: Run) -> Run:
         run.target,
     )
     grant = run.nfvo.grant(request)
+    grant_plan.check_granted(request, grant)
     return msgspec.structs.replace(run, grant_request=request, grant=grant)
 
 

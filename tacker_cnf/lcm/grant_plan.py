@@ -3,11 +3,13 @@
 import uuid
 from collections.abc import Iterable
 
+from tacker_cnf import errors
 from tacker_cnf.lcm import vnfcs
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import Link, ResourceHandle
 from tacker_cnf.sol.grant import (
+    Grant,
     GrantedLcmOperationType,
     GrantRequest,
     GrantRequestLinks,
@@ -53,6 +55,24 @@ def build(
             vnf_instance=Link(href=f"/vnflcm/v2/vnf_instances/{instance.id}"),
         ),
     )
+
+
+def check_granted(request: GrantRequest, grant: Grant) -> None:
+    """Make sure that the NFVO granted all that was asked for.
+
+    The counts of the target hold only then; SOL003 9.5.2.3 knows no grant of
+    a part.
+
+    :raises GrantRefused: something is missing in the grant
+    """
+    asked = {r.id for r in (*request.add_resources, *request.remove_resources)}
+    given = (*grant.add_resources, *grant.remove_resources)
+    missing = asked - {info.resource_definition_id for info in given}
+    if missing:
+        raise errors.GrantRefused(
+            f"The NFVO granted {len(asked) - len(missing)} of {len(asked)} "
+            "resources that were asked for."
+        )
 
 
 def _added(
