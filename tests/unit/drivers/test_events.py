@@ -1,0 +1,107 @@
+from typing import Any
+
+import testtools
+
+from tacker_cnf.drivers.kubernetes import events
+from tests.unit.drivers.pods import (
+    PULLING,
+    RUNNING,
+    EventsOnly,
+    a_pod,
+    an_event,
+)
+
+
+def waiting(reason: str) -> dict[str, Any]:
+    return {"state": {"waiting": {"reason": reason, "message": "why"}}}
+
+
+def ended(code: int) -> dict[str, Any]:
+    return {"state": {"terminated": {"reason": "Error", "exitCode": code}}}
+
+
+def scheduled(status: str) -> dict[str, Any]:
+    told = {"reason": "Unschedulable", "message": "no room"}
+    return {"type": "PodScheduled", "status": status, **told}
+
+
+#: the status of a pod -> what keeps it from becoming ready
+STATUSES: list[tuple[dict[str, Any], str | None]] = [
+    ({}, None),
+    ({"phase": "Pending"}, None),
+    ({"phase": "Failed", "message": "evicted"}, "Failed: evicted"),
+    ({"phase": "Failed", "reason": "Evicted"}, "Failed: Evicted"),
+    ({"conditions": [scheduled("True")]}, None),
+    ({"conditions": [scheduled("Unknown")]}, None),
+    ({"conditions": [scheduled("False")]}, "Unschedulable: no room"),
+    (
+        {"conditions": [{"type": "Ready", "status": "False"}]},
+        None,
+    ),
+    ({"containerStatuses": [RUNNING]}, None),
+    ({"containerStatuses": [{}]}, None),
+    ({"containerStatuses": [waiting("ContainerCreating")]}, None),
+    ({"containerStatuses": [waiting("PodInitializing")]}, None),
+    ({"containerStatuses": [PULLING]}, "ImagePullBackOff: no such"),
+    ({"containerStatuses": [RUNNING, PULLING]}, "ImagePullBackOff: no such"),
+    (
+        {"initContainerStatuses": [PULLING], "containerStatuses": [RUNNING]},
+        "ImagePullBackOff: no such",
+    ),
+    ({"containerStatuses": [ended(0)]}, None),
+    ({"containerStatuses": [ended(137)]}, "Error: exit code 137"),
+]
+
+
+class TestFault(testtools.TestCase):
+    def test_what_a_status_says(self) -> None:
+        for status, fault in STATUSES:
+            pod = a_pod(status=status)
+            self.assertEqual(fault, events.fault(pod), str(status))
+
+    def test_every_reason_that_seldom_heals(self) -> None:
+        for reason in events.FAULTS:
+            pod = a_pod(status={"containerStatuses": [waiting(reason)]})
+            self.assertEqual(f"{reason}: why", events.fault(pod))
+
+    def test_a_pod_without_status(self) -> None:
+        self.assertIsNone(events.fault({"metadata": {"name": "web-1"}}))
+
+
+class TestTold(testtools.TestCase):
+    def told(self, *found: Any, forbidden: bool = False) -> tuple[str, ...]:
+        cluster: Any = EventsOnly(*found, forbidden=forbidden)
+        return events.told(cluster, "here", ["uid of web-1"])
+
+    def test_only_of_what_is_asked_for(self) -> None:
+        self.assertEqual(
+            ("Pod web-1: Failed: no image",),
+            self.told(
+                an_event("Failed", "no image"),
+                an_event("Failed", "no room", "web-2"),
+                {"reason": "Odd", "message": "about nothing"},
+            ),
+        )
+
+    def test_the_last_of_each_kind(self) -> None:
+        self.assertEqual(
+            ("Pod web-1: Failed: second", "Pod web-1: BackOff: third"),
+            self.told(
+                an_event("Failed", "first"),
+                an_event("Failed", "second"),
+                an_event("BackOff", "third"),
+            ),
+        )
+
+    def test_nothing_when_it_may_not_be_read(self) -> None:
+        self.assertEqual((), self.told(forbidden=True))
+
+
+class TestShortened(testtools.TestCase):
+    def test_parts_become_one_text(self) -> None:
+        self.assertEqual("a; b", events.shortened([" a\n", "b"]))
+        self.assertEqual("", events.shortened([]))
+
+    def test_it_has_a_bound(self) -> None:
+        text = events.shortened(["x" * 10**6])
+        self.assertEqual("x" * events.LONGEST + "...", text)

@@ -1,0 +1,112 @@
+import itertools
+from typing import Any
+
+import testtools
+
+from tacker_cnf.drivers.kubernetes import inventory
+from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
+from tests.unit.drivers.pods import a_pod
+
+#: kind of a VDU -> what controls its pods
+OWNERS = {
+    "Deployment": "ReplicaSet",
+    "ReplicaSet": "ReplicaSet",
+    "StatefulSet": "StatefulSet",
+    "DaemonSet": "DaemonSet",
+    "Pod": None,
+}
+
+
+def rendered(kind: str = "Deployment") -> Rendered:
+    body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "web"}}
+    return Rendered(
+        instance_id="an-instance",
+        namespace="here",
+        def_files=("a.yaml", "b.yaml"),
+        objects=(Manifest(body, "web"),),
+        counts={"web": 1},
+    )
+
+
+def names(*pods: Any, kind: str = "Deployment") -> list[str]:
+    found = inventory.of_pods(pods, rendered(kind))
+    return [vnfc.id for vnfc in found.vnfc_resource_info]
+
+
+class TestOfPods(testtools.TestCase):
+    def test_a_pod_is_a_vnfc_when_its_vdu_made_it(self) -> None:
+        owners = {*OWNERS.values(), "Job", "Deployment"}
+        for kind, owner in itertools.product(OWNERS, owners):
+            mine = owner == OWNERS[kind]
+            self.assertEqual(
+                ["web-1"] if mine else [],
+                names(a_pod(owner=owner), kind=kind),
+                f"{owner} of {kind}",
+            )
+
+    def test_a_pod_without_labels_or_of_no_vdu(self) -> None:
+        self.assertEqual([], names(a_pod(vdu=None), a_pod(vdu="moon")))
+        bare = a_pod()
+        del bare["metadata"]["labels"]
+        self.assertEqual([], names(bare))
+
+    def test_an_owner_that_does_not_control_is_none(self) -> None:
+        extra = [{"kind": "Widget", "name": "w", "uid": "u"}]
+        cases = [
+            ("Pod", extra, ["web-1"]),
+            ("Deployment", extra, []),
+            (
+                "Deployment",
+                [*extra, {"kind": "ReplicaSet", "controller": True}],
+                ["web-1"],
+            ),
+        ]
+        for kind, owners, found in cases:
+            pod = a_pod(meta={"ownerReferences": owners})
+            self.assertEqual(found, names(pod, kind=kind))
+
+    def test_who_goes_or_has_ended_is_left_out(self) -> None:
+        cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
+            ({}, {"phase": "Pending"}, True),
+            ({}, {"phase": "Running"}, True),
+            ({}, {"phase": "Unknown"}, True),
+            ({}, {"phase": "Succeeded"}, False),
+            ({}, {"phase": "Failed"}, False),
+            ({"deletionTimestamp": "now"}, {"phase": "Running"}, False),
+        ]
+        for meta, status, lives in cases:
+            pod = a_pod(meta=meta, status=status)
+            self.assertEqual(lives, inventory.is_living(pod))
+            self.assertEqual(["web-1"] if lives else [], names(pod))
+
+    def test_a_pod_without_status_was_just_made(self) -> None:
+        pod = a_pod()
+        del pod["status"]
+        self.assertEqual(["web-1"], names(pod))
+
+    def test_the_oldest_comes_first(self) -> None:
+        times = {"b": "2026-01-02", "c": "2026-01-01", "a": "2026-01-02"}
+        pods = [
+            a_pod(name, meta={"creationTimestamp": time})
+            for name, time in times.items()
+        ]
+        self.assertEqual(["c", "a", "b"], names(*pods))
+
+    def test_what_is_told_of_a_vnfc(self) -> None:
+        found = inventory.of_pods([a_pod()], rendered())
+        (vnfc,) = found.vnfc_resource_info
+        self.assertEqual("web-1", vnfc.id)
+        self.assertEqual("web", vnfc.vdu_id)
+        self.assertEqual({"uid": "uid of web-1"}, vnfc.metadata)
+        self.assertEqual("web-1", vnfc.compute_resource.resource_id)
+        self.assertEqual(
+            "Deployment", vnfc.compute_resource.vim_level_resource_type
+        )
+
+    def test_what_later_operations_are_told(self) -> None:
+        metadata = inventory.of_pods([], rendered()).metadata
+        self.assertEqual("here", metadata["namespace"])
+        self.assertEqual(
+            ["a.yaml", "b.yaml"], metadata["lcm-kubernetes-def-files"]
+        )
+        self.assertEqual({"web"}, set(metadata["vdu_reses"]))

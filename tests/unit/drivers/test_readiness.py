@@ -1,0 +1,250 @@
+import copy
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.readiness import (
+    READY,
+    Patience,
+    PodJudge,
+    is_ready,
+)
+from tests.unit.drivers.pods import (
+    EventsOnly,
+    Object,
+    a_faulty_pod,
+    a_pod,
+    a_ready_pod,
+    an_event,
+)
+
+#: seconds: as good as for ever, and just long enough to notice
+LONG, SHORT = 100.0, 0.02
+
+
+def workload(
+    status: Mapping[str, Any], generation: int = 1, **spec: Any
+) -> Object:
+    return {
+        "metadata": {"name": "web", "generation": generation},
+        "spec": spec,
+        "status": dict(status),
+    }
+
+
+def replicas(
+    ready: int, made: int | None = None, seen: int = 1, **more: int
+) -> dict[str, int]:
+    """Tell a status, without what is zero, as a cluster does."""
+    made = ready if made is None else made
+    numbers = {"replicas": made, "readyReplicas": ready} | more
+    found = {name: number for name, number in numbers.items() if number}
+    return found | {"observedGeneration": seen}
+
+
+def nodes(*numbers: int) -> dict[str, int]:
+    names = (
+        "desiredNumberScheduled",
+        "currentNumberScheduled",
+        "updatedNumberScheduled",
+        "numberReady",
+    )
+    return dict(zip(names, numbers, strict=True)) | {"observedGeneration": 1}
+
+
+def condition(kind: str, status: str = "True") -> dict[str, Any]:
+    return {"conditions": [{"type": kind, "status": status}]}
+
+
+#: objects with replicas, and whether they are ready
+REPLICAS: list[tuple[Object, bool]] = [
+    (workload(replicas(3), replicas=3), True),
+    (workload(replicas(0), replicas=0), True),
+    (workload(replicas(1)), True),
+    (workload(replicas(0)), False),
+    (workload(replicas(2), replicas=3), False),
+    (workload(replicas(2, 3), replicas=3), False),
+    # one too many has not gone yet
+    (workload(replicas(3, 4), replicas=3), False),
+    (workload(replicas(4), replicas=3), False),
+    # the controller has not seen the new number
+    (workload(replicas(3), generation=2, replicas=3), False),
+    (workload(replicas(3, seen=2), generation=2, replicas=3), True),
+    (workload({}, replicas=0), False),
+]
+DAEMONS: list[tuple[Object, bool]] = [
+    (workload(nodes(3, 3, 3, 3)), True),
+    (workload(nodes(0, 0, 0, 0)), True),
+    (workload(nodes(3, 3, 3, 2)), False),
+    (workload(nodes(3, 2, 2, 2)), False),
+    (workload(nodes(3, 3, 2, 3)), False),
+    (workload(nodes(3, 3, 3, 3), generation=2), False),
+    (workload({}), False),
+]
+CONDITIONS: list[tuple[str, Object, bool]] = [
+    ("Job", workload({}), False),
+    ("Job", workload(condition("Complete")), True),
+    ("Job", workload(condition("Complete", "False")), False),
+    ("Job", workload(condition("Failed")), False),
+    ("CustomResourceDefinition", workload({}), False),
+    ("CustomResourceDefinition", workload(condition("Established")), True),
+    ("CustomResourceDefinition", workload(condition("NamesAccepted")), False),
+    ("Pod", a_pod(), False),
+    ("Pod", a_ready_pod(), True),
+]
+
+
+class TestReady(testtools.TestCase):
+    def check(self, kind: str, body: Object, *, ready: bool) -> None:
+        self.assertEqual(ready, READY[kind](body), f"{kind}: {body}")
+
+    def test_replica_sets_and_stateful_sets(self) -> None:
+        for body, ready in REPLICAS:
+            self.check("ReplicaSet", body, ready=ready)
+            self.check("StatefulSet", body, ready=ready)
+
+    def test_a_deployment_has_replaced_its_old_pods_too(self) -> None:
+        for body, ready in copy.deepcopy(REPLICAS):
+            body["status"]["updatedReplicas"] = body["spec"].get("replicas", 1)
+            self.check("Deployment", body, ready=ready)
+        for updated in (0, 2, 4):
+            status = replicas(3, updatedReplicas=updated)
+            self.check("Deployment", workload(status, replicas=3), ready=False)
+
+    def test_daemon_sets(self) -> None:
+        for body, ready in DAEMONS:
+            self.check("DaemonSet", body, ready=ready)
+
+    def test_what_is_told_by_conditions(self) -> None:
+        for kind, body, ready in CONDITIONS:
+            self.check(kind, body, ready=ready)
+
+    def test_a_pod_that_goes_or_has_ended_is_not_ready(self) -> None:
+        self.assertFalse(is_ready(a_ready_pod(deletionTimestamp="now")))
+        ended = a_ready_pod()
+        ended["status"]["phase"] = "Succeeded"
+        self.assertFalse(is_ready(ended))
+        self.assertFalse(is_ready({"metadata": {"name": "web-1"}}))
+
+
+class TestPatience(testtools.TestCase):
+    def test_it_runs_out_for_each_by_itself(self) -> None:
+        patience = Patience(SHORT)
+        self.assertGreater(patience.left("a"), 0)
+        time.sleep(SHORT)
+        self.assertLessEqual(patience.left("a"), 0)
+        self.assertGreater(patience.left("b"), 0)
+
+    def test_who_was_well_meanwhile_is_borne_anew(self) -> None:
+        patience = Patience(SHORT)
+        patience.left("a")
+        time.sleep(SHORT)
+        patience.forget("a")
+        self.assertGreater(patience.left("a"), 0)
+
+    def test_without_grace_there_is_none(self) -> None:
+        self.assertLessEqual(Patience(0.0).left("a"), 0)
+
+
+class JudgeTest(testtools.TestCase):
+    def judge(
+        self,
+        expected: Mapping[str, int | None],
+        grace: float = LONG,
+        **cluster: Any,
+    ) -> PodJudge:
+        events = [an_event("Failed", "no image")]
+        told: Any = EventsOnly(*events, **cluster)
+        return PodJudge(told, "here", expected, grace)
+
+
+class TestPodJudge(JudgeTest):
+    def test_as_many_as_asked_ready_and_no_others(self) -> None:
+        one, two = a_ready_pod("web-1"), a_ready_pod("web-2")
+        unready = a_pod("web-3")
+        going = a_ready_pod("web-4", deletionTimestamp="now")
+        ended = a_pod("web-5", status={"phase": "Failed"})
+        cases: list[tuple[Mapping[str, int | None], list[Object], bool]] = [
+            ({"web": 2}, [one, two], True),
+            ({"web": 2}, [one], False),
+            ({"web": 1}, [one, two], False),
+            ({"web": 0}, [], True),
+            ({"web": 0}, [one], False),
+            ({"web": 2}, [one, unready], False),
+            ({"web": 1}, [one, unready], False),
+            ({"web": 1}, [one, going], False),
+            ({"web": 0}, [going], False),
+            # its replacement is there already
+            ({"web": 1}, [one, ended], True),
+            # as many as there are
+            ({"web": None}, [one, two], True),
+            ({"web": None}, [], True),
+            ({"web": None}, [one, unready], False),
+            ({"web": None}, [one, going], False),
+            # each VDU by itself, and others not at all
+            ({"web": 1, "agent": 1}, [one, a_ready_pod("a", "agent")], True),
+            ({"web": 1, "agent": 1}, [one, two], False),
+            ({"web": 1}, [one, a_faulty_pod("x", "other")], True),
+            ({"web": 1}, [one, a_pod("x", vdu=None)], True),
+        ]
+        for expected, pods, content in cases:
+            verdict = self.judge(expected)(pods)
+            names = [pod["metadata"]["name"] for pod in pods]
+            self.assertEqual(content, verdict is None, f"{expected} {names}")
+
+
+class TestFaults(JudgeTest):
+    def test_a_fault_is_borne_for_a_while(self) -> None:
+        judge = self.judge({"web": 1}, SHORT)
+        pods = [a_faulty_pod()]
+        verdict = judge(pods)
+        assert verdict is not None
+        self.assertTrue(0 < verdict.look_again <= SHORT)
+        time.sleep(SHORT)
+        error = self.assertRaises(errors.NotReady, judge, pods)
+        self.assertEqual(
+            "Pod web-1 is not ready: ImagePullBackOff: no such; "
+            "Pod web-1: Failed: no image",
+            str(error),
+        )
+
+    def test_the_fault_is_told_where_events_are_forbidden(self) -> None:
+        judge = self.judge({"web": 1}, 0.0, forbidden=True)
+        error = self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+        self.assertEqual(
+            "Pod web-1 is not ready: ImagePullBackOff: no such", str(error)
+        )
+
+    def test_without_grace_it_is_not_borne_at_all(self) -> None:
+        judge = self.judge({"web": 1}, 0.0)
+        self.assertIsNotNone(judge([a_pod()]))
+        self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+
+    def test_a_pod_that_recovered_is_borne_anew(self) -> None:
+        judge = self.judge({"web": 1}, SHORT)
+        judge([a_faulty_pod()])
+        self.assertIsNone(judge([a_ready_pod()]))
+        time.sleep(SHORT)
+        self.assertIsNotNone(judge([a_faulty_pod()]))
+
+    def test_a_pod_that_starts_again_and_again_does_not(self) -> None:
+        judge = self.judge({"web": 1}, SHORT)
+        judge([a_faulty_pod()])
+        time.sleep(SHORT)
+        self.assertIsNotNone(judge([a_pod()]))
+        self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+
+    def test_faults_of_others_do_not_matter(self) -> None:
+        for pods in (
+            [a_faulty_pod("x", "other")],
+            [a_pod("x", vdu=None, status=a_faulty_pod()["status"])],
+        ):
+            self.assertIsNotNone(self.judge({"web": 1}, 0.0)(pods))
+
+    def test_who_goes_is_not_blamed(self) -> None:
+        pod = a_faulty_pod()
+        pod["metadata"]["deletionTimestamp"] = "now"
+        self.assertIsNotNone(self.judge({"web": 1}, 0.0)([pod]))

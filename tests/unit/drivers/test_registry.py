@@ -1,0 +1,101 @@
+import testtools
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.drivers.fake import FakeDriver
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.drivers.noop import NoopDriver
+from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.sol.common import VimConnectionInfo
+from tests.factories import a_task
+
+
+def connections(*types: str) -> dict[str, VimConnectionInfo]:
+    return {
+        f"vim{n}": VimConnectionInfo(vim_type=t) for n, t in enumerate(types)
+    }
+
+
+class TestRegistry(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.registry = Registry(configuration.new())
+
+    def test_a_driver_by_its_type(self) -> None:
+        for vim_type, kind in (
+            ("kubernetes", KubernetesDriver),
+            ("ETSINFV.KUBERNETES.V_1", KubernetesDriver),
+            ("noop", NoopDriver),
+            ("fake", FakeDriver),
+        ):
+            driver = self.registry.of_type(vim_type)
+            self.assertIsInstance(driver, kind)
+            self.assertIs(driver, self.registry.of_type(vim_type))
+
+    def test_two_names_of_one_driver_share_it(self) -> None:
+        self.assertIs(
+            self.registry.of_type("kubernetes"),
+            self.registry.of_type("ETSINFV.KUBERNETES.V_1"),
+        )
+
+    def test_a_driver_that_was_made_elsewhere(self) -> None:
+        mine = FakeDriver()
+        self.registry.install("fake", mine)
+        self.assertIs(mine, self.registry.of_type("fake"))
+
+    def test_an_unknown_type_is_refused(self) -> None:
+        for vim_type in ("moon", "", "Kubernetes", "a.b:c"):
+            error = self.assertRaises(
+                errors.InvalidVimConnection, self.registry.of_type, vim_type
+            )
+            self.assertEqual(
+                f"vimType: there is no driver for {vim_type!r}.", str(error)
+            )
+
+    def test_the_driver_of_a_vnf(self) -> None:
+        cases = [
+            (["fake"], FakeDriver),
+            (["fake", "fake"], FakeDriver),
+            (["kubernetes", "ETSINFV.KUBERNETES.V_1"], KubernetesDriver),
+        ]
+        for types, kind in cases:
+            driver = self.registry.of(connections(*types))
+            self.assertIsInstance(driver, kind)
+
+    def test_a_vnf_lives_on_vims_of_one_kind(self) -> None:
+        error = self.assertRaises(
+            errors.InvalidVimConnection,
+            self.registry.of,
+            connections("noop", "fake"),
+        )
+        self.assertEqual(
+            "vimConnectionInfo: a VNF cannot live on VIMs of several kinds "
+            "(fake, noop).",
+            str(error),
+        )
+
+    def test_a_vnf_lives_on_some_vim(self) -> None:
+        error = self.assertRaises(
+            errors.InvalidVimConnection, self.registry.of, {}
+        )
+        self.assertIn("no VIM is named", str(error))
+
+
+class TestNoop(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver = NoopDriver(configuration.new())
+
+    def test_it_may_be_registered(self) -> None:
+        self.driver.reach(VimConnectionInfo(vim_type="noop"))
+
+    def test_it_is_left_alone(self) -> None:
+        refusals = {
+            "validate": errors.BadRequest,
+            "apply": errors.VimRefused,
+            "replace": errors.VimRefused,
+            "destroy": errors.VimRefused,
+            "observe": errors.VimRefused,
+        }
+        for verb, refusal in refusals.items():
+            self.assertRaises(refusal, getattr(self.driver, verb), a_task())
