@@ -17,14 +17,15 @@
       Unprocessable                422
         VnfdNotUsable, ScriptFailed,
         InfraError (VimUnreachable, VimRefused, NotReady)
+      Unavailable                  503
       LostClaim                    500, inside the conductor only
 
 A docstring is the message where none is given.
 """
 
 import http
-from collections.abc import Collection
-from typing import Any, ClassVar
+from collections.abc import Collection, Iterable
+from typing import Any, ClassVar, Self
 
 from tacker_cnf.sol.problem import ProblemDetails
 
@@ -36,6 +37,13 @@ class VnfmError(Exception):
 
     def __init__(self, detail: str | None = None) -> None:
         super().__init__(detail or type(self).__doc__)
+        #: what the HTTP answer says beside the problem
+        self.headers: list[tuple[str, str]] = []
+
+    def with_headers(self, headers: Iterable[tuple[str, str]]) -> Self:
+        """Add headers to the HTTP answer."""
+        self.headers += headers
+        return self
 
 
 class BadRequest(VnfmError):
@@ -108,10 +116,9 @@ class MethodNotAllowed(VnfmError):
     status = 405
 
     def __init__(self, method: str, allowed: Collection[str]) -> None:
-        self.allowed = ", ".join(sorted(allowed))
-        super().__init__(
-            f"{method} is not possible here, only {self.allowed}."
-        )
+        names = ", ".join(sorted(allowed))
+        super().__init__(f"{method} is not possible here, only {names}.")
+        self.headers.append(("Allow", names))
 
 
 class NotAcceptable(VnfmError):
@@ -181,6 +188,12 @@ class ScriptFailed(Unprocessable):
         super().__init__(detail)
         #: what the script wants to be told when it is run again
         self.data = data
+
+
+class Unavailable(VnfmError):
+    """A part of this service does not answer at the moment."""
+
+    status = 503
 
 
 class LostClaim(VnfmError):

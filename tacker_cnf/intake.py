@@ -74,7 +74,7 @@ class Intake:
             asked = instance.vim_connection_info or getattr(
                 request, "vim_connection_info", {}
             )
-            return instance, connection.resolve(session, asked)
+            return instance, connection.name(session, asked)
 
     def _check(
         self,

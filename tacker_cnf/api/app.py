@@ -1,16 +1,14 @@
 """The WSGI application: every route, and the middleware in order."""
 
 import dataclasses
-import uuid
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pecan
 from oslo_config import cfg
-from webob import exc
 
-from tacker_cnf import context, errors
-from tacker_cnf.api import http, policies
+from tacker_cnf.api import http, middleware
+from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.api.routing import Methods, Routes
 from tacker_cnf.api.versions import ApiVersions, Healthcheck
 from tacker_cnf.api.vims import VimResource
@@ -22,16 +20,6 @@ from tacker_cnf.db.session import Store
 from tacker_cnf.drivers.registry import Registry
 from tacker_cnf.intake import Intake
 from tacker_cnf.vims.registry import Vims
-
-Environ = dict[str, Any]
-Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
-
-#: where the lifecycle API is found: ETSI's path and the short one
-LCM_ROOTS: Final = ("/vnflcm/v2", "/v2")
-#: what nobody needs a token for
-PUBLIC: Final = frozenset(
-    {"/healthcheck", "/vnflcm/api_versions", "/vnflcm/v2/api_versions"}
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,7 +35,7 @@ class Services:
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
     """Tell the routes of VNF lifecycle management (SOL003 clause 5)."""
-    vnf = VnfInstances(services.store, services.intake)
+    vnf = VnfInstances(services.store, services.catalogue, services.intake)
     occ = VnfLcmOpOccs(services.store, services.intake)
     return {
         "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},
@@ -107,7 +95,11 @@ class Root:
     def __init__(self, services: Services) -> None:
         lcm = lcm_routes(services)
         self._routes = Routes(
-            {root + path: lcm[path] for root in LCM_ROOTS for path in lcm}
+            {
+                root + path: lcm[path]
+                for root in middleware.LCM_ROOTS
+                for path in lcm
+            }
             | dict(other_routes(services))
         )
 
@@ -118,14 +110,9 @@ class Root:
         while args and not args[-1]:
             args = args[:-1]
         found = self._routes.match(request.method, args)
-        if is_lcm(request.path) and request.path not in PUBLIC:
+        if middleware.is_lcm(request.path):
             http.check_version(2)
         return found
-
-
-def is_lcm(path: str) -> bool:
-    """Tell whether a path is of the versioned lifecycle API."""
-    return any(path.startswith(root + "/") for root in LCM_ROOTS)
 
 
 def build(conf: cfg.ConfigOpts, services: Services) -> Wsgi:
@@ -137,87 +124,6 @@ def build(conf: cfg.ConfigOpts, services: Services) -> Wsgi:
         guess_content_type_from_ext=False,
         force_canonical=False,
     )
-    app = _identify(app, conf)
+    app = middleware.identify(app, conf)
     # outermost, so that every error becomes a problem, wherever it arises
-    return _edge(app, conf)
-
-
-def _identify(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
-    """Say who asks, and who judges."""
-    judge = policies.enforcer(conf)
-
-    def known(environ: Environ, start: Callable[..., Any]) -> Iterable[bytes]:
-        environ[http.CONTEXT] = context.of_environ(environ)
-        environ[http.ENFORCER] = judge
-        return app(environ, start)
-
-    def anybody(
-        environ: Environ, start: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        environ[http.CONTEXT] = context.administrator()
-        environ[http.ENFORCER] = judge
-        return app(environ, start)
-
-    if conf.api.auth_strategy == "noauth":
-        return anybody
-    from keystonemiddleware import auth_token
-
-    checked: Wsgi = auth_token.AuthProtocol(
-        known, {"oslo_config_config": conf}
-    )
-
-    def choose(environ: Environ, start: Callable[..., Any]) -> Iterable[bytes]:
-        public = environ.get("PATH_INFO", "") in PUBLIC
-        return (anybody if public else checked)(environ, start)
-
-    return choose
-
-
-def _edge(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
-    """Make every error a problem+json, and sign every answer."""
-
-    def edge(environ: Environ, start: Callable[..., Any]) -> Iterable[bytes]:
-        request_id = f"req-{uuid.uuid4()}"
-        environ["openstack.request_id"] = request_id
-        environ[http.SETTINGS] = conf.api
-        # pecan would answer 404 where the standard wants 406
-        environ[http.ACCEPT] = environ.pop("HTTP_ACCEPT", None)
-        always = [("X-Openstack-Request-Id", request_id)]
-        if is_lcm(environ.get("PATH_INFO", "")):
-            always += [("Version", "2.0.0"), ("Accept-Ranges", "none")]
-
-        def signed(
-            status: str, headers: list[tuple[str, str]], *rest: Any
-        ) -> Any:
-            return start(status, headers + always, *rest)
-
-        try:
-            return app(environ, signed)
-        except Exception as error:  # noqa: BLE001
-            return _tell(_known(error), request_id, signed)
-
-    return edge
-
-
-def _known(error: Exception) -> Exception:
-    """Translate what pecan and webob raise by themselves."""
-    if isinstance(error, exc.HTTPException) and error.status_int < 500:
-        return errors.BadRequest(error.detail or error.explanation)
-    if isinstance(error, UnicodeDecodeError):
-        return errors.BadRequest("The path or the query is not UTF-8.")
-    return error
-
-
-def _tell(
-    error: Exception, request_id: str, start: Callable[..., Any]
-) -> Iterable[bytes]:
-    status, body = http.problem(error, request_id)
-    phrase = exc.status_map[status].title
-    headers = [
-        ("Content-Type", http.PROBLEM),
-        ("Content-Length", str(len(body))),
-    ]
-    if isinstance(error, errors.MethodNotAllowed):
-        headers.append(("Allow", error.allowed))
-    start(f"{status} {phrase}", headers)
-    return [body]
+    return middleware.edge(app, conf)

@@ -198,7 +198,7 @@ def check_version(major: int) -> None:
 def problem(error: Exception, request_id: str) -> tuple[int, bytes]:
     """Tell an error: its status and its problem+json (SOL013 6.3)."""
     details = errors.problem_of(error)
-    if details.status >= 500:
+    if details.status == 500:  # the inside of a bug stays inside
         LOG.error("Request %s failed", request_id, exc_info=error)
         details = ProblemDetails(
             status=details.status,

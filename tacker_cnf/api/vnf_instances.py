@@ -5,6 +5,7 @@ import uuid
 
 from tacker_cnf import errors
 from tacker_cnf.api import http, links, policies, redaction
+from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import instances, packages
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
@@ -12,6 +13,7 @@ from tacker_cnf.db.session import (
     transaction,
 )
 from tacker_cnf.intake import Intake
+from tacker_cnf.lcm import merge
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.lcm_request import (
     CreateVnfRequest,
@@ -22,46 +24,38 @@ from tacker_cnf.sol.lcm_request import (
 )
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.vnfd.model import Vnfd
 
 
 class VnfInstances:
     """The VNF instances, and the tasks that change them."""
 
-    def __init__(self, store: Store, intake: Intake) -> None:
+    def __init__(
+        self, store: Store, catalogue: Packages, intake: Intake
+    ) -> None:
         self._store = store
+        self._catalogue = catalogue
         self._intake = intake
 
     @http.endpoint(201)
     def post(self, body: CreateVnfRequest) -> VnfInstance:
         http.authorized(policies.LCM_WRITE)
-        instance = self._create(body)
+        instance = _new(body, self._catalogue.tree(body.vnfd_id).vnfd)
+        self._keep(instance)
         http.set_location(links.instance(instance.id))
         return links.with_instance_links(instance, http.base_url())
 
     @transaction
-    def _create(self, body: CreateVnfRequest) -> VnfInstance:
+    def _keep(self, instance: VnfInstance) -> None:
+        now = datetime.datetime.now(datetime.UTC)
         try:
             with self._store.writer() as session:
-                package = packages.usable(session, body.vnfd_id)
-                instance = VnfInstance(
-                    id=str(uuid.uuid4()),
-                    vnf_instance_name=body.vnf_instance_name,
-                    vnf_instance_description=body.vnf_instance_description,
-                    vnfd_id=body.vnfd_id,
-                    vnf_provider=package.vnf_provider or "",
-                    vnf_product_name=package.vnf_product_name or "",
-                    vnf_software_version=package.vnf_software_version or "",
-                    vnfd_version=package.vnfd_version or "",
-                    instantiation_state=InstantiationState.NOT_INSTANTIATED,
-                    metadata=body.metadata,
-                )
-                now = datetime.datetime.now(datetime.UTC)
+                packages.check_usable(session, instance.vnfd_id)
                 instances.add(session, instance, now)
         except ReferenceError:
             raise errors.VnfdNotUsable(
-                f"The VNF package of VNFD {body.vnfd_id} was just deleted."
+                f"The VNF package of VNFD {instance.vnfd_id} was just deleted."
             ) from None
-        return instance
 
     @http.endpoint(200)
     def get_all(self) -> list[VnfInstance]:
@@ -121,3 +115,21 @@ class VnfInstances:
         self, instance_id: str, body: TerminateVnfRequest
     ) -> None:
         self._start(instance_id, Op.TERMINATE, body)
+
+
+def _new(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
+    """Make an instance with what its VNFD says of it, and its defaults."""
+    return VnfInstance(
+        id=str(uuid.uuid4()),
+        vnf_instance_name=body.vnf_instance_name,
+        vnf_instance_description=body.vnf_instance_description,
+        vnfd_id=vnfd.id,
+        vnf_provider=vnfd.provider,
+        vnf_product_name=vnfd.product_name,
+        vnf_software_version=vnfd.software_version,
+        vnfd_version=vnfd.descriptor_version,
+        instantiation_state=InstantiationState.NOT_INSTANTIATED,
+        vnf_configurable_properties=vnfd.configurable_properties,
+        extensions=vnfd.extensions,
+        metadata=merge.patched(vnfd.metadata, body.metadata),
+    )

@@ -3,7 +3,7 @@
 import datetime
 import functools
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -21,6 +21,7 @@ from tacker_cnf.db.session import (
     Store,
     transaction,
 )
+from tacker_cnf.lcm import merge
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
@@ -161,7 +162,7 @@ class Packages:
                 _check_change(package, asked.operational_state)
                 package.operational_state = asked.operational_state
             if asked.user_defined_data is not None:
-                package.user_defined_data = _merged(
+                package.user_defined_data = merge.patched(
                     package.user_defined_data, asked.user_defined_data
                 )
 
@@ -258,13 +259,6 @@ def _check_disabled(package: models.VnfPackage) -> None:
         raise errors.WrongState(
             f"VNF package {package.id} is ENABLED; disable it first."
         )
-
-
-def _merged(
-    old: Mapping[str, Any], patch: Mapping[str, Any]
-) -> dict[str, Any]:
-    merged = {**old, **patch}
-    return {key: value for key, value in merged.items() if value is not None}
 
 
 def _told(artifacts: Iterable[Artifact]) -> Iterator[VnfPackageArtifactInfo]:

@@ -8,7 +8,7 @@ import gunicorn.app.base
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
-from tacker_cnf.api.app import Wsgi
+from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.cmd import compose, start
 
 

@@ -8,6 +8,7 @@ from oslo_config import cfg
 
 from tacker_cnf import rpc
 from tacker_cnf.api import app
+from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.conductor.service import Conductor
 from tacker_cnf.db import keys, session
@@ -54,7 +55,7 @@ def parts(conf: cfg.ConfigOpts, queue: str | None = None) -> Parts:
     )
 
 
-def application(shared: Parts) -> app.Wsgi:
+def application(shared: Parts) -> Wsgi:
     """Make the API."""
     intake = Intake(
         shared.store,

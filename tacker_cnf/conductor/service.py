@@ -25,8 +25,10 @@ from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.scripts.runner import bounds_of
+from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.vims import connection
 
 LOG = log.getLogger(__name__)
 
@@ -147,7 +149,7 @@ class Conductor:
         """Gather what the steps need."""
         op_occ = work.op_occ
         request = operations.request_of(op_occ)
-        instance = self._instance(op_occ.vnf_instance_id)
+        instance, reached_by = self._look(work)
         package = self._catalogue.tree(instance.vnfd_id)
         current = target.of_instance(instance)
         return Run(
@@ -156,6 +158,7 @@ class Conductor:
             instance=instance,
             package=package,
             vim_connections=work.vim_connections,
+            reached_by=reached_by,
             driver=self._drivers.of(work.vim_connections),
             nfvo=self._nfvo,
             deadline=Deadline.within(self._conf.operation_timeout),
@@ -169,9 +172,12 @@ class Conductor:
         )
 
     @transaction
-    def _instance(self, instance_id: str) -> VnfInstance:
+    def _look(
+        self, work: Work
+    ) -> tuple[VnfInstance, dict[str, VimConnectionInfo]]:
         with self._store.reader() as session:
-            return instances.get(session, instance_id)
+            instance = instances.get(session, work.op_occ.vnf_instance_id)
+            return instance, connection.complete(session, work.vim_connections)
 
     @transaction
     def _note(self, work: Work, notes: tuple[str, ...]) -> None:

@@ -20,6 +20,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import (
     HealVnfRequest,
+    InstantiateVnfRequest,
     TerminateVnfRequest,
     TerminationType,
 )
@@ -36,7 +37,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: as it was when the operation began
     instance: VnfInstance
     package: PackageTree
+    #: the VIMs as they were named, and how to reach them now
     vim_connections: Mapping[str, VimConnectionInfo]
+    reached_by: Mapping[str, VimConnectionInfo]
     driver: InfraDriver
     nfvo: Nfvo
     deadline: Deadline
@@ -111,7 +114,7 @@ def infra_task(run: Run) -> InfraTask:
     return InfraTask(
         instance=run.instance,
         package=run.package,
-        vim_connections=run.vim_connections,
+        vim_connections=run.reached_by,
         current=run.current,
         target=run.target,
         parameters=getattr(run.request, "additional_params", {}),
@@ -143,7 +146,10 @@ def reached(run: Run) -> VnfInstance:
         flavour_of(run.package.vnfd, now.flavour_id),
         run.result or InfraResult(),
     )
-    return outcome.up(run.instance, info, run.vim_connections)
+    instance = run.instance
+    if isinstance(run.request, InstantiateVnfRequest):
+        instance = outcome.configured(instance, run.request)
+    return outcome.up(instance, info, run.vim_connections)
 
 
 def _script(run: Run, phase: str) -> str | None:

@@ -52,23 +52,21 @@ def vnfd_text(session: orm.Session, vnfd_id: str) -> str | None:
     return session.scalar(sa.select(Row.vnfd).where(Row.vnfd_id == vnfd_id))
 
 
-def usable(session: orm.Session, vnfd_id: str) -> Row:
-    """Find the package from which VNF instances may be made.
+def check_usable(session: orm.Session, vnfd_id: str) -> None:
+    """Make sure that VNF instances may be made of a VNFD now.
 
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
     """
-    package = session.scalars(
-        sa.select(Row)
-        .options(orm.defer(Row.vnfd), orm.defer(Row.additional_artifacts))
-        .where(Row.vnfd_id == vnfd_id)
+    found = session.execute(
+        sa.select(Row.id, Row.operational_state).where(Row.vnfd_id == vnfd_id)
     ).one_or_none()
-    if package is None:
+    if found is None:
         raise errors.VnfdNotUsable(f"No VNF package has the VNFD {vnfd_id}.")
-    if package.operational_state != OperationalState.ENABLED:
+    package_id, state = found
+    if state != OperationalState.ENABLED:
         raise errors.VnfdNotUsable(
-            f"The VNF package {package.id} of VNFD {vnfd_id} is disabled."
+            f"The VNF package {package_id} of VNFD {vnfd_id} is disabled."
         )
-    return package
 
 
 def onboard(session: orm.Session, package_id: str, content: Row) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from tacker_cnf.lcm import merge
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.virtual_link import (
     ExtManagedVirtualLinkInfo,
     ExtVirtualLinkInfo,
@@ -88,6 +90,22 @@ def _vnfc_infos(
             vnfc_state=VnfOperationalState.STARTED,
         )
         for vnfc in found.vnfc_resource_info
+    )
+
+
+def configured(
+    instance: VnfInstance, request: InstantiateVnfRequest
+) -> VnfInstance:
+    """Put into an instance what its instantiation changes of its own
+    attributes (SOL003 5.5.2.4).
+    """
+    return msgspec.structs.replace(
+        instance,
+        extensions=merge.patched(instance.extensions, request.extensions),
+        vnf_configurable_properties=merge.patched(
+            instance.vnf_configurable_properties,
+            request.vnf_configurable_properties,
+        ),
     )
 
 

@@ -75,43 +75,60 @@ def of_vim(vim: models.Vim) -> VimConnectionInfo:
     return _LAYOUTS.get(vim.type, _as_given)(vim)
 
 
-def resolve(
+def name(
     session: orm.Session, asked: Mapping[str, VimConnectionInfo]
 ) -> dict[str, VimConnectionInfo]:
-    """Complete the connections of a request by the registered VIMs.
+    """Tell which VIMs a request means, each with its type.
 
-    What a request says itself wins over what is registered. A request that
-    names no VIM gets the default one, under the key "default".
+    Of a registered VIM only its id and what the request says itself is
+    kept: its credentials may be renewed while a VNF lives there. A request
+    that names no VIM gets the default one, under the key "default".
 
-    :raises InvalidVimConnection: an entry says neither its type nor the id
-        of a registered VIM
+    :raises InvalidVimConnection: an entry says neither the id of a
+        registered VIM nor how to reach one
     """
     if not asked:
         vim = vims.default(session)
-        return {"default": of_vim(vim)} if vim else {}
-    return {
-        key: _completed(session, key, connection)
-        for key, connection in asked.items()
-    }
+        return {"default": _known(vim)} if vim else {}
+    return {key: _named(session, key, asked[key]) for key in asked}
 
 
-def _completed(
+def _known(vim: models.Vim) -> VimConnectionInfo:
+    return VimConnectionInfo(vim_id=vim.id, vim_type=of_vim(vim).vim_type)
+
+
+def _named(
     session: orm.Session, key: str, asked: VimConnectionInfo
 ) -> VimConnectionInfo:
     found = vims.find(session, vim_id=asked.vim_id) if asked.vim_id else ()
+    if found:
+        kind = asked.vim_type or _known(found[0]).vim_type
+        return msgspec.structs.replace(asked, vim_type=kind)
+    if asked.vim_type is None or "endpoint" not in asked.interface_info:
+        raise errors.InvalidVimConnection(
+            f"vimConnectionInfo.{key}: no VIM {asked.vim_id} is registered, "
+            "and the request does not say how to reach it (vimType, "
+            "interfaceInfo.endpoint, accessInfo)."
+        )
+    return asked
+
+
+def complete(
+    session: orm.Session, named: Mapping[str, VimConnectionInfo]
+) -> dict[str, VimConnectionInfo]:
+    """Add what is registered now; what was asked for wins over it."""
+    return {key: _completed(session, named[key]) for key in named}
+
+
+def _completed(
+    session: orm.Session, named: VimConnectionInfo
+) -> VimConnectionInfo:
+    found = vims.find(session, vim_id=named.vim_id) if named.vim_id else ()
     if not found:
-        if asked.vim_type is None or "endpoint" not in asked.interface_info:
-            raise errors.InvalidVimConnection(
-                f"vimConnectionInfo.{key}: no VIM {asked.vim_id} is "
-                "registered, and the request does not say how to reach it "
-                "(vimType, interfaceInfo.endpoint, accessInfo)."
-            )
-        return asked
+        return named
     known = of_vim(found[0])
     given: dict[str, Any] = {
-        name: {**getattr(known, name), **getattr(asked, name)}
-        for name in ("interface_info", "access_info", "extra")
+        part: {**getattr(known, part), **getattr(named, part)}
+        for part in ("interface_info", "access_info", "extra")
     }
-    return msgspec.structs.replace(
-        known, vim_type=asked.vim_type or known.vim_type, **given
-    )
+    return msgspec.structs.replace(named, **given)

@@ -1,0 +1,22 @@
+"""JSON merge patch (RFC 7396)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def patched(
+    value: Mapping[str, Any], patch: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give a value with a patch in it; null takes an attribute away."""
+    merged = dict(value)
+    for name, change in patch.items():
+        if change is None:
+            merged.pop(name, None)
+        elif isinstance(change, Mapping):
+            old = merged.get(name)
+            merged[name] = patched(
+                old if isinstance(old, Mapping) else {}, change
+            )
+        else:
+            merged[name] = change
+    return merged
