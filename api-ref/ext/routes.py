@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tacker_cnf.api import app as service
+from tacker_cnf.api import links
 
 Route = tuple[str, str]
 
@@ -23,7 +24,7 @@ def declared() -> set[Route]:
         store=None, catalogue=None, intake=None, vims=None, drivers=None
     )
     lcm = service.lcm_routes(nothing)
-    table = {service.LCM_ROOTS[0] + path: lcm[path] for path in lcm}
+    table = {links.LCM + path: lcm[path] for path in lcm}
     return set(_routes(table | dict(service.other_routes(nothing))))
 
 
