@@ -1,0 +1,478 @@
+"""HTTP as such: what is answered to requests, and above all to bad ones."""
+
+import io
+import json
+from typing import Any, ClassVar
+
+import fixtures
+import testtools
+import webob
+from keystonemiddleware import fixture as keystone
+
+from tacker_cnf.cmd import compose
+from tests.fixtures.vnfm import FAKE_VIM, Answer, Vnfm
+
+INSTANCES = "/vnflcm/v2/vnf_instances"
+OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
+VIMS = "/v1.0/vims"
+PROBLEM = "application/problem+json"
+JSON = {"Content-Type": "application/json"}
+
+
+class HttpTest(testtools.TestCase):
+    #: configuration, as {group: {option: value}}
+    options: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.vnfm = self.useFixture(Vnfm(**self.options))
+        self.call = self.vnfm.call
+
+    def assert_problem(
+        self, status: int, answer: Answer, detail: str = ""
+    ) -> None:
+        self.assertEqual(status, answer.status, str(answer.content))
+        self.assertEqual(PROBLEM, answer.type)
+        self.assertEqual(status, answer.json["status"])
+        self.assertIn(detail, answer.detail)
+        self.assertTrue(answer.detail)
+
+
+class TestPaths(HttpTest):
+    def test_there_is_nothing(self) -> None:
+        for path in (
+            "/",
+            "//",
+            "/vnflcm",
+            "/vnflcm/v2",
+            "/v2",
+            "/vnflcm/v2/vnf_instance",
+            "/vnflcm/v2/vnf_instances.json",
+            "/vnflcm/v2/vnf_instances/x/y",
+            "/vnflcm/v2/vnf_instances//scale",
+            "/vnfpkgm/v2/vnf_packages",
+            "/v1.0/vims/x/y",
+        ):
+            self.assert_problem(404, self.call("GET", path), "nothing at /")
+
+    def test_version_1_is_told_of_version_2(self) -> None:
+        answer = self.call("GET", "/vnflcm/v1/vnf_instances")
+        self.assert_problem(404, answer, "--os-tacker-api-version 2")
+
+    def test_nobody_has_this_id(self) -> None:
+        for path in (
+            INSTANCES,
+            OP_OCCS,
+            PACKAGES,
+            VIMS,
+        ):
+            for name in ("none", "%00", "a" * 5000, "%C3%BC", "%25", "a%0Ab"):
+                answer = self.call("GET", f"{path}/{name}")
+                self.assert_problem(404, answer, "There is no ")
+
+    def test_other_methods_are_told_which_there_are(self) -> None:
+        task = f"{INSTANCES}/x/instantiate"
+        for method, path, allowed in (
+            ("PUT", INSTANCES, "GET, POST"),
+            ("DELETE", INSTANCES, "GET, POST"),
+            ("OPTIONS", INSTANCES, "GET, POST"),
+            ("POST", f"{INSTANCES}/x", "DELETE, GET"),
+            ("GET", task, "POST"),
+            ("FOO", task, "POST"),
+            ("DELETE", f"{OP_OCCS}/x", "GET"),
+            ("POST", f"{PACKAGES}/x/package_content", "GET, PUT"),
+            ("PATCH", VIMS, "GET, POST"),
+            ("POST", "/healthcheck", "GET"),
+        ):
+            answer = self.call(method, path)
+            self.assert_problem(405, answer, f"{method} is not possible here")
+            self.assertEqual(allowed, answer.headers["Allow"])
+
+    def test_a_path_and_a_query_are_utf_8(self) -> None:
+        for path in (
+            f"{INSTANCES}/%FF",
+            f"{INSTANCES}?filter=%FF",
+            f"{VIMS}?name=%C3",
+            f"{PACKAGES}/x/artifacts/%FE%FF",
+        ):
+            self.assert_problem(400, self.call("GET", path))
+
+    def test_a_slash_at_the_end_does_not_matter(self) -> None:
+        self.assertEqual(200, self.call("GET", f"{INSTANCES}/").status)
+
+    def test_both_roots_lead_to_the_same(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        body = {"vnfdId": vnfd_id}
+        made = self.call("POST", "/v2/vnf_instances", body)
+        self.assertEqual(201, made.status)
+        path = f"/vnf_instances/{made.json['id']}"
+        short = self.call("GET", f"/v2{path}")
+        long = self.call("GET", f"/vnflcm/v2{path}")
+        self.assertEqual(200, long.status)
+        self.assertEqual(long.json, short.json)
+        for answer in (made, short):
+            self.assertEqual("2.0.0", answer.headers["Version"])
+
+
+class TestNegotiation(HttpTest):
+    def test_what_is_not_given_here_is_not_acceptable(self) -> None:
+        for path, accept in (
+            (INSTANCES, "text/html"),
+            (INSTANCES, "application/xml, text/*"),
+            (INSTANCES, "application/json;q=0"),
+            (f"{PACKAGES}/x/package_content", "application/json"),
+            ("/healthcheck", "image/png"),
+        ):
+            answer = self.call("GET", path, headers={"Accept": accept})
+            self.assert_problem(406, answer, f"the request accepts {accept}")
+
+    def test_what_is_given_here_is(self) -> None:
+        for accept in (
+            "*/*",
+            "application/*",
+            "application/json",
+            "text/html, application/json;q=0.1",
+        ):
+            answer = self.call("GET", INSTANCES, headers={"Accept": accept})
+            self.assertEqual((200, "application/json"), answer_of(answer))
+
+    def test_bodies_of_other_types_are_not_read(self) -> None:
+        for method, path, kind in (
+            ("POST", INSTANCES, "application/xml"),
+            ("POST", INSTANCES, "application/x-www-form-urlencoded"),
+            ("POST", INSTANCES, "application/merge-patch+json"),
+            ("POST", f"{INSTANCES}/x/instantiate", "application/zip"),
+            ("PATCH", f"{PACKAGES}/x", "text/plain"),
+            ("PUT", f"{PACKAGES}/x/package_content", "application/json"),
+            ("POST", VIMS, "application/yaml"),
+        ):
+            answer = self.call(method, path, b"{}", {"Content-Type": kind})
+            self.assert_problem(415, answer, f"not {kind}")
+
+    def test_json_may_be_called_text(self) -> None:
+        for kind in (
+            "text/plain",
+            "Application/JSON",
+            "application/json; charset=utf-8",
+        ):
+            answer = self.call("POST", PACKAGES, b"{}", {"Content-Type": kind})
+            self.assertEqual(201, answer.status, kind)
+
+
+def answer_of(answer: Answer) -> tuple[int, str]:
+    return answer.status, answer.type
+
+
+class TestBodies(HttpTest):
+    options: ClassVar[dict[str, dict[str, Any]]] = {
+        "api": {"max_body_bytes": 1000}
+    }
+
+    def send(self, body: bytes, **environ: Any) -> Answer:
+        request = webob.Request.blank(INSTANCES, method="POST", headers=JSON)
+        request.headers["Version"] = "2.0.0"
+        request.body = body
+        for name, value in environ.items():
+            request.environ.pop(name, None)
+            if value is not None:
+                request.environ[name] = value
+        return Answer(request.get_response(self.vnfm.app))
+
+    def test_what_is_not_json(self) -> None:
+        for body in (
+            b"",
+            b"{",
+            b"{'a': 1}",
+            b'{"vnfdId": "x"} {}',
+            b"<xml/>",
+            b'{"vnfdId": "\\ud800"}',
+        ):
+            self.assert_problem(400, self.send(body), "The body is not JSON")
+
+    def test_what_is_of_the_wrong_type_is_told_with_its_path(self) -> None:
+        for body, told in (
+            ("[]", "Expected `object`, got `array`"),
+            ("null", "Expected `object`, got `null`"),
+            ("{}", "missing required field `vnfdId`"),
+            ('{"vnfdId": 5}', "got `int` - at `$.vnfdId`"),
+            ('{"vnfdId": null}', "got `null` - at `$.vnfdId`"),
+            ('{"vnfdId": ""}', "at `$.vnfdId`"),
+            (f'{{"vnfdId": "{"x" * 256}"}}', "at `$.vnfdId`"),
+            ('{"vnfdId": "x", "metadata": []}', "at `$.metadata`"),
+            ('{"vnfdId": "x", "vnfInstanceName": 1}', "$.vnfInstanceName`"),
+            ('{"vnfdId": "x", "metadata": {"a": 1e400}}', "$.metadata"),
+        ):
+            self.assert_problem(400, self.send(body.encode()), told)
+
+    def test_a_path_leads_deep_into_a_request(self) -> None:
+        path = f"{INSTANCES}/x/instantiate"
+        for body, told in (
+            ({}, "missing required field `flavourId`"),
+            (
+                {"flavourId": "a", "vimConnectionInfo": {"v": {"vimId": 1}}},
+                "`$.vimConnectionInfo[...].vimId`",
+            ),
+            (
+                {"flavourId": "a", "vimConnectionInfo": {"v": {}}},
+                "of a registered VIM - at `$.vimConnectionInfo[...]`",
+            ),
+            (
+                {"flavourId": "a", "extVirtualLinks": [{"id": "1"}]},
+                "at `$.extVirtualLinks[0]`",
+            ),
+        ):
+            self.assert_problem(400, self.call("POST", path, body), told)
+
+    def test_attributes_that_nobody_knows_are_ignored(self) -> None:
+        body = {"userDefinedData": {"a": 1}, "more": {"deep": [1]}}
+        answer = self.call("POST", PACKAGES, body)
+        self.assertEqual(201, answer.status)
+        self.assertEqual({"a": 1}, answer.json["userDefinedData"])
+
+    def test_a_body_over_the_limit(self) -> None:
+        body = json.dumps({"vnfdId": "x" * 2000}).encode()
+        answer = self.send(body)
+        self.assert_problem(413, answer, "1000")
+        chunked = {
+            "CONTENT_LENGTH": None,
+            "wsgi.input": io.BytesIO(body),
+            "wsgi.input_terminated": True,
+        }
+        self.assert_problem(413, self.send(body, **chunked), "1000")
+
+    def test_a_body_at_the_limit(self) -> None:
+        body = b'{"vnfdId": "x"}'.ljust(1000)
+        # it is read, and there is no such VNFD
+        self.assert_problem(422, self.send(body))
+        self.assert_problem(413, self.send(body + b" "))
+
+    def test_a_body_in_chunks(self) -> None:
+        answer = self.send(
+            b"",
+            **{
+                "CONTENT_LENGTH": None,
+                "wsgi.input": io.BytesIO(b'{"vnfdId": "x"}'),
+                "wsgi.input_terminated": True,
+            },
+        )
+        self.assert_problem(422, answer)
+
+
+class TestVersion(HttpTest):
+    def ask(self, version: str | None, path: str = INSTANCES) -> Answer:
+        request = webob.Request.blank(path)
+        if version is not None:
+            request.headers["Version"] = version
+        return Answer(request.get_response(self.vnfm.app))
+
+    def test_it_is_required(self) -> None:
+        for path in (INSTANCES, "/v2/vnf_instances", f"{OP_OCCS}/x"):
+            answer = self.ask(None, path)
+            self.assert_problem(400, answer, "Version: the header is required")
+
+    def test_it_has_a_form(self) -> None:
+        for version in ("", "2", "2.0", "v2.0.0", "2.0.0-", "2.0.0 ", "2.0.x"):
+            self.assert_problem(
+                400, self.ask(version), "not of the form x.y.z"
+            )
+
+    def test_there_is_one(self) -> None:
+        for version in ("1.0.0", "2.1.0", "2.0.1", "3.0.0", "20.0.0"):
+            answer = self.ask(version)
+            self.assert_problem(406, answer, "is not supported, only 2.0.0")
+        for version in ("2.0.0", "2.0.0-impl:tacker:1.0"):
+            self.assertEqual(200, self.ask(version).status)
+
+    def test_some_ask_for_none(self) -> None:
+        for path in (
+            "/vnflcm/api_versions",
+            "/vnflcm/v2/api_versions",
+            "/healthcheck",
+            PACKAGES,
+            VIMS,
+        ):
+            self.assertEqual(200, self.ask(None, path).status, path)
+
+    def test_the_versions_are_told(self) -> None:
+        for path, prefix in (
+            ("/vnflcm/api_versions", "/vnflcm"),
+            ("/vnflcm/v2/api_versions", "/vnflcm/v2"),
+        ):
+            self.assertEqual(
+                {
+                    "uriPrefix": prefix,
+                    "apiVersions": [
+                        {"version": "2.0.0", "isDeprecated": False}
+                    ],
+                },
+                self.ask(None, path).json,
+            )
+
+    def test_answers_and_errors_say_theirs(self) -> None:
+        for version, path, status in (
+            ("2.0.0", INSTANCES, 200),
+            ("2.0.0", "/v2/vnf_instances", 200),
+            ("2.0.0", f"{INSTANCES}/none", 404),
+            ("2.0.0", "/vnflcm/v2/nowhere", 404),
+            ("9.0.0", INSTANCES, 406),
+            (None, INSTANCES, 400),
+        ):
+            answer = self.ask(version, path)
+            self.assertEqual(status, answer.status)
+            self.assertEqual("2.0.0", answer.headers["Version"])
+            self.assertEqual("none", answer.headers["Accept-Ranges"])
+
+    def test_other_interfaces_have_their_own(self) -> None:
+        self.assertNotIn("Version", self.ask(None, PACKAGES).headers)
+
+
+class TestAnswers(HttpTest):
+    def test_where_a_new_thing_is(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        made = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
+        where = f"http://localhost{INSTANCES}/{made.json['id']}"
+        self.assertEqual(where, made.headers["Location"])
+        self.assertEqual(where, made.json["_links"]["self"]["href"])
+        self.assertEqual(200, self.call("GET", where).status)
+
+    def test_an_accepted_task_has_no_body(self) -> None:
+        request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+        instance_id = self.vnfm.create()
+        answer = self.vnfm.task(instance_id, "instantiate", request)
+        self.assertEqual((202, b""), (answer.status, answer.content))
+        self.assertNotIn("Content-Type", answer.headers)
+        where = answer.headers["Location"]
+        self.assertTrue(where.startswith(f"http://localhost{OP_OCCS}/"))
+        self.vnfm.ended(where)
+
+    def test_what_was_deleted_leaves_no_body(self) -> None:
+        instance_id = self.vnfm.create()
+        answer = self.call("DELETE", f"{INSTANCES}/{instance_id}")
+        self.assertEqual((204, b""), (answer.status, answer.content))
+        self.assertNotIn("Content-Type", answer.headers)
+        answer = self.call("GET", f"{INSTANCES}/{instance_id}")
+        self.assert_problem(404, answer)
+
+    def test_every_answer_has_a_request_id(self) -> None:
+        ids = {
+            self.call("GET", path).headers["X-Openstack-Request-Id"]
+            for path in (INSTANCES, INSTANCES, "/nowhere", "/healthcheck")
+        }
+        self.assertEqual(4, len(ids))
+
+
+class TestEndpoint(HttpTest):
+    options: ClassVar[dict[str, dict[str, Any]]] = {
+        "api": {"endpoint": "https://vnfm.example/proxy/"}
+    }
+
+    def test_clients_are_told_how_they_reach_it(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        made = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
+        where = f"https://vnfm.example/proxy{INSTANCES}/{made.json['id']}"
+        self.assertEqual(where, made.headers["Location"])
+        self.assertEqual(where, made.json["_links"]["self"]["href"])
+        (listed,) = self.call("GET", INSTANCES).json
+        self.assertEqual(where, listed["_links"]["self"]["href"])
+
+
+class TestBugs(HttpTest):
+    def test_the_inside_of_a_bug_stays_inside(self) -> None:
+        def bug(_: Any) -> None:
+            raise RuntimeError("hunter2")
+
+        self.vnfm.driver.before["validate"] = bug
+        request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+        instance_id = self.vnfm.create()
+        answer = self.vnfm.task(instance_id, "instantiate", request)
+        self.assert_problem(500, answer, "The server failed")
+        request_id = answer.headers["X-Openstack-Request-Id"]
+        self.assertIn(request_id, answer.detail)
+        for inside in (b"hunter2", b"RuntimeError", b"Traceback", b".py"):
+            self.assertNotIn(inside, answer.content)
+        # the instance is as it was
+        self.vnfm.driver.before.clear()
+        done = self.vnfm.run(instance_id, "instantiate", request)
+        self.assertEqual("COMPLETED", done["operationState"])
+
+    def test_the_log_says_what_it_was(self) -> None:
+        def bug(_: Any) -> None:
+            raise RuntimeError("a bug")
+
+        self.vnfm.driver.before["validate"] = bug
+        request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+        answer = self.vnfm.task(self.vnfm.create(), "instantiate", request)
+        request_id = answer.headers["X-Openstack-Request-Id"]
+        self.assertIn(f"Request {request_id} failed", self.log.output)
+        self.assertIn("RuntimeError: a bug", self.log.output)
+
+
+class TestPolicy(HttpTest):
+    options: ClassVar[dict[str, dict[str, Any]]] = {
+        "api": {"auth_strategy": "keystone"}
+    }
+
+    def setUp(self) -> None:
+        self.tokens = keystone.AuthTokenFixture()
+        super().setUp()
+        self.useFixture(self.tokens)
+        for role in ("admin", "member", "reader", "stranger"):
+            self.tokens.add_token_data(token_id=role, role_list=[role])
+        self.vnfm.conf.set_override(
+            "www_authenticate_uri", "http://keystone", "keystone_authtoken"
+        )
+        self.vnfm.app = compose.application(self.vnfm.parts)
+
+    def as_(self, role: str, method: str, path: str) -> Answer:
+        body: Any = None if method in {"GET", "DELETE"} else {}
+        return self.call(method, path, body, {"X-Auth-Token": role})
+
+    def test_who_may_only_read(self) -> None:
+        for path in (INSTANCES, OP_OCCS, PACKAGES, VIMS):
+            self.assertEqual(200, self.as_("reader", "GET", path).status)
+        for method, path in (
+            ("DELETE", f"{INSTANCES}/x"),
+            ("POST", f"{INSTANCES}/x/heal"),
+            ("POST", f"{OP_OCCS}/x/retry"),
+            ("POST", f"{OP_OCCS}/x/rollback"),
+            ("POST", f"{OP_OCCS}/x/fail"),
+            ("POST", PACKAGES),
+            ("DELETE", f"{PACKAGES}/x"),
+            ("DELETE", f"{VIMS}/x"),
+        ):
+            answer = self.as_("reader", method, path)
+            self.assert_problem(403, answer, "does not allow this")
+
+    def test_who_may_write(self) -> None:
+        for role in ("admin", "member"):
+            self.assertEqual(201, self.as_(role, "POST", PACKAGES).status)
+            answer = self.as_(role, "DELETE", f"{VIMS}/x")
+            self.assert_problem(404, answer)
+
+    def test_who_may_nothing(self) -> None:
+        for path in (INSTANCES, OP_OCCS, PACKAGES, VIMS):
+            self.assert_problem(403, self.as_("stranger", "GET", path))
+
+    def test_an_upload_is_not_even_read(self) -> None:
+        made = self.as_("member", "POST", PACKAGES).json
+        answer = self.call(
+            "PUT",
+            f"{PACKAGES}/{made['id']}/package_content",
+            b"zip",
+            {"X-Auth-Token": "reader", "Content-Type": "application/zip"},
+        )
+        self.assert_problem(403, answer)
+
+    def test_without_a_token_there_are_versions_and_health(self) -> None:
+        for path in (
+            "/healthcheck",
+            "/vnflcm/api_versions",
+            "/vnflcm/v2/api_versions",
+        ):
+            self.assertEqual(200, self.call("GET", path).status)
+        for headers in ({}, {"X-Auth-Token": "forged"}):
+            answer = self.call("GET", INSTANCES, headers=headers)
+            self.assert_problem(401, answer)
+            self.assertIn("WWW-Authenticate", answer.headers)
