@@ -21,8 +21,8 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import conf as configuration
-from tacker_cnf import rpc
-from tacker_cnf.cmd import compose
+from tacker_cnf import errors, rpc
+from tacker_cnf.cmd import compose, kubeconfig
 from tacker_cnf.db import keys, schema, session
 from tacker_cnf.sandbox.cluster import SandboxCluster
 
@@ -94,7 +94,7 @@ def configure(state: Path) -> cfg.ConfigOpts:
 def cluster(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Give the kubeconfig of the cluster that is used."""
     if asked.kubeconfig:
-        yield yaml.safe_load(asked.kubeconfig.read_text())
+        yield kubeconfig.read(asked.kubeconfig)
         return
     made = SandboxCluster(
         port=asked.cluster_port,
@@ -113,7 +113,9 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
     conf = configure(state)
     shared = compose.parts(conf, rpc.EMBEDDED)
     conductor = compose.conductor(shared)
-    with cluster(asked) as kubeconfig:
+    folder = asked.kubeconfig.parent if asked.kubeconfig else Path()
+    with cluster(asked) as reached:
+        vim = kubeconfig.vim(reached, folder)
         server = waitress.create_server(
             compose.application(shared),
             host="127.0.0.1",
@@ -123,7 +125,8 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
             max_request_body_size=conf.catalogue.max_package_bytes,
         )
         conductor.start(shared.transport)
-        _tell(state, f"http://127.0.0.1:{server.effective_port}", kubeconfig)
+        _write(state / "vim.yaml", yaml.safe_dump(vim))
+        _tell(state, f"http://127.0.0.1:{server.effective_port}", reached)
         try:
             server.run()  # SystemExit ends it
         finally:
@@ -131,17 +134,16 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
             shared.store.close()
 
 
-def _tell(state: Path, api: str, kubeconfig: dict[str, Any]) -> None:
+def _tell(state: Path, api: str, reached: dict[str, Any]) -> None:
     """Write down how to reach it, for people and for programs."""
     facts = {
         "api": api,
-        "cluster": kubeconfig["clusters"][0]["cluster"]["server"],
+        "cluster": kubeconfig.server(reached),
         "kubeconfig": str(state / "kubeconfig"),
         "vim": str(state / "vim.yaml"),
         "state": str(state),
     }
-    _write(state / "kubeconfig", yaml.safe_dump(kubeconfig))
-    _write(state / "vim.yaml", yaml.safe_dump(vim_of(kubeconfig)))
+    _write(state / "kubeconfig", yaml.safe_dump(reached))
     print(GUIDE.format(**facts), flush=True)  # noqa: T201
     ready = state / "sandbox.json"
     _write(ready.with_suffix(".new"), json.dumps(facts))
@@ -151,36 +153,6 @@ def _tell(state: Path, api: str, kubeconfig: dict[str, Any]) -> None:
 def _write(path: Path, text: str) -> None:
     path.touch(mode=0o600)
     path.write_text(text)
-
-
-def vim_of(kubeconfig: dict[str, Any]) -> dict[str, Any]:
-    """Make the file for ``openstack vim register`` out of a kubeconfig.
-
-    :raises OSError: a file that it names cannot be read
-    """
-    reached = kubeconfig["clusters"][0]["cluster"]
-    user = kubeconfig["users"][0]["user"]
-    cred = {
-        "bearer_token": user.get("token"),
-        "client_cert": _pem(user, "client-certificate"),
-        "client_key": _pem(user, "client-key"),
-        "ssl_ca_cert": _pem(reached, "certificate-authority"),
-    }
-    return {
-        "auth_url": reached["server"],
-        "type": "kubernetes",
-        "project_name": "default",
-        **{name: value for name, value in cred.items() if value},
-    }
-
-
-def _pem(where: dict[str, Any], name: str) -> str | None:
-    """Read a PEM that a kubeconfig holds, or names."""
-    import base64
-
-    if data := where.get(f"{name}-data"):
-        return base64.b64decode(data).decode()
-    return Path(where[name]).read_text() if where.get(name) else None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -198,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         try:
             serve(asked, state.resolve())
-        except (OSError, cfg.Error) as error:
+        except (OSError, cfg.Error, errors.VnfmError) as error:
             print(f"tacker-cnf-sandbox: {error}", file=sys.stderr)  # noqa: T201
             return 1
     return 0

@@ -20,7 +20,9 @@ def named(
     info = instance.instantiated_vnf_info
     by_name = {v.id: v for v in (info.vnfc_resource_info if info else ())}
     for vnfc in info.vnfc_info if info else ():
-        by_name[vnfc.id] = by_name[vnfc.vnfc_resource_info_id or ""]
+        resource = by_name.get(vnfc.vnfc_resource_info_id or "")
+        if resource:
+            by_name[vnfc.id] = resource
     unknown = [n for n in request.vnfc_instance_id if n not in by_name]
     if unknown:
         raise errors.UnknownVnfc(

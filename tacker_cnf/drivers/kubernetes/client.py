@@ -38,6 +38,10 @@ class Gone(errors.VimRefused):
     """The object, or its kind or namespace, does not exist."""
 
 
+class Forbidden(errors.VimRefused):
+    """The caller may not do this."""
+
+
 class Expired(errors.VimRefused):
     """The cluster no longer remembers this resourceVersion."""
 
@@ -312,6 +316,7 @@ def _lines(response: Any) -> Iterator[bytes]:
 
 
 _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
+    403: Forbidden,
     404: Gone,
     409: AlreadyExists,
     410: Expired,
