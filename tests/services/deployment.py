@@ -168,12 +168,10 @@ class Deployment(fixtures.Fixture):
         """Write a configuration file, somewhat changed."""
         path = self.folder / name
         with path.open("w") as file:
-            for group, options in self.options.items():
+            for group in {**self.options, **changed}:
+                options = self.options.get(group, {})
                 file.write(f"[{group}]\n")
-                for key, value in {
-                    **options,
-                    **changed.get(group, {}),
-                }.items():
+                for key, value in (options | changed.get(group, {})).items():
                     file.write(f"{key} = {value}\n")
         return path
 

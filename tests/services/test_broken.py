@@ -1,0 +1,54 @@
+"""What an operator has got wrong is told in a line."""
+
+from typing import Any
+
+import testtools
+
+from tests.services.deployment import Deployment
+from tests.services.servers import MARIADB, POSTGRESQL
+
+SERVERS = ("tacker-cnf-api", "tacker-cnf-conductor")
+
+
+class TestBrokenConfiguration(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deployment = self.useFixture(Deployment(self, self.server))
+
+    def check(
+        self, says: str, programs: Any = SERVERS, **changed: Any
+    ) -> None:
+        conf = self.deployment.configure("broken.conf", **changed)
+        for program in programs:
+            name, *arguments = program.split()
+            done = self.deployment.run(name, conf, *arguments)
+            self.assertEqual(1, done.returncode, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+            last = done.stderr.splitlines()[-1]
+            self.assertTrue(last.startswith(f"{name}: "), done.stderr)
+            self.assertIn(says, last)
+
+    def test_key_file_that_is_not_there(self) -> None:
+        missing = {"key_file": "/nowhere/secrets.key"}
+        self.check("/nowhere/secrets.key", secrets=missing)
+
+    def test_key_file_without_a_key(self) -> None:
+        path = self.deployment.folder / "bad.key"
+        path.write_text("not a key\n")
+        self.check(str(path), secrets={"key_file": path})
+
+    def test_schema_of_another_release(self) -> None:
+        self.deployment.database.say(
+            "UPDATE alembic_version SET version_num = 'older'"
+        )
+        self.check("tacker-cnf-manage db upgrade")
+
+    def test_value_that_an_option_cannot_have(self) -> None:
+        conductor = ("tacker-cnf-conductor",)
+        self.check("workers", conductor, conductor={"workers": "many"})
+
+
+class TestBrokenConfigurationOnMariadb(TestBrokenConfiguration):
+    server = MARIADB

@@ -1,0 +1,182 @@
+"""Two API servers on one database: many callers, one winner."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import testtools
+
+from tests.fixtures.vnfm import Csar
+from tests.services.client import (
+    INSTANCES,
+    OP_OCCS,
+    PACKAGES,
+    Answer,
+    Client,
+    instantiation,
+)
+from tests.services.cluster import Cluster
+from tests.services.deployment import Deployment
+from tests.services.servers import MARIADB, POSTGRESQL
+
+CALLERS = 12
+ROUNDS = 6
+SMALL = "configmap secret deployment"
+
+Call = Callable[[Client], Answer]
+
+
+def asks(instance_id: str, task: str, body: Any) -> Call:
+    """Make a call that asks for a lifecycle operation."""
+    return lambda client: client.ask(instance_id, task, body)
+
+
+def calls(method: str, path: str, *body: Any) -> Call:
+    """Make a call of any other kind."""
+    return lambda client: client.call(method, path, *body)
+
+
+def deletes(package: str) -> Call:
+    """Make a call that deletes a package, after it has disabled it."""
+    disabled = {"operationalState": "DISABLED"}
+
+    def call(client: Client) -> Answer:
+        client.call("PATCH", package, disabled)
+        return client.call("DELETE", package)
+
+    return call
+
+
+class TestRaces(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deployment = self.useFixture(Deployment(self, self.server))
+        self.cluster = self.useFixture(Cluster())
+        self.clients = [self.deployment.api().client for _ in range(2)]
+        self.client = self.clients[0]
+
+    def at_once(self, calls: Sequence[Call]) -> list[Answer]:
+        """Make calls at the same time, of one server and of the other."""
+        together = threading.Barrier(len(calls))
+
+        def make(number: int, call: Call) -> Answer:
+            together.wait(30)
+            return call(self.clients[number % 2])
+
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return list(pool.map(make, range(len(calls)), calls))
+
+    def check_one_won(self, answers: Sequence[Answer]) -> str:
+        """Make sure that one got in; give its operation occurrence's id."""
+        statuses = Counter(answer.status for answer in answers)
+        self.assertEqual(
+            Counter({202: 1, 409: len(answers) - 1}),
+            statuses,
+            str([answer.content for answer in answers]),
+        )
+        for answer in answers:
+            if answer.status == 409:
+                kind = answer.headers["Content-Type"]
+                self.assertEqual("application/problem+json", kind)
+                self.assertTrue(answer.detail)
+        (won,) = (answer for answer in answers if answer.status == 202)
+        return str(won.headers["Location"].rsplit("/", 1)[1])
+
+    def test_one_operation_an_instance(self) -> None:
+        self.client.register(self.cluster.vim)
+        instance_id = self.client.create(self.client.sample())
+        self.deployment.conductor()
+        begin = asks(instance_id, "instantiate", instantiation())
+        won = self.check_one_won(self.at_once([begin] * CALLERS))
+        self.assertEqual("COMPLETED", self.client.ended(won)["operationState"])
+
+        more = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        mixed = [
+            asks(instance_id, "scale", more),
+            asks(instance_id, "heal", {}),
+            asks(instance_id, "terminate", {"terminationType": "FORCEFUL"}),
+        ]
+        won = self.check_one_won(self.at_once(mixed * (CALLERS // 3)))
+        self.assertEqual("COMPLETED", self.client.ended(won)["operationState"])
+        everyone = self.client.made("GET", OP_OCCS, None, 200)
+        self.assertEqual(2, len(everyone))
+
+    def test_instance_deleted_while_it_is_instantiated(self) -> None:
+        self.client.register(self.cluster.vim)
+        vnfd_id = self.client.sample()
+        for _ in range(ROUNDS):
+            instance_id = self.client.create(vnfd_id)
+            began, deleted = self.at_once(
+                [
+                    asks(instance_id, "instantiate", instantiation(SMALL)),
+                    calls("DELETE", f"{INSTANCES}/{instance_id}"),
+                ]
+            )
+            found = (began.status, deleted.status)
+            self.assertIn(found, {(202, 409), (404, 204), (409, 204)})
+
+    def test_package_deleted_while_an_instance_is_made_of_it(self) -> None:
+        for _ in range(ROUNDS):
+            csar = self.useFixture(Csar())
+            path = f"{PACKAGES}/{self.client.onboard(csar.read())}"
+            create = calls("POST", INSTANCES, {"vnfdId": csar.vnfd_id})
+            look = calls("GET", INSTANCES)
+            made, deleted, also, looked = self.at_once(
+                [create, deletes(path), create, look]
+            )
+            self.assertEqual(200, looked.status)
+            for one in (made, also):
+                self.assertIn(one.status, {201, 422}, str(one.content))
+            alive = 201 in {made.status, also.status}
+            self.assertEqual(409 if alive else 204, deleted.status)
+            there = self.client.call("GET", path).status
+            self.assertEqual(200 if alive else 404, there)
+
+    def test_package_onboarded_twice_at_once(self) -> None:
+        csar = self.useFixture(Csar()).read()
+        made = self.client.made
+        paths = [
+            f"{PACKAGES}/{made('POST', PACKAGES, {}, 201)['id']}"
+            for _ in range(4)
+        ]
+        answers = self.at_once(
+            [
+                calls(
+                    "PUT", f"{path}/package_content", csar, "application/zip"
+                )
+                for path in paths
+            ]
+        )
+        statuses = sorted(answer.status for answer in answers)
+        self.assertEqual([202, 409, 409, 409], statuses)
+        states = [
+            made("GET", path, None, 200)["onboardingState"] for path in paths
+        ]
+        self.assertEqual(1, states.count("ONBOARDED"))
+        self.assertEqual(3, states.count("CREATED"))
+
+    def test_vims_registered_at_once(self) -> None:
+        same = {**self.cluster.vim, "name": "one", "is_default": True}
+        register = calls("POST", "/v1.0/vims", {"vim": same})
+        answers = self.at_once([register] * 4)
+        statuses = sorted(answer.status for answer in answers)
+        self.assertEqual([201, 409, 409, 409], statuses)
+
+        answers = self.at_once(
+            [
+                calls("POST", "/v1.0/vims", {"vim": {**same, "name": f"v{n}"}})
+                for n in range(4)
+            ]
+        )
+        for answer in answers:
+            self.assertIn(answer.status, {201, 409}, str(answer.content))
+        vims = self.client.made("GET", "/v1.0/vims", None, 200)["vims"]
+        self.assertEqual(1, sum(vim["is_default"] for vim in vims))
+
+
+class TestRacesOnMariadb(TestRaces):
+    server = MARIADB

@@ -1,0 +1,282 @@
+"""VNF packages that others have made.
+
+TACKER_CNF_REAL_PACKAGES names a directory with their sources, one a
+directory; these tests are skipped without it. The scripts that their VNFDs
+name may have been left out: one that does nothing takes their place.
+"""
+
+import hashlib
+import os
+import re
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import testtools
+import yaml
+
+from tests.services.client import INSTANCES, PACKAGES
+from tests.services.cluster import CORE, Cluster
+from tests.services.deployment import Deployment
+from tests.services.servers import POSTGRESQL
+
+SOURCES = os.environ.get("TACKER_CNF_REAL_PACKAGES")
+MANIFESTS = "Files/kubernetes"
+SCRIPT = re.compile(r"\.\./(Scripts/\S+)")
+WORKLOADS = {"Pod", "ReplicaSet", "Deployment", "DaemonSet", "StatefulSet"}
+
+
+class RealPackage(fixtures.Fixture):
+    """A package's source as a CSAR; its TOSCA.meta stays as it is."""
+
+    def __init__(self, source: Path) -> None:
+        super().__init__()
+        self.source = source
+
+    def _setUp(self) -> None:
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        self.path = folder / "package.csar"
+        with zipfile.ZipFile(self.path, "w") as archive:
+            for path in sorted(self.source.rglob("*")):
+                if path.is_file():
+                    archive.write(path, path.relative_to(self.source))
+            for script in self._scripts():
+                archive.writestr(script, "")
+
+    def _scripts(self) -> set[str]:
+        definitions = (self.source / "Definitions").glob("*.yaml")
+        named = {
+            name
+            for path in definitions
+            for name in SCRIPT.findall(path.read_text())
+        }
+        return {name for name in named if not (self.source / name).exists()}
+
+    @property
+    def vnfd_id(self) -> str:
+        (top,) = (self.source / "Definitions").glob("*top.vnfd.yaml")
+        found = re.search(r"descriptor_id: (\S+)", top.read_text())
+        assert found is not None
+        return found[1]
+
+    def documents(self, name: str) -> list[dict[str, Any]]:
+        text = (self.source / MANIFESTS / name).read_text()
+        return [one for one in yaml.safe_load_all(text) if one]
+
+    def files(self) -> list[str]:
+        """Tell the manifests, those that others refer to first."""
+        names = [p.name for p in (self.source / MANIFESTS).glob("*.yaml")]
+
+        def late(name: str) -> tuple[bool, str]:
+            kinds = {one["kind"] for one in self.documents(name)}
+            return bool(kinds & WORKLOADS), name
+
+        return sorted(names, key=late)
+
+
+class RealPackages(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        if SOURCES is None:
+            self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
+        hasty = {"failure_grace": 1}
+        self.deployment = self.useFixture(
+            Deployment(self, POSTGRESQL, kubernetes=hasty)
+        )
+        self.cluster = self.useFixture(Cluster())
+        self.client = self.deployment.api().client
+        self.deployment.conductor()
+        self.client.register(self.cluster.vim)
+
+    def onboard(self, name: str) -> RealPackage:
+        assert SOURCES is not None
+        source = Path(SOURCES) / name
+        if not source.is_dir():
+            self.skipTest(f"there is no {source}")
+        package = self.useFixture(RealPackage(source))
+        csar = package.path.read_bytes()
+        package_id = self.client.onboard(csar)
+        path = f"{PACKAGES}/{package_id}"
+        shown = self.client.made("GET", path, None, 200)
+        self.assertEqual("ONBOARDED", shown["onboardingState"])
+        self.assertEqual(package.vnfd_id, shown["vnfdId"])
+        digest = hashlib.sha256(csar).hexdigest()
+        self.assertEqual(digest, shown["checksum"]["hash"])
+        self.instance = self.client.create(package.vnfd_id)
+        return package
+
+    def instantiation(self, *files: str, **parameters: Any) -> Any:
+        names = [f"{MANIFESTS}/{name}" for name in files]
+        parameters["lcm-kubernetes-def-files"] = names
+        return {"flavourId": "simple", "additionalParams": parameters}
+
+    def vdus(self) -> Counter[str]:
+        info = self.client.info(self.instance)
+        found = info.get("vnfcResourceInfo", ())
+        return Counter(one["vduId"] for one in found)
+
+    def run_task(self, task: str, body: Any) -> Any:
+        return self.client.run(self.instance, task, body)
+
+    def finish(self) -> None:
+        """Terminate and delete the instance."""
+        self.run_task("terminate", {"terminationType": "FORCEFUL"})
+        path = f"{INSTANCES}/{self.instance}"
+        self.client.made("DELETE", path, None, 204)
+
+
+class TestContainerUpdatePackages(RealPackages):
+    """Eight VDUs of four kinds, which read ConfigMaps and Secrets."""
+
+    name = "test_cnf_container_update_before"
+
+    def test_life(self) -> None:
+        untouched = self.cluster.everything()
+        package = self.onboard(self.name)
+        names = package.files()
+        self.run_task(
+            "instantiate", self.instantiation(*names, namespace="default")
+        )
+        counts = Counter({f"VDU{number}": 1 for number in range(1, 9)})
+        counts["VDU5"] = 2  # a DaemonSet, on two nodes
+        self.assertEqual(counts, self.vdus())
+        pods = self.cluster.pods()
+        self.assertEqual(set(pods), self.client.pods(self.instance))
+
+        self.heal(counts)
+        more = {"aspectId": "vdu1_aspect", "numberOfSteps": 1}
+        self.run_task("scale", {"type": "SCALE_OUT", **more})
+        self.assertEqual(counts + Counter({"VDU1": 1}), self.vdus())
+        self.run_task("scale", {"type": "SCALE_IN", **more})
+        self.assertEqual(counts, self.vdus())
+        self.finish()
+        self.assertEqual(untouched, self.cluster.everything())
+
+    def heal(self, counts: Counter[str]) -> None:
+        one = min(self.client.pods(self.instance, "VDU2"))
+        self.run_task("heal", {"vnfcInstanceId": [f"VDU2-{one}"]})
+        self.assertEqual(counts, self.vdus())
+        self.assertNotIn(one, self.cluster.pods())
+        self.run_task("heal", {"cause": "a whim"})
+        self.assertEqual(counts, self.vdus())
+
+
+class TestContainerUpdatePackagesAfter(TestContainerUpdatePackages):
+    name = "test_cnf_container_update_after"
+
+
+WORKLOAD_FILES = {
+    "pod.yaml": {"VDU1": 1},
+    "deployment.yaml": {"VDU2": 2},
+    "replicaset_service_secret.yaml": {"VDU3": 1},
+    "statefulset.yaml": {"VDU5": 1},
+    "daemon-set.yaml": {"VDU6": 2},
+}
+#: it binds a Pod to a node that this cluster has not
+BINDING = "bindings.yaml"
+FAILING = "deployment_fail_test.yaml"
+#: what a workload needs beside its own file
+NEEDS = {
+    "statefulset.yaml": (
+        "storage-class.yaml",
+        "persistent-volume-0.yaml",
+        "persistent-volume-1.yaml",
+    ),
+}
+
+
+class TestPackageOfEveryKind(RealPackages):
+    """Manifests of nearly everything that a cluster knows."""
+
+    name = "test_instantiate_cnf_resources"
+
+    def test_each_workload(self) -> None:
+        self.onboard(self.name)
+        untouched = self.cluster.everything()
+        for name, counts in WORKLOAD_FILES.items():
+            files = (*NEEDS.get(name, ()), name)
+            self.run_task("instantiate", self.instantiation(*files))
+            self.assertEqual(Counter(counts), self.vdus(), name)
+            self.run_task("heal", {})
+            self.assertEqual(Counter(counts), self.vdus(), name)
+            self.run_task("terminate", {"terminationType": "FORCEFUL"})
+            self.assertEqual(untouched, self.cluster.everything(), name)
+
+    def test_scaling(self) -> None:
+        self.onboard(self.name)
+        files = (
+            *NEEDS["statefulset.yaml"],
+            *(name for name in WORKLOAD_FILES if "daemon" not in name),
+        )
+        self.run_task("instantiate", self.instantiation(*files))
+        before = self.vdus()
+        for vdu in ("VDU2", "VDU3", "VDU5"):
+            step = {"aspectId": f"{vdu.lower()}_aspect"}
+            self.run_task("scale", {"type": "SCALE_OUT", **step})
+            self.assertEqual(before + Counter({vdu: 1}), self.vdus())
+            self.run_task("scale", {"type": "SCALE_IN", **step})
+            self.assertEqual(before, self.vdus())
+        self.finish()
+
+    def test_everything_else(self) -> None:
+        package = self.onboard(self.name)
+        untouched = self.cluster.everything()
+        namespaces = self.cluster.call("GET", f"{CORE}/namespaces")
+        for name in package.files():
+            if name in {*WORKLOAD_FILES, BINDING, FAILING}:
+                continue
+            self.run_task("instantiate", self.instantiation(name))
+            self.assertEqual(Counter(), self.vdus(), name)
+            self.check_made(package.documents(name))
+            self.run_task("terminate", {"terminationType": "FORCEFUL"})
+            self.assertEqual(untouched, self.cluster.everything(), name)
+        after = self.cluster.call("GET", f"{CORE}/namespaces")
+        self.assertEqual(len(namespaces["items"]), len(after["items"]))
+
+    def check_made(self, documents: list[dict[str, Any]]) -> None:
+        """Make sure that what can be kept was kept, as this instance's."""
+        for one in documents:
+            if one["kind"].endswith("Review"):
+                continue
+            version = one["apiVersion"]
+            root = "/api" if "/" not in version else "/apis"
+            kinds = self.cluster.call("GET", f"{root}/{version}")["resources"]
+            (plural,) = (
+                kind["name"]
+                for kind in kinds
+                if kind["kind"] == one["kind"] and "/" not in kind["name"]
+            )
+            path = f"{root}/{version}/{plural}"
+            found = self.cluster.call("GET", path)["items"]
+            (mine,) = (
+                made
+                for made in found
+                if made["metadata"]["name"] == one["metadata"]["name"]
+            )
+            labels = mine["metadata"]["labels"]
+            self.assertEqual(self.instance, labels["tacker_vnf_instance_id"])
+
+    def test_deployment_that_cannot_run(self) -> None:
+        self.onboard(self.name)
+        untouched = self.cluster.everything()
+        for number in (1, 2):
+            node = f"sandbox-node-{number}"
+            self.cluster.sandbox.set_node_capacity(node, pods=0)
+        self.check_refused(FAILING, "vdu3", untouched)
+
+    def check_refused(
+        self, name: str, says: str, untouched: set[tuple[str, str, str]]
+    ) -> None:
+        """Make sure that a manifest fails clearly and leaves nothing."""
+        failed = self.client.ended(
+            self.client.begin(
+                self.instance, "instantiate", self.instantiation(name)
+            )
+        )
+        self.assertEqual("FAILED_TEMP", failed["operationState"], str(failed))
+        self.assertIn(says, failed["error"]["detail"])
+        rolled = self.client.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", rolled["operationState"], str(rolled))
+        self.assertEqual(untouched, self.cluster.everything())

@@ -1,0 +1,64 @@
+"""The schema: what alembic makes is what the model says, everywhere."""
+
+import sqlalchemy as sa
+import testtools
+from alembic import autogenerate, migration
+
+from tacker_cnf.db import models, schema
+from tests.services.deployment import Deployment
+from tests.services.servers import MARIADB, POSTGRESQL
+
+
+class TestSchemaOnPostgresql(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deployment = self.useFixture(Deployment(self, self.server))
+        self.engine = self.deployment.database.engine
+
+    def test_model_equals_head(self) -> None:
+        with self.engine.connect() as connection:
+            context = migration.MigrationContext.configure(
+                connection, opts={"compare_type": True}
+            )
+            differences = autogenerate.compare_metadata(
+                context, models.Base.metadata
+            )
+            self.assertEqual([], differences)
+            self.assertEqual(schema.HEAD, context.get_current_revision())
+
+    def test_upgrade_of_what_is_new_does_nothing(self) -> None:
+        before = self.columns()
+        self.deployment.database.say(
+            "INSERT INTO vnf_packages (id, onboarding_state,"
+            " operational_state, user_defined_data, created_at) VALUES"
+            " ('p', 'CREATED', 'DISABLED', '{}', :now)",
+            now="2026-01-01 00:00:00",
+        )
+        again = self.deployment.manage("db upgrade")
+        self.assertEqual(0, again.returncode, again.stderr)
+        head = schema.HEAD
+        self.assertIn(f"from version {head} to {head}", again.stdout)
+        self.assertEqual(before, self.columns())
+        count = "SELECT count(*) AS n FROM vnf_packages"
+        self.assertEqual({"n": 1}, self.deployment.database.ask(count))
+
+    def test_version_is_told(self) -> None:
+        told = self.deployment.manage("db version")
+        self.assertEqual(0, told.returncode, told.stderr)
+        self.assertIn(f"version {schema.HEAD};", told.stdout)
+
+    def columns(self) -> dict[str, list[str]]:
+        found = sa.inspect(self.engine)
+        return {
+            table: [
+                f"{column['name']} {column['type']} {column['nullable']}"
+                for column in found.get_columns(table)
+            ]
+            for table in found.get_table_names()
+        }
+
+
+class TestSchemaOnMariadb(TestSchemaOnPostgresql):
+    server = MARIADB
