@@ -1,0 +1,516 @@
+"""VNF packages over HTTP: onboarding, what is refused, reading, deleting."""
+
+import io
+import random
+import threading
+import urllib.parse
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import fixtures
+import testtools
+import webob
+
+from tests.fixtures.vnfm import Answer, Csar, Vnfm
+
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
+INSTANCES = "/vnflcm/v2/vnf_instances"
+ZIP = {"Content-Type": "application/zip"}
+TOP = "Definitions/five_kinds.vnfd.yaml"
+META = "TOSCA-Metadata/TOSCA.meta"
+POD = "Files/kubernetes/pod.yaml"
+MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
+
+
+def files_of(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(files: Mapping[str, bytes | None]) -> bytes:
+    """Write a ZIP; what has no content is left out."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            if data is not None:
+                archive.writestr(name, data)
+    return written.getvalue()
+
+
+def linked(files: Mapping[str, bytes]) -> bytes:
+    """Write a ZIP with a symbolic link in it."""
+    written = io.BytesIO(packed(files))
+    with zipfile.ZipFile(written, "a") as archive:
+        entry = zipfile.ZipInfo("Files/link")
+        entry.create_system = 3
+        entry.external_attr = 0o120777 << 16
+        archive.writestr(entry, "/etc/passwd")
+    return written.getvalue()
+
+
+class PackageTest(testtools.TestCase):
+    #: configuration, as {group: {option: value}}
+    options: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.vnfm = self.useFixture(Vnfm(**self.options))
+        self.call = self.vnfm.call
+        self.csar = self.useFixture(Csar())
+        self.good = self.csar.read()
+        self.files = files_of(self.good)
+
+    def made(self) -> str:
+        """Make an empty package; give its path."""
+        return f"{PACKAGES}/{self.call('POST', PACKAGES, {}).json['id']}"
+
+    def upload(self, path: str, content: bytes) -> Answer:
+        return self.call("PUT", f"{path}/package_content", content, ZIP)
+
+    def onboarded(self, content: bytes | None = None) -> str:
+        path = self.made()
+        answer = self.upload(path, content or self.good)
+        assert answer.status == 202, answer.content
+        return path
+
+    def kept(self) -> set[str]:
+        """Tell which contents lie there; nothing else may."""
+        root = Path(self.vnfm.state_path) / "packages"
+        if not root.exists():
+            return set()
+        self.assertEqual([], list(root.glob("incoming/*")))
+        return {p.name for p in root.iterdir()} - {"incoming", "lock"}
+
+    def modify(self, path: str, **body: Any) -> Answer:
+        return self.call("PATCH", path, body, MERGE_PATCH)
+
+    def disable(self, path: str) -> None:
+        answer = self.modify(path, operationalState="DISABLED")
+        self.assertEqual(200, answer.status)
+
+    def assert_problem(self, status: int, answer: Answer, told: str) -> None:
+        self.assertEqual(status, answer.status, str(answer.content))
+        self.assertEqual("application/problem+json", answer.type)
+        self.assertIn(told, answer.detail)
+
+
+class TestLife(PackageTest):
+    def test_from_nothing_to_nothing(self) -> None:
+        data = {"userDefinedData": {"owner": "me"}}
+        made = self.call("POST", PACKAGES, data)
+        self.assertEqual(201, made.status)
+        path = f"{PACKAGES}/{made.json['id']}"
+        self.assertEqual(f"http://localhost{path}", made.headers["Location"])
+        self.assertEqual(made.json, self.call("GET", path).json)
+        self.assertEqual("CREATED", made.json["onboardingState"])
+        self.assertEqual("DISABLED", made.json["operationalState"])
+        self.assertEqual("NOT_IN_USE", made.json["usageState"])
+        self.assertEqual(b"", self.upload(path, self.good).content)
+        shown = self.call("GET", path).json
+        self.assertEqual("ONBOARDED", shown["onboardingState"])
+        self.assertEqual("ENABLED", shown["operationalState"])
+        self.assertEqual(self.csar.vnfd_id, shown["vnfdId"])
+        self.assertEqual("Five Kinds", shown["vnfProductName"])
+        self.assertEqual({"owner": "me"}, shown["userDefinedData"])
+        self.assertEqual("SHA-256", shown["checksum"]["algorithm"])
+        self.assertEqual({shown["checksum"]["hash"]}, self.kept())
+        self.disable(path)
+        self.assertEqual(204, self.call("DELETE", path).status)
+        self.assertEqual(404, self.call("GET", path).status)
+        self.assertEqual([], self.call("GET", PACKAGES).json)
+        self.assertEqual(set(), self.kept())
+
+    def test_a_list_is_short_and_the_oldest_is_first(self) -> None:
+        paths = [self.onboarded(), self.made()]
+        listed = self.call("GET", PACKAGES).json
+        self.assertEqual(
+            paths, [f"{PACKAGES}/{package['id']}" for package in listed]
+        )
+        whole = self.call("GET", paths[0]).json
+        for heavy in ("checksum", "additionalArtifacts"):
+            self.assertIn(heavy, whole)
+            self.assertNotIn(heavy, listed[0])
+        self.assertEqual(whole["vnfdId"], listed[0]["vnfdId"])
+
+    def test_listed_files_are_told_with_their_digests(self) -> None:
+        artifacts = self.call("GET", self.onboarded()).json[
+            "additionalArtifacts"
+        ]
+        paths = {a["artifactPath"] for a in artifacts}
+        self.assertEqual(
+            {name for name in self.files if name.startswith("Files/")}, paths
+        )
+
+    def test_states_change_by_patch(self) -> None:
+        path = self.made()
+        self.assert_problem(
+            409, self.modify(path, operationalState="ENABLED"), "not ONBOARDED"
+        )
+        self.upload(path, self.good)
+        answer = self.modify(path, operationalState="ENABLED")
+        self.assert_problem(409, answer, "is ENABLED already")
+        answer = self.modify(path, operationalState="DISABLED")
+        self.assertEqual({"operationalState": "DISABLED"}, answer.json)
+        answer = self.modify(path, operationalState="DISABLED")
+        self.assert_problem(409, answer, "is DISABLED already")
+        answer = self.modify(path, operationalState="ENABLED")
+        self.assertEqual(200, answer.status)
+
+    def test_data_of_the_user_are_merged(self) -> None:
+        path = self.made()
+        for patch, left in (
+            ({"a": 1, "b": 2}, {"a": 1, "b": 2}),
+            ({"a": None, "c": 3}, {"b": 2, "c": 3}),
+            ({}, {"b": 2, "c": 3}),
+            ({"b": [None]}, {"b": [None], "c": 3}),
+        ):
+            self.assertEqual(
+                200, self.modify(path, userDefinedData=patch).status
+            )
+            shown = self.call("GET", path).json
+            self.assertEqual(left, shown["userDefinedData"])
+
+    def test_a_patch_is_all_or_nothing(self) -> None:
+        path = self.made()
+        answer = self.modify(
+            path, operationalState="ENABLED", userDefinedData={"a": 1}
+        )
+        self.assertEqual(409, answer.status)
+        self.assertNotIn("userDefinedData", self.call("GET", path).json)
+
+    def test_patches_that_are_none(self) -> None:
+        path = self.made()
+        for body, told in (
+            ({}, "give operationalState"),
+            ({"operationalState": "ODD"}, "$.operationalState"),
+            ({"userDefinedData": [1]}, "$.userDefinedData"),
+        ):
+            self.assert_problem(400, self.modify(path, **body), told)
+
+    def test_usage_follows_the_instances(self) -> None:
+        path = self.onboarded()
+        instance_id = self.vnfm.create(self.csar.vnfd_id)
+        self.assertEqual("IN_USE", self.call("GET", path).json["usageState"])
+        (listed,) = self.call("GET", PACKAGES).json
+        self.assertEqual("IN_USE", listed["usageState"])
+        self.call("DELETE", f"{INSTANCES}/{instance_id}")
+        shown = self.call("GET", path).json
+        self.assertEqual("NOT_IN_USE", shown["usageState"])
+
+
+class TestDelete(PackageTest):
+    def test_an_enabled_package_stays(self) -> None:
+        path = self.onboarded()
+        answer = self.call("DELETE", path)
+        self.assert_problem(409, answer, "is ENABLED; disable it first")
+        self.assertEqual(200, self.call("GET", path).status)
+
+    def test_a_package_with_instances_stays(self) -> None:
+        path = self.onboarded()
+        instance_id = self.vnfm.create(self.csar.vnfd_id)
+        self.disable(path)
+        answer = self.call("DELETE", path)
+        self.assert_problem(409, answer, "has VNF instances")
+        self.assertEqual(1, len(self.kept()))
+        content = self.call("GET", f"{path}/package_content")
+        self.assertEqual(self.good, content.content)
+        self.call("DELETE", f"{INSTANCES}/{instance_id}")
+        self.assertEqual(204, self.call("DELETE", path).status)
+        self.assertEqual(set(), self.kept())
+
+    def test_an_empty_package_goes(self) -> None:
+        self.assertEqual(204, self.call("DELETE", self.made()).status)
+
+    def test_its_vnfd_may_come_back(self) -> None:
+        for _ in range(2):
+            path = self.onboarded()
+            self.vnfm.create(self.csar.vnfd_id)
+            self.disable(path)
+            (instance,) = self.call("GET", INSTANCES).json
+            self.call("DELETE", f"{INSTANCES}/{instance['id']}")
+            self.assertEqual(204, self.call("DELETE", path).status)
+
+    def test_a_vnfd_that_comes_back_changed_is_read_anew(self) -> None:
+        path = self.onboarded()
+        first = self.vnfm.instance(self.vnfm.create(self.csar.vnfd_id))
+        self.call("DELETE", f"{INSTANCES}/{first['id']}")
+        self.disable(path)
+        self.call("DELETE", path)
+        top = self.files[TOP].replace(b"Five Kinds", b"Six Kinds")
+        self.onboarded(packed(self.files | {TOP: top}))
+        second = self.vnfm.instance(self.vnfm.create(self.csar.vnfd_id))
+        self.assertEqual("Five Kinds", first["vnfProductName"])
+        self.assertEqual("Six Kinds", second["vnfProductName"])
+
+    def test_there_is_none(self) -> None:
+        for method, path in (
+            ("GET", ""),
+            ("DELETE", ""),
+            ("GET", "/package_content"),
+            ("GET", "/vnfd"),
+            ("GET", "/artifacts/a"),
+        ):
+            answer = self.call(method, f"{PACKAGES}/none{path}")
+            self.assert_problem(404, answer, "There is no VNF package none")
+        self.assert_problem(
+            404,
+            self.upload(f"{PACKAGES}/none", self.good),
+            "There is no VNF package none",
+        )
+        answer = self.modify(f"{PACKAGES}/none", userDefinedData={})
+        self.assert_problem(404, answer, "There is no VNF package none")
+
+
+class TestBadContent(PackageTest):
+    def bad(self) -> dict[str, tuple[bytes, str]]:
+        """Give contents that are refused, and what is told of each."""
+        files = self.files
+        no_flavour = files[TOP].replace(
+            b"  - five_kinds_df_simple.yaml\n", b""
+        )
+        no_flavour = no_flavour.replace(b"  - five_kinds_df_small.yaml\n", b"")
+        late = files[TOP].replace(b"provider:", b"provider: [")
+        meta = files[META].replace(TOP.encode(), b"Definitions/no.yaml")
+        return {
+            "no zip": (b"PK\x03\x04 something", "cannot be read as zip"),
+            "half a zip": (self.good[:-200], "cannot be read as zip"),
+            "a bomb": (packed(files | {"zeros": bytes(3 * 10**6)}), "zeros"),
+            "a way out": (packed(files | {"../evil": b"x"}), "../evil"),
+            "the root": (packed(files | {"/etc/evil": b"x"}), "/etc/evil"),
+            "a link": (linked(files), "Files/link"),
+            "bad yaml": (packed(files | {TOP: late}), f"{TOP}, line "),
+            "a digest": (packed(files | {POD: b"kind: Pod\n"}), POD),
+            "a lost file": (packed(files | {POD: None}), POD),
+            "no flavour": (packed(files | {TOP: no_flavour}), "flavour"),
+            "no entry": (packed(files | {META: meta}), "Definitions/no.yaml"),
+            "no meta": (packed(files | {META: None}), META),
+            "nothing": (packed({}), META),
+        }
+
+    def test_it_is_refused_and_leaves_nothing(self) -> None:
+        path = self.made()
+        before = self.call("GET", path).json
+        for name, (content, told) in self.bad().items():
+            answer = self.upload(path, content)
+            self.assert_problem(400, answer, told)
+            self.assertNotIn(str(self.vnfm.state_path), answer.detail, name)
+            self.assertEqual(before, self.call("GET", path).json)
+            self.assertEqual(set(), self.kept(), name)
+        self.assertEqual(202, self.upload(path, self.good).status)
+
+    def put(self, path: str, body: bytes, length: int | None) -> Answer:
+        """Send a body that is said to be of some length."""
+        request = webob.Request.blank(f"{path}/package_content", method="PUT")
+        request.content_type = "application/zip"
+        request.environ["wsgi.input"] = io.BytesIO(body)
+        request.content_length = length
+        request.environ["wsgi.input_terminated"] = length is None
+        return Answer(request.get_response(self.vnfm.app))
+
+    def test_a_body_that_ends_early(self) -> None:
+        path = self.made()
+        half = self.good[:1000]
+        for body, length, told in (
+            (b"", 0, "ended after 0 of"),
+            (b"", None, "ended after 0 of"),
+            (half, len(self.good), f"after 1000 of {len(self.good)} bytes"),
+        ):
+            self.assert_problem(400, self.put(path, body, length), told)
+            self.assertEqual(set(), self.kept())
+        self.assertEqual(202, self.put(path, self.good, None).status)
+
+    def test_other_paths_do_not_work_before(self) -> None:
+        path = self.made()
+        for part in ("package_content", "vnfd", "artifacts/a"):
+            answer = self.call("GET", f"{path}/{part}")
+            self.assert_problem(409, answer, "has no content yet")
+
+
+class TestTooLarge(PackageTest):
+    options: ClassVar[dict[str, dict[str, Any]]] = {
+        "catalogue": {"max_package_bytes": 20_000, "max_files": 20}
+    }
+
+    def test_it_is_refused_and_leaves_nothing(self) -> None:
+        path = self.made()
+        many = {f"Files/{number}": b"" for number in range(30)}
+        for content, status in (
+            (b"x" * 20_001, 413),
+            (packed(self.files | many), 400),
+        ):
+            answer = self.upload(path, content)
+            self.assert_problem(status, answer, "20")
+            self.assertEqual(set(), self.kept())
+        self.assertEqual(202, self.upload(path, self.good).status)
+
+
+class TestTwice(PackageTest):
+    def test_content_comes_once(self) -> None:
+        path = self.onboarded()
+        other = self.useFixture(Csar()).read()
+        for content in (self.good, other):
+            answer = self.upload(path, content)
+            self.assert_problem(409, answer, "has its content already")
+        self.assertEqual(1, len(self.kept()))
+
+    def test_a_vnfd_comes_once(self) -> None:
+        self.onboarded()
+        path = self.made()
+        answer = self.upload(path, self.good)
+        self.assert_problem(409, answer, self.csar.vnfd_id)
+        self.assertEqual(
+            "CREATED", self.call("GET", path).json["onboardingState"]
+        )
+        self.assertEqual(1, len(self.kept()))
+        other = self.useFixture(Csar()).read()
+        self.assertEqual(202, self.upload(path, other).status)
+
+    def test_content_that_two_shared_stays_for_the_other(self) -> None:
+        path = self.onboarded()
+        refused = self.made()
+        self.assertEqual(409, self.upload(refused, self.good).status)
+        self.assertEqual(204, self.call("DELETE", refused).status)
+        content = self.call("GET", f"{path}/package_content")
+        self.assertEqual(self.good, content.content)
+
+    def together(self, uploads: list[tuple[str, bytes]]) -> list[int]:
+        barrier = threading.Barrier(len(uploads))
+        statuses: list[int] = []
+
+        def send(path: str, content: bytes) -> None:
+            barrier.wait(10)
+            statuses.append(self.upload(path, content).status)
+
+        threads = [threading.Thread(target=send, args=u) for u in uploads]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        return sorted(statuses)
+
+    def test_of_two_at_once_for_one_package_the_first_counts(self) -> None:
+        path = self.made()
+        uploads = [(path, self.good)] * 3
+        self.assertEqual([202, 409, 409], self.together(uploads))
+        self.assertEqual(1, len(self.kept()))
+
+    def test_of_two_at_once_with_one_vnfd_the_first_counts(self) -> None:
+        uploads = [(self.made(), self.good) for _ in range(3)]
+        self.assertEqual([202, 409, 409], self.together(uploads))
+        states = [
+            p["onboardingState"] for p in self.call("GET", PACKAGES).json
+        ]
+        self.assertEqual(["CREATED", "CREATED", "ONBOARDED"], sorted(states))
+
+    def test_different_packages_do_not_disturb_each_other(self) -> None:
+        uploads = [
+            (self.made(), self.useFixture(Csar()).read()) for _ in range(4)
+        ]
+        self.assertEqual([202] * 4, self.together(uploads))
+        self.assertEqual(4, len(self.kept()))
+
+
+class TestReading(PackageTest):
+    def test_the_content_as_it_came(self) -> None:
+        answer = self.call("GET", f"{self.onboarded()}/package_content")
+        self.assertEqual("application/zip", answer.type)
+        self.assertEqual(self.good, answer.content)
+        self.assertEqual(str(len(self.good)), answer.headers["Content-Length"])
+
+    def test_a_vnfd_of_several_files_is_a_zip(self) -> None:
+        path = f"{self.onboarded()}/vnfd"
+        for accept in ("*/*", "application/zip", "text/plain, */*"):
+            answer = self.call("GET", path, headers={"Accept": accept})
+            self.assertEqual("application/zip", answer.type)
+            self.assertEqual(
+                {n: d for n, d in self.files.items() if "Files/" not in n},
+                files_of(answer.content),
+            )
+        answer = self.call("GET", path, headers={"Accept": "text/plain"})
+        self.assert_problem(406, answer, "application/zip")
+
+    def test_a_vnfd_of_one_file_may_be_text(self) -> None:
+        path = f"{self.onboarded(self.single())}/vnfd"
+        for accept, kind in (
+            ("text/plain", "text/plain"),
+            ("application/zip", "application/zip"),
+            ("text/plain, application/zip;q=0.5", "text/plain"),
+        ):
+            answer = self.call("GET", path, headers={"Accept": accept})
+            self.assertEqual(kind, answer.type)
+        answer = self.call("GET", path, headers={"Accept": "text/plain"})
+        self.assertIn(b"the only file", answer.content)
+        for accept in ("text/html", "application/json"):
+            answer = self.call("GET", path, headers={"Accept": accept})
+            self.assert_problem(406, answer, "text/plain")
+
+    def single(self) -> bytes:
+        """Make a package whose VNFD is one file."""
+        vnfd = """\
+tosca_definitions_version: tosca_simple_yaml_1_2
+description: the only file
+topology_template:
+  substitution_mappings:
+    node_type: tosca.nodes.nfv.VNF
+    properties: {flavour_id: simple}
+  node_templates:
+    VNF:
+      type: tosca.nodes.nfv.VNF
+      properties:
+        flavour_id: simple
+        descriptor_id: 5c6bd0c9-0000-0000-0000-000000000001
+        provider: a vendor
+        product_name: One
+        software_version: '1'
+        descriptor_version: '1'
+"""
+        return packed({"one.yaml": vnfd.encode()})
+
+    def test_artifacts_byte_by_byte(self) -> None:
+        binary = random.Random(1).randbytes(10**6)  # noqa: S311
+        more = {"Files/a b/ü.bin": binary, "Files/empty": b""}
+        path = self.onboarded(packed(self.files | more))
+        for name, data in (
+            (POD, self.files[POD]),
+            (META, self.files[META]),
+            ("Files/a b/ü.bin", binary),
+            ("Files/empty", b""),
+            ("Files/../Files/empty", b""),
+        ):
+            quoted = urllib.parse.quote(name)
+            answer = self.call("GET", f"{path}/artifacts/{quoted}")
+            self.assertEqual(200, answer.status, name)
+            self.assertEqual("application/octet-stream", answer.type)
+            self.assertEqual(data, answer.content)
+
+    def test_there_is_no_such_artifact(self) -> None:
+        path = f"{self.onboarded()}/artifacts"
+        key = Path(self.vnfm.state_path) / "secrets.key"
+        ways = ("../" * n for n in range(8))
+        for name in (
+            "no",
+            "Files",
+            "Files/",
+            "../package.csar",
+            "..%2Fpackage.csar",
+            "%2Fetc%2Fpasswd",
+            "Files/kubernetes/../../../package.csar",
+            *(f"{way}etc/passwd" for way in ways),
+            "../../../secrets.key",
+            f"%2F{key}",
+        ):
+            answer = self.call("GET", f"{path}/{name}")
+            self.assert_problem(404, answer, "")
+            self.assertNotIn(key.read_bytes(), answer.content)
+        for name in ("", "/", "/etc/passwd"):
+            self.assertEqual(404, self.call("GET", f"{path}{name}").status)
+
+    def test_nothing_of_it_may_be_changed(self) -> None:
+        self.onboarded()
+        (name,) = self.kept()
+        tree = Path(self.vnfm.state_path) / "packages" / name / "tree"
+        for file in filter(Path.is_file, tree.rglob("*")):
+            self.assertEqual(0o444, file.stat().st_mode & 0o777, str(file))
