@@ -471,14 +471,13 @@ topology_template:
 
     def test_artifacts_byte_by_byte(self) -> None:
         binary = random.Random(1).randbytes(10**6)  # noqa: S311
-        more = {"Files/a b/ü.bin": binary, "Files/empty": b""}
-        path = self.onboarded(packed(self.files | more))
+        files = self.files | {"Files/a b/ü.bin": binary}
+        path = self.onboarded(packed(files))
         for name, data in (
             (POD, self.files[POD]),
             (META, self.files[META]),
             ("Files/a b/ü.bin", binary),
-            ("Files/empty", b""),
-            ("Files/../Files/empty", b""),
+            ("Files/../Files/kubernetes/pod.yaml", self.files[POD]),
         ):
             quoted = urllib.parse.quote(name)
             answer = self.call("GET", f"{path}/artifacts/{quoted}")
