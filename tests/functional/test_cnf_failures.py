@@ -338,3 +338,25 @@ class TestHeal(FailureCase):
         self.assertEqual(
             1, len(self.vnfm.call("GET", "/v2/vnf_instances").json)
         )
+
+    def test_a_size_that_somebody_else_set_is_taken_as_it_is(self) -> None:
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        scale = self.cluster.call("GET", f"{path}/scale")
+        scale["spec"]["replicas"] = 3  # as an autoscaler does
+        self.cluster.call("PUT", f"{path}/scale", scale)
+        name = self.vnfm.vnfc_of(self.vnf, "web")
+        done = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        vdus = [v["vduId"] for v in self.vnfm.vnfcs(self.vnf).values()]
+        self.assertEqual(3, vdus.count("web"))
+
+    def test_a_workload_that_has_gone_is_told(self) -> None:
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        name = self.vnfm.vnfc_of(self.vnf, "web")
+        orphan = {"propagationPolicy": "Orphan"}
+        self.cluster.call("DELETE", path, orphan)
+        op_occ = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        self.assertIn("Deployment web no longer", op_occ["error"]["detail"])
+        pod = self.vnfm.vnfcs(self.vnf)[name]["id"]
+        self.assertIn(("pods", pod), self.objects())

@@ -276,17 +276,19 @@ class Work:
 
     def replace_pods(self, task: InfraTask) -> None:
         """Heal VNFCs: delete their pods, make singletons again, wait."""
-        pods = self.pods()
-        doomed = set(task.notes)
-        if not doomed:
-            doomed = _uids_of(task, pods)
-            task.note(tuple(sorted(doomed)))
-        self._delete_pods(p for p in pods if p["metadata"]["uid"] in doomed)
-        self.waiter.all_gone("v1", "Pod", doomed)
         vdus = {vnfc.vdu_id for vnfc in task.vnfcs}
         healed = [
             m for vdu, m in self.rendered.workloads.items() if vdu in vdus
         ]
+        pods = self.pods()
+        doomed = set(task.notes)
+        if not doomed:
+            doomed = _uids_of(task, pods)
+            for manifest in healed:
+                self.waiter.size(manifest)  # who will make them anew is there
+            task.note(tuple(sorted(doomed)))
+        self._delete_pods(p for p in pods if p["metadata"]["uid"] in doomed)
+        self.waiter.all_gone("v1", "Pod", doomed)
         self.make(m for m in healed if m.kind == "Pod")
         self.waiter.all_ready(healed)
 

@@ -48,14 +48,14 @@ class Patience:
 class PodJudge:
     """Waits for the pods of some VDUs: as many as asked, ready, no others.
 
-    :param expected: VDU -> number of pods; None: as many as there are
+    :param expected: VDU -> number of pods
     """
 
     def __init__(
         self,
         cluster: Cluster,
         namespace: str,
-        expected: Mapping[str, int | None],
+        expected: Mapping[str, int],
         grace: float,
     ) -> None:
         self._cluster = cluster
@@ -75,7 +75,7 @@ class PodJudge:
         staying = Counter(_vdu(p) for p in mine if is_living(p))
         going = any("deletionTimestamp" in p["metadata"] for p in mine)
         complete = all(
-            ready[vdu] == staying[vdu] and count in {None, ready[vdu]}
+            ready[vdu] == staying[vdu] == count
             for vdu, count in self._expected.items()
         )
         return None if complete and not going else NotYet(look_again)
@@ -193,7 +193,7 @@ class Waiter:
 
     def _pods_ready(self, manifests: Iterable[Manifest]) -> None:
         """Wait for the pods of the VDUs, or for a sign that none come."""
-        expected = {m.vdu_id: self._expected(m) for m in manifests if m.vdu_id}
+        expected = {m.vdu_id: self.size(m) for m in manifests if m.vdu_id}
         if not expected:
             return
         pods = PodJudge(
@@ -213,12 +213,46 @@ class Waiter:
                 + events.shortened(self._warnings(manifests))
             )
 
-    def _expected(self, manifest: Manifest) -> int | None:
-        if manifest.kind == "DaemonSet":
-            return None  # a pod a node; its status tells
+    def size(self, manifest: Manifest) -> int:
+        """Tell how many pods a workload is to have, by the cluster's own
+        word: an autoscaler may have changed what was asked for.
+
+        :raises NotReady: the workload does not exist
+        """
         if manifest.kind == "Pod":
             return 1
-        return self._rendered.counts.get(manifest.vdu_id or "", 0)
+        if manifest.kind == "DaemonSet":
+            status = self._observed(manifest)["status"]
+            return int(status.get("desiredNumberScheduled") or 0)
+        resource = self._cluster.kind(manifest.api_version, manifest.kind)
+        found = self._cluster.get(
+            resource, manifest.name, self._rendered.namespace
+        )
+        if found is None:
+            raise errors.NotReady(
+                f"{manifest.kind} {manifest.name} no longer exists in the "
+                "cluster."
+            )
+        return int(found["spec"].get("replicas", 1))
+
+    def _observed(self, manifest: Manifest) -> Object:
+        """Wait until the controller of an object has seen it.
+
+        :raises NotReady: it has not, or the object does not exist
+        """
+        seen: list[Object] = []
+
+        def judge(found: Iterable[Object]) -> NotYet | None:
+            seen[:] = filter(_observed, found)
+            return None if seen else NotYet()
+
+        field = f"metadata.name={manifest.name}"
+        if self._wait(manifest.api_version, manifest.kind, judge, "", field):
+            return seen[0]
+        raise errors.NotReady(
+            f"{manifest.kind} {manifest.name} does not exist in the cluster, "
+            "or its controller does not work."
+        )
 
     def _ready(self, manifest: Manifest) -> bool:
         """Wait until one object is ready; tell whether it was at once."""
