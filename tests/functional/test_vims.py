@@ -1,0 +1,328 @@
+"""Registered VIMs over HTTP, in the words of the openstack command."""
+
+from typing import Any
+
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.fake import FakeDriver
+from tacker_cnf.sol.common import VimConnectionInfo
+from tests.fixtures.vnfm import Answer, Vnfm
+
+VIMS = "/v1.0/vims"
+HIDDEN = ("hunter2", "letmein", "PRIVATE")
+
+
+def a_vim(**overrides: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {
+        "name": "somewhere",
+        "type": "fake",
+        "auth_url": "https://vim.example",
+        "auth_cred": {
+            "username": "me",
+            "password": "hunter2",
+            "bearer_token": "letmein",
+            "client_key": "PRIVATE",
+            "ssl_ca_cert": "public",
+        },
+        "vim_project": {"name": "a-project"},
+        "extra": {"region": "north", "api_secret": "hunter2"},
+    }
+    return {"vim": given | overrides}
+
+
+class Reachable(FakeDriver):
+    """A VIM that remembers who came, and may be out of reach."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached: list[VimConnectionInfo] = []
+        self.is_there = True
+
+    def reach(self, connection: VimConnectionInfo) -> None:
+        if not self.is_there:
+            raise errors.VimUnreachable("no route to vim.example")
+        self.reached.append(connection)
+
+
+class VimTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.vnfm = self.useFixture(Vnfm())
+        self.call = self.vnfm.call
+        self.driver = Reachable()
+        self.vnfm.parts.drivers.install("fake", self.driver)
+
+    def register(self, **overrides: Any) -> str:
+        answer = self.call("POST", VIMS, a_vim(**overrides))
+        assert answer.status == 201, answer.content
+        return str(answer.json["vim"]["id"])
+
+    def change(self, vim_id: str, **changes: Any) -> Answer:
+        return self.call("PUT", f"{VIMS}/{vim_id}", {"vim": changes})
+
+    def show(self, vim_id: str) -> Any:
+        return self.call("GET", f"{VIMS}/{vim_id}").json["vim"]
+
+    def assert_problem(self, status: int, answer: Answer, told: str) -> None:
+        self.assertEqual(status, answer.status, str(answer.content))
+        self.assertEqual("application/problem+json", answer.type)
+        self.assertIn(told, answer.detail)
+
+
+class TestLife(VimTest):
+    def test_from_registration_to_deletion(self) -> None:
+        made = self.call("POST", VIMS, a_vim(description="far away"))
+        self.assertEqual(201, made.status)
+        vim = made.json["vim"]
+        where = f"{VIMS}/{vim['id']}"
+        self.assertEqual(f"http://localhost{where}", made.headers["Location"])
+        self.assertEqual(vim, self.show(vim["id"]))
+        self.assertEqual("somewhere", vim["name"])
+        self.assertEqual("far away", vim["description"])
+        self.assertEqual({"name": "a-project"}, vim["vim_project"])
+        self.assertFalse(vim["is_default"])
+        self.assertIsNone(vim["updated_at"])
+        changed = self.change(vim["id"], description="near")
+        self.assertEqual(200, changed.status)
+        self.assertEqual("near", self.show(vim["id"])["description"])
+        self.assertIsNotNone(self.show(vim["id"])["updated_at"])
+        gone = self.call("DELETE", where)
+        self.assertEqual((204, b""), (gone.status, gone.content))
+        self.assert_problem(404, self.call("GET", where), "There is no VIM")
+
+    def test_the_command_adds_json_to_each_path(self) -> None:
+        answer = self.call("POST", f"{VIMS}.json", a_vim())
+        vim = answer.json["vim"]
+        where = f"{VIMS}/{vim['id']}.json"
+        self.assertEqual(vim, self.call("GET", where).json["vim"])
+        self.assertEqual([vim], self.call("GET", f"{VIMS}.json").json["vims"])
+        body = {"vim": {"name": "elsewhere"}}
+        self.assertEqual(200, self.call("PUT", where, body).status)
+        self.assertEqual(204, self.call("DELETE", where).status)
+
+    def test_there_is_none(self) -> None:
+        for method in ("GET", "DELETE", "PUT"):
+            body = {"vim": {"name": "x"}} if method == "PUT" else None
+            answer = self.call(method, f"{VIMS}/none", body)
+            self.assert_problem(404, answer, "There is no VIM none")
+
+
+class TestList(VimTest):
+    def names(self, query: str) -> list[str]:
+        found = self.call("GET", f"{VIMS}?{query}").json["vims"]
+        return [vim["name"] for vim in found]
+
+    def test_all_or_some(self) -> None:
+        ids = {name: self.register(name=name) for name in "cab"}
+        for query, found in (
+            ("", "cab"),
+            ("name=a", "a"),
+            ("name=none", ""),
+            (f"id={ids['b']}", "b"),
+            (f"id={ids['b']}&name=b", "b"),
+            (f"id={ids['b']}&name=a", ""),
+            ("unknown=x", "cab"),
+        ):
+            self.assertEqual(list(found), self.names(query), query)
+
+    def test_only_some_fields(self) -> None:
+        vim_id = self.register()
+        answer = self.call("GET", f"{VIMS}?fields=id&fields=name&fields=odd")
+        self.assertEqual(
+            [{"id": vim_id, "name": "somewhere"}], answer.json["vims"]
+        )
+
+
+class TestSecrets(VimTest):
+    def test_no_answer_has_them(self) -> None:
+        made = self.call("POST", VIMS, a_vim())
+        where = f"{VIMS}/{made.json['vim']['id']}"
+        change = {"vim": {"auth_cred": {"password": "letmein"}}}
+        for answer in (
+            made,
+            self.call("GET", where),
+            self.call("GET", VIMS),
+            self.call("PUT", where, change),
+            self.call("POST", VIMS, a_vim()),  # refused: the name is taken
+        ):
+            for secret in HIDDEN:
+                self.assertNotIn(secret.encode(), answer.content)
+
+    def test_what_is_no_secret_is_shown(self) -> None:
+        shown = self.show(self.register())
+        self.assertEqual(
+            {"username": "me", "ssl_ca_cert": "public"}, shown["auth_cred"]
+        )
+        self.assertEqual({"region": "north"}, shown["extra"])
+
+    def test_a_change_keeps_the_secrets_it_does_not_name(self) -> None:
+        vim_id = self.register()
+        self.change(vim_id, auth_cred={"username": "you"})
+        first, second = (vim.access_info for vim in self.driver.reached)
+        self.assertEqual(first | {"username": "you"}, second)
+
+
+class TestDefault(VimTest):
+    def defaults(self) -> list[str]:
+        vims = self.call("GET", VIMS).json["vims"]
+        return [vim["name"] for vim in vims if vim["is_default"]]
+
+    def test_there_is_one_at_most(self) -> None:
+        one = self.register(name="one", is_default=True)
+        self.assertEqual(["one"], self.defaults())
+        two = self.register(name="two", is_default=True)
+        self.assertEqual(["two"], self.defaults())
+        self.change(one, is_default=True)
+        self.assertEqual(["one"], self.defaults())
+        self.change(one, is_default=True, description="still")
+        self.assertEqual(["one"], self.defaults())
+        self.change(two, is_default=False)
+        self.assertEqual(["one"], self.defaults())
+        self.change(one, is_default=False)
+        self.assertEqual([], self.defaults())
+
+    def test_a_refused_one_does_not_take_the_place(self) -> None:
+        self.register(name="one", is_default=True)
+        answer = self.call("POST", VIMS, a_vim(name="one", is_default=True))
+        self.assertEqual(409, answer.status)
+        self.assertEqual(["one"], self.defaults())
+
+    def test_a_request_that_names_no_vim_gets_it(self) -> None:
+        vim_id = self.register(is_default=True)
+        instance_id = self.vnfm.create()
+        done = self.vnfm.run(
+            instance_id, "instantiate", {"flavourId": "simple"}
+        )
+        self.assertEqual("COMPLETED", done["operationState"])
+        vims = self.vnfm.instance(instance_id)["vimConnectionInfo"]
+        self.assertEqual(vim_id, vims["default"]["vimId"])
+
+    def test_without_one_a_request_has_to_name_it(self) -> None:
+        answer = self.vnfm.task(
+            self.vnfm.create(), "instantiate", {"flavourId": "simple"}
+        )
+        self.assert_problem(400, answer, "no VIM is named")
+
+
+class TestRefused(VimTest):
+    def test_bodies_that_are_wrong(self) -> None:
+        for body, told in (
+            ({}, "missing required field `vim`"),
+            ({"vim": {}}, "missing required field `name` - at `$.vim`"),
+            (a_vim(name=5), "$.vim.name"),
+            (a_vim(auth_cred="secret"), "$.vim.auth_cred"),
+            (a_vim(is_default="yes"), "$.vim.is_default"),
+        ):
+            self.assert_problem(400, self.call("POST", VIMS, body), told)
+
+    def test_a_type_that_nobody_drives(self) -> None:
+        for kind in ("moon", ""):
+            answer = self.call("POST", VIMS, a_vim(type=kind))
+            self.assert_problem(400, answer, f"no driver for {kind!r}")
+        self.assertEqual([], self.call("GET", VIMS).json["vims"])
+
+    def test_a_name_is_taken(self) -> None:
+        self.register()
+        other = self.register(name="other")
+        answer = self.call("POST", VIMS, a_vim())
+        self.assert_problem(409, answer, "Another VIM is named 'somewhere'")
+        answer = self.change(other, name="somewhere")
+        self.assert_problem(409, answer, "Another VIM is named 'somewhere'")
+        self.assertEqual("other", self.show(other)["name"])
+
+    def test_a_vim_that_does_not_answer(self) -> None:
+        vim_id = self.register(name="reached")
+        self.driver.is_there = False
+        answer = self.call("POST", VIMS, a_vim())
+        self.assert_problem(422, answer, "no route to vim.example")
+        for change in (
+            {"auth_url": "https://elsewhere"},
+            {"auth_cred": {"password": "x"}},
+        ):
+            answer = self.change(vim_id, **change)
+            self.assert_problem(422, answer, "no route to vim.example")
+        self.assertEqual("https://vim.example", self.show(vim_id)["auth_url"])
+        (vim,) = self.call("GET", VIMS).json["vims"]
+        self.assertEqual("reached", vim["name"])
+        # a new name needs no VIM
+        self.assertEqual(200, self.change(vim_id, name="lost").status)
+
+    def test_a_vim_that_is_left_alone_takes_no_vnf(self) -> None:
+        vim_id = self.register(type="noop")
+        request = {
+            "flavourId": "simple",
+            "vimConnectionInfo": {"vim1": {"vimId": vim_id}},
+        }
+        answer = self.vnfm.task(self.vnfm.create(), "instantiate", request)
+        self.assert_problem(400, answer, "VIMs of type noop take no VNFs")
+
+    def test_a_connection_that_leads_nowhere(self) -> None:
+        instance_id = self.vnfm.create()
+        endpoint = {"interfaceInfo": {"endpoint": "x"}}
+        fake, noop = self.register(name="f"), self.register(type="noop")
+        for vims, told in (
+            ({"v": {"vimId": "none"}}, "vimConnectionInfo.v"),
+            ({"v": {"vimType": "fake"}}, "vimConnectionInfo.v"),
+            ({"v": {"vimType": "moon"} | endpoint}, "no driver for 'moon'"),
+            (
+                {"v": {"vimId": fake}, "w": {"vimId": noop}},
+                "VIMs of several kinds (fake, noop)",
+            ),
+        ):
+            request = {"flavourId": "simple", "vimConnectionInfo": vims}
+            answer = self.vnfm.task(instance_id, "instantiate", request)
+            self.assert_problem(400, answer, told)
+
+
+class TestInUse(VimTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vim_id = self.register()
+        self.instance_id = self.vnfm.create()
+
+    def delete(self) -> Answer:
+        return self.call("DELETE", f"{VIMS}/{self.vim_id}")
+
+    def run_task(self, task: str, **body: Any) -> Any:
+        return self.vnfm.run(self.instance_id, task, body)
+
+    def instantiate(self) -> Any:
+        vims = {"vim1": {"vimId": self.vim_id}}
+        return self.run_task(
+            "instantiate", flavourId="simple", vimConnectionInfo=vims
+        )
+
+    def test_a_vim_stays_while_a_vnf_lives_on_it(self) -> None:
+        self.instantiate()
+        self.assert_problem(409, self.delete(), "VNF instances live on VIM")
+        self.assertEqual(200, self.change(self.vim_id, name="new").status)
+        self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
+        self.assertEqual(409, self.delete().status)
+        self.run_task("terminate", terminationType="FORCEFUL")
+        self.assertEqual(204, self.delete().status)
+
+    def test_a_vnf_that_failed_needs_it_until_it_is_decided(self) -> None:
+        def fail(_: Any) -> None:
+            raise RuntimeError
+
+        self.driver.before["apply"] = fail
+        failed = self.instantiate()
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        self.assertEqual(409, self.delete().status)
+        self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual(204, self.delete().status)
+
+    def test_nothing_of_a_vnf_shows_its_secrets(self) -> None:
+        done = self.instantiate()
+        for path in (
+            f"/vnflcm/v2/vnf_instances/{self.instance_id}",
+            "/vnflcm/v2/vnf_instances",
+            f"/vnflcm/v2/vnf_lcm_op_occs/{done['id']}",
+            "/vnflcm/v2/vnf_lcm_op_occs",
+        ):
+            content = self.call("GET", path).content
+            for secret in HIDDEN:
+                self.assertNotIn(secret.encode(), content)
