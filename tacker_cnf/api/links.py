@@ -5,7 +5,6 @@ from typing import Final
 import msgspec
 
 from tacker_cnf.lcm import operations
-from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.vnf_instance import (
     InstantiationState,
@@ -53,14 +52,6 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
     return msgspec.structs.replace(value, links=links)
 
 
-#: a decision -> the task resource by which it is told
-_TASKS: Final = {
-    Event.RETRY: "retry",
-    Event.ROLLBACK: "rollback",
-    Event.GIVE_UP: "fail",
-}
-
-
 def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
     """Add what may be decided about an operation now (SOL003 5.5.2.13)."""
     me = base + op_occ(value.id)
@@ -68,7 +59,10 @@ def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
     links = VnfLcmOpOccLinks(
         self_=Link(href=me),
         vnf_instance=Link(href=base + instance(value.vnf_instance_id)),
-        **{_TASKS[e]: Link(href=f"{me}/{_TASKS[e]}") for e in allowed},
+        **{
+            operations.TASKS[e]: Link(href=f"{me}/{operations.TASKS[e]}")
+            for e in allowed
+        },
     )
     return msgspec.structs.replace(value, links=links)
 

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import sqlalchemy.exc
 from oslo_config import cfg
 from oslo_db import exception as db_errors
 from webob import exc
@@ -98,6 +99,12 @@ class Foreign(Exception):
         self.kept = [h for h in headers if h[0] == "WWW-Authenticate"]
 
 
+#: oslo.db tells a lost connection; one that cannot be made, the driver does
+DATABASE_DOWN: Final = (
+    db_errors.DBConnectionError,
+    sqlalchemy.exc.OperationalError,
+    sqlalchemy.exc.InterfaceError,
+)
 _FOREIGN: Final = {
     401: errors.Unauthorized,
     403: errors.Forbidden,
@@ -111,7 +118,7 @@ def _known(error: Exception) -> Exception:
     if isinstance(error, Foreign):
         other = errors.VnfmError if error.status >= 500 else errors.BadRequest
         return _FOREIGN.get(error.status, other)().with_headers(error.kept)
-    if isinstance(error, db_errors.DBConnectionError):
+    if isinstance(error, DATABASE_DOWN):
         return errors.Unavailable("The database does not answer.")
     if isinstance(error, exc.HTTPException) and error.status_int < 500:
         return errors.BadRequest(error.detail or error.explanation)

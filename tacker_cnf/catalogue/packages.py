@@ -1,9 +1,10 @@
 """VNF packages: create, onboard, enable, read, delete (SOL003 clause 10)."""
 
+import contextlib
 import datetime
 import functools
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -15,6 +16,7 @@ from tacker_cnf.catalogue import content
 from tacker_cnf.catalogue.content import ContentStore
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.db import models, packages
+from tacker_cnf.db.filtering import Position, Wanted
 from tacker_cnf.db.session import (
     DuplicateEntry,
     ReferenceError,  # noqa: A004
@@ -78,14 +80,16 @@ class Packages:
             package = packages.get(session, package_id)
             return _info(package, packages.usage_state(session, package))
 
-    @transaction
-    def find(self) -> list[VnfPkgInfo]:
-        """List the packages, the oldest first."""
+    @contextlib.contextmanager
+    def find(
+        self, wanted: Wanted
+    ) -> Iterator[Iterator[tuple[Position, VnfPkgInfo]]]:
+        """List packages, the oldest first, and where each stands."""
         with self._store.reader() as session:
-            found = packages.find(session)
-            used = packages.used_vnfds(session, [p.vnfd_id for p in found])
-        states = (UsageState.NOT_IN_USE, UsageState.IN_USE)
-        return [_info(p, states[p.vnfd_id in used]) for p in found]
+            yield (
+                (position, _listed(row))
+                for position, row in packages.find(session, wanted)
+            )
 
     def onboard(
         self, package_id: str, source: BinaryIO, length: int | None
@@ -270,17 +274,24 @@ def _told(artifacts: Iterable[Artifact]) -> Iterator[VnfPackageArtifactInfo]:
             artifact_path=None if outside else artifact.path,
             artifact_uri=artifact.path if outside else None,
             checksum=Checksum(
-                algorithm=artifact.algorithm, hash=artifact.hash
+                algorithm=artifact.algorithm.upper().replace("SHA", "SHA-"),
+                hash=artifact.hash,
             ),
             is_encrypted=False,
             metadata=dict(artifact.metadata),
         )
 
 
+def _checksum(content_id: str | None) -> Checksum | None:
+    return content_id and Checksum(algorithm="SHA-256", hash=content_id)
+
+
+def _listed(row: Mapping[str, Any]) -> VnfPkgInfo:
+    checksum = _checksum(row.get("checksum"))
+    return VnfPkgInfo(**dict(row, checksum=checksum))
+
+
 def _info(package: models.VnfPackage, usage: UsageState) -> VnfPkgInfo:
-    checksum = None
-    if package.content_id:
-        checksum = Checksum(algorithm="SHA-256", hash=package.content_id)
     return VnfPkgInfo(
         id=package.id,
         vnfd_id=package.vnfd_id,
@@ -288,7 +299,7 @@ def _info(package: models.VnfPackage, usage: UsageState) -> VnfPkgInfo:
         vnf_product_name=package.vnf_product_name,
         vnf_software_version=package.vnf_software_version,
         vnfd_version=package.vnfd_version,
-        checksum=checksum,
+        checksum=_checksum(package.content_id),
         additional_artifacts=package.additional_artifacts or (),
         onboarding_state=package.onboarding_state,
         operational_state=package.operational_state,

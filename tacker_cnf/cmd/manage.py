@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
-from tacker_cnf import errors
-from tacker_cnf.cmd import compose
+from tacker_cnf.cmd import compose, start
 from tacker_cnf.db import keys, schema, session
 
 
@@ -69,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         conf = configuration.load(files)
         print(COMMANDS[asked.area][asked.action](conf))  # noqa: T201
-    except (errors.VnfmError, cfg.Error, OSError) as error:
-        print(f"tacker-cnf-manage: {error}", file=sys.stderr)  # noqa: T201
+    except start.HINDRANCES as error:
+        why = start.told(error)
+        print(f"tacker-cnf-manage: {why}", file=sys.stderr)  # noqa: T201
         return 1
     return 0

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import sqlalchemy.exc
 from oslo_config import cfg
+from oslo_db import exception as db_errors
 from oslo_log import log
 
 from tacker_cnf import conf as configuration
@@ -16,6 +18,18 @@ from tacker_cnf import errors
 from tacker_cnf.db import schema
 from tacker_cnf.db.session import Store
 
+DATABASE_ERRORS: Final = (
+    db_errors.DBError,
+    sqlalchemy.exc.SQLAlchemyError,
+    ImportError,  # of the driver that the URL names
+)
+#: what hinders a program that is not wrong itself
+HINDRANCES: Final = (
+    errors.VnfmError,
+    cfg.Error,
+    OSError,
+    *DATABASE_ERRORS,
+)
 #: malloc.h
 M_ARENA_MAX: Final = -8
 
@@ -29,10 +43,18 @@ def server(
         conf = configuration.load(argv)
         log.setup(conf, "tacker_cnf")
         serve(conf)
-    except (errors.VnfmError, cfg.Error, OSError) as error:
-        print(f"{name}: {error}", file=sys.stderr)  # noqa: T201
+    except HINDRANCES as error:
+        print(f"{name}: {told(error)}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
+
+
+def told(error: Exception) -> str:
+    """Tell a hindrance in one line."""
+    if isinstance(error, DATABASE_ERRORS):
+        reason = str(error).strip().splitlines()[0]
+        return f"The database cannot be used: {reason}"
+    return str(error)
 
 
 def spare_memory() -> None:

@@ -3,6 +3,7 @@
 from tacker_cnf import errors
 from tacker_cnf.conductor import steps
 from tacker_cnf.db.op_occs import Work
+from tacker_cnf.lcm import operations
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 
@@ -21,7 +22,7 @@ def verdict(work: Work, *, may_resume: bool) -> ProblemDetails | None:
         return None
     lost = errors.VnfmError(
         f"Conductor {work.lost_owner} was lost while it carried out step "
-        f"{work.step} of this operation. Retry it, or roll it back, or "
-        "accept the failure."
+        f"{work.step} of this operation. What may be done now: "
+        f"{operations.choices(work.op_occ.operation)}."
     )
     return errors.problem_of(lost)

@@ -85,6 +85,20 @@ def check_state(op: Op, instance: VnfInstance) -> None:
         )
 
 
+#: a decision -> the task by which a caller tells it (SOL003 5.4.14 to 5.4.16)
+TASKS: Final[Mapping[Event, str]] = {
+    Event.RETRY: "retry",
+    Event.ROLLBACK: "rollback",
+    Event.GIVE_UP: "fail",
+}
+
+
+def choices(op: Op) -> str:
+    """Tell in words what may be decided when this operation has failed."""
+    allowed = decisions(op, S.FAILED_TEMP)
+    return ", ".join(task for event, task in TASKS.items() if event in allowed)
+
+
 def decisions(op: Op, state: S) -> frozenset[Event]:
     """Tell what a caller may decide about a failed operation."""
     if state != S.FAILED_TEMP:
@@ -104,6 +118,6 @@ def check_decision(op: Op, state: S, event: Event) -> None:
     if state == S.FAILED_TEMP:
         raise errors.WrongState(f"{op} cannot be rolled back.")
     raise errors.WrongState(
-        f"{event} is not possible: the operation is {state}, "
+        f"{TASKS[event]} is not possible: the operation is {state}, "
         f"not {S.FAILED_TEMP}."
     )

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tacker_cnf.sandbox.list_keys import SETS, apply_keys
+from tacker_cnf.sandbox.list_keys import KEY_DEFAULTS, SETS, apply_keys
 from tacker_cnf.sandbox.objects import Obj
 
 Tree = dict[str, Any]
@@ -50,7 +50,8 @@ _HEAD = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 def item_step(item: Any, keys: tuple[str, ...]) -> str:
     """Name an item of a list that is a map by keys."""
-    found = {key: item[key] for key in keys if key in item}
+    given = {**KEY_DEFAULTS, **item}
+    found = {key: given[key] for key in keys if key in given}
     return "k:" + json.dumps(found, sort_keys=True, separators=(",", ":"))
 
 
@@ -114,7 +115,8 @@ def child(value: Any, step: str) -> Any:
         return wanted if wanted in value else None
     for item in value:
         if isinstance(item, dict) and all(
-            item.get(key) == found for key, found in wanted.items()
+            item.get(key, KEY_DEFAULTS.get(key)) == found
+            for key, found in wanted.items()
         ):
             return item
     return None

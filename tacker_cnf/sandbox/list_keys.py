@@ -35,6 +35,8 @@ _APPLY_KEYS: Mapping[str, tuple[str, ...]] = {
     **{field: (key,) for field, key in _MERGE_KEYS.items()},
     "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
 }
+#: What a key means where an item does not give it.
+KEY_DEFAULTS: Mapping[str, str] = {"protocol": "TCP"}
 #: Lists that server-side apply replaces whole though a patch merges them.
 _APPLY_ATOMIC = frozenset({"taints"})
 #: Lists of scalars that are sets.

@@ -10,6 +10,7 @@ import resource
 import runpy
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -31,7 +32,15 @@ def main() -> None:
     sys.argv[:] = [script]
     # as if the script had been started by itself
     sys.path[0] = str(Path(script).parent)
-    runpy.run_path(script, run_name="__main__")
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except Exception as error:  # noqa: BLE001
+        # from the script on: how it was started concerns nobody
+        frames = error.__traceback__
+        while frames and frames.tb_frame.f_code.co_filename != script:
+            frames = frames.tb_next
+        traceback.print_exception(error.with_traceback(frames))
+        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

@@ -78,7 +78,8 @@ def run(
             problem = _problem(code, bounds)
     if problem:
         raise errors.ScriptFailed(
-            f"Script {name} ({told.operation}): {problem}{child.complaint()}",
+            f"Script {name} ({told.operation}): {problem}"
+            + child.complaint().replace(f"{tree}/", ""),
             said.user_script_err_handling_data,
         )
     return said

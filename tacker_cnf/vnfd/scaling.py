@@ -144,7 +144,7 @@ def _aspect(flavour: Flavour, aspect_id: str) -> Aspect:
     if aspect_id not in flavour.aspects:
         known = ", ".join(flavour.aspects) or "none"
         raise errors.UnknownAspect(
-            f"there is no scaling aspect {aspect_id!r:.80} in flavour"
+            f"There is no scaling aspect {aspect_id!r:.80} in flavour"
             f" {flavour.id}; it has {known}",
         )
     return flavour.aspects[aspect_id]
@@ -157,7 +157,7 @@ def _level(flavour: Flavour, level_id: str | None) -> Level:
     if wanted not in flavour.levels:
         known = ", ".join(flavour.levels) or "none"
         raise errors.UnknownLevel(
-            f"there is no instantiation level {wanted!r:.80} in flavour"
+            f"There is no instantiation level {wanted!r:.80} in flavour"
             f" {flavour.id}; it has {known}",
         )
     return flavour.levels[wanted]

@@ -63,7 +63,7 @@ class TestMatch(testtools.TestCase):
             error = self.assertRaises(
                 errors.MethodNotAllowed, ROUTES.match, method, ["things", "7"]
             )
-            self.assertEqual("DELETE, GET", error.allowed)
+            self.assertEqual([("Allow", "DELETE, GET")], error.headers)
             self.assertEqual(
                 f"{method} is not possible here, only DELETE, GET.",
                 str(error),

@@ -72,6 +72,12 @@ class TestApply(testtools.TestCase):
         names = [one["name"] for one in live["spec"]["containers"]]
         self.assertEqual(["b"], names)
 
+    def test_a_key_that_is_not_given_means_its_default(self) -> None:
+        live = {"ports": [{"containerPort": 80, "protocol": "TCP"}]}
+        config = {"ports": [{"containerPort": 80, "name": "http"}]}
+        port = {"containerPort": 80, "name": "http", "protocol": "TCP"}
+        self.assertEqual({"ports": [port]}, apply.merged(live, config))
+
     def test_an_update_takes_ownership(self) -> None:
         live = _applied(None, _config(spec={"replicas": 1}), "me")
         scaled = {

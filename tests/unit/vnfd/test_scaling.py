@@ -70,7 +70,7 @@ class TestCountsOfLevel(testtools.TestCase):
                 "top",
             )
             self.assertEqual(
-                "there is no instantiation level 'top' in flavour simple;"
+                "There is no instantiation level 'top' in flavour simple;"
                 " it has low, high",
                 str(error),
             )
@@ -149,7 +149,7 @@ class TestStep(testtools.TestCase):
             1,
         )
         self.assertEqual(
-            "there is no scaling aspect 'db' in flavour simple; it has web",
+            "There is no scaling aspect 'db' in flavour simple; it has web",
             str(error),
         )
 
