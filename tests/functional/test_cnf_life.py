@@ -1,5 +1,7 @@
 """The life of a CNF on a cluster, kind by kind."""
 
+from typing import Any
+
 import testtools
 
 from tests.fixtures.cluster import APPS, CnfService
@@ -21,7 +23,7 @@ class TestLife(testtools.TestCase):
         self.cluster = self.vnfm.cluster
         self.empty = self.cluster.objects(self.vnfm.namespace)
 
-    def objects(self) -> dict:
+    def objects(self) -> dict[tuple[str, str], Any]:
         return self.cluster.objects(self.vnfm.namespace)
 
     def test_instantiate_tells_every_pod_as_a_vnfc(self) -> None:
@@ -58,7 +60,7 @@ class TestLife(testtools.TestCase):
                 continue
             labels = body["metadata"].get("labels", {})
             self.assertEqual(
-                instance_id, labels.get("tacker_vnf_instance_id"), key
+                instance_id, labels.get("tacker_vnf_instance_id"), str(key)
             )
 
     def test_the_level_sets_the_replicas(self) -> None:
@@ -168,7 +170,7 @@ class TestLife(testtools.TestCase):
         ):
             instance_id = self.vnfm.started()
             done = self.vnfm.run(instance_id, "terminate", how)
-            self.assertEqual("COMPLETED", done["operationState"], how)
+            self.assertEqual("COMPLETED", done["operationState"], str(how))
             self.assertEqual(set(self.empty), set(self.objects()))
             instance = self.vnfm.instance(instance_id)
             self.assertEqual(

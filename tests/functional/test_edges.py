@@ -103,7 +103,7 @@ class TestRenewedCredentials(testtools.TestCase):
         }
         path = f"/v1.0/vims/{made['id']}"
         answer = vnfm.call("PUT", path, {"vim": renewed})
-        self.assertEqual(200, answer.status, answer.content)
+        self.assertEqual(200, answer.status, str(answer.content))
         sandbox_token = sandbox.token
         self.assertNotIn(sandbox_token, str(answer.json))
         done = vnfm.run(instance_id, "heal", {})

@@ -172,7 +172,7 @@ class TestClaims(FaultCase):
         """The first conductor freezes while it works, and wakes up after
         another one has taken over.
         """
-        blocked = []
+        blocked: list[Any] = []
 
         def freeze(task: Any) -> None:
             if not blocked:
