@@ -245,7 +245,7 @@ class TestVim(FailureCase):
         sandbox = self.cluster.sandbox
         good = {"bearer_token": sandbox.token, "ssl_ca_cert": sandbox.ca_pem}
         with deaf_port() as port:
-            cases = (
+            cases: tuple[tuple[dict[str, str], str, int], ...] = (
                 (good, sandbox.endpoint, 201),
                 (good | {"bearer_token": "x"}, sandbox.endpoint, 422),
                 (good, f"https://127.0.0.1:{port}", 422),
