@@ -6,10 +6,8 @@ served; bodies go in and out as plain dicts. Its errors become ours here.
 
 import functools
 import hashlib
-import ssl
-import tempfile
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +15,8 @@ import urllib3
 from oslo_log import log
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes import refusals
+from tacker_cnf.drivers.kubernetes.connection import Connection
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -28,82 +28,6 @@ FIELD_MANAGER: Final = "tacker_cnf"
 KEPT: Final = 256
 #: requests of one process that a cluster answers at once without new sockets
 POOL: Final = 64
-
-
-class AlreadyExists(errors.VimRefused):
-    """The object exists."""
-
-
-class Gone(errors.VimRefused):
-    """The object, or its kind or namespace, does not exist."""
-
-
-class Forbidden(errors.VimRefused):
-    """The caller may not do this."""
-
-
-class Expired(errors.VimRefused):
-    """The cluster no longer remembers this resourceVersion."""
-
-
-class Connection(msgspec.Struct, frozen=True):
-    """What a VimConnectionInfo of a cluster has to say."""
-
-    endpoint: str
-    ca: str | None
-    token: str | None
-    client_cert: str | None
-    client_key: str | None
-    verify: bool
-
-    @classmethod
-    def of(cls, info: VimConnectionInfo) -> "Connection":
-        """Read it.
-
-        :raises InvalidVimConnection: it says too little
-        """
-        interface, access = info.interface_info, info.access_info
-        made = cls(
-            endpoint=str(interface.get("endpoint") or "").rstrip("/"),
-            ca=interface.get("ssl_ca_cert") or access.get("ssl_ca_cert"),
-            token=access.get("bearer_token"),
-            client_cert=access.get("client_cert"),
-            client_key=access.get("client_key"),
-            verify=not interface.get("skipCertificateVerification", False),
-        )
-        if not made.endpoint.startswith(("https://", "http://")):
-            raise errors.InvalidVimConnection(
-                "interfaceInfo.endpoint: the URL of the cluster is needed, "
-                f"{made.endpoint!r} is none."
-            )
-        if not made.token and not (made.client_cert and made.client_key):
-            raise errors.InvalidVimConnection(
-                "accessInfo: bearer_token, or client_cert and client_key, "
-                "is needed to log in to a cluster."
-            )
-        return made
-
-    def ssl_context(self) -> ssl.SSLContext:
-        """Make the TLS side: the CA, and the client's certificate.
-
-        :raises InvalidVimConnection: these are not PEM
-        """
-        try:
-            context = ssl.create_default_context(cadata=self.ca or None)
-            if self.client_cert and self.client_key:
-                with tempfile.NamedTemporaryFile("w") as file:
-                    file.write(self.client_cert + "\n" + self.client_key)
-                    file.flush()
-                    context.load_cert_chain(file.name)
-        except (ssl.SSLError, ValueError) as error:
-            raise errors.InvalidVimConnection(
-                f"A certificate or key is not valid PEM: {error}."
-            ) from error
-        if not self.verify:
-            LOG.warning("%s is not verified by TLS", self.endpoint)
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return context
 
 
 class Cluster:
@@ -142,7 +66,7 @@ class Cluster:
                     )
                 )
             except self._library.NotServed:
-                raise Gone(
+                raise refusals.Gone(
                     f"The cluster {self._endpoint} has no kind {kind} in "
                     f"{api_version}."
                 ) from None
@@ -160,7 +84,7 @@ class Cluster:
         """Read one object; None when it does not exist."""
         try:
             return self._json("get", resource.path(name, namespace))
-        except Gone:
+        except refusals.Gone:
             return None
 
     def list(
@@ -222,7 +146,7 @@ class Cluster:
         path = resource.path(meta["name"], meta.get("namespace"))
         try:
             self._json("delete", path, body=body)
-        except (Gone, AlreadyExists):
+        except (refusals.Gone, refusals.AlreadyExists):
             LOG.debug("%s %s had gone", resource.kind, meta["name"])
 
     def watch(
@@ -251,7 +175,7 @@ class Cluster:
             for line in _lines(response):
                 event = msgspec.json.decode(line)
                 if event["type"] == "ERROR":
-                    raise _of_watch(event["object"])
+                    raise refusals.of_watch(event["object"])
                 yield event["type"], event["object"]
         except (urllib3.exceptions.HTTPError, msgspec.DecodeError) as error:
             # a watch that breaks is opened again; a dead cluster shows there
@@ -274,7 +198,7 @@ class Cluster:
 
         try:
             return self._told(send)
-        except Dropped:
+        except refusals.Dropped:
             return self._told(send)  # all that we send may be sent twice
 
     def _told(self, ask: Callable[[], Any]) -> Any:
@@ -287,9 +211,11 @@ class Cluster:
                 raise errors.VimUnreachable(
                     f"The cluster {self._endpoint} does not answer: {refused}"
                 ) from error
-            raise _of_status(error.status, error.body, error.reason) from error
+            raise refusals.of_status(
+                error.status, error.body, error.reason
+            ) from error
         except urllib3.exceptions.ProtocolError as error:
-            raise Dropped(
+            raise refusals.Dropped(
                 f"The cluster {self._endpoint} dropped the connection."
             ) from error
         except urllib3.exceptions.HTTPError as error:
@@ -304,43 +230,11 @@ class Cluster:
             ) from error
 
 
-class Dropped(errors.VimUnreachable):
-    """The connection was closed in the middle of a request."""
-
-
 def _lines(response: Any) -> Iterator[bytes]:
     rest = b""
     for chunk in response.stream(None, decode_content=True):
         *lines, rest = (rest + chunk).split(b"\n")
         yield from filter(None, lines)
-
-
-_BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
-    403: Forbidden,
-    404: Gone,
-    409: AlreadyExists,
-    410: Expired,
-    429: errors.VimUnreachable,
-    500: errors.VimUnreachable,
-    503: errors.VimUnreachable,
-    504: errors.VimUnreachable,
-}
-
-
-def _of_status(status: int, body: Any, reason: Any) -> errors.InfraError:
-    """Tell a Kubernetes Status as an error of ours, by its message alone."""
-    try:
-        told = msgspec.json.decode(body or b"")
-        message = told.get("message") or reason
-    except (msgspec.DecodeError, AttributeError):
-        message = reason
-    kind = _BY_STATUS.get(status, errors.VimRefused)
-    return kind(f"The cluster answered {status}: {message}")
-
-
-def _of_watch(status: Object) -> errors.InfraError:
-    kind = _BY_STATUS.get(status.get("code", 0), errors.VimRefused)
-    return kind(str(status.get("message")))
 
 
 class Clusters:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from tacker_cnf.drivers.base import Deadline
-from tacker_cnf.drivers.kubernetes.client import Cluster, Expired
+from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.refusals import Expired
 
 Object = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes.readiness import (
+from tacker_cnf.drivers.kubernetes.judges import (
     READY,
     Patience,
     PodJudge,
