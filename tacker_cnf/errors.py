@@ -3,7 +3,8 @@
     VnfmError                      500
       BadRequest                   400
         InvalidPackage, UnknownFlavour, UnknownAspect, UnknownLevel,
-        ScaleOutOfRange, UnknownVnfc, InvalidVimConnection, ...
+        ScaleOutOfRange, UnknownVnfc, InvalidVimConnection,
+        InvalidFilter, InvalidSelector, InvalidMarker, ...
       Unauthorized                 401
       Forbidden                    403
         GrantRefused
@@ -86,6 +87,18 @@ class InvalidParameters(BadRequest):
 
 class InvalidVimConnection(BadRequest):
     """The VIM connection information is not valid."""
+
+
+class InvalidFilter(BadRequest):
+    """The filter of the query is not valid."""
+
+
+class InvalidSelector(BadRequest):
+    """The attribute selectors of the query are not valid."""
+
+
+class InvalidMarker(BadRequest):
+    """The query asks for a page that this service did not offer."""
 
 
 class Unauthorized(VnfmError):

@@ -2,9 +2,10 @@
 
 import datetime
 import uuid
+from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, policies, redaction
+from tacker_cnf.api import http, links, policies, query, redaction
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import instances, packages
 from tacker_cnf.db.session import (
@@ -25,6 +26,8 @@ from tacker_cnf.sol.lcm_request import (
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.vnfd.model import Vnfd
+
+_LISTED: Final = query.Listed(VnfInstance, instances.HEAVY, instances.COLUMNS)
 
 
 class VnfInstances:
@@ -58,21 +61,22 @@ class VnfInstances:
             ) from None
 
     @http.endpoint(200)
-    def get_all(self) -> list[VnfInstance]:
+    def get_all(self) -> list[dict[str, Any]]:
         http.authorized(policies.LCM_READ)
+        asked = query.of_request(_LISTED)
         base = http.base_url()
         with self._store.reader() as session:
-            return [
-                links.with_instance_links(instance, base)
-                for instance in instances.find(session)
-            ]
+            return asked.answer(
+                (position, _shown(instance, base))
+                for position, instance in instances.find(session, asked.wanted)
+            )
 
     @http.endpoint(200)
     def get(self, instance_id: str) -> VnfInstance:
         http.authorized(policies.LCM_READ)
         with self._store.reader() as session:
-            instance = redaction.instance(instances.get(session, instance_id))
-        return links.with_instance_links(instance, http.base_url())
+            instance = instances.get(session, instance_id)
+        return _shown(instance, http.base_url())
 
     @http.endpoint(204)
     def delete(self, instance_id: str) -> None:
@@ -133,3 +137,7 @@ def _new(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
         extensions=vnfd.extensions,
         metadata=merge.patched(vnfd.metadata, body.metadata),
     )
+
+
+def _shown(instance: VnfInstance, base: str) -> VnfInstance:
+    return links.with_instance_links(redaction.instance(instance), base)

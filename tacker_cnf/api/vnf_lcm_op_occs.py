@@ -1,10 +1,14 @@
 """/vnflcm/v2/vnf_lcm_op_occs (SOL003 5.4.12 to 5.4.16)."""
 
-from tacker_cnf.api import http, links, policies, redaction
+from typing import Any, Final
+
+from tacker_cnf.api import http, links, policies, query, redaction
 from tacker_cnf.db import op_occs
 from tacker_cnf.db.session import Store
 from tacker_cnf.intake import Intake
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+
+_LISTED: Final = query.Listed(VnfLcmOpOcc, op_occs.HEAVY, op_occs.COLUMNS)
 
 
 class VnfLcmOpOccs:
@@ -15,21 +19,22 @@ class VnfLcmOpOccs:
         self._intake = intake
 
     @http.endpoint(200)
-    def get_all(self) -> list[VnfLcmOpOcc]:
+    def get_all(self) -> list[dict[str, Any]]:
         http.authorized(policies.LCM_READ)
+        asked = query.of_request(_LISTED)
         base = http.base_url()
         with self._store.reader() as session:
-            return [
-                links.with_op_occ_links(op_occ, base)
-                for op_occ in op_occs.find(session)
-            ]
+            return asked.answer(
+                (position, _shown(op_occ, base))
+                for position, op_occ in op_occs.find(session, asked.wanted)
+            )
 
     @http.endpoint(200)
     def get(self, op_occ_id: str) -> VnfLcmOpOcc:
         http.authorized(policies.LCM_READ)
         with self._store.reader() as session:
             op_occ = op_occs.get(session, op_occ_id)
-        return _shown(op_occ)
+        return _shown(op_occ, http.base_url())
 
     @http.endpoint(202)
     def post_retry(self, op_occ_id: str) -> None:
@@ -44,8 +49,8 @@ class VnfLcmOpOccs:
     @http.endpoint(200)
     def post_fail(self, op_occ_id: str) -> VnfLcmOpOcc:
         http.authorized(policies.LCM_WRITE)
-        return _shown(self._intake.fail(op_occ_id))
+        return _shown(self._intake.fail(op_occ_id), http.base_url())
 
 
-def _shown(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
-    return links.with_op_occ_links(redaction.op_occ(op_occ), http.base_url())
+def _shown(op_occ: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
+    return links.with_op_occ_links(redaction.op_occ(op_occ), base)

@@ -16,7 +16,7 @@ from tacker_cnf.catalogue import content
 from tacker_cnf.catalogue.content import ContentStore
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.db import models, packages
-from tacker_cnf.db.filtering import Position, Wanted
+from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.db.session import (
     DuplicateEntry,
     ReferenceError,  # noqa: A004
@@ -283,7 +283,9 @@ def _told(artifacts: Iterable[Artifact]) -> Iterator[VnfPackageArtifactInfo]:
 
 
 def _checksum(content_id: str | None) -> Checksum | None:
-    return content_id and Checksum(algorithm="SHA-256", hash=content_id)
+    if content_id is None:
+        return None
+    return Checksum(algorithm="SHA-256", hash=content_id)
 
 
 def _listed(row: Mapping[str, Any]) -> VnfPkgInfo:

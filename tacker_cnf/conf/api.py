@@ -32,4 +32,11 @@ OPTIONS = (
         min=1,
         help="Largest request body other than the content of a VNF package.",
     ),
+    cfg.IntOpt(
+        "page_size",
+        default=100,
+        min=1,
+        help="Most entries of a list that one answer has; its Link header "
+        "leads to the next ones.",
+    ),
 )

@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import models
+from tacker_cnf.db import listing, models
+from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 
 Row = models.VnfInstance
@@ -23,7 +24,7 @@ HEAVY: Final = frozenset(
         "metadata",
     }
 )
-_COLUMNS: Final = {
+COLUMNS: Final = {
     name: getattr(Row, "vnf_metadata" if name == "metadata" else name)
     for name in VnfInstance.__struct_fields__
     if name not in {"links", "vnf_pkg_id"}
@@ -43,8 +44,7 @@ def add(
     :raises ReferenceError: its VNFD has gone (at flush)
     """
     values = {
-        column.key: getattr(instance, name)
-        for name, column in _COLUMNS.items()
+        column.key: getattr(instance, name) for name, column in COLUMNS.items()
     }
     session.add(Row(created_at=now, **values))
 
@@ -54,7 +54,7 @@ def get(session: orm.Session, instance_id: str) -> VnfInstance:
 
     :raises NotFound: there is none of this id
     """
-    columns = [column.label(name) for name, column in _COLUMNS.items()]
+    columns = [column.label(name) for name, column in COLUMNS.items()]
     row = session.execute(
         sa.select(*columns).where(Row.id == instance_id)
     ).one_or_none()
@@ -63,17 +63,13 @@ def get(session: orm.Session, instance_id: str) -> VnfInstance:
     return _value(row._mapping)  # noqa: SLF001
 
 
-def find(session: orm.Session) -> Iterator[VnfInstance]:
-    """List all VNF instances, the oldest first, without what is heavy."""
-    columns = [
-        column.label(name)
-        for name, column in _COLUMNS.items()
-        if name not in HEAVY
-    ]
-    rows = session.execute(
-        sa.select(*columns).order_by(Row.created_at, Row.id)
-    )
-    return (_value(row) for row in rows.mappings())
+def find(
+    session: orm.Session, wanted: Wanted
+) -> Iterator[tuple[Position, VnfInstance]]:
+    """List VNF instances, the oldest first, and where each stands."""
+    order = (Row.created_at, Row.id)
+    for position, row in listing.rows(session, COLUMNS, order, wanted):
+        yield position, _value(row)
 
 
 def check_free(session: orm.Session, instance_id: str) -> None:
@@ -137,7 +133,7 @@ def release(session: orm.Session, op_occ_id: str) -> None:
 def update(session: orm.Session, instance: VnfInstance) -> None:
     """Keep what an operation made of the instance."""
     values = {
-        column: getattr(instance, name) for name, column in _COLUMNS.items()
+        column: getattr(instance, name) for name, column in COLUMNS.items()
     }
     session.connection().execute(
         sa.update(Row).where(Row.id == instance.id).values(values)

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import instances, models
+from tacker_cnf.db import instances, listing, models
+from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import operations, states
 from tacker_cnf.lcm.states import Event
@@ -38,7 +39,7 @@ HEAVY: Final = frozenset(
         "changed_ext_connectivity",
     }
 )
-_COLUMNS: Final = {
+COLUMNS: Final = {
     name: getattr(Row, name)
     for name in VnfLcmOpOcc.__struct_fields__
     if hasattr(Row, name)
@@ -90,7 +91,7 @@ def add(
     :param patience: seconds after which the sweep looks for it, because its
         wake-up message must have been lost
     """
-    values = {name: getattr(op_occ, name) for name in _COLUMNS}
+    values = {name: getattr(op_occ, name) for name in COLUMNS}
     values |= {"start_time": now, "state_entered_time": now}
     session.execute(
         sa.insert(Row).values(
@@ -109,7 +110,7 @@ def get(session: orm.Session, op_occ_id: str) -> VnfLcmOpOcc:
     :raises NotFound: there is none of this id
     """
     row = session.execute(
-        sa.select(*_COLUMNS.values()).where(Row.id == op_occ_id)
+        sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
     ).one_or_none()
     if row is None:
         raise errors.NotFound(
@@ -118,15 +119,13 @@ def get(session: orm.Session, op_occ_id: str) -> VnfLcmOpOcc:
     return _value(row._mapping)  # noqa: SLF001
 
 
-def find(session: orm.Session) -> Iterator[VnfLcmOpOcc]:
-    """List all operation occurrences, the oldest first, without what is
-    heavy.
-    """
-    columns = [c for name, c in _COLUMNS.items() if name not in HEAVY]
-    rows = session.execute(
-        sa.select(*columns).order_by(Row.start_time, Row.id)
-    )
-    return (_value(row) for row in rows.mappings())
+def find(
+    session: orm.Session, wanted: Wanted
+) -> Iterator[tuple[Position, VnfLcmOpOcc]]:
+    """List operation occurrences, the oldest first, and where each stands."""
+    order = (Row.start_time, Row.id)
+    for position, row in listing.rows(session, COLUMNS, order, wanted):
+        yield position, _value(row)
 
 
 def claim(
@@ -153,7 +152,7 @@ def claim(
     if got.rowcount != 1:
         return None
     return Work(
-        op_occ=_value({name: getattr(row, name) for name in _COLUMNS}),
+        op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
         vim_connections=row.vim_connections,
         grant_request=row.grant_request,
         grant=row.grant,

@@ -1,12 +1,16 @@
 """VNF packages as rows (SOL003 10.5.2.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import models
+from tacker_cnf.db import listing, models
+from tacker_cnf.db.filtering import Column
+from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.types import EnumName
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
     OperationalState,
@@ -14,6 +18,40 @@ from tacker_cnf.sol.vnf_package import (
 )
 
 Row = models.VnfPackage
+
+#: what a list leaves out unless it is asked for (SOL003 10.4.2.3.2)
+HEAVY: Final = frozenset(
+    {
+        "software_images",
+        "additional_artifacts",
+        "user_defined_data",
+        "checksum",
+    }
+)
+_USED: Final = sa.exists(models.VnfInstance.vnfd_id).where(
+    models.VnfInstance.vnfd_id == Row.vnfd_id
+)
+_USAGE: Final = sa.type_coerce(
+    sa.case(
+        (_USED, UsageState.IN_USE.value), else_=UsageState.NOT_IN_USE.value
+    ),
+    EnumName(UsageState),
+)
+COLUMNS: Final[Mapping[str, Column]] = {
+    "id": Row.id,
+    "vnfd_id": Row.vnfd_id,
+    "vnf_provider": Row.vnf_provider,
+    "vnf_product_name": Row.vnf_product_name,
+    "vnf_software_version": Row.vnf_software_version,
+    "vnfd_version": Row.vnfd_version,
+    "onboarding_state": Row.onboarding_state,
+    "operational_state": Row.operational_state,
+    "usage_state": _USAGE,
+    # of the content, which it names
+    "checksum": Row.content_id,
+    "additional_artifacts": Row.additional_artifacts,
+    "user_defined_data": Row.user_defined_data,
+}
 
 
 def add(session: orm.Session, package: Row) -> None:
@@ -31,13 +69,14 @@ def get(session: orm.Session, package_id: str) -> Row:
     return package
 
 
-def find(session: orm.Session) -> Sequence[Row]:
-    """List all packages, the oldest first, without their VNFDs."""
-    return session.scalars(
-        sa.select(Row)
-        .options(orm.defer(Row.vnfd))
-        .order_by(Row.created_at, Row.id)
-    ).all()
+def find(
+    session: orm.Session, wanted: Wanted
+) -> Iterator[tuple[Position, dict[str, Any]]]:
+    """List packages, the oldest first: where each stands, and what is in its
+    wanted columns.
+    """
+    order = (Row.created_at, Row.id)
+    return listing.rows(session, COLUMNS, order, wanted)
 
 
 def content_id_of_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
@@ -119,22 +158,7 @@ def content_in_use(session: orm.Session, content_id: str) -> bool:
     )
 
 
-def used_vnfds(
-    session: orm.Session, vnfd_ids: Sequence[str | None]
-) -> frozenset[str]:
-    """Tell which of these VNFDs have VNF instances."""
-    instance = models.VnfInstance
-    return frozenset(
-        session.scalars(
-            sa.select(instance.vnfd_id)
-            .where(instance.vnfd_id.in_([v for v in vnfd_ids if v]))
-            .distinct()
-        )
-    )
-
-
 def usage_state(session: orm.Session, package: Row) -> UsageState:
     """Tell whether VNF instances were made from this package."""
-    if used_vnfds(session, [package.vnfd_id]):
-        return UsageState.IN_USE
-    return UsageState.NOT_IN_USE
+    found = session.scalar(sa.select(_USAGE).where(Row.id == package.id))
+    return found or UsageState.NOT_IN_USE

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from tacker_cnf import errors
 from tacker_cnf.db import instances, models, packages, vims
+from tacker_cnf.db.listing import Wanted
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState
@@ -19,6 +20,7 @@ from tests.factories import (
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package, a_vim
 
+BRIEF = Wanted(attributes=instances.COLUMNS.keys() - instances.HEAVY)
 OUT = InstantiationState.NOT_INSTANTIATED
 IN = InstantiationState.INSTANTIATED
 FULL = a_running_instance(
@@ -75,8 +77,10 @@ class TestReading(InstanceTest):
         for number, name in enumerate("bca"):
             self.add(an_instance(id=name, metadata={"a": 1}), number)
         with self.store.reader() as session:
-            listed = list(instances.find(session))
-        self.assertEqual([an_instance(id=name) for name in "bca"], listed)
+            found = list(instances.find(session, BRIEF))
+        self.assertEqual(
+            [an_instance(id=name) for name in "bca"], [i for _, i in found]
+        )
 
     def test_there_is_none(self) -> None:
         error = self.assertRaises(errors.NotFound, self.get, "none")

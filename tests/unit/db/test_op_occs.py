@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from tacker_cnf import errors
 from tacker_cnf.db import instances, op_occs, packages
+from tacker_cnf.db.listing import Wanted
 from tacker_cnf.db.op_occs import Result, Row, Work
 from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -18,6 +19,7 @@ from tests.factories import NOW, an_instance, an_op_occ
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package
 
+BRIEF = Wanted(attributes=op_occs.COLUMNS.keys() - op_occs.HEAVY)
 OUT = InstantiationState.NOT_INSTANTIATED
 PROBLEM = ProblemDetails(status=422, detail="it broke")
 #: seconds: never within a test, and long ago
@@ -327,7 +329,7 @@ class TestReading(OpOccTest):
     def test_a_list_leaves_out_what_is_heavy(self) -> None:
         self.set(error=PROBLEM)
         with self.store.reader() as session:
-            (listed,) = op_occs.find(session)
+            ((_, listed),) = op_occs.find(session, BRIEF)
             whole = op_occs.get(session, "an-op-occ")
         self.assertIsNone(listed.error)
         self.assertIsNone(listed.operation_params)

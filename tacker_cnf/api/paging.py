@@ -1,0 +1,54 @@
+"""Pages of a list (SOL013 5.4): where one ends and the next one begins."""
+
+import base64
+import datetime
+from collections.abc import Iterable
+from typing import Annotated, Final
+from urllib import parse
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.db.listing import Position
+
+MARKER: Final = "nextpage_opaque_marker"
+
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MICROSECOND: Final = datetime.timedelta(microseconds=1)
+#: microseconds since 1970, and an id
+_Content = tuple[
+    Annotated[int, msgspec.Meta(ge=0, le=250_000_000_000_000_000)],
+    Annotated[str, msgspec.Meta(max_length=255, pattern=r"^[^\x00]*$")],
+]
+
+
+def marker_of(position: Position) -> str:
+    """Write down where the next page begins."""
+    moment = (position.moment - _EPOCH) // _MICROSECOND
+    content = msgspec.json.encode((moment, position.id))
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def position_of(marker: str) -> Position:
+    """Read where a page begins.
+
+    :raises InvalidMarker: this is not from here
+    """
+    try:
+        padded = marker.encode() + b"=" * (-len(marker) % 4)
+        content = base64.b64decode(padded, altchars=b"-_", validate=True)
+        moment, row_id = msgspec.json.decode(content, type=_Content)
+    except (ValueError, msgspec.DecodeError):
+        raise errors.InvalidMarker(
+            f"{MARKER}: {marker!r} is not a marker of this list."
+        ) from None
+    return Position(_EPOCH + moment * _MICROSECOND, row_id)
+
+
+def next_link(
+    url: str, query: Iterable[tuple[str, str]], last: Position
+) -> str:
+    """Give the Link header (RFC 8288) to the page behind a position."""
+    kept = [(name, value) for name, value in query if name != MARKER]
+    text = parse.urlencode([*kept, (MARKER, marker_of(last))])
+    return f'<{url}?{text}>; rel="next"'

@@ -1,0 +1,148 @@
+"""Attribute-based filters (SOL013 5.2), as far as a column can answer."""
+
+import datetime
+import enum
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import functions
+
+from tacker_cnf.db.types import UtcDateTime
+
+Column = sa.ColumnElement[Any] | orm.InstrumentedAttribute[Any]
+Condition = sa.ColumnElement[bool]
+
+_ORDERED: Final = {
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
+_SECOND: Final = datetime.timedelta(seconds=1)
+
+
+class Op(enum.StrEnum):
+    """SOL013 5.2.2, opOne and opMulti."""
+
+    EQ = "eq"
+    NEQ = "neq"
+    IN = "in"
+    NIN = "nin"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    CONT = "cont"
+    NCONT = "ncont"
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """What a column has to hold; the values are of the column's type."""
+
+    attribute: str
+    op: Op
+    values: tuple[Any, ...]
+
+
+def condition(column: Column, asked: Comparison) -> Condition:
+    """Say in SQL what is asked of a column; NULL never passes."""
+    if isinstance(column.type, UtcDateTime):
+        return _of_time(column, asked)
+    if isinstance(column.type, sa.Boolean):
+        found = column.in_(asked.values)
+        return sa.not_(found) if asked.op in {Op.NEQ, Op.NIN} else found
+    return _of_text(column, asked)
+
+
+class verbatim(functions.FunctionElement[str]):  # noqa: N801
+    """A text that is compared character by character, by their codes.
+
+    A database may by default take upper for lower case, or sort as a
+    language does, where SOL013 knows strings only.
+    """
+
+    type = sa.String()
+    inherit_cache = True
+
+
+@compiles(verbatim)
+def _verbatim(element: Any, compiler: Any, **options: Any) -> str:
+    return f"({compiler.process(element.clauses, **options)})"
+
+
+@compiles(verbatim, "postgresql")
+def _postgresql_verbatim(element: Any, compiler: Any, **options: Any) -> str:
+    return f'({compiler.process(element.clauses, **options)} COLLATE "C")'
+
+
+@compiles(verbatim, "mysql")
+@compiles(verbatim, "mariadb")
+def _mysql_verbatim(element: Any, compiler: Any, **options: Any) -> str:
+    inner = compiler.process(element.clauses, **options)
+    return f"CAST(CONVERT({inner} USING utf8mb4) AS BINARY)"
+
+
+class place_of(functions.FunctionElement[int]):  # noqa: N801
+    """Where in a text another one begins; 0 where it does not."""
+
+    type = sa.Integer()
+    inherit_cache = True
+
+
+@compiles(place_of)
+def _place_of(element: Any, compiler: Any, **options: Any) -> str:
+    return f"instr({compiler.process(element.clauses, **options)})"
+
+
+@compiles(place_of, "postgresql")
+def _postgresql_place_of(element: Any, compiler: Any, **options: Any) -> str:
+    return f"strpos({compiler.process(element.clauses, **options)})"
+
+
+def _of_text(column: Column, asked: Comparison) -> Condition:
+    exact = verbatim(column)
+    given = [verbatim(sa.literal(v, sa.String())) for v in asked.values]
+    match asked.op:
+        case Op.EQ | Op.IN:
+            # found by the column's index, then judged character by character
+            return sa.and_(column.in_(asked.values), exact.in_(given))
+        case Op.NEQ | Op.NIN:
+            return exact.not_in(given)
+        case Op.CONT:
+            return sa.or_(*(place_of(exact, part) > 0 for part in given))
+        case Op.NCONT:
+            return sa.and_(*(place_of(exact, part) == 0 for part in given))
+    return _ordered(asked.op, exact, given[0])
+
+
+def _of_time(column: Column, asked: Comparison) -> Condition:
+    """Compare as times are told: in whole seconds, which are kept finer."""
+    moment = asked.values[0]
+    begun = moment.replace(microsecond=0)
+    match asked.op:
+        case Op.EQ | Op.IN:
+            return sa.or_(*(_within(column, v) for v in asked.values))
+        case Op.NEQ | Op.NIN:
+            return sa.not_(sa.or_(*(_within(column, v) for v in asked.values)))
+        case Op.GT:
+            return _ordered(Op.GTE, column, begun + _SECOND)
+        case Op.LTE:
+            return _ordered(Op.LT, column, begun + _SECOND)
+    edge = begun if begun == moment else begun + _SECOND
+    return _ordered(asked.op, column, edge)
+
+
+def _within(column: Column, moment: datetime.datetime) -> Condition:
+    if moment.microsecond:
+        return sa.false()
+    return sa.and_(column >= moment, column < moment + _SECOND)
+
+
+def _ordered(op: Op, column: Column, value: Any) -> Condition:
+    compare: Callable[[Any, Any], Condition] = _ORDERED[op]
+    return compare(column, value)
