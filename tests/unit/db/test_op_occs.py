@@ -9,6 +9,7 @@ from tacker_cnf import errors
 from tacker_cnf.db import instances, op_occs, packages
 from tacker_cnf.db.listing import Wanted
 from tacker_cnf.db.op_occs import Result, Row, Work
+from tacker_cnf.lcm.operations import TASKS
 from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.problem import ProblemDetails
@@ -217,7 +218,7 @@ class TestDecide(OpOccTest):
             self.assertEqual("an-op-occ" if held else None, self.holder())
 
     def test_other_states_refuse(self) -> None:
-        for state, event in itertools.product(S, Event):
+        for state, event in itertools.product(S, TASKS):
             if state == S.FAILED_TEMP:
                 continue
             self.set(operation_state=state)

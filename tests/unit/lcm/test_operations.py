@@ -5,7 +5,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import operations
-from tacker_cnf.lcm.operations import OPERATIONS
+from tacker_cnf.lcm.operations import OPERATIONS, TASKS
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol import lcm_request
 from tacker_cnf.sol.vnf_instance import InstantiationState
@@ -83,7 +83,7 @@ class TestDecisions(testtools.TestCase):
                 self.assertEqual(set(), operations.decisions(op, state))
 
     def test_what_may_be_decided_is_what_is_accepted(self) -> None:
-        for op, state, event in itertools.product(FACTS, S, Event):
+        for op, state, event in itertools.product(FACTS, S, TASKS):
             if event in operations.decisions(op, state):
                 operations.check_decision(op, state, event)
             else:
@@ -95,10 +95,15 @@ class TestDecisions(testtools.TestCase):
                     event,
                 )
 
+    def test_the_choices_are_told_by_their_tasks(self) -> None:
+        for op, (_, reversible) in FACTS.items():
+            told = "retry, rollback, fail" if reversible else "retry, fail"
+            self.assertEqual(told, operations.choices(op))
+
     def test_a_refusal_says_why(self) -> None:
         cases = {
             (Op.HEAL, S.FAILED_TEMP): "HEAL cannot be rolled back.",
-            (Op.SCALE, S.FAILED): "ROLLBACK is not possible: the operation "
+            (Op.SCALE, S.FAILED): "rollback is not possible: the operation "
             "is FAILED, not FAILED_TEMP.",
         }
         for (op, state), sentence in cases.items():
