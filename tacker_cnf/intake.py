@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import instances, op_occs, vims
 from tacker_cnf.db.session import Store, transaction
@@ -21,7 +22,7 @@ from tacker_cnf.lcm.states import Event
 from tacker_cnf.rpc import Client
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     LcmOperationStateType,
     LcmOperationType,
@@ -114,6 +115,28 @@ class Intake:
                 [c.vim_id for c in vim_connections.values() if c.vim_id],
             )
             op_occs.add(session, op_occ, vim_connections, now, PATIENCE)
+
+    def sync(self, instance_id: str) -> None:
+        """Have a conductor look what the VIM has made of an instance.
+
+        :raises NotFound: there is no such instance
+        :raises WrongState: the instance is not instantiated
+        :raises OperationInProgress: an operation holds the instance
+        :raises Unavailable: no conductor can be asked
+        """
+        self._check_sync(instance_id)
+        self._rpc.sync(instance_id)
+
+    @transaction
+    def _check_sync(self, instance_id: str) -> None:
+        with self._store.reader() as session:
+            instance = instances.get(session, instance_id)
+            if instance.instantiation_state != InstantiationState.INSTANTIATED:
+                raise errors.WrongState(
+                    f"VNF instance {instance_id} is "
+                    f"{instance.instantiation_state}; it has nothing on a VIM."
+                )
+            instances.check_free(session, instance_id)
 
     @transaction
     def _decide(self, op_occ_id: str, event: Event) -> VnfLcmOpOcc:

@@ -8,6 +8,8 @@ from oslo_config import cfg
 from oslo_log import log
 from oslo_service import backend
 
+from tacker_cnf import errors
+
 # oslo.service requires eventlet, and futurist imports what is installed: here
 # it is not there (doc/source/contributor/decisions/no-eventlet.rst).
 sys.modules.setdefault("eventlet", None)  # type: ignore[arg-type]
@@ -58,27 +60,47 @@ class Client:
         except Exception:
             LOG.exception("No wake-up could be sent for %s", op_occ_id)
 
+    def sync(self, instance_id: str) -> None:
+        """Ask a conductor to look what a VIM has made of an instance.
+
+        :raises Unavailable: no conductor can be asked
+        """
+        try:
+            self._client.cast({}, "sync", instance_id=instance_id)
+        except messaging.MessagingException as error:
+            raise errors.Unavailable(
+                "The queue to the conductors does not answer."
+            ) from error
+
 
 class Endpoint:
     """Where the wake-up calls arrive."""
 
     target = messaging.Target(namespace=NAMESPACE, version=VERSION)
 
-    def __init__(self, run: Callable[[str], None]) -> None:
+    def __init__(
+        self, run: Callable[[str], None], sync: Callable[[str], None]
+    ) -> None:
         self._run = run
+        self._sync = sync
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def run(self, _context: dict[str, Any], op_occ_id: str) -> None:
         """Begin with an operation, unless somebody has."""
         self._run(op_occ_id)
 
+    @messaging.expose  # type: ignore[untyped-decorator]
+    def sync(self, _context: dict[str, Any], instance_id: str) -> None:
+        """Synchronize a VNF instance."""
+        self._sync(instance_id)
 
-def server(transport: Any, host: str, run: Callable[[str], None]) -> Any:
+
+def server(transport: Any, host: str, endpoint: Endpoint) -> Any:
     """Make the listener of one conductor; it still has to be started."""
     return messaging.get_rpc_server(
         transport,
         messaging.Target(topic=TOPIC, server=host),
-        [Endpoint(run)],
+        [endpoint],
         executor="threading",
         access_policy=messaging.ExplicitRPCAccessPolicy,
     )

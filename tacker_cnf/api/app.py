@@ -44,6 +44,8 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
         "/vnf_instances/{id}/scale": {"POST": vnf.post_scale},
         "/vnf_instances/{id}/heal": {"POST": vnf.post_heal},
         "/vnf_instances/{id}/terminate": {"POST": vnf.post_terminate},
+        # ours, beyond SOL003
+        "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},
         "/vnf_lcm_op_occs": {"GET": occ.get_all},
         "/vnf_lcm_op_occs/{id}": {"GET": occ.get},
         "/vnf_lcm_op_occs/{id}/retry": {"POST": occ.post_retry},

@@ -101,6 +101,11 @@ class VnfInstances:
         http.set_location(links.op_occ(op_occ_id))
 
     @http.endpoint(202)
+    def post_sync(self, instance_id: str) -> None:
+        http.authorized(policies.LCM_WRITE)
+        self._intake.sync(instance_id)
+
+    @http.endpoint(202)
     def post_instantiate(
         self, instance_id: str, body: InstantiateVnfRequest
     ) -> None:

@@ -15,6 +15,7 @@ from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.conductor import recovery, runner, steps
 from tacker_cnf.conductor.claims import Claims
 from tacker_cnf.conductor.steps import Run
+from tacker_cnf.conductor.sync import Sync
 from tacker_cnf.db import instances, op_occs
 from tacker_cnf.db.op_occs import Result, Work
 from tacker_cnf.db.session import Store, transaction
@@ -50,6 +51,7 @@ class Conductor:
         self._catalogue = catalogue
         self._drivers = drivers
         self._nfvo = nfvo
+        self._sync = Sync(store, catalogue, drivers)
         self.claims = Claims(store, self._conf.lease)
         self._pool = ThreadPoolExecutor(
             self._conf.workers, thread_name_prefix="operation"
@@ -62,7 +64,8 @@ class Conductor:
 
     def start(self, transport: Any) -> None:
         """Listen to wake-up calls, report, and sweep, until stop."""
-        self._server = rpc.server(transport, self.claims.owner, self.run)
+        endpoint = rpc.Endpoint(self.run, self.synchronize)
+        self._server = rpc.server(transport, self.claims.owner, endpoint)
         self._server.start()
         self._clock(self._conf.lease / 3, self.claims.report)
         self._clock(self._conf.sweep_interval, self.sweep)
@@ -105,6 +108,19 @@ class Conductor:
                 return
             self._queued.add(op_occ_id)
         self._pool.submit(self._work, op_occ_id)
+
+    def synchronize(self, instance_id: str) -> None:
+        """Put the synchronization of an instance in line."""
+        if not self._stopping.is_set():
+            self._pool.submit(self._sync_now, instance_id)
+
+    def _sync_now(self, instance_id: str) -> None:
+        try:
+            self._sync.once(instance_id)
+        except errors.VnfmError as error:
+            LOG.warning("%s was not synchronized: %s", instance_id, error)
+        except Exception:
+            LOG.exception("%s was not synchronized", instance_id)
 
     def sweep(self) -> None:
         """Look for what a lost message or a lost conductor left."""

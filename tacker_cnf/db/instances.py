@@ -46,7 +46,7 @@ def add(
     values = {
         column.key: getattr(instance, name) for name, column in COLUMNS.items()
     }
-    session.add(Row(created_at=now, **values))
+    session.add(Row(created_at=now, generation=0, **values))
 
 
 def get(session: orm.Session, instance_id: str) -> VnfInstance:
@@ -136,8 +136,36 @@ def update(session: orm.Session, instance: VnfInstance) -> None:
         column: getattr(instance, name) for name, column in COLUMNS.items()
     }
     session.connection().execute(
-        sa.update(Row).where(Row.id == instance.id).values(values)
+        sa.update(Row)
+        .where(Row.id == instance.id)
+        .values({**values, Row.generation: Row.generation + 1})
     )
+
+
+def generation(session: orm.Session, instance_id: str) -> int:
+    """Tell how many changes an instance has seen."""
+    return session.scalars(
+        sa.select(Row.generation).where(Row.id == instance_id)
+    ).one()
+
+
+def refresh(session: orm.Session, instance: VnfInstance, seen: int) -> bool:
+    """Keep what the VIM made of an instance by itself, unless an operation
+    holds it or has changed it since it was seen; tell whether it was kept.
+    """
+    got = session.connection().execute(
+        sa.update(Row)
+        .where(
+            Row.id == instance.id,
+            Row.busy_with.is_(None),
+            Row.generation == seen,
+        )
+        .values(
+            instantiated_vnf_info=instance.instantiated_vnf_info,
+            generation=seen + 1,
+        )
+    )
+    return bool(got.rowcount == 1)
 
 
 def delete(session: orm.Session, instance_id: str) -> None:

@@ -222,7 +222,7 @@ def _uids_of(task: InfraTask, pods: Iterable[Object]) -> set[str]:
     if missing:
         raise errors.InfraError(
             f"Pod {', '.join(missing)} no longer exists in the cluster. Fail "
-            "this operation, synchronize the VNF instance, and heal by the "
-            "new ids."
+            "this operation, synchronize the VNF instance (POST .../sync), "
+            "and heal by the new ids."
         )
     return {uids[vnfc.id] for vnfc in task.vnfcs}

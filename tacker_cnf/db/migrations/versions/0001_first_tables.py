@@ -115,6 +115,7 @@ def upgrade() -> None:
         sa.Column("instantiation_state", sa.String(length=24), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("busy_with", sa.String(length=36), nullable=True),
+        sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("vnf_configurable_properties", TEXT, nullable=True),
         sa.Column("vim_connection_info", TEXT, nullable=True),
         sa.Column("instantiated_vnf_info", TEXT, nullable=True),
