@@ -45,6 +45,21 @@ class TestBrokenConfiguration(testtools.TestCase):
         )
         self.check("tacker-cnf-manage db upgrade")
 
+    def test_database_that_is_not_there(self) -> None:
+        url = self.deployment.database.url
+        gone = url.replace(self.deployment.database.name, "no_such_database")
+        everyone = (*SERVERS, "tacker-cnf-manage db upgrade")
+        self.check(
+            "no_such_database",
+            everyone,
+            database={"connection": gone, "max_retries": 0},
+        )
+
+    def test_database_url_that_is_none(self) -> None:
+        everyone = (*SERVERS, "tacker-cnf-manage db upgrade")
+        wrong = {"connection": "not a url", "max_retries": 0}
+        self.check("URL", everyone, database=wrong)
+
     def test_value_that_an_option_cannot_have(self) -> None:
         conductor = ("tacker-cnf-conductor",)
         self.check("workers", conductor, conductor={"workers": "many"})
