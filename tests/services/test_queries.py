@@ -1,22 +1,31 @@
 """Filters in the SQL of each database find what Python finds."""
 
 import random
+from pathlib import Path
 
+import fixtures
 import testtools
+from oslo_config import cfg
+from oslo_db import options as db_options
 
-from tacker_cnf.db import schema
-from tacker_cnf.db.session import Store
+from tacker_cnf.db import keys, schema, session
+from tacker_cnf.db.types import VAULT
 from tests.services.servers import MARIADB, POSTGRESQL, Database
 from tests.unit.api.test_query_agreement import TABLES, Agreement
-from tests.unit.db.base import open_vault
 
 ROUNDS = 300
 
 
 class TestQueries(testtools.TestCase):
     def agree(self, server: str) -> None:
-        open_vault(self)
-        store = Store(self.useFixture(Database(self, server)).url)
+        key_file = Path(self.useFixture(fixtures.TempDir()).path) / "key"
+        keys.create(key_file)
+        VAULT.open(keys.load(key_file))
+        conf = cfg.ConfigOpts()
+        conf.register_opts(db_options.database_opts, "database")
+        url = self.useFixture(Database(self, server)).url
+        conf.set_override("connection", url, "database")
+        store = session.of_conf(conf)
         self.addCleanup(store.close)
         schema.upgrade(store)
         agreement = Agreement(store, random.Random(1))  # noqa: S311
