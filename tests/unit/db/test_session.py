@@ -4,14 +4,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tacker_cnf.db import models
+from tacker_cnf.db import instances, models
 from tacker_cnf.db.session import (
     DuplicateEntry,
     ReferenceError,  # noqa: A004
     epoch,
     transaction,
 )
-from tests.factories import an_instance
+from tests.factories import NOW, an_instance
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package, a_vim
 
@@ -174,18 +174,7 @@ class TestDeletedWith(StoreTest):
             session.add(a_package(vnfd_id="a-vnfd"))
             session.flush()
             kept = an_instance()
-            session.add(
-                models.VnfInstance(
-                    id=kept.id,
-                    vnfd_id=kept.vnfd_id,
-                    vnf_provider="",
-                    vnf_product_name="",
-                    vnf_software_version="",
-                    vnfd_version="",
-                    instantiation_state=kept.instantiation_state,
-                    created_at=a_vim().created_at,
-                )
-            )
+            instances.add(session, kept, NOW)
             session.flush()
             session.add(models.VimUse(vnf_instance_id=kept.id, vim_id="a-vim"))
         self.assertRaises(ReferenceError, self.delete, models.Vim, "a-vim")
