@@ -1,0 +1,196 @@
+"""The database, the service and plain Python judge filters alike."""
+
+import datetime
+import random
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from testtools.content import text_content
+
+from tacker_cnf.api import filters
+from tacker_cnf.db import instances, models, op_occs, packages
+from tacker_cnf.db.listing import Wanted, comparable
+from tacker_cnf.db.session import Store
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    CancelModeType,
+    LcmOperationStateType,
+    LcmOperationType,
+    VnfLcmOpOcc,
+)
+from tests.factories import NOW, a_vnfc, an_info, an_instance, an_op_occ
+from tests.unit.api.random_filters import KEY, TEXTS, a_filter, judged, written
+from tests.unit.db.base import StoreTest
+from tests.unit.db.test_types import a_package
+
+ROUNDS = 400
+
+INSTANCE = {
+    ("id",): "text",
+    ("vnfInstanceName",): "text",
+    ("vnfInstanceDescription",): "text",
+    ("vnfdId",): "text",
+    ("vnfProvider",): "text",
+    ("instantiationState",): "text",
+    ("metadata", "a"): "any",
+    ("metadata", "x/y,~@"): "any",
+    ("metadata", "deep", "a"): "any",
+    ("metadata", KEY): "text",
+    ("vimConnectionInfo", KEY): "text",
+    ("vimConnectionInfo", "a", "vimType"): "text",
+    ("instantiatedVnfInfo", "vnfState"): "text",
+    ("instantiatedVnfInfo", "scaleStatus", "scaleLevel"): "number",
+    ("instantiatedVnfInfo", "scaleStatus", "aspectId"): "text",
+    ("instantiatedVnfInfo", "vnfcResourceInfo", "metadata", "uid"): "any",
+    (
+        "instantiatedVnfInfo",
+        "vnfcResourceInfo",
+        "computeResource",
+        "resourceId",
+    ): "text",
+}
+OP_OCC = {
+    ("id",): "text",
+    ("operation",): "text",
+    ("operationState",): "text",
+    ("vnfInstanceId",): "text",
+    ("grantId",): "text",
+    ("cancelMode",): "text",
+    ("startTime",): "time",
+    ("stateEnteredTime",): "time",
+    ("isAutomaticInvocation",): "flag",
+    ("isCancelPending",): "flag",
+    ("operationParams", "a"): "any",
+}
+TABLES: tuple[tuple[Any, Any, Any], ...] = (
+    (instances, VnfInstance, INSTANCE),
+    (op_occs, VnfLcmOpOcc, OP_OCC),
+)
+#: what a text column may hold: a database keeps no NUL
+NAMES = [t for t in TEXTS if t]
+
+
+def a_value(chance: random.Random) -> Any:
+    """Make a JSON value."""
+    return chance.choice(
+        [
+            None,
+            chance.choice(TEXTS),
+            chance.choice([True, False]),
+            chance.choice([0, 1, 5, -1, 1.5, 10]),
+            [chance.choice(TEXTS), 5, {"a": chance.choice(TEXTS)}],
+            {"a": chance.choice(TEXTS), "b": 1},
+        ]
+    )
+
+
+def any_instance(chance: random.Random, number: int) -> VnfInstance:
+    maybe = {
+        "vnf_instance_name": chance.choice(TEXTS),
+        "vnf_instance_description": chance.choice(TEXTS),
+        "metadata": {
+            key: a_value(chance)
+            for key in chance.sample(["a", "x/y,~@", "deep", KEY, "b"], 3)
+        },
+        "vim_connection_info": {
+            key: VimConnectionInfo(vim_type=chance.choice(NAMES))
+            for key in chance.sample(["a", *NAMES], 2)
+        },
+        "instantiated_vnf_info": an_info(
+            *(
+                a_vnfc(name, uid=chance.choice([*TEXTS, None]))
+                for name in chance.sample(NAMES, chance.randint(0, 3))
+            ),
+            levels={n: chance.randint(0, 2) for n in chance.sample(NAMES, 2)},
+        ),
+    }
+    given = {k: v for k, v in maybe.items() if chance.random() < 0.8}
+    return an_instance(
+        id=f"{chance.choice(NAMES)[:30]}{number}",
+        vnf_provider=chance.choice(TEXTS),
+        instantiation_state=chance.choice(list(InstantiationState)),
+        **given,
+    )
+
+
+def any_op_occ(chance: random.Random, number: int) -> VnfLcmOpOcc:
+    pending = chance.choice([True, False])
+    return an_op_occ(
+        op=chance.choice(list(LcmOperationType)),
+        id=f"{chance.choice(NAMES)[:30]}{number}",
+        operation_state=chance.choice(list(LcmOperationStateType)),
+        vnf_instance_id=chance.choice(NAMES)[:36],
+        is_automatic_invocation=chance.choice([True, False]),
+        is_cancel_pending=pending,
+        cancel_mode=chance.choice(list(CancelModeType)) if pending else None,
+        grant_id=chance.choice([None, *TEXTS]),
+        operation_params={"a": a_value(chance)},
+    )
+
+
+class Agreement:
+    """The resources of one store, and what is found of them."""
+
+    def __init__(self, store: Store, chance: random.Random) -> None:
+        self.store = store
+        self.chance = chance
+
+    def fill(self, count: int) -> None:
+        chance = self.chance
+        with self.store.writer() as session:
+            packages.add(session, a_package(vnfd_id="a-vnfd"))
+        with self.store.writer() as session:
+            for number in range(count):
+                moment = NOW + datetime.timedelta(
+                    seconds=chance.randint(-2, 2),
+                    microseconds=chance.choice([0, 1, 500_000, 999_999]),
+                )
+                instances.add(session, any_instance(chance, number), moment)
+                op_occs.add(session, any_op_occ(chance, number), {}, moment, 1)
+
+    def compare(self, table: Any, kind: Any, names: Any, rounds: int) -> int:
+        """Ask as often, and tell how many were found."""
+        everything = Wanted(attributes=table.COLUMNS.keys())
+        columns = comparable(table.COLUMNS)
+        with self.store.reader() as session:
+            resources = [
+                msgspec.to_builtins(resource)
+                for _, resource in table.find(session, everything)
+            ]
+            hits = 0
+            for _ in range(rounds):
+                simples = a_filter(self.chance, names)
+                text = written(self.chance, simples)
+                expected = [r["id"] for r in resources if judged(r, simples)]
+                asked = filters.read(text, kind)
+                here = [r["id"] for r in resources if asked.matches(r)]
+                assert here == expected, f"in memory: {text}"
+                comparisons, rest = asked.split(columns)
+                wanted = msgspec.structs.replace(
+                    everything, comparisons=comparisons, batch=17
+                )
+                there = [
+                    r.id
+                    for _, r in table.find(session, wanted)
+                    if rest.matches(msgspec.to_builtins(r))
+                ]
+                assert there == expected, f"by the database: {text}"
+                hits += len(expected)
+        return hits
+
+
+class TestAgreement(StoreTest):
+    def test_random_filters_find_the_same(self) -> None:
+        for seed in (1, random.SystemRandom().randrange(2**32)):
+            self.addDetail("seed", text_content(str(seed)))
+            with self.store.writer() as session:
+                for table in reversed(models.Base.metadata.sorted_tables):
+                    session.execute(sa.delete(table))
+            chance = random.Random(seed)  # noqa: S311
+            agreement = Agreement(self.store, chance)
+            agreement.fill(60)
+            for table, kind, names in TABLES:
+                hits = agreement.compare(table, kind, names, ROUNDS)
+                self.assertGreater(hits, ROUNDS)

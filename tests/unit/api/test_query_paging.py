@@ -1,0 +1,91 @@
+import base64
+import datetime
+from urllib import parse
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.api import paging
+from tacker_cnf.db.listing import Position
+from tests.factories import NOW
+
+POSITIONS = [
+    Position(NOW, "an-id"),
+    Position(NOW + datetime.timedelta(microseconds=1), "ü" * 85),
+    Position(datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC), ""),
+]
+
+
+def packed(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+BAD = [
+    "",
+    "abc",
+    "=",
+    "ü",
+    "a b",
+    "%00",
+    packed("null"),
+    packed("[]"),
+    packed("[1]"),
+    packed('[1, "a", 2]'),
+    packed('["1", "a"]'),
+    packed("[1, 2]"),
+    packed('[-1, "a"]'),
+    packed('[1.5, "a"]'),
+    packed('[9999999999999999999, "a"]'),
+    packed('[1, "\\u0000"]'),
+    packed('[1, "a\\u0000b"]'),
+    packed(f'[1, "{"a" * 256}"]'),
+    packed("[1,"),
+    paging.marker_of(POSITIONS[0]) + "A",
+    paging.marker_of(POSITIONS[0])[:-4],
+]
+
+
+class TestMarker(testtools.TestCase):
+    def test_it_leads_back(self) -> None:
+        for position in POSITIONS:
+            marker = paging.marker_of(position)
+            self.assertEqual(position, paging.position_of(marker))
+            self.assertEqual(marker, parse.quote(marker, safe=""))
+
+    def test_one_that_is_not_ours(self) -> None:
+        for marker in BAD:
+            error = self.assertRaises(
+                errors.InvalidMarker, paging.position_of, marker
+            )
+            self.assertEqual(
+                f"nextpage_opaque_marker: {marker!r} is not a marker of this "
+                "list.",
+                str(error),
+            )
+
+
+class TestLink(testtools.TestCase):
+    def test_it_keeps_the_query(self) -> None:
+        query = [
+            ("filter", "(eq,a,'<>;\" ü&=+')"),
+            ("nextpage_opaque_marker", "the one before"),
+            ("all_fields", "true"),
+            ("x", ""),
+        ]
+        link = paging.next_link("https://h/list", query, POSITIONS[0])
+        url, _, relation = link.partition("; ")
+        self.assertEqual('rel="next"', relation)
+        self.assertEqual(("<", ">"), (url[0], url[-1]))
+        self.assertNotIn(">", url[:-1])
+        base, _, text = url[1:-1].partition("?")
+        self.assertEqual("https://h/list", base)
+        marker = paging.marker_of(POSITIONS[0])
+        self.assertEqual(
+            [
+                ("filter", "(eq,a,'<>;\" ü&=+')"),
+                ("all_fields", "true"),
+                ("x", ""),
+                ("nextpage_opaque_marker", marker),
+            ],
+            parse.parse_qsl(text, keep_blank_values=True),
+        )

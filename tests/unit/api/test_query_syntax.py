@@ -1,0 +1,122 @@
+import itertools
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.api import filter_syntax
+
+# a filter; its operator, the names before the last one, the last, the values
+GOOD: list[tuple[str, str, tuple[str, ...], str | None, tuple[str, ...]]] = [
+    ("(eq,a,x)", "eq", (), "a", ("x",)),
+    ("(neq,a/b/c,x)", "neq", ("a", "b"), "c", ("x",)),
+    ("(in,a,x,y,z)", "in", (), "a", ("x", "y", "z")),
+    ("(nin,a,x)", "nin", (), "a", ("x",)),
+    ("(gt,a,1)", "gt", (), "a", ("1",)),
+    ("(gte,a,1)", "gte", (), "a", ("1",)),
+    ("(lt,a,1)", "lt", (), "a", ("1",)),
+    ("(lte,a,1)", "lte", (), "a", ("1",)),
+    ("(cont,a,x,y)", "cont", (), "a", ("x", "y")),
+    ("(ncont,a,x,y)", "ncont", (), "a", ("x", "y")),
+    # values
+    ("(eq,a,)", "eq", (), "a", ("",)),
+    ("(eq,a,'')", "eq", (), "a", ("",)),
+    ("(eq,a,'''')", "eq", (), "a", ("'",)),
+    ("(eq,a,'x,y')", "eq", (), "a", ("x,y",)),
+    ("(eq,a,'x);(y')", "eq", (), "a", ("x);(y",)),
+    ("(eq,a,'it''s')", "eq", (), "a", ("it's",)),
+    ("(eq,a,'''x''')", "eq", (), "a", ("'x'",)),
+    ("(in,a,'x,','y)',z)", "in", (), "a", ("x,", "y)", "z")),
+    ("(eq,a,x;y)", "eq", (), "a", ("x;y",)),
+    ("(eq,a,(x)", "eq", (), "a", ("(x",)),
+    ("(eq,a, x )", "eq", (), "a", (" x ",)),
+    ("(eq,a,ü~1/@)", "eq", (), "a", ("ü~1/@",)),
+    # names
+    ("(eq,a~1b,x)", "eq", (), "a/b", ("x",)),
+    ("(eq,a~0b,x)", "eq", (), "a~b", ("x",)),
+    ("(eq,a~ab,x)", "eq", (), "a,b", ("x",)),
+    ("(eq,~bkey,x)", "eq", (), "@key", ("x",)),
+    ("(eq,~01,x)", "eq", (), "~1", ("x",)),
+    ("(eq,a/~b~1~0~a/c,x)", "eq", ("a", "@/~,"), "c", ("x",)),
+    ("(eq,a/@key,x)", "eq", ("a",), None, ("x",)),
+    ("(eq,a/~bkey/b,x)", "eq", ("a", "@key"), "b", ("x",)),
+    ("(eq,a (b),x)", "eq", (), "a (b)", ("x",)),
+]
+
+# a filter, what is wrong with it, and at which character
+BAD = [
+    ("", "( is expected where it ends", 1),
+    ("eq,a,x", "( is expected where there is e", 1),
+    ("(", "there is no operator ''", 2),
+    ("()", "there is no operator ''", 2),
+    ("(eq)", ", is expected where there is )", 4),
+    ("(EQ,a,x)", "there is no operator 'EQ'", 2),
+    ("(like,a,x)", "there is no operator 'like'", 2),
+    ("(eq,a)", ", is expected where it ends", 7),
+    ("(eq,a);(eq,b,x)", ", and a value are expected where there is )", 6),
+    ("(eq,,x)", "the name of an attribute is expected", 5),
+    ("(eq,a/,x)", "the name of an attribute is expected", 7),
+    ("(eq,/a,x)", "the name of an attribute is expected", 5),
+    ("(eq,a//b,x)", "the name of an attribute is expected", 7),
+    ("(eq,a~,x)", "there is an unknown escape", 6),
+    ("(eq,ab~2,x)", "there is an unknown escape", 7),
+    ("(eq,a/b~c,x)", "there is an unknown escape", 8),
+    ("(eq,a/@key/b,x)", "nothing may follow on @key", 11),
+    ("(eq,a,x", ") is expected where it ends", 8),
+    ("(eq,a,x)(eq,b,x)", "; is expected where there is (", 9),
+    ("(eq,a,x);", "( is expected where it ends", 10),
+    ("(eq,a,x,y)", "eq takes one value, there is another one", 8),
+    ("(lte,a,1,2)", "lte takes one value, there is another one", 9),
+    ("(eq,a,'x)", "the quoted value has no end", 7),
+    ("(eq,a,'x''y)", "the quoted value has no end", 7),
+    ("(eq,a,'x'y)", ") is expected where there is y", 10),
+    ("(eq,a,it's)", "a value with a quote in it has to be quoted", 9),
+    ("(eq,a,x) ;(eq,b,y)", "; is expected where there is  ", 9),
+    ("(eq,a,\0)", "there is a NUL", 7),
+    ("(eq,a\0,x)", "there is a NUL", 6),
+]
+
+
+class TestRead(testtools.TestCase):
+    def test_one_expression(self) -> None:
+        for text, *expected in GOOD:
+            (found,) = filter_syntax.read(text)
+            self.assertEqual(
+                expected,
+                [found.op, found.prefix, found.leaf, found.values],
+                text,
+            )
+
+    def test_several(self) -> None:
+        texts = [case[0] for case in GOOD]
+        for first, second in itertools.product(texts, texts):
+            self.assertEqual(
+                filter_syntax.read(first) + filter_syntax.read(second),
+                filter_syntax.read(f"{first};{second}"),
+            )
+
+    def test_where_it_is_malformed(self) -> None:
+        for text, what, position in BAD:
+            error = self.assertRaises(
+                errors.InvalidFilter, filter_syntax.read, text
+            )
+            self.assertIn(f"filter: {what}", str(error), text)
+            self.assertTrue(
+                str(error).endswith(f", at position {position}."),
+                f"{text}: {error}",
+            )
+
+    def test_where_it_is_malformed_further_on(self) -> None:
+        for text, _, position in BAD:
+            if not text:
+                continue
+            error = self.assertRaises(
+                errors.InvalidFilter, filter_syntax.read, f"(eq,a,x);{text}"
+            )
+            self.assertTrue(
+                str(error).endswith(f" {position + 9}."), f"{text}: {error}"
+            )
+
+    def test_a_long_one_is_read_in_no_time(self) -> None:
+        values = ",".join(["'x''y'"] * 20_000)
+        (found,) = filter_syntax.read(f"(in,a,{values})")
+        self.assertEqual(("x'y",) * 20_000, found.values)
