@@ -46,7 +46,7 @@ def add(
     values = {
         column.key: getattr(instance, name) for name, column in COLUMNS.items()
     }
-    session.add(Row(created_at=now, generation=0, **values))
+    session.add(Row(created_at=now, **values))
 
 
 def get(session: orm.Session, instance_id: str) -> VnfInstance:

@@ -131,7 +131,7 @@ class VnfInstance(Base):
     #: the operation that holds the instance; stays through FAILED_TEMP
     busy_with: orm.Mapped[str | None] = orm.mapped_column(Id)
     #: counts the changes, so that nobody overwrites what was not seen
-    generation: orm.Mapped[int] = orm.mapped_column(sa.Integer)
+    generation: orm.Mapped[int] = orm.mapped_column(sa.Integer, default=0)
     vnf_configurable_properties: orm.Mapped[dict[str, Any] | None] = (
         orm.mapped_column(SolJson(dict[str, Any]))
     )

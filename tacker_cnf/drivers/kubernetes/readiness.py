@@ -94,10 +94,13 @@ class Waiter:
         :raises NotReady: it has not, or the object does not exist
         """
         seen: list[Object] = []
+        late = Deadline.within(self._grace)
 
         def judge(found: Iterable[Object]) -> NotYet | None:
             seen[:] = filter(judges.observed, found)
-            return None if seen else NotYet()
+            if not seen and late.passed:
+                self._check_stalled([manifest])
+            return None if seen else NotYet(self._grace or 1.0)
 
         field = f"metadata.name={manifest.name}"
         if self._wait(manifest.api_version, manifest.kind, judge, "", field):

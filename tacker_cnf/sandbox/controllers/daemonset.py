@@ -5,6 +5,7 @@ from typing import Any
 
 from tacker_cnf.sandbox import nodes, placement, pods, revisions
 from tacker_cnf.sandbox.controllers.base import Controller
+from tacker_cnf.sandbox.errors import ApiError
 from tacker_cnf.sandbox.objects import (
     Obj,
     annotations_of,
@@ -47,12 +48,18 @@ class DaemonSets(Controller):
 
     def sync(self, obj: Obj) -> None:
         """Compare the pods with the nodes."""
+        failure: ApiError | None = None
         revision = revisions.keep(self.plane, obj).rpartition("-")[2]
         eligible = self._eligible(obj)
         if not is_deleting(obj):
-            self._place(obj, eligible, revision)
-            self._roll(obj, eligible, revision)
+            try:
+                self._place(obj, eligible, revision)
+                self._roll(obj, eligible, revision)
+            except ApiError as error:
+                failure = error
         self._report(obj, eligible, revision)
+        if failure is not None:
+            raise failure
 
     def _eligible(self, obj: Obj) -> list[str]:
         spec = _bearing(obj["spec"]["template"]["spec"])
@@ -103,7 +110,17 @@ class DaemonSets(Controller):
             }
         }
         kind = self.plane.kind(pods.KEY)
-        made = self.plane.api.create(kind, namespace_of(obj), pod)
+        try:
+            made = self.plane.api.create(kind, namespace_of(obj), pod)
+        except ApiError as error:
+            self.plane.events.tell(
+                obj,
+                "FailedCreate",
+                f"Error creating: {error.message}",
+                _COMPONENT,
+                warning=True,
+            )
+            raise
         message = f"Created pod: {name_of(made)}"
         self.plane.events.tell(obj, "SuccessfulCreate", message, _COMPONENT)
 
