@@ -1,14 +1,12 @@
-"""Attribute-based filters (SOL013 5.2): what they ask, and who answers.
+"""Attribute-based filters (SOL013 5.2), read for the type they are about.
 
-An expression matches what the answer would show: an attribute that is not
-there matches nothing, whatever the operator, and nothing that is redacted can
-be asked about. Of an array one element suffices, and it is the same element
-for all expressions that differ in their last name only.
+They ask about what an answer would show: an attribute that the type does not
+have, or that may hold a secret, cannot be asked about.
 """
 
 import datetime
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,18 +16,9 @@ from tacker_cnf import errors
 from tacker_cnf.api import attributes, filter_syntax, redaction
 from tacker_cnf.api.attributes import Kind
 from tacker_cnf.api.filter_syntax import Expression
-from tacker_cnf.db.filtering import Comparison, Op
+from tacker_cnf.api.matching import APPLICABLE, Condition, Filter
 from tacker_cnf.sol.base import DateTime, SolType
 
-_EQUALITY: Final = frozenset({Op.EQ, Op.NEQ, Op.IN, Op.NIN})
-_ORDER: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
-_APPLICABLE: Final[Mapping[Kind, Collection[Op]]] = {
-    Kind.STRING: frozenset(Op),
-    Kind.NUMBER: _EQUALITY | _ORDER,
-    Kind.DATE: _EQUALITY | _ORDER,
-    Kind.BOOLEAN: _EQUALITY,
-    Kind.ANY: frozenset(Op),
-}
 _NUMBER: Final = re.compile(r"-?[0-9]{1,300}(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 #: what a comparison may still add a second to
 _LAST: Final = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
@@ -60,123 +49,16 @@ _READ: Final[Mapping[Kind, Callable[[str], Any]]] = {
     Kind.DATE: _date,
 }
 
-_TESTS: Final[Mapping[Op, Callable[[Any, Sequence[Any]], bool]]] = {
-    Op.EQ: lambda actual, values: actual in values,
-    Op.NEQ: lambda actual, values: actual not in values,
-    Op.IN: lambda actual, values: actual in values,
-    Op.NIN: lambda actual, values: actual not in values,
-    Op.GT: lambda actual, values: any(actual > v for v in values),
-    Op.GTE: lambda actual, values: any(actual >= v for v in values),
-    Op.LT: lambda actual, values: any(actual < v for v in values),
-    Op.LTE: lambda actual, values: any(actual <= v for v in values),
-    Op.CONT: lambda actual, values: any(v in actual for v in values),
-    Op.NCONT: lambda actual, values: all(v not in actual for v in values),
-}
-
-
-class Test(msgspec.Struct, frozen=True, kw_only=True):
-    """One expression, with its values as the attribute's type has them."""
-
-    #: how the type names the first attribute of the path
-    attribute: str
-    prefix: tuple[str, ...]
-    #: None for the keys of a map
-    leaf: str | None
-    op: Op
-    kind: Kind
-    #: the values, by the kinds that the attribute may turn out to be
-    values: Mapping[Kind, tuple[Any, ...]]
-
-    def holds(self, actual: Any) -> bool:
-        """Tell whether one simple value passes."""
-        kind = _seen(actual) if self.kind == Kind.ANY else self.kind
-        if kind is None or self.op not in _APPLICABLE[kind]:
-            return False
-        if kind == Kind.DATE:
-            actual = datetime.datetime.fromisoformat(actual)
-        return _TESTS[self.op](actual, self.values[kind])
-
-
-def _seen(actual: Any) -> Kind | None:
-    if isinstance(actual, bool):
-        return Kind.BOOLEAN
-    if isinstance(actual, int | float):
-        return Kind.NUMBER
-    return Kind.STRING if isinstance(actual, str) else None
-
-
-class Filter:
-    """Expressions that all have to match."""
-
-    def __init__(self, tests: Sequence[Test] = ()) -> None:
-        self.tests = tests
-        self._groups: dict[tuple[str, ...], list[Test]] = {}
-        for test in tests:
-            self._groups.setdefault(test.prefix, []).append(test)
-
-    @property
-    def attributes(self) -> frozenset[str]:
-        """The attributes that have to be known to judge."""
-        return frozenset(test.attribute for test in self.tests)
-
-    def split(
-        self, comparable: Collection[str]
-    ) -> tuple[tuple[Comparison, ...], "Filter"]:
-        """Tell what the database can judge, and what is left.
-
-        :param comparable: attributes that are columns of their own
-        """
-        asked, left = [], []
-        for test in self.tests:
-            if not test.prefix and test.attribute in comparable:
-                asked.append(
-                    Comparison(
-                        attribute=test.attribute,
-                        op=test.op,
-                        values=test.values[test.kind],
-                    )
-                )
-            else:
-                left.append(test)
-        return tuple(asked), Filter(left)
-
-    def matches(self, shown: Mapping[str, Any]) -> bool:
-        """Judge a resource by its JSON."""
-        return all(
-            any(
-                all(_passes(test, part) for test in tests)
-                for part in _reached(shown, prefix)
-            )
-            for prefix, tests in self._groups.items()
-        )
-
-
-def _passes(test: Test, part: Any) -> bool:
-    if test.leaf is not None:
-        return any(test.holds(v) for v in _reached(part, (test.leaf,)))
-    return isinstance(part, dict) and any(map(test.holds, part))
-
-
-def _reached(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Find what a path leads to: of an array, each of its elements."""
-    if isinstance(value, list | tuple):
-        for one in value:
-            yield from _reached(one, path)
-    elif not path:
-        yield value
-    elif isinstance(value, dict) and path[0] in value:
-        yield from _reached(value[path[0]], path[1:])
-
 
 def read(text: str, kind: type[SolType]) -> Filter:
     """Read a filter on resources of a type.
 
     :raises InvalidFilter: it is malformed, or not possible on this type
     """
-    return Filter([_test(e, kind) for e in filter_syntax.read(text)])
+    return Filter([_condition(e, kind) for e in filter_syntax.read(text)])
 
 
-def _test(expression: Expression, kind: type[SolType]) -> Test:
+def _condition(expression: Expression, kind: type[SolType]) -> Condition:
     name, prefix, leaf = expression.name, expression.prefix, expression.leaf
     path = prefix if leaf is None else (*prefix, leaf)
     if any(map(_is_hidden, path)):
@@ -184,12 +66,12 @@ def _test(expression: Expression, kind: type[SolType]) -> Test:
             f"filter: {name} may hold a secret and cannot be filtered by."
         )
     found = _found(path, expression, kind)
-    if expression.op not in _APPLICABLE[found]:
+    if expression.op not in APPLICABLE[found]:
         raise errors.InvalidFilter(
             f"filter: {expression.op} does not apply to {name}, which is a "
             f"{found}."
         )
-    return Test(
+    return Condition(
         attribute=attributes.fields_of(kind)[path[0]].name,
         prefix=prefix,
         leaf=leaf,

@@ -11,7 +11,7 @@ import pecan
 
 from tacker_cnf import errors
 from tacker_cnf.api import filters, http, paging, selectors
-from tacker_cnf.api.filters import Filter
+from tacker_cnf.api.matching import Filter
 from tacker_cnf.api.selectors import Selector
 from tacker_cnf.db.filtering import Column
 from tacker_cnf.db.listing import Position, Wanted, comparable
@@ -98,7 +98,7 @@ def of_request(listed: Listed) -> Query:
             attributes=selector.attributes | rest.attributes,
             comparisons=comparisons,
             after=None if marker is None else paging.position_of(marker),
-            batch=max(page_size + 1, _BATCH if rest.tests else 0),
+            batch=max(page_size + 1, _BATCH if rest.conditions else 0),
         ),
         filter=rest,
         selector=selector,

@@ -5,7 +5,7 @@ import msgspec
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.api import filters
+from tacker_cnf.api import filters, matching
 from tacker_cnf.sol.base import DateTime, SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
@@ -258,7 +258,7 @@ class TestMatches(testtools.TestCase):
                 self.assertEqual(expected, asked.matches(shown), text)
 
     def test_nothing_is_asked(self) -> None:
-        self.assertTrue(filters.Filter().matches({}))
+        self.assertTrue(matching.Filter().matches({}))
 
     def test_what_is_not_there(self) -> None:
         shown = msgspec.to_builtins(Thing(id="bare"))

@@ -1,0 +1,133 @@
+"""Whether a resource matches a filter (SOL013 5.2.2).
+
+Of an array one element suffices, and it is the same element for all
+conditions whose attributes differ in the last name only. An attribute that is
+not there matches nothing, whatever the operator.
+"""
+
+import datetime
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf.api.attributes import Kind
+from tacker_cnf.db.filtering import Comparison, Op
+
+_EQUALITY: Final = frozenset({Op.EQ, Op.NEQ, Op.IN, Op.NIN})
+_ORDER: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
+APPLICABLE: Final[Mapping[Kind, Collection[Op]]] = {
+    Kind.STRING: frozenset(Op),
+    Kind.NUMBER: _EQUALITY | _ORDER,
+    Kind.DATE: _EQUALITY | _ORDER,
+    Kind.BOOLEAN: _EQUALITY,
+    Kind.ANY: frozenset(Op),
+}
+_HOLDS: Final[Mapping[Op, Callable[[Any, Sequence[Any]], bool]]] = {
+    Op.EQ: lambda actual, values: actual in values,
+    Op.NEQ: lambda actual, values: actual not in values,
+    Op.IN: lambda actual, values: actual in values,
+    Op.NIN: lambda actual, values: actual not in values,
+    Op.GT: lambda actual, values: any(actual > v for v in values),
+    Op.GTE: lambda actual, values: any(actual >= v for v in values),
+    Op.LT: lambda actual, values: any(actual < v for v in values),
+    Op.LTE: lambda actual, values: any(actual <= v for v in values),
+    Op.CONT: lambda actual, values: any(v in actual for v in values),
+    Op.NCONT: lambda actual, values: all(v not in actual for v in values),
+}
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """One expression, with its values as the attribute's type has them."""
+
+    #: how the type names the first attribute of the path
+    attribute: str
+    prefix: tuple[str, ...]
+    #: None for the keys of a map
+    leaf: str | None
+    op: Op
+    kind: Kind
+    #: the values, by the kinds that the attribute may turn out to be
+    values: Mapping[Kind, tuple[Any, ...]]
+
+    def holds(self, actual: Any) -> bool:
+        """Tell whether one simple value passes."""
+        kind = _seen(actual) if self.kind == Kind.ANY else self.kind
+        if kind is None or self.op not in APPLICABLE[kind]:
+            return False
+        if kind == Kind.DATE:
+            actual = datetime.datetime.fromisoformat(actual)
+        return _HOLDS[self.op](actual, self.values[kind])
+
+
+def _seen(actual: Any) -> Kind | None:
+    if isinstance(actual, bool):
+        return Kind.BOOLEAN
+    if isinstance(actual, int | float):
+        return Kind.NUMBER
+    return Kind.STRING if isinstance(actual, str) else None
+
+
+class Filter:
+    """Expressions that all have to match."""
+
+    def __init__(self, conditions: Sequence[Condition] = ()) -> None:
+        self.conditions = conditions
+        self._groups: dict[tuple[str, ...], list[Condition]] = {}
+        for condition in conditions:
+            self._groups.setdefault(condition.prefix, []).append(condition)
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that have to be known to judge."""
+        return frozenset(condition.attribute for condition in self.conditions)
+
+    def split(
+        self, comparable: Collection[str]
+    ) -> tuple[tuple[Comparison, ...], "Filter"]:
+        """Tell what the database can judge, and what is left.
+
+        :param comparable: attributes that are columns of their own
+        """
+        asked, left = [], []
+        for condition in self.conditions:
+            if not condition.prefix and condition.attribute in comparable:
+                asked.append(
+                    Comparison(
+                        attribute=condition.attribute,
+                        op=condition.op,
+                        values=condition.values[condition.kind],
+                    )
+                )
+            else:
+                left.append(condition)
+        return tuple(asked), Filter(left)
+
+    def matches(self, shown: Mapping[str, Any]) -> bool:
+        """Judge a resource by its JSON."""
+        return all(
+            any(
+                all(_passes(condition, part) for condition in conditions)
+                for part in _reached(shown, prefix)
+            )
+            for prefix, conditions in self._groups.items()
+        )
+
+
+def _passes(condition: Condition, part: Any) -> bool:
+    if condition.leaf is not None:
+        return any(
+            condition.holds(v) for v in _reached(part, (condition.leaf,))
+        )
+    return isinstance(part, dict) and any(map(condition.holds, part))
+
+
+def _reached(value: Any, path: Sequence[str]) -> Iterator[Any]:
+    """Find what a path leads to: of an array, each of its elements."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _reached(one, path)
+    elif not path:
+        yield value
+    elif isinstance(value, dict) and path[0] in value:
+        yield from _reached(value[path[0]], path[1:])
