@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 import pecan
+import webob
 from oslo_log import log
 from webob import acceptparse
 
@@ -27,9 +28,10 @@ TEXT: Final = "text/plain"
 BINARY: Final = "application/octet-stream"
 
 #: what this service puts into the WSGI environ
-ACCEPT: Final = "tacker_cnf.accept"
 CONTEXT: Final = "tacker_cnf.context"
 ENFORCER: Final = "tacker_cnf.enforcer"
+GIVEN: Final = "tacker_cnf.given"
+LENGTH: Final = "tacker_cnf.length"
 SETTINGS: Final = "tacker_cnf.settings"
 
 
@@ -89,7 +91,9 @@ def check_accept(offers: Sequence[str]) -> str:
 
     :raises NotAcceptable: the request accepts none of these
     """
-    header = pecan.request.environ.get(ACCEPT) or "*/*"
+    header = _given().environ.get("HTTP_ACCEPT") or "*/*"
+    # all that is answered as text is UTF-8, which nobody has to ask for
+    header = re.sub(r";\s*charset=[^;,]*", "", header, flags=re.IGNORECASE)
     try:
         accepted = acceptparse.create_accept_header(header)
         best = accepted.acceptable_offers(offers)
@@ -108,7 +112,7 @@ def check_content_type(accepts: Sequence[str]) -> None:
 
     :raises UnsupportedMediaType: it is not
     """
-    kind = pecan.request.content_type
+    kind = _given().content_type
     if kind and kind.lower() not in accepts:
         raise errors.UnsupportedMediaType(
             f"Content-Type: this resource reads {' or '.join(accepts)}, "
@@ -117,21 +121,32 @@ def check_content_type(accepts: Sequence[str]) -> None:
 
 
 def _decoded(kind: Any) -> Any:
+    body = _body(settings().max_body_bytes)
+    if b"\\u0000" in body:
+        raise errors.BadRequest("The body has a NUL character in it.")
     try:
-        return base.decode(_body(settings().max_body_bytes), kind)
+        return base.decode(body, kind)
     except msgspec.ValidationError as error:
         raise errors.BadRequest(f"{error}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.BadRequest(f"The body is not JSON: {error}.") from None
+    except RecursionError:
+        raise errors.BadRequest("The body is nested too deeply.") from None
+
+
+def _given() -> webob.BaseRequest:
+    """Give the request as it came, with its body unread."""
+    return webob.BaseRequest(pecan.request.environ[GIVEN])
 
 
 def _body(limit: int) -> bytes:
-    length = pecan.request.content_length
+    given = _given()
+    length = given.content_length
     if length is not None and length > limit:
         raise errors.PayloadTooLarge(
             f"The body has {length} bytes; {limit} are accepted."
         )
-    body: bytes = pecan.request.environ["wsgi.input"].read(
+    body: bytes = given.environ["wsgi.input"].read(
         limit + 1 if length is None else length
     )
     if len(body) > limit:
@@ -141,8 +156,8 @@ def _body(limit: int) -> bytes:
 
 def upload() -> tuple[BinaryIO, int | None]:
     """Give the stream of an upload, and the bytes announced."""
-    request = pecan.request
-    return request.environ["wsgi.input"], request.content_length
+    given = _given()
+    return given.environ["wsgi.input"], given.content_length
 
 
 def settings() -> Any:

@@ -1,5 +1,6 @@
 """The middleware around the handlers: who asks, and how errors are told."""
 
+import io
 import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -26,7 +27,12 @@ PUBLIC: Final = frozenset(
 def is_lcm(path: str) -> bool:
     """Tell whether a path is of the versioned lifecycle API."""
     under = any(path.startswith(root + "/") for root in LCM_ROOTS)
-    return under and path not in PUBLIC
+    return under and not is_public(path)
+
+
+def is_public(path: str) -> bool:
+    """Tell whether a path is open to everybody."""
+    return path.rstrip("/") in PUBLIC
 
 
 def identify(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
@@ -54,7 +60,7 @@ def identify(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     )
 
     def choose(environ: Environ, start: Callable[..., Any]) -> Iterable[bytes]:
-        public = environ.get("PATH_INFO", "") in PUBLIC
+        public = is_public(environ.get("PATH_INFO", ""))
         return (anybody if public else checked)(environ, start)
 
     return choose
@@ -67,8 +73,12 @@ def edge(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         request_id = f"req-{uuid.uuid4()}"
         environ["openstack.request_id"] = request_id
         environ[http.SETTINGS] = conf.api
-        # pecan would answer 404 where the standard wants 406
-        environ[http.ACCEPT] = environ.pop("HTTP_ACCEPT", None)
+        environ[http.GIVEN] = dict(environ)
+        # pecan would answer 404 where the standard wants 406, and read any
+        # body to its end, however long, to look for parameters in it
+        for name in ("HTTP_ACCEPT", "CONTENT_TYPE", "CONTENT_LENGTH"):
+            environ.pop(name, None)
+        environ["wsgi.input"] = io.BytesIO()
         always = [("X-Openstack-Request-Id", request_id)]
         if is_lcm(environ.get("PATH_INFO", "")):
             always += [("Version", "2.0.0"), ("Accept-Ranges", "none")]
@@ -79,14 +89,27 @@ def edge(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
             kind = dict(headers).get("Content-Type", "")
             if int(status[:3]) >= 400 and kind != http.PROBLEM:
                 raise Foreign(status, headers)
+            length = environ.get(http.LENGTH)
+            if length is not None:
+                headers = [h for h in headers if h[0] != "Content-Length"]
+                headers.append(("Content-Length", str(length)))
             return start(status, headers + always, *rest)
 
         try:
+            _refuse_nul(environ)
             return app(environ, signed)
         except Exception as error:  # noqa: BLE001
             return _tell(_known(error), request_id, signed)
 
     return answer
+
+
+def _refuse_nul(environ: Environ) -> None:
+    """Refuse what no name has and not every database takes."""
+    if "\0" in environ.get("PATH_INFO", ""):
+        raise errors.NotFound("There is nothing whose name has a NUL in it.")
+    if "%00" in environ.get("QUERY_STRING", ""):
+        raise errors.BadRequest("The query has a NUL in it.")
 
 
 class Foreign(Exception):

@@ -9,7 +9,8 @@ from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
 _SECRET: Final = re.compile(
-    r"(password|passwd|passphrase|secret|token|privatekey|clientkey)$"
+    r"(password|passwd|pwd|passphrase|secret|secretkey|token|privatekey"
+    r"|clientkey|clientkeydata|apikey|kubeconfig)$"
 )
 
 
@@ -19,12 +20,17 @@ def is_secret(name: str) -> bool:
 
 
 def without_secrets(value: Any) -> Any:
-    """Copy a JSON value without the attributes that are secrets."""
+    """Copy a JSON value without the attributes that are secrets.
+
+    A pair of name and value, as the env of a container is, counts as an
+    attribute.
+    """
     if isinstance(value, dict):
+        pair = is_secret(str(value.get("name", "")))
         return {
             name: without_secrets(inner)
             for name, inner in value.items()
-            if not is_secret(name)
+            if not is_secret(name) and not (pair and name == "value")
         }
     if isinstance(value, list | tuple):
         return [without_secrets(inner) for inner in value]
@@ -33,8 +39,13 @@ def without_secrets(value: Any) -> Any:
 
 def instance(value: VnfInstance) -> VnfInstance:
     """Take the secrets out of a VNF instance."""
+    info = value.instantiated_vnf_info
     return msgspec.structs.replace(
         value,
+        instantiated_vnf_info=info
+        and msgspec.structs.replace(
+            info, metadata=without_secrets(info.metadata)
+        ),
         vim_connection_info={
             key: msgspec.structs.replace(
                 connection,

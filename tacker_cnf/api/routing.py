@@ -40,7 +40,7 @@ class Routes:
     def _find(self, segments: Sequence[str]) -> tuple[Methods, list[str]]:
         node, variables = self._root, []
         for number, segment in enumerate(segments):
-            if segment in node and segment:
+            if segment in node and segment not in {"", ID, REST}:
                 node = node[segment]
             elif ID in node and segment:
                 node = node[ID]

@@ -9,6 +9,7 @@ import pecan
 
 from tacker_cnf import errors
 from tacker_cnf.api import http, links, policies, query
+from tacker_cnf.catalogue import tree
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import packages
 from tacker_cnf.sol.vnf_package import (
@@ -18,6 +19,7 @@ from tacker_cnf.sol.vnf_package import (
 )
 
 _LISTED: Final = query.Listed(VnfPkgInfo, packages.HEAVY, packages.COLUMNS)
+CHUNK: Final = 256 * 1024
 #: media types under which a package is uploaded
 _UPLOADS: Final = (http.ZIP, "application/x-zip-compressed", http.BINARY)
 #: where a package keeps what describes it rather than what it runs
@@ -84,8 +86,8 @@ class VnfPackages:
     def get_vnfd(self, package_id: str) -> Any:
         """Give the VNFD: its one file as text, or all of them as a ZIP."""
         http.authorized(policies.PACKAGE_READ)
-        tree = self._tree(package_id)
-        files = _descriptive_files(tree)
+        root = self._tree(package_id)
+        files = _descriptive_files(root)
         definitions = [f for f in files if f.suffix in {".yaml", ".yml"}]
         kind = http.check_accept(
             (http.ZIP, http.TEXT) if len(definitions) == 1 else (http.ZIP,)
@@ -95,7 +97,7 @@ class VnfPackages:
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
             for file in files:
-                packed.write(file, file.relative_to(tree))
+                packed.write(file, file.relative_to(root))
         pecan.response.content_type = http.ZIP
         pecan.response.body = archive.getvalue()
         return pecan.response
@@ -103,9 +105,8 @@ class VnfPackages:
     @http.endpoint(200, gives=(http.BINARY, http.JSON))
     def get_artifact(self, package_id: str, path: str) -> Any:
         http.authorized(policies.PACKAGE_READ)
-        tree = self._tree(package_id).resolve()
-        file = (tree / path).resolve()
-        if not file.is_relative_to(tree) or not file.is_file():
+        file = tree.find(self._tree(package_id), path)
+        if file is None:
             raise errors.NotFound(
                 f"VNF package {package_id} has no artifact {path}."
             )
@@ -127,12 +128,13 @@ def _file(path: Path, kind: str) -> Any:
     response = pecan.response
     response.content_type = kind
     response.charset = None
-    response.content_length = path.stat().st_size
+    pecan.request.environ[http.LENGTH] = path.stat().st_size
     response.app_iter = _chunks(path)
     return response
 
 
 def _chunks(path: Path) -> Any:
     with path.open("rb") as file:
-        while chunk := file.read(256 * 1024):
+        yield file.read(CHUNK)  # even of an empty file, or pecan says 204
+        while chunk := file.read(CHUNK):
             yield chunk

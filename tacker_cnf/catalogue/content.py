@@ -94,6 +94,10 @@ def receive(
     """
     digest = hashlib.sha256()
     size = 0
+    if length is not None and length > max_bytes:
+        raise errors.PayloadTooLarge(
+            f"A VNF package may have {max_bytes} bytes at most, not {length}."
+        )
     with target.open("wb") as file:
         for chunk in iter(_chunks(source, length), b""):
             size += len(chunk)

@@ -118,7 +118,22 @@ class Packages:
             )
             with self.content.guard():
                 self.content.keep(staged, content_id)
-                self._commit(package_id, content_id, opened.artifacts, vnfd)
+                try:
+                    self._commit(
+                        package_id, content_id, opened.artifacts, vnfd
+                    )
+                finally:
+                    self._tidy(content_id)
+
+    def _tidy(self, content_id: str) -> None:
+        """Forget content that no package was given in the end."""
+        if not self._in_use(content_id):
+            self.content.remove(content_id)
+
+    @transaction
+    def _in_use(self, content_id: str) -> bool:
+        with self._store.reader() as session:
+            return packages.content_in_use(session, content_id)
 
     def _check_empty(self, package_id: str) -> None:
         state = self.get(package_id).onboarding_state

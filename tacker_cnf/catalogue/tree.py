@@ -7,6 +7,16 @@ from tacker_cnf import errors
 from tacker_cnf.vnfd.model import Vnfd
 
 
+def find(root: Path, name: str) -> Path | None:
+    """Find a file below a directory; None: there is none of this name."""
+    try:
+        path = (root / name).resolve()
+        inside = path.is_relative_to(root.resolve())
+        return path if inside and path.is_file() else None
+    except (OSError, ValueError):  # no file can have such a name
+        return None
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PackageTree:
     """A VNF package that is onboarded."""
@@ -22,9 +32,8 @@ class PackageTree:
 
         :raises InvalidParameters: the package has no such file
         """
-        path = (self.path / name).resolve()
-        inside = path.is_relative_to(self.path.resolve())
-        if not inside or not path.is_file():
+        path = find(self.path, name)
+        if path is None:
             raise errors.InvalidParameters(
                 f"The VNF package of VNFD {self.vnfd.id} has no file {name!r}."
             )

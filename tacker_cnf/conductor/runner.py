@@ -64,6 +64,6 @@ def _left_behind(run: Run, step: Step, error: Exception) -> InfraResult | None:
         return None
     try:
         return run.driver.observe(steps.infra_task(run))
-    except errors.VnfmError as unseen:
-        LOG.warning("What %s left is not known: %s", run.op_occ.id, unseen)
+    except Exception as unseen:  # noqa: BLE001
+        LOG.warning("What %s left is not known: %r", run.op_occ.id, unseen)
         return None

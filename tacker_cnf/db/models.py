@@ -93,7 +93,7 @@ class Vim(Base):
         SolJson(dict[str, Any])
     )
     extra: orm.Mapped[dict[str, Any]] = orm.mapped_column(
-        SolJson(dict[str, Any])
+        SecretJson(dict[str, Any])
     )
     #: True or NULL, so that the unique index allows one default alone
     is_default: orm.Mapped[bool | None] = orm.mapped_column(
@@ -139,7 +139,7 @@ class VnfInstance(Base):
         orm.mapped_column(SecretJson(dict[str, VimConnectionInfo]))
     )
     instantiated_vnf_info: orm.Mapped[InstantiatedVnfInfo | None] = (
-        orm.mapped_column(SolJson(InstantiatedVnfInfo))
+        orm.mapped_column(SecretJson(InstantiatedVnfInfo))
     )
     extensions: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
         SolJson(dict[str, Any])
@@ -203,7 +203,7 @@ class VnfLcmOpOcc(Base):
     )
     grant_id: orm.Mapped[str | None] = orm.mapped_column(Name)
     grant_request: orm.Mapped[GrantRequest | None] = orm.mapped_column(
-        SolJson(GrantRequest)
+        SecretJson(GrantRequest)
     )
     grant: orm.Mapped[Grant | None] = orm.mapped_column(
         "granted", SecretJson(Grant)

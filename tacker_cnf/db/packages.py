@@ -140,6 +140,7 @@ def onboard(session: orm.Session, package_id: str, content: Row) -> None:
         )
     )
     if got.rowcount != 1:
+        get(session, package_id)  # or it was deleted meanwhile
         raise errors.WrongState(
             f"VNF package {package_id} has its content already."
         )

@@ -5,6 +5,8 @@ from typing import Annotated, Any, TypeVar, dataclass_transform
 
 import msgspec
 
+#: what people call a thing; a column holds it
+Name = Annotated[str, msgspec.Meta(max_length=255)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 DateTime = Annotated[dt.datetime, msgspec.Meta(tz=True)]
 KeyValuePairs = dict[str, Any]

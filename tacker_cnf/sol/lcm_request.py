@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from tacker_cnf.sol.base import Identifier, KeyValuePairs, SolType
+from tacker_cnf.sol.base import Identifier, KeyValuePairs, Name, SolType
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
@@ -43,7 +43,7 @@ class CreateVnfRequest(SolType):
     """SOL003 5.5.2.3."""
 
     vnfd_id: Identifier
-    vnf_instance_name: str | None = None
+    vnf_instance_name: Name | None = None
     vnf_instance_description: str | None = None
     metadata: KeyValuePairs = msgspec.field(default_factory=dict)
 
@@ -198,7 +198,7 @@ class VnfInfoModificationRequest(SolType):
     What is not given stays as it is (UNSET), null takes a value away.
     """
 
-    vnf_instance_name: str | UnsetType | None = UNSET
+    vnf_instance_name: Name | UnsetType | None = UNSET
     vnf_instance_description: str | UnsetType | None = UNSET
     vnfd_id: Identifier | UnsetType = UNSET
     vnf_configurable_properties: KeyValuePairs | UnsetType | None = UNSET

@@ -105,9 +105,10 @@ def _named(
         kind = asked.vim_type or _known(found[0]).vim_type
         return msgspec.structs.replace(asked, vim_type=kind)
     if asked.vim_type is None or "endpoint" not in asked.interface_info:
+        unknown = f"no VIM {asked.vim_id} is registered, and "
         raise errors.InvalidVimConnection(
-            f"vimConnectionInfo.{key}: no VIM {asked.vim_id} is registered, "
-            "and the request does not say how to reach it (vimType, "
+            f"vimConnectionInfo.{key}: {unknown if asked.vim_id else ''}"
+            "the request does not say how to reach a VIM (vimType, "
             "interfaceInfo.endpoint, accessInfo)."
         )
     return asked

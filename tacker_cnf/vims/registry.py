@@ -15,13 +15,14 @@ from tacker_cnf.db.session import (
     Store,
     transaction,
 )
+from tacker_cnf.sol.base import Name
 
 
 class NewVim(msgspec.Struct, kw_only=True, frozen=True):
     """What a VIM is registered with, in the words of the CLI."""
 
-    name: str
-    type: str
+    name: Name
+    type: Name
     auth_url: str
     auth_cred: dict[str, Any]
     vim_project: dict[str, Any] = {}
@@ -34,7 +35,7 @@ class NewVim(msgspec.Struct, kw_only=True, frozen=True):
 class VimChange(msgspec.Struct, kw_only=True, frozen=True):
     """What of a VIM may be changed; None: as it was."""
 
-    name: str | None = None
+    name: Name | None = None
     description: str | None = None
     auth_url: str | None = None
     auth_cred: dict[str, Any] | None = None

@@ -65,7 +65,7 @@ class PodJudge:
         :raises NotReady: a pod has shown a fault for too long
         """
         mine = [p for p in pods if _vdu(p) in self._expected]
-        look_again = self._worst(p for p in mine if is_living(p))
+        look_again = self._worst(filter(_is_waited_for, mine))
         ready = Counter(_vdu(p) for p in mine if is_ready(p))
         staying = Counter(_vdu(p) for p in mine if is_living(p))
         going = any("deletionTimestamp" in p["metadata"] for p in mine)
@@ -97,6 +97,16 @@ class PodJudge:
         raise errors.NotReady(
             events.shortened([f"Pod {name} is not ready: {fault}", *warnings])
         )
+
+
+def _is_waited_for(pod: Object) -> bool:
+    """Tell whether a pod has to become ready; one that has ended has to, if
+    nobody makes another in its place.
+    """
+    meta = pod["metadata"]
+    owners = meta.get("ownerReferences", ())
+    alone = not any(owner.get("controller") for owner in owners)
+    return is_living(pod) or (alone and "deletionTimestamp" not in meta)
 
 
 def _vdu(pod: Object) -> str | None:

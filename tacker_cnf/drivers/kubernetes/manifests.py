@@ -163,7 +163,9 @@ def _parse(_content_id: str, name: str, path: Path) -> tuple[Object, ...]:
 
 def _items(document: Any) -> Iterator[Any]:
     if isinstance(document, dict) and document.get("kind") == "List":
-        yield from document.get("items") or ()
+        items = document.get("items") or ()
+        # what is no list is refused like any other thing that is no object
+        yield from items if isinstance(items, list | tuple) else (items,)
     else:
         yield document
 
@@ -178,10 +180,17 @@ def _checked(body: Any, name: str) -> Object:
             raise errors.InvalidParameters(
                 f"The manifest {name} holds an object without {key}."
             )
-    if not isinstance(body.setdefault("metadata", {}), dict):
+    meta = body.setdefault("metadata", {})
+    if not isinstance(meta, dict):
         raise errors.InvalidParameters(
             f"The manifest {name}: metadata of a {body['kind']} is no object."
         )
+    for key in ("name", "namespace"):
+        if not isinstance(meta.get(key) or "", str):
+            raise errors.InvalidParameters(
+                f"The manifest {name}: metadata.{key} of a {body['kind']} is "
+                "no text."
+            )
     return body
 
 
@@ -228,8 +237,10 @@ def _templates(body: Object) -> Iterator[Object]:
     if body["kind"] == "CronJob":
         for job in _dicts(spec.get("jobTemplate")):
             yield job
-            yield from _dicts((job.get("spec") or {}).get("template"))
-    for claim in spec.get("volumeClaimTemplates") or ():
+            for job_spec in _dicts(job.get("spec")):
+                yield from _dicts(job_spec.get("template"))
+    claims = spec.get("volumeClaimTemplates")
+    for claim in claims if isinstance(claims, list) else ():
         yield from _dicts(claim)
 
 
@@ -239,5 +250,10 @@ def _dicts(value: Any) -> Iterator[Object]:
 
 
 def _label(body: Object, labels: Mapping[str, str]) -> None:
-    meta = body.setdefault("metadata", {})
-    meta["labels"] = {**(meta.get("labels") or {}), **labels}
+    meta = body["metadata"] = body.get("metadata") or {}
+    own = (isinstance(meta, dict) and meta.get("labels")) or {}
+    if not isinstance(meta, dict) or not isinstance(own, dict):
+        raise errors.InvalidParameters(
+            f"A manifest has metadata or labels that are no object: {meta!r:.80}"
+        )
+    meta["labels"] = {**own, **labels}

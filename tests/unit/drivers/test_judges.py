@@ -243,3 +243,11 @@ class TestFaults(JudgeTest):
         pod = a_faulty_pod()
         pod["metadata"]["deletionTimestamp"] = "now"
         self.assertIsNotNone(self.judge({"web": 1}, 0.0)([pod]))
+
+
+class TestSingletons(JudgeTest):
+    def test_one_that_has_failed_is_not_waited_for(self) -> None:
+        judge = self.judge({"web": 1}, 0.0)
+        status = {"phase": "Failed", "message": "exit 1"}
+        pod = a_pod(owner=None, status=status)
+        self.assertRaises(errors.NotReady, judge, [pod])
