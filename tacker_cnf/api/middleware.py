@@ -107,7 +107,7 @@ def edge(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
 def _refuse_nul(environ: Environ) -> None:
     """Refuse what no name has and not every database takes."""
     if "\0" in environ.get("PATH_INFO", ""):
-        raise errors.NotFound("There is nothing whose name has a NUL in it.")
+        raise errors.NotFound("There is no thing that has a NUL in its name.")
     if "%00" in environ.get("QUERY_STRING", ""):
         raise errors.BadRequest("The query has a NUL in it.")
 

@@ -96,7 +96,7 @@ def receive(
     size = 0
     if length is not None and length > max_bytes:
         raise errors.PayloadTooLarge(
-            f"A VNF package may have {max_bytes} bytes at most, not {length}."
+            f"A VNF package may have {max_bytes} bytes at most."
         )
     with target.open("wb") as file:
         for chunk in iter(_chunks(source, length), b""):

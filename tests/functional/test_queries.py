@@ -426,7 +426,7 @@ class TestPages(QueryTest):
 
     def test_a_marker_that_is_not_ours(self) -> None:
         for path in LISTS:
-            for marker in ("", "x", "bm90aGluZw", "\0"):
+            for marker in ("", "x", "bm90aGluZw"):
                 detail = self.refused(path, nextpage_opaque_marker=marker)
                 self.assertIn("is not a marker of this list", detail)
             self.assertIn(
