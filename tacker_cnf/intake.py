@@ -14,7 +14,11 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import instances, op_occs, vims
-from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.db.session import (
+    ReferenceError,  # noqa: A004
+    Store,
+    transaction,
+)
 from tacker_cnf.drivers.base import Deadline, InfraTask
 from tacker_cnf.drivers.registry import Registry
 from tacker_cnf.lcm import operations, target, vnfcs
@@ -22,6 +26,7 @@ from tacker_cnf.lcm.states import Event
 from tacker_cnf.rpc import Client
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.lcm_request import HealVnfRequest
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     LcmOperationStateType,
@@ -69,8 +74,9 @@ class Intake:
     ) -> tuple[VnfInstance, dict[str, VimConnectionInfo]]:
         with self._store.reader() as session:
             instance = instances.get(session, instance_id)
-            operations.check_state(op, instance)
+            # who holds it says more than in which state it is meanwhile
             instances.check_free(session, instance_id)
+            operations.check_state(op, instance)
             # an instance that runs stays where it is
             asked = instance.vim_connection_info or getattr(
                 request, "vim_connection_info", {}
@@ -94,6 +100,7 @@ class Intake:
                 target=target.wanted(request, current, package.vnfd),
                 parameters=getattr(request, "additional_params", {}),
                 deadline=Deadline.within(0),
+                heals=isinstance(request, HealVnfRequest),
                 vnfcs=vnfcs.named(request, instance),
             )
         )
@@ -107,13 +114,15 @@ class Intake:
     ) -> None:
         facts = operations.OPERATIONS[op_occ.operation]
         instance_id = op_occ.vnf_instance_id
+        used = [c.vim_id for c in vim_connections.values() if c.vim_id]
         with self._store.writer() as session:
             instances.reserve(session, instance_id, op_occ.id, facts.needs)
-            vims.use(
-                session,
-                instance_id,
-                [c.vim_id for c in vim_connections.values() if c.vim_id],
-            )
+            try:
+                vims.use(session, instance_id, used)
+                # from here on the VIMs cannot go; were they there till now?
+                connection.name(session, vim_connections)
+            except (ReferenceError, errors.InvalidVimConnection):
+                raise errors.Conflict("The VIM was just deleted.") from None
             op_occs.add(session, op_occ, vim_connections, now, PATIENCE)
 
     def sync(self, instance_id: str) -> None:

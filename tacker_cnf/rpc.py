@@ -47,7 +47,8 @@ class Client:
         target = messaging.Target(
             topic=TOPIC, namespace=NAMESPACE, version=VERSION
         )
-        self._client = messaging.get_rpc_client(transport, target)
+        # a request does not wait for the broker: the sweep does without it
+        self._client = messaging.get_rpc_client(transport, target, retry=0)
 
     def wake(self, op_occ_id: str) -> None:
         """Tell the conductors of an operation that waits.
@@ -67,7 +68,7 @@ class Client:
         """
         try:
             self._client.cast({}, "sync", instance_id=instance_id)
-        except messaging.MessagingException as error:
+        except Exception as error:  # of whatever library the transport has
             raise errors.Unavailable(
                 "The queue to the conductors does not answer."
             ) from error

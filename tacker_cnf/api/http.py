@@ -122,7 +122,9 @@ def check_content_type(accepts: Sequence[str]) -> None:
 
 def _decoded(kind: Any) -> Any:
     body = _body(settings().max_body_bytes)
-    if b"\\u0000" in body:
+    if not body:
+        raise errors.BadRequest("The body is empty; JSON is needed.")
+    if _NUL.search(body):
         raise errors.BadRequest("The body has a NUL character in it.")
     try:
         return base.decode(body, kind)
@@ -187,6 +189,8 @@ def set_location(path: str) -> None:
     pecan.response.headers["Location"] = base_url() + path
 
 
+#: a NUL in JSON text; a backslash before it may itself be escaped
+_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(-impl:.+)?")
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
@@ -61,5 +62,17 @@ def instance(value: VnfInstance) -> VnfInstance:
 def op_occ(value: VnfLcmOpOcc) -> VnfLcmOpOcc:
     """Take the secrets out of what an operation was asked."""
     return msgspec.structs.replace(
-        value, operation_params=without_secrets(value.operation_params)
+        value,
+        operation_params=without_secrets(value.operation_params),
+        error=value.error and problem(value.error),
+    )
+
+
+def problem(value: ProblemDetails) -> ProblemDetails:
+    """Take the secrets out of what a script wants to be told again."""
+    return msgspec.structs.replace(
+        value,
+        user_script_err_handling_data=without_secrets(
+            value.user_script_err_handling_data
+        ),
     )

@@ -87,12 +87,12 @@ class VnfInstances:
     def _delete(self, instance_id: str) -> None:
         with self._store.writer() as session:
             instance = instances.get(session, instance_id)
+            instances.check_free(session, instance_id)
             if instance.instantiation_state == InstantiationState.INSTANTIATED:
                 raise errors.WrongState(
                     f"VNF instance {instance_id} is INSTANTIATED; "
                     "terminate it first."
                 )
-            instances.check_free(session, instance_id)
             instances.delete(session, instance_id)
 
     def _start(self, instance_id: str, op: Op, body: SolType) -> None:

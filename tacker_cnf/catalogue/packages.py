@@ -256,7 +256,11 @@ class Packages:
     def _read_vnfd(self, vnfd_id: str, _content_id: str) -> Vnfd:
         with self._store.reader() as session:
             text = packages.vnfd_text(session, vnfd_id)
-        return msgspec.json.decode(text or "", type=Vnfd)
+        if text is None:
+            raise errors.VnfdNotUsable(
+                f"No VNF package has the VNFD {vnfd_id}."
+            )
+        return msgspec.json.decode(text, type=Vnfd)
 
 
 def _check_change(

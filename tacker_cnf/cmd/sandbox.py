@@ -7,8 +7,10 @@ others reach it.
 
 import argparse
 import contextlib
+import fcntl
 import json
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -108,8 +110,43 @@ def cluster(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
         made.stop()
 
 
+@contextlib.contextmanager
+def alone(state: Path) -> Iterator[None]:
+    """Keep a state directory to one sandbox.
+
+    :raises VnfmError: another one uses it
+    """
+    state.mkdir(parents=True, exist_ok=True)
+    with (state / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise errors.VnfmError(
+                f"{state} is in use by another sandbox; --state names "
+                "another directory."
+            ) from None
+        yield
+
+
+def check_port(port: int) -> None:
+    """Make sure that nobody has the port of the API.
+
+    :raises VnfmError: somebody has
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise errors.VnfmError(
+                f"Port {port} cannot be had ({error.strerror}); --port names "
+                "another, and 0 takes any."
+            ) from None
+
+
 def serve(asked: argparse.Namespace, state: Path) -> None:
     """Serve until SIGTERM or SIGINT."""
+    check_port(asked.port)
     conf = configure(state)
     shared = compose.parts(conf, rpc.EMBEDDED)
     conductor = compose.conductor(shared)
@@ -130,6 +167,7 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
         try:
             server.run()  # SystemExit ends it
         finally:
+            print("Stopping ...", flush=True)  # noqa: T201
             conductor.stop()
             shared.store.close()
 
@@ -169,7 +207,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
         )
         try:
-            serve(asked, state.resolve())
+            with alone(state.resolve()):
+                serve(asked, state.resolve())
         except (OSError, cfg.Error, errors.VnfmError) as error:
             print(f"tacker-cnf-sandbox: {error}", file=sys.stderr)  # noqa: T201
             return 1

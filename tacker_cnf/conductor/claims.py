@@ -56,8 +56,8 @@ class Claims:
             op_occs.heartbeat(session, self.owner, held, self._lease)
 
     @transaction
-    def give_back(self) -> None:
-        """Let others take over at once what is left here."""
+    def give_back(self) -> bool:
+        """Let others take over at once what is left here, if anything is."""
         with self._lock:
             held = tuple(self._held)
             self._held.clear()
@@ -65,3 +65,4 @@ class Claims:
             LOG.warning("Leaving %d operations to others", len(held))
             with self._store.writer() as session:
                 op_occs.give_back(session, self.owner)
+        return bool(held)

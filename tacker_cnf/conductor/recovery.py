@@ -22,7 +22,7 @@ def verdict(work: Work, *, may_resume: bool) -> ProblemDetails | None:
         return None
     lost = errors.VnfmError(
         f"Conductor {work.lost_owner} was lost while it carried out step "
-        f"{work.step} of this operation. What may be done now: "
+        f"{work.step or 'the first'} of this operation. What may be done now: "
         f"{operations.choices(work.op_occ.operation)}."
     )
     return errors.problem_of(lost)

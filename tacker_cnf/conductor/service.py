@@ -5,9 +5,10 @@ import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 from oslo_config import cfg
+from oslo_db.exception import DBError
 from oslo_log import log
 
 from tacker_cnf import errors, rpc
@@ -33,6 +34,9 @@ from tacker_cnf.vims import connection
 
 LOG = log.getLogger(__name__)
 
+#: instances that one conductor synchronizes at once
+SYNCS: Final = 4
+
 
 class Conductor:
     """Carries operations out, as many at once as it has workers."""
@@ -56,9 +60,13 @@ class Conductor:
         self._pool = ThreadPoolExecutor(
             self._conf.workers, thread_name_prefix="operation"
         )
+        self._syncs = ThreadPoolExecutor(SYNCS, thread_name_prefix="sync")
+        #: ids of operations, and of instances to be synchronized
         self._queued: set[str] = set()
         self._lock = threading.Lock()
+        #: nothing new is taken; then nothing is done any more
         self._stopping = threading.Event()
+        self._stopped = threading.Event()
         self._clocks: list[threading.Thread] = []
         self._server: Any = None
 
@@ -70,8 +78,12 @@ class Conductor:
         self._clock(self._conf.lease / 3, self.claims.report)
         self._clock(self._conf.sweep_interval, self.sweep)
 
-    def stop(self) -> None:
-        """Take no more, wait for what runs, leave the rest to others."""
+    def stop(self) -> bool:
+        """Take no more, wait for what runs, leave the rest to others.
+
+        :returns: whether all that ran here has ended; if not, the process
+            must end at once, for others go on with it
+        """
         self._stopping.set()
         if self._server:
             self._server.stop()
@@ -85,13 +97,15 @@ class Conductor:
         )
         done.start()
         done.join(self._conf.stop_timeout)
-        self.claims.give_back()
+        self._stopped.set()
         for clock in self._clocks:
             clock.join()
+        self._syncs.shutdown(wait=False, cancel_futures=True)
+        return not self.claims.give_back()
 
     def _clock(self, interval: float, act: Callable[[], None]) -> None:
         def tick() -> None:
-            while not self._stopping.wait(interval):
+            while not self._stopped.wait(interval):
                 try:
                     act()
                 except Exception:
@@ -111,10 +125,16 @@ class Conductor:
 
     def synchronize(self, instance_id: str) -> None:
         """Put the synchronization of an instance in line."""
-        if not self._stopping.is_set():
-            self._pool.submit(self._sync_now, instance_id)
+        with self._lock:
+            if instance_id in self._queued or self._stopping.is_set():
+                return
+            self._queued.add(instance_id)
+        self._syncs.submit(self._sync_now, instance_id)
 
     def _sync_now(self, instance_id: str) -> None:
+        with self._lock:
+            # what is asked for from here on wants another look
+            self._queued.discard(instance_id)
         try:
             self._sync.once(instance_id)
         except errors.VnfmError as error:
@@ -151,7 +171,10 @@ class Conductor:
         if problem is None:
             try:
                 run = self._prepare(work)
-            except errors.VnfmError as error:
+            except DBError:
+                raise  # the lease runs out, and somebody tries again
+            except Exception as error:
+                LOG.exception("%s cannot begin", work.op_occ.id)
                 problem = errors.problem_of(error)
         if problem is not None:
             result = Result(step=work.step, error=problem)
@@ -183,6 +206,7 @@ class Conductor:
             target=target.wanted(request, current, package.vnfd),
             notes=work.notes,
             note=functools.partial(self._note, work),
+            resumes_at=work.step if work.lost_owner else None,
             grant_request=work.grant_request,
             grant=work.grant,
         )

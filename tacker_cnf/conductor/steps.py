@@ -51,6 +51,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: what an earlier try noted, and how to note more
     notes: tuple[str, ...]
     note: Callable[[tuple[str, ...]], None]
+    #: the step at which a lost conductor stood
+    resumes_at: str | None = None
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     result: InfraResult | None = None
@@ -119,6 +121,7 @@ def infra_task(run: Run) -> InfraTask:
         target=run.target,
         parameters=getattr(run.request, "additional_params", {}),
         deadline=run.deadline,
+        heals=isinstance(run.request, HealVnfRequest),
         vnfcs=vnfcs.named(run.request, run.instance),
         grace=_grace(run.request),
         notes=run.notes,
@@ -219,6 +222,9 @@ PLANS: Final[Mapping[S, Sequence[Step]]] = {
 
 
 def plan(run: Run) -> Sequence[Step]:
-    """Tell the steps that this run needs."""
-    steps = PLANS[run.op_occ.operation_state]
-    return [step for step in steps if step.needed(run)]
+    """Tell the steps that this run needs, or that remain of it."""
+    steps = [s for s in PLANS[run.op_occ.operation_state] if s.needed(run)]
+    names = [step.name for step in steps]
+    if run.resumes_at in names:
+        return steps[names.index(run.resumes_at) :]
+    return steps

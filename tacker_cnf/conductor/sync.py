@@ -87,6 +87,15 @@ class Sync:
             return instances.refresh(session, instance, generation)
 
 
+def _moved(
+    flavour: Flavour, aspect: str, current: Target, counts: Counter[str]
+) -> bool:
+    """Tell whether a VDU of an aspect has another size than was known."""
+    known = flavour.aspects.get(aspect)
+    vdus = known.deltas if known else ()
+    return any(counts[vdu] != current.counts.get(vdu, 0) for vdu in vdus)
+
+
 def levelled(
     instance_id: str, current: Target, flavour: Flavour, found: InfraResult
 ) -> Target:
@@ -94,6 +103,8 @@ def levelled(
     counts = Counter(vnfc.vdu_id for vnfc in found.vnfc_resource_info)
     levels = dict(current.scale_levels)
     for aspect in levels:
+        if not _moved(flavour, aspect, current, counts):
+            continue
         try:
             level = scaling.level_of(flavour, aspect, counts)
         except errors.UnknownAspect:

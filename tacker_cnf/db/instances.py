@@ -77,13 +77,17 @@ def check_free(session: orm.Session, instance_id: str) -> None:
 
     :raises OperationInProgress: one does
     """
-    holder = session.scalar(
-        sa.select(Row.busy_with).where(Row.id == instance_id)
-    )
+    op_occ = models.VnfLcmOpOcc
+    holder = session.execute(
+        sa.select(Row.busy_with, op_occ.operation, op_occ.operation_state)
+        .outerjoin(op_occ, Row.busy_with == op_occ.id)
+        .where(Row.id == instance_id, Row.busy_with.is_not(None))
+    ).one_or_none()
     if holder is not None:
+        op_occ_id, operation, state = holder
         raise errors.OperationInProgress(
             f"VNF instance {instance_id} is held by the lifecycle operation "
-            f"{holder}, which has not ended."
+            f"{op_occ_id} ({operation}, {state})."
         )
 
 

@@ -84,8 +84,8 @@ class Vim(Base):
     name: orm.Mapped[str] = orm.mapped_column(Name, unique=True)
     tenant_id: orm.Mapped[str | None] = orm.mapped_column(Name)
     type: orm.Mapped[str] = orm.mapped_column(Name)
-    description: orm.Mapped[str] = orm.mapped_column(sa.Text)
-    auth_url: orm.Mapped[str] = orm.mapped_column(sa.Text)
+    description: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
+    auth_url: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
     auth_cred: orm.Mapped[dict[str, Any]] = orm.mapped_column(
         SecretJson(dict[str, Any])
     )
@@ -113,7 +113,7 @@ class VnfInstance(Base):
     id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
     vnf_instance_name: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_instance_description: orm.Mapped[str | None] = orm.mapped_column(
-        sa.Text
+        LONG_TEXT
     )
     vnfd_id: orm.Mapped[str] = orm.mapped_column(
         sa.ForeignKey("vnf_packages.vnfd_id"), index=True
@@ -196,7 +196,7 @@ class VnfLcmOpOcc(Base):
         SecretJson(dict[str, Any])
     )
     error: orm.Mapped[ProblemDetails | None] = orm.mapped_column(
-        SolJson(ProblemDetails)
+        SecretJson(ProblemDetails)
     )
     resource_changes: orm.Mapped[ResourceChanges | None] = orm.mapped_column(
         SolJson(ResourceChanges)

@@ -237,6 +237,7 @@ def decide(
         .values(
             operation_state=new,
             state_entered_time=now,
+            step=None,  # nothing of the new try has begun
             owner=None,
             lease_until=epoch() + patience,
         )

@@ -54,7 +54,11 @@ def _postgresql_epoch(*_: Any, **__: Any) -> str:
 @compiles(epoch, "mysql")
 @compiles(epoch, "mariadb")
 def _mysql_epoch(*_: Any, **__: Any) -> str:
-    return "unix_timestamp(sysdate(6))"
+    # in UTC all along: local time has an hour twice in autumn
+    return (
+        "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))"
+        " / 1000000e0)"
+    )
 
 
 class Store:

@@ -63,7 +63,10 @@ def delete(session: orm.Session, vim: Row) -> None:
 def use(
     session: orm.Session, instance_id: str, vim_ids: Iterable[str]
 ) -> None:
-    """Note on which of the registered VIMs an instance lives from now on."""
+    """Note on which of the registered VIMs an instance lives from now on.
+
+    :raises ReferenceError: one of them was just deleted
+    """
     table = models.VimUse
     session.execute(
         sa.delete(table).where(table.vnf_instance_id == instance_id)
@@ -72,3 +75,4 @@ def use(
     session.add_all(
         table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in known
     )
+    session.flush()

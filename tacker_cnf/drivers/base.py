@@ -46,6 +46,8 @@ class InfraTask:
     #: the request's additionalParams
     parameters: Mapping[str, Any]
     deadline: Deadline
+    #: whether what is there is to be made anew
+    heals: bool = False
     #: replace: the VNFCs to be healed; empty: the whole VNF
     vnfcs: tuple[VnfcResourceInfo, ...] = ()
     #: destroy: seconds the VNF may take to end; None: what it says itself

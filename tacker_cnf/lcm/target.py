@@ -89,10 +89,30 @@ def wanted(
             return _instantiated(request, vnfd)
         case ScaleVnfRequest() if current:
             return _scaled(request, current, vnfd)
+        case HealVnfRequest() if current and not request.vnfc_instance_id:
+            return _made_anew(current, vnfd)
         case HealVnfRequest():
             return current
         case _:
             return None
+
+
+def _made_anew(current: Target, vnfd: Vnfd) -> Target:
+    """Tell what a VNF is that is healed as a whole: as large as it is, and
+    where VNFCs have been lost, as large as its scale levels say.
+    """
+    flavour = flavour_of(vnfd, current.flavour_id)
+    levels = current.scale_levels
+    smallest = scaling.counts_at(flavour, {})
+    counts = {
+        vdu: current.counts.get(vdu, 0)
+        if current.counts.get(vdu, 0) >= smallest[vdu]
+        else count
+        for vdu, count in scaling.counts_at(flavour, levels).items()
+    }
+    return msgspec.structs.replace(
+        current, counts={**current.counts, **counts}
+    )
 
 
 def _instantiated(request: InstantiateVnfRequest, vnfd: Vnfd) -> Target:

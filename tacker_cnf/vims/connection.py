@@ -1,7 +1,7 @@
 """Registered VIMs as SOL003 VimConnectionInfo, and their use by requests."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from sqlalchemy import orm
@@ -16,8 +16,8 @@ OPENSTACK: Final = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
 
 def _of_kubernetes(vim: models.Vim) -> VimConnectionInfo:
     cred = vim.auth_cred
-    secret = ("bearer_token", "username", "password", "client_cert")
-    access = {k: cred[k] for k in (*secret, "client_key") if k in cred}
+    secrets = ("bearer_token", "client_cert", "client_key")
+    access = {name: cred[name] for name in secrets if name in cred}
     interface = {"endpoint": vim.auth_url}
     if "ssl_ca_cert" in cred:
         interface["ssl_ca_cert"] = cred["ssl_ca_cert"]
@@ -117,7 +117,12 @@ def _named(
 def complete(
     session: orm.Session, named: Mapping[str, VimConnectionInfo]
 ) -> dict[str, VimConnectionInfo]:
-    """Add what is registered now; what was asked for wins over it."""
+    """Add what is registered now.
+
+    Registered credentials go to the registered address and nowhere else: a
+    request that names an address of its own has to bring its own
+    credentials, and one that does not cannot change how TLS is verified.
+    """
     return {key: _completed(session, named[key]) for key in named}
 
 
@@ -127,9 +132,12 @@ def _completed(
     found = vims.find(session, vim_id=named.vim_id) if named.vim_id else ()
     if not found:
         return named
+    if "endpoint" in named.interface_info:
+        return named
     known = of_vim(found[0])
-    given: dict[str, Any] = {
-        part: {**getattr(known, part), **getattr(named, part)}
-        for part in ("interface_info", "access_info", "extra")
-    }
-    return msgspec.structs.replace(named, **given)
+    return msgspec.structs.replace(
+        named,
+        interface_info=known.interface_info,
+        access_info={**known.access_info, **named.access_info},
+        extra={**known.extra, **named.extra},
+    )

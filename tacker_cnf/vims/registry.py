@@ -132,12 +132,21 @@ class Vims:
 
 
 def apply(vim: models.Vim, asked: VimChange) -> None:
-    """Put a change into a VIM."""
+    """Put a change into a VIM.
+
+    :raises BadRequest: another address, without credentials for it
+    """
+    moved = asked.auth_url not in {None, vim.auth_url}
+    if moved and asked.auth_cred is None:
+        raise errors.BadRequest(
+            "auth_url: what is registered goes to no other address; give "
+            "auth_cred, too."
+        )
     for name in VimChange.__struct_fields__:
         value = getattr(asked, name)
         if value is None:
             continue
-        if name == "auth_cred":
+        if name == "auth_cred" and not moved:
             value = {**vim.auth_cred, **value}
         if name == "is_default":
             value = value or None

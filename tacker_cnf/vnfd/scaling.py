@@ -1,5 +1,7 @@
 """How many instances of each VDU a level means; pure arithmetic."""
 
+from collections.abc import Mapping
+
 from tacker_cnf import errors
 from tacker_cnf.vnfd.model import Aspect, Flavour, Level
 
@@ -57,6 +59,20 @@ def step(
         vdu: _grown(aspect, vdu, to_level) - _grown(aspect, vdu, from_level)
         for vdu in aspect.deltas
     }
+
+
+def counts_at(flavour: Flavour, levels: Mapping[str, int]) -> dict[str, int]:
+    """Give the count of every VDU at these scale levels; an aspect that is
+    not named is at level 0.
+    """
+    counts = {}
+    for vdu in flavour.vdus:
+        counts[vdu] = _base(flavour, vdu) + sum(
+            _grown(aspect, vdu, levels.get(name, 0))
+            for name, aspect in flavour.aspects.items()
+            if vdu in aspect.deltas
+        )
+    return counts
 
 
 def level_of(

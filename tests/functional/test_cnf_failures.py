@@ -7,7 +7,7 @@ from typing import Any
 
 import testtools
 
-from tests.fixtures.cluster import APPS, CORE, CnfService
+from tests.fixtures.cluster import APPS, CORE, DEF_FILES, CnfService
 
 POD = """\
 apiVersion: v1
@@ -114,6 +114,14 @@ class TestInstantiate(FailureCase):
         added = op_occ["resourceChanges"]["affectedVnfcs"]
         self.assertIn("web", {c["vduId"] for c in added})
 
+    def test_the_namespace_of_the_request_wins(self) -> None:
+        pod = POD.replace("{name: probe}", "{name: probe, namespace: other}")
+        instance_id = self.vnfm.created_from(pod=pod % "busybox")
+        request = self.vnfm.request()
+        done = self.vnfm.run(instance_id, "instantiate", request)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertIn(("pods", "probe"), self.objects())
+
     def test_a_namespace_that_does_not_exist(self) -> None:
         instance_id = self.vnfm.create()
         request = self.vnfm.request()
@@ -169,6 +177,19 @@ class TestRefusedAtOnce(FailureCase):
         detail = self.refused(request)
         self.assertIn("Expected `str`, got `int`", detail)
         self.assertIn("lcm-kubernetes-def-files", detail)
+
+    def test_an_empty_list_of_files(self) -> None:
+        detail = self.refused(self.with_files())
+        self.assertIn("lcm-kubernetes-def-files", detail)
+
+    def test_files_without_any_workload(self) -> None:
+        detail = self.refused(self.with_files(DEF_FILES[0]))
+        self.assertIn("no workload among these manifests", detail)
+
+    def test_a_name_that_the_cluster_would_choose(self) -> None:
+        pod = POD.replace("{name: probe}", "{generateName: probe-}") % "x"
+        detail = self.refused(self.vnfm.request(), pod=pod)
+        self.assertIn("generateName", detail)
 
     def test_a_manifest_that_is_no_yaml(self) -> None:
         detail = self.refused(self.vnfm.request(), pod="a: [b\n")
@@ -240,6 +261,41 @@ class TestVim(FailureCase):
     def test_secrets_stay_inside(self) -> None:
         op_occ = self.instantiate(self.cluster.vim(bearer_token="s3cret"))
         self.assertNotIn("s3cret", str(op_occ))
+
+    def test_a_token_with_an_end_of_line_is_refused_and_not_told(self) -> None:
+        op_occ = self.instantiate(self.cluster.vim(bearer_token="s3cret\n"))
+        self.assertIn("no token has", op_occ["error"]["detail"])
+        self.assertNotIn("s3cret", str(op_occ))
+
+    def test_credentials_that_are_no_text(self) -> None:
+        for access in ({"bearer_token": 5}, {"client_cert": 5}):
+            vim = self.cluster.vim()
+            vim["vim1"]["accessInfo"] = access
+            op_occ = self.instantiate(vim)
+            self.assertEqual(400, op_occ["error"]["status"])
+            self.assertIn("not valid", op_occ["error"]["detail"])
+
+    def test_registered_credentials_go_nowhere_else(self) -> None:
+        sandbox = self.cluster.sandbox
+        vim = {
+            "name": "mine",
+            "type": "kubernetes",
+            "auth_url": sandbox.endpoint,
+            "auth_cred": {
+                "bearer_token": sandbox.token,
+                "ssl_ca_cert": sandbox.ca_pem,
+            },
+        }
+        made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim}).json["vim"]
+        elsewhere = {"endpoint": "https://attacker.example"}
+        asked = {"vimId": made["id"], "interfaceInfo": elsewhere}
+        op_occ = self.instantiate({"v": asked})
+        self.assertIn("bearer_token, or client_cert", str(op_occ["error"]))
+        path = f"/v1.0/vims/{made['id']}"
+        change = {"vim": {"auth_url": "https://attacker.example"}}
+        answer = self.vnfm.call("PUT", path, change)
+        self.assertEqual(400, answer.status)
+        self.assertIn("goes to no other address", answer.detail)
 
     def test_registration_tries_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox

@@ -181,8 +181,8 @@ class TestBodies(HttpTest):
         return Answer(request.get_response(self.vnfm.app))
 
     def test_what_is_not_json(self) -> None:
+        self.assert_problem(400, self.send(b""), "The body is empty")
         for body in (
-            b"",
             b"{",
             b"{'a': 1}",
             b'{"vnfdId": "x"} {}',

@@ -212,6 +212,29 @@ class TestHooks(ScriptCase):
         self.assertNotIn("OS_PASSWORD", self.seen.read_text())
 
 
+class TestResume(ScriptCase):
+    def test_a_script_that_ended_is_not_run_again(self) -> None:
+        """Its conductor was lost in the step that followed it."""
+        instance_id = self.instance(self.recording())
+        lost: list[Any] = []
+
+        def lose(task: Any) -> None:
+            if not lost:
+                lost.append(task)
+                raise SystemExit  # what no except clause of ours catches
+
+        self.vnfm.conf.set_override(
+            "resume_infra", override=True, group="conductor"
+        )
+        self.vnfm.conf.set_override("lease", 1.0, "conductor")
+        self.vnfm.conductor.claims._lease = 1.0
+        self.vnfm.driver.before["apply"] = lose
+        end = self.instantiate(instance_id)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        hooks = [told["operation"] for told in self.told()]
+        self.assertEqual(["instantiate_start", "instantiate_end"], hooks)
+
+
 class TestMisbehaviour(ScriptCase):
     """However a script ends, ours goes on and says what happened."""
 

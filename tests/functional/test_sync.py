@@ -67,6 +67,19 @@ class TestSync(testtools.TestCase):
         self.synced(lambda: self.vdus().count("web") == 9)
         self.assertEqual(2, self.level())
 
+    def test_what_was_lost_comes_back_by_a_heal_of_the_whole(self) -> None:
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        self.cluster.call("DELETE", path)
+        self.synced(lambda: "web" not in self.vdus())
+        done = self.vnfm.run(self.vnf, "heal", {})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(1, self.vdus().count("web"))
+
+    def test_a_look_changes_no_level(self) -> None:
+        before = self.vnfm.instance(self.vnf)
+        self.assertFalse(self.vnfm.conductor._sync.once(self.vnf))
+        self.assertEqual(before, self.vnfm.instance(self.vnf))
+
     def test_what_is_not_there_has_nothing_to_sync(self) -> None:
         self.assertEqual(
             404, self.vnfm.task("no-such-id", "sync", None).status

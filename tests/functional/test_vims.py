@@ -239,7 +239,7 @@ class TestRefused(VimTest):
         answer = self.call("POST", VIMS, a_vim())
         self.assert_problem(422, answer, "no route to vim.example")
         for change in (
-            {"auth_url": "https://elsewhere"},
+            {"auth_url": "https://elsewhere", "auth_cred": {"password": "y"}},
             {"auth_cred": {"password": "x"}},
         ):
             answer = self.change(vim_id, **change)

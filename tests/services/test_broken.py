@@ -1,13 +1,27 @@
-"""What an operator has got wrong is told in a line."""
+"""What an operator has got wrong is told in a line, and nothing hangs."""
 
+import socket
+import time
 from typing import Any
 
 import testtools
 
+from tests.services.client import instantiation
+from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
 from tests.services.servers import MARIADB, POSTGRESQL
 
 SERVERS = ("tacker-cnf-api", "tacker-cnf-conductor")
+SMALL = "configmap secret deployment"
+#: seconds a caller may have to wait for an answer
+BEARABLE = 10.0
+
+
+def free_port() -> int:
+    """Tell a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class TestBrokenConfiguration(testtools.TestCase):
@@ -67,3 +81,38 @@ class TestBrokenConfiguration(testtools.TestCase):
 
 class TestBrokenConfigurationOnMariadb(TestBrokenConfiguration):
     server = MARIADB
+
+
+class TestUnreachableQueue(testtools.TestCase):
+    """The row is the truth; the message is only a wake-up."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deployment = self.useFixture(Deployment(self, POSTGRESQL))
+        self.cluster = self.useFixture(Cluster())
+
+    def test_broker_that_is_not_there(self) -> None:
+        self.check_without(free_port())
+
+    def test_broker_that_says_nothing(self) -> None:
+        mute = self.enterContext(socket.socket())
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        self.check_without(mute.getsockname()[1])
+
+    def check_without(self, port: int) -> None:
+        nowhere = f"rabbit://guest:guest@127.0.0.1:{port}/"
+        conf = self.deployment.configure(
+            "deaf.conf", DEFAULT={"transport_url": nowhere}
+        )
+        client = self.deployment.api(conf).client
+        client.register(self.cluster.vim)
+        instance_id = client.create(client.sample())
+        begun = time.monotonic()
+        op_occ_id = client.begin(
+            instance_id, "instantiate", instantiation(SMALL)
+        )
+        self.assertLess(time.monotonic() - begun, BEARABLE)
+        self.deployment.conductor()
+        done = client.ended(op_occ_id)
+        self.assertEqual("COMPLETED", done["operationState"], done)

@@ -159,6 +159,30 @@ class TestRaces(testtools.TestCase):
         self.assertEqual(1, states.count("ONBOARDED"))
         self.assertEqual(3, states.count("CREATED"))
 
+    def test_vim_deleted_while_an_instance_goes_there(self) -> None:
+        vnfd_id = self.client.sample()
+        for number in range(ROUNDS):
+            vim = self.client.register(self.cluster.vim, f"vim-{number}")
+            instance_id = self.client.create(vnfd_id)
+            there = {"vimConnectionInfo": {"v": {"vimId": vim}}}
+            body = {**instantiation(SMALL), **there}
+            began, deleted = self.at_once(
+                [
+                    asks(instance_id, "instantiate", body),
+                    calls("DELETE", f"/v1.0/vims/{vim}"),
+                ]
+            )
+            found = (began.status, deleted.status)
+            allowed = {(202, 409), (400, 204), (409, 204), (422, 204)}
+            said = (began.content, deleted.content)
+            self.assertIn(found, allowed, str(said))
+            if began.status != 202:
+                # it is free for another try
+                self.client.register(self.cluster.vim, f"other-{number}")
+                self.client.begin(
+                    instance_id, "instantiate", instantiation(SMALL)
+                )
+
     def test_vims_registered_at_once(self) -> None:
         same = {**self.cluster.vim, "name": "one", "is_default": True}
         register = calls("POST", "/v1.0/vims", {"vim": same})

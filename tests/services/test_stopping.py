@@ -79,3 +79,21 @@ class TestStopping(testtools.TestCase):
         """Put the one that has an operation before the other."""
         owner = self.owner(op_occ_id)
         return sorted(conductors, key=lambda c: c.owner != owner)
+
+    def test_conductor_that_leaves_goes_on_reporting(self) -> None:
+        """What it still ends is not taken from it, short as its lease is."""
+        deployment = self.deploy(6.0, lease=1.0, stop_timeout=60.0)
+        both = [deployment.conductor(), deployment.conductor()]
+        op_occ_id = self.begin()
+        leaving, _ = self.sorted(both, op_occ_id)
+        code, _ = leaving.stop()
+        self.assertEqual(0, code)
+        op_occ = self.client.op_occ(op_occ_id)
+        self.assertEqual("COMPLETED", op_occ["operationState"], op_occ)
+        self.assertEqual(1, deployment.work(op_occ_id)["fence"])
+
+    def test_conductor_that_has_given_up_ends(self) -> None:
+        deployment = self.deploy(40.0, stop_timeout=0.5)
+        conductor = deployment.conductor()
+        self.begin()
+        self.check_soon(conductor.stop())

@@ -4,7 +4,6 @@ The official dynamic client, so that any kind and any custom resource is
 served; bodies go in and out as plain dicts. Its errors become ours here.
 """
 
-import functools
 import hashlib
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -26,6 +25,8 @@ Object = dict[str, Any]
 FIELD_MANAGER: Final = "tacker_cnf"
 #: clusters a process keeps a connection pool for
 KEPT: Final = 256
+#: seconds between tries while a cluster has no time for us
+PAUSES: Final = (0.05, 0.5, 1.0, 2.0, 4.0)
 #: requests of one process that a cluster answers at once without new sockets
 POOL: Final = 64
 
@@ -42,7 +43,8 @@ class Cluster:
         from tacker_cnf.drivers.kubernetes import library
 
         self._library = library
-        self._endpoint = connection.endpoint
+        self._endpoint = connection.endpoint.rstrip("/")
+        self._kinds: dict[tuple[str, str], Any] = {}
         self._timeout = timeout
         pool = urllib3.PoolManager(
             maxsize=POOL,
@@ -56,8 +58,7 @@ class Cluster:
         )
         self._discovery = threading.Lock()
 
-    @functools.lru_cache(512)  # noqa: B019
-    def _known(self, api_version: str, kind: str) -> Any:
+    def _discovered(self, api_version: str, kind: str) -> Any:
         with self._discovery:
             try:
                 return self._told(
@@ -76,7 +77,14 @@ class Cluster:
 
         :raises Gone: it serves no such kind
         """
-        return self._known(api_version, kind)
+        key = (api_version, kind)
+        if key not in self._kinds:
+            self._kinds[key] = self._discovered(api_version, kind)
+        return self._kinds[key]
+
+    def forget_kinds(self) -> None:
+        """Ask the cluster again which kinds it serves."""
+        self._kinds.clear()
 
     def get(
         self, resource: Any, name: str, namespace: str | None
@@ -196,10 +204,13 @@ class Cluster:
                 method, path, serialize=False, **options
             )
 
-        try:
-            return self._told(send)
-        except refusals.Dropped:
-            return self._told(send)  # all that we send may be sent twice
+        for pause in PAUSES:
+            try:
+                return self._told(send)
+            except (refusals.Dropped, refusals.Busy):
+                # all that we send may be sent twice
+                threading.Event().wait(pause)
+        return self._told(send)
 
     def _told(self, ask: Callable[[], Any]) -> Any:
         """Ask the cluster, and tell its errors as ours."""
@@ -225,8 +236,7 @@ class Cluster:
             ) from error
         except (msgspec.DecodeError, AttributeError, ValueError) as error:
             raise errors.VimUnreachable(
-                f"What answers at {self._endpoint} is no Kubernetes API: "
-                f"{error}"
+                f"What answers at {self._endpoint} is no Kubernetes API."
             ) from error
 
 

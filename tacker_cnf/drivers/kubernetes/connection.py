@@ -1,5 +1,6 @@
 """How a cluster is reached: what a VimConnectionInfo says of it."""
 
+import re
 import ssl
 import tempfile
 
@@ -20,34 +21,52 @@ class Connection(msgspec.Struct, frozen=True):
     token: str | None
     client_cert: str | None
     client_key: str | None
-    verify: bool
+    unverified: bool
 
     @classmethod
     def of(cls, info: VimConnectionInfo) -> "Connection":
         """Read it.
 
-        :raises InvalidVimConnection: it says too little
+        :raises InvalidVimConnection: it says too little, or nonsense
         """
         interface, access = info.interface_info, info.access_info
-        made = cls(
-            endpoint=str(interface.get("endpoint") or "").rstrip("/"),
-            ca=interface.get("ssl_ca_cert") or access.get("ssl_ca_cert"),
-            token=access.get("bearer_token"),
-            client_cert=access.get("client_cert"),
-            client_key=access.get("client_key"),
-            verify=not interface.get("skipCertificateVerification", False),
-        )
-        if not made.endpoint.startswith(("https://", "http://")):
+        plain = {
+            "endpoint": interface.get("endpoint") or "",
+            "ca": interface.get("ssl_ca_cert") or access.get("ssl_ca_cert"),
+            "token": access.get("bearer_token") or None,
+            "client_cert": access.get("client_cert"),
+            "client_key": access.get("client_key"),
+            "unverified": interface.get("skipCertificateVerification", False),
+        }
+        try:
+            made = msgspec.convert(plain, cls)
+        except msgspec.ValidationError as error:
+            raise errors.InvalidVimConnection(
+                f"The VIM connection is not valid: {error}."
+            ) from None
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Make sure that all is said that is needed.
+
+        :raises InvalidVimConnection: it is not
+        """
+        if not self.endpoint.startswith(("https://", "http://")):
             raise errors.InvalidVimConnection(
                 "interfaceInfo.endpoint: the URL of the cluster is needed, "
-                f"{made.endpoint!r} is none."
+                f"{self.endpoint!r} is none."
             )
-        if not made.token and not (made.client_cert and made.client_key):
+        if not self.token and not (self.client_cert and self.client_key):
             raise errors.InvalidVimConnection(
                 "accessInfo: bearer_token, or client_cert and client_key, "
                 "is needed to log in to a cluster."
             )
-        return made
+        if self.token and not re.fullmatch(r"[!-~]+", self.token):
+            raise errors.InvalidVimConnection(
+                "accessInfo.bearer_token: it has a character that no token "
+                "has, such as a space or the end of a line."
+            )
 
     def ssl_context(self) -> ssl.SSLContext:
         """Make the TLS side: the CA, and the client's certificate.
@@ -65,7 +84,7 @@ class Connection(msgspec.Struct, frozen=True):
             raise errors.InvalidVimConnection(
                 f"A certificate or key is not valid PEM: {error}."
             ) from error
-        if not self.verify:
+        if self.unverified:
             LOG.warning("%s is not verified by TLS", self.endpoint)
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE

@@ -42,8 +42,7 @@ class KubernetesDriver:
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
 
     def validate(self, task: InfraTask) -> None:
-        heals = task.current is not None and task.target == task.current
-        if heals and "all" in task.parameters:
+        if task.heals and "all" in task.parameters:
             raise errors.InvalidParameters(
                 "additionalParams.all: Kubernetes heals no storage or "
                 "network by itself, so this is not valid for a CNF."
@@ -53,7 +52,8 @@ class KubernetesDriver:
             return
         rendered = manifests.render(task, target)
         _check_singletons(rendered)
-        if task.target and task.current:
+        _check_some_workload(rendered)
+        if task.target and task.current and not task.heals:
             _changed(rendered, task.current, task.target)
 
     def apply(self, task: InfraTask) -> InfraResult:
@@ -90,11 +90,22 @@ class KubernetesDriver:
         rendered = manifests.render(task, target)
         connection = next(iter(task.vim_connections.values()))
         cluster = self._clusters.connect(connection)
-        timeout = min(self._conf.ready_timeout, task.deadline.remaining)
+        patience = self._conf.ready_timeout + (task.grace or 0)
+        timeout = min(patience, task.deadline.remaining)
         grace = self._conf.failure_grace
         deadline = Deadline.within(timeout)
         return Work(
             cluster, rendered, Waiter(cluster, rendered, grace, deadline)
+        )
+
+
+def _check_some_workload(rendered: Rendered) -> None:
+    wanted = sorted(vdu for vdu, count in rendered.counts.items() if count)
+    if wanted and not rendered.workloads:
+        raise errors.InvalidParameters(
+            "additionalParams.lcm-kubernetes-def-files: no workload among "
+            "these manifests has the name of a VDU "
+            f"({', '.join(wanted)})."
         )
 
 

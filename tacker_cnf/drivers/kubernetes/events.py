@@ -43,6 +43,15 @@ def fault(pod: Object) -> str | None:
     return None
 
 
+def sort_of(fault: str) -> str:
+    """Tell faults apart by whether one may follow from another: a pod that
+    waited for a node and now crashes has a new fault, one that crashes and
+    then waits for its next start has not.
+    """
+    reason = fault.partition(":")[0]
+    return "Unschedulable" if reason == "Unschedulable" else "container"
+
+
 def _container_fault(container: Object) -> str | None:
     state = container.get("state", {})
     waiting = state.get("waiting", {})

@@ -28,16 +28,17 @@ class Patience:
 
     def __init__(self, grace: float) -> None:
         self._grace = grace
-        self._since: dict[str, float] = {}
+        self._since: dict[tuple[str, str], float] = {}
 
-    def left(self, uid: str) -> float:
-        """Tell for how many seconds more the fault is borne."""
+    def left(self, uid: str, fault: str = "") -> float:
+        """Tell for how many seconds more a fault of an object is borne."""
         now = time.monotonic()
-        return self._since.setdefault(uid, now) + self._grace - now
+        return self._since.setdefault((uid, fault), now) + self._grace - now
 
     def forget(self, uid: str) -> None:
         """Note that the object is well."""
-        self._since.pop(uid, None)
+        for key in [key for key in self._since if key[0] == uid]:
+            del self._since[key]
 
 
 class PodJudge:
@@ -83,7 +84,7 @@ class PodJudge:
             if is_ready(pod):
                 self._patience.forget(uid)
             elif fault := events.fault(pod):
-                left = self._patience.left(uid)
+                left = self._patience.left(uid, events.sort_of(fault))
                 if left <= 0:
                     self._give_up(pod, fault)
                 soonest = min(soonest, left)

@@ -5,7 +5,7 @@ import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -42,7 +42,9 @@ FIRST: Final = ("Namespace", "CustomResourceDefinition")
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     """The additionalParams of instantiation that this driver reads."""
 
-    def_files: tuple[str, ...] = msgspec.field(name="lcm-kubernetes-def-files")
+    def_files: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = (
+        msgspec.field(name="lcm-kubernetes-def-files")
+    )
     namespace: str | None = None
 
 
@@ -110,7 +112,10 @@ def render(task: InfraTask, target: Target) -> Rendered:
     plain = _load(task.package, asked.def_files)
     namespace = asked.namespace or _common_namespace(plain)
     vdus = _vdus(task.package, target)
-    objects = [_owned(body, task.instance.id, vdus, target) for body in plain]
+    objects = [
+        _owned(body, task.instance.id, namespace, vdus, target)
+        for body in plain
+    ]
     objects.sort(key=lambda m: FIRST.index(m.kind) if m.kind in FIRST else 9)
     return Rendered(
         instance_id=task.instance.id,
@@ -185,6 +190,11 @@ def _checked(body: Any, name: str) -> Object:
         raise errors.InvalidParameters(
             f"The manifest {name}: metadata of a {body['kind']} is no object."
         )
+    if meta.get("generateName"):
+        raise errors.InvalidParameters(
+            f"The manifest {name}: a {body['kind']} has a generateName; it "
+            "needs a name by which it is found again."
+        )
     for key in ("name", "namespace"):
         if not isinstance(meta.get(key) or "", str):
             raise errors.InvalidParameters(
@@ -206,10 +216,16 @@ def _common_namespace(bodies: Iterable[Object]) -> str:
 
 
 def _owned(
-    plain: Object, instance_id: str, vdus: Mapping[str, str], target: Target
+    plain: Object,
+    instance_id: str,
+    namespace: str,
+    vdus: Mapping[str, str],
+    target: Target,
 ) -> Manifest:
     """Mark an object as the instance's, and set the size of a workload."""
     body = copy.deepcopy(plain)
+    if "namespace" in body["metadata"]:
+        body["metadata"]["namespace"] = namespace
     labels = {INSTANCE_LABEL: instance_id}
     _label(body, labels)
     vdu_id = None

@@ -17,6 +17,14 @@ from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
 Object = dict[str, Any]
 
 
+def missing(manifest: Manifest) -> errors.NotReady:
+    """Tell that a workload has gone, and what makes it again."""
+    return errors.NotReady(
+        f"{manifest.kind} {manifest.name} no longer exists in the cluster. "
+        "Fail this operation; a heal of the whole VNF makes it again."
+    )
+
+
 class Waiter:
     """Waits for the parts of one instance."""
 
@@ -82,10 +90,7 @@ class Waiter:
             resource, manifest.name, self._rendered.namespace
         )
         if found is None:
-            raise errors.NotReady(
-                f"{manifest.kind} {manifest.name} no longer exists in the "
-                "cluster."
-            )
+            raise missing(manifest)
         return int(found["spec"].get("replicas", 1))
 
     def _observed(self, manifest: Manifest) -> Object:

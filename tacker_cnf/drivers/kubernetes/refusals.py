@@ -26,6 +26,10 @@ class Expired(errors.VimRefused):
     """The cluster no longer remembers this resourceVersion."""
 
 
+class Busy(errors.VimUnreachable):
+    """The cluster has no time for this now."""
+
+
 class Dropped(errors.VimUnreachable):
     """The connection was closed in the middle of a request."""
 
@@ -35,9 +39,9 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
     404: Gone,
     409: AlreadyExists,
     410: Expired,
-    429: errors.VimUnreachable,
+    429: Busy,
     500: errors.VimUnreachable,
-    503: errors.VimUnreachable,
+    503: Busy,
     504: errors.VimUnreachable,
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.kubernetes import inventory
+from tacker_cnf.drivers.kubernetes import inventory, readiness
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import (
     INSTANCE_LABEL,
@@ -83,12 +83,15 @@ class Work:
     def scale(self, workloads: Iterable[Manifest]) -> None:
         """Set the replicas of workloads, and touch nothing else."""
         for manifest in workloads:
-            self.cluster.scale(
-                self._kind(manifest),
-                manifest.name,
-                self.rendered.namespace,
-                self.rendered.counts[manifest.vdu_id or ""],
-            )
+            try:
+                self.cluster.scale(
+                    self._kind(manifest),
+                    manifest.name,
+                    self.rendered.namespace,
+                    self.rendered.counts[manifest.vdu_id or ""],
+                )
+            except Gone:
+                raise readiness.missing(manifest) from None
 
     def owned(
         self, objects: Iterable[Manifest]
@@ -167,9 +170,9 @@ class Work:
         pods = self.pods()
         doomed = set(task.notes)
         if not doomed:
-            doomed = _uids_of(task, pods)
             for manifest in healed:
                 self.waiter.size(manifest)  # who will make them anew is there
+            doomed = _uids_of(task, pods)
             task.note(tuple(sorted(doomed)))
         self._delete_pods(p for p in pods if p["metadata"]["uid"] in doomed)
         self.waiter.all_gone("v1", "Pod", doomed)

@@ -140,7 +140,7 @@ class TestReserve(InstanceTest):
         )
         self.assertEqual(
             "VNF instance an-instance is held by the lifecycle operation "
-            "op-1, which has not ended.",
+            "op-1 (None, None).",
             str(error),
         )
 

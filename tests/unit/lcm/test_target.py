@@ -214,9 +214,21 @@ class TestScale(testtools.TestCase):
 class TestOthers(testtools.TestCase):
     def test_heal_wants_what_is_there(self) -> None:
         current = a_target()
-        self.assertIs(
-            current, target.wanted(HealVnfRequest(), current, a_vnfd())
-        )
+        for request in (
+            HealVnfRequest(),
+            HealVnfRequest(vnfc_instance_id=("web-1",)),
+        ):
+            self.assertEqual(
+                current, target.wanted(request, current, a_vnfd())
+            )
+
+    def test_heal_of_the_whole_makes_lost_vnfcs_again(self) -> None:
+        lost = a_target(counts={})
+        whole = target.wanted(HealVnfRequest(), lost, a_vnfd())
+        assert whole is not None
+        self.assertEqual(1, whole.counts["web"])
+        one = HealVnfRequest(vnfc_instance_id=("web-1",))
+        self.assertEqual(lost, target.wanted(one, lost, a_vnfd()))
 
     def test_terminate_wants_nothing(self) -> None:
         request = TerminateVnfRequest(
