@@ -8,6 +8,7 @@ from typing import Any
 import testtools
 
 from tests.fixtures.cluster import APPS, CORE, DEF_FILES, CnfService
+from tests.fixtures.vnfm import SAMPLES
 
 POD = """\
 apiVersion: v1
@@ -140,6 +141,24 @@ class TestReadyTimeout(testtools.TestCase):
         op_occ = vnfm.run(instance_id, "instantiate", vnfm.request())
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         self.assertIn("in time", op_occ["error"]["detail"])
+
+
+class TestOtherPods(testtools.TestCase):
+    def test_a_pod_of_no_vdu_that_cannot_be_started(self) -> None:
+        """Nobody waits for the readiness timeout, which is ten minutes."""
+        vnfm = self.useFixture(CnfService(ready_timeout=600.0))
+        other = (SAMPLES / "cnf/Files/kubernetes/deployment.yaml").read_text()
+        other = other.replace("name: web\n", "name: other\n")
+        other = other.replace("nginx:1.27", "registry/invalid:1")
+        request = vnfm.request()
+        request["additionalParams"]["lcm-kubernetes-def-files"] = [
+            *DEF_FILES,
+            "Files/kubernetes/other.yaml",
+        ]
+        instance_id = vnfm.created_from(other=other)
+        op_occ = vnfm.run(instance_id, "instantiate", request)
+        self.assertIn("Pod other-", op_occ["error"]["detail"])
+        self.assertRegex(op_occ["error"]["detail"], "ImagePull")
 
 
 class TestRefusedAtOnce(FailureCase):

@@ -7,6 +7,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import Deadline
 from tacker_cnf.drivers.kubernetes import events, judges
 from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.inventory import is_living
 from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
@@ -119,6 +120,7 @@ class Waiter:
         """Wait until one object is ready; tell whether it was at once."""
         at_once = True
         patience = judges.Patience(self._grace)
+        late = Deadline.within(self._grace)
 
         def judge(found: Iterable[Object]) -> NotYet | None:
             nonlocal at_once
@@ -127,6 +129,9 @@ class Waiter:
                     return None
                 self._bear(manifest, body, patience)
             at_once = False
+            if late.passed and manifest.kind != "Job":  # that tries by itself
+                self._check_stalled([manifest])
+                self._check_faults(patience)
             return NotYet(self._grace or 1.0)
 
         field = f"metadata.name={manifest.name}"
@@ -148,6 +153,17 @@ class Waiter:
                 raise errors.NotReady(
                     f"{manifest.kind} {manifest.name} is not ready: "
                     f"{condition.get('reason')}: {condition.get('message')}"
+                )
+
+    def _check_faults(self, patience: judges.Patience) -> None:
+        """Give up when a pod, be it of a VDU or not, shows a fault for long."""
+        for pod in self._owned("v1", "Pod"):
+            meta, fault = pod["metadata"], events.fault(pod)
+            if not fault or not is_living(pod) or judges.is_ready(pod):
+                continue
+            if patience.left(meta["uid"], events.sort_of(fault)) <= 0:
+                raise errors.NotReady(
+                    f"Pod {meta['name']} is not ready: {fault}"
                 )
 
     def _check_stalled(self, manifests: Iterable[Manifest]) -> None:

@@ -2,6 +2,8 @@
 
 import contextlib
 import math
+import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -11,6 +13,8 @@ from tacker_cnf.drivers.kubernetes.refusals import Expired
 
 Object = dict[str, Any]
 
+#: seconds that a watch lasts at least, or it was cut off
+BRIEF: Final = 0.5
 #: seconds after which a quiet watch is opened anew
 LONGEST: Final = 60.0
 
@@ -49,6 +53,7 @@ def wait(
                 if verdict is None or deadline.passed:
                     return verdict is None
                 quiet = min(verdict.look_again, deadline.remaining)
+                version, begun = seen.version, time.monotonic()
                 with contextlib.closing(
                     cluster.watch(
                         resource,
@@ -59,6 +64,12 @@ def wait(
                     )
                 ) as stream:
                     seen.follow(stream, judge, deadline)
+                if (
+                    seen.version == version
+                    and time.monotonic() < begun + BRIEF
+                ):
+                    # somebody between us and the cluster cuts watches
+                    threading.Event().wait(BRIEF)
         except Expired:
             continue
 
