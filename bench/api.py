@@ -34,6 +34,7 @@ default_log_levels = tacker_cnf=WARNING
 {connection}
 [api]
 auth_strategy = noauth
+page_size = 1000
 port = {port}
 """
 
