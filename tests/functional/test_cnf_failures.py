@@ -201,10 +201,6 @@ class TestRefusedAtOnce(FailureCase):
         detail = self.refused(self.with_files())
         self.assertIn("lcm-kubernetes-def-files", detail)
 
-    def test_files_without_any_workload(self) -> None:
-        detail = self.refused(self.with_files(DEF_FILES[0]))
-        self.assertIn("no workload among these manifests", detail)
-
     def test_a_name_that_the_cluster_would_choose(self) -> None:
         pod = POD.replace("{name: probe}", "{generateName: probe-}") % "x"
         detail = self.refused(self.vnfm.request(), pod=pod)

@@ -52,13 +52,13 @@ class KubernetesDriver:
             return
         rendered = manifests.render(task, target)
         _check_singletons(rendered)
-        _check_some_workload(rendered)
         if task.target and task.current and not task.heals:
             _changed(rendered, task.current, task.target)
 
     def apply(self, task: InfraTask) -> InfraResult:
         work = self._work(task, task.target)
         if task.current is None:
+            _tell_missing(work.rendered)
             work.make(work.rendered.objects)
             work.waiter.all_ready(work.rendered.objects)
         else:
@@ -99,13 +99,16 @@ class KubernetesDriver:
         )
 
 
-def _check_some_workload(rendered: Rendered) -> None:
-    wanted = sorted(vdu for vdu, count in rendered.counts.items() if count)
-    if wanted and not rendered.workloads:
-        raise errors.InvalidParameters(
-            "additionalParams.lcm-kubernetes-def-files: no workload among "
-            "these manifests has the name of a VDU "
-            f"({', '.join(wanted)})."
+def _tell_missing(rendered: Rendered) -> None:
+    """Log the VDUs that none of the named manifests makes: packages name
+    some of their files at a time, and such VDUs have no VNFCs.
+    """
+    missing = sorted(rendered.counts.keys() - rendered.workloads.keys())
+    if missing:
+        LOG.warning(
+            "VNF instance %s: no manifest makes VDU %s",
+            rendered.instance_id,
+            ", ".join(missing),
         )
 
 
