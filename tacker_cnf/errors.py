@@ -12,7 +12,7 @@
       MethodNotAllowed             405
       NotAcceptable                406
       Conflict                     409
-        WrongState, OperationInProgress, VimInUse, ...
+        WrongState, OperationInProgress
       PayloadTooLarge              413
       UnsupportedMediaType         415
       Unprocessable                422

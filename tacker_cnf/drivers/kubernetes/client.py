@@ -82,10 +82,6 @@ class Cluster:
             self._kinds[key] = self._discovered(api_version, kind)
         return self._kinds[key]
 
-    def forget_kinds(self) -> None:
-        """Ask the cluster again which kinds it serves."""
-        self._kinds.clear()
-
     def get(
         self, resource: Any, name: str, namespace: str | None
     ) -> Object | None:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from tacker_cnf.sandbox import pods
 from tacker_cnf.sandbox.errors import ApiError
 from tacker_cnf.sandbox.objects import (
     Obj,
@@ -42,6 +43,22 @@ class Controller(abc.ABC):
     @abc.abstractmethod
     def sync(self, obj: Obj) -> None:
         """Take one object a step towards its spec."""
+
+    def create_pod(self, obj: Obj, pod: Obj, component: str) -> None:
+        """Make a pod for an object, and tell by events how that went.
+
+        :raises ApiError: the pod may not be made
+        """
+        tell = self.plane.events.tell
+        kind = self.plane.kind(pods.KEY)
+        try:
+            made = self.plane.api.create(kind, namespace_of(obj), pod)
+        except ApiError as error:
+            message = f"Error creating: {error.message}"
+            tell(obj, "FailedCreate", message, component, warning=True)
+            raise
+        message = f"Created pod: {name_of(made)}"
+        tell(obj, "SuccessfulCreate", message, component)
 
     def enqueue(self, namespace: str, name: str) -> None:
         """Look at an object soon."""

@@ -109,20 +109,7 @@ class DaemonSets(Controller):
                 }
             }
         }
-        kind = self.plane.kind(pods.KEY)
-        try:
-            made = self.plane.api.create(kind, namespace_of(obj), pod)
-        except ApiError as error:
-            self.plane.events.tell(
-                obj,
-                "FailedCreate",
-                f"Error creating: {error.message}",
-                _COMPONENT,
-                warning=True,
-            )
-            raise
-        message = f"Created pod: {name_of(made)}"
-        self.plane.events.tell(obj, "SuccessfulCreate", message, _COMPONENT)
+        self.create_pod(obj, pod, _COMPONENT)
 
     def _delete(self, obj: Obj, pod: Obj) -> None:
         self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)

@@ -83,24 +83,7 @@ class ReplicaSets(Controller):
 
     def _create(self, obj: Obj) -> None:
         pod = pods.from_template(obj, obj["spec"]["template"])
-        kind = self.plane.kind(pods.KEY)
-        try:
-            made = self.plane.api.create(kind, namespace_of(obj), pod)
-        except ApiError as error:
-            self.plane.events.tell(
-                obj,
-                "FailedCreate",
-                f"Error creating: {error.message}",
-                _COMPONENT,
-                warning=True,
-            )
-            raise
-        self.plane.events.tell(
-            obj,
-            "SuccessfulCreate",
-            f"Created pod: {name_of(made)}",
-            _COMPONENT,
-        )
+        self.create_pod(obj, pod, _COMPONENT)
 
     def _delete(self, obj: Obj, pod: Obj) -> None:
         self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)
