@@ -12,13 +12,16 @@
       MethodNotAllowed             405
       NotAcceptable                406
       Conflict                     409
-        WrongState, OperationInProgress
+        WrongState, OperationInProgress, Stale, Cancelled, Repeated
+      PreconditionFailed           412
       PayloadTooLarge              413
       UnsupportedMediaType         415
+      RangeNotSatisfiable          416
       Unprocessable                422
-        VnfdNotUsable, ScriptFailed,
+        VnfdNotUsable, VnfdNotFitting, KeyReused, ScriptFailed,
         InfraError (VimUnreachable, VimRefused, NotReady)
       Unavailable                  503
+        PeerFailed (PeerUnreachable)
       LostClaim                    500, inside the conductor only
 
 A docstring is the message where none is given.
@@ -154,6 +157,24 @@ class OperationInProgress(Conflict):
     """Another lifecycle operation of this VNF instance has not ended."""
 
 
+class Stale(Conflict):
+    """The resource has changed since it was looked at."""
+
+
+class Cancelled(Conflict):
+    """The operation was cancelled."""
+
+
+class Repeated(Conflict):
+    """The same request is being carried out at this moment."""
+
+
+class PreconditionFailed(VnfmError):
+    """The resource has changed since the caller saw it."""
+
+    status = 412
+
+
 class PayloadTooLarge(VnfmError):
     """The request body is larger than this server accepts."""
 
@@ -166,6 +187,16 @@ class UnsupportedMediaType(VnfmError):
     status = 415
 
 
+class RangeNotSatisfiable(VnfmError):
+    """The file has no byte in the range that is asked for."""
+
+    status = 416
+
+    def __init__(self, length: int) -> None:
+        super().__init__(f"Range: the file has {length} bytes.")
+        self.headers.append(("Content-Range", f"bytes */{length}"))
+
+
 class Unprocessable(VnfmError):
     """The request is well formed and cannot be carried out."""
 
@@ -174,6 +205,14 @@ class Unprocessable(VnfmError):
 
 class VnfdNotUsable(Unprocessable):
     """No enabled VNF package has this VNFD."""
+
+
+class VnfdNotFitting(Unprocessable):
+    """The VNF instance cannot become one of this VNFD."""
+
+
+class KeyReused(Unprocessable):
+    """Idempotency-Key: it was given with another request before."""
 
 
 class InfraError(Unprocessable):
@@ -207,6 +246,14 @@ class Unavailable(VnfmError):
     """A part of this service does not answer at the moment."""
 
     status = 503
+
+
+class PeerFailed(Unavailable):
+    """Another service did not answer as it has to."""
+
+
+class PeerUnreachable(PeerFailed):
+    """Another service does not answer."""
 
 
 class LostClaim(VnfmError):

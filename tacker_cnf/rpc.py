@@ -49,6 +49,7 @@ class Client:
         )
         # a request does not wait for the broker: the sweep does without it
         self._client = messaging.get_rpc_client(transport, target, retry=0)
+        self._fanout = self._client.prepare(fanout=True)
 
     def wake(self, op_occ_id: str) -> None:
         """Tell the conductors of an operation that waits.
@@ -60,6 +61,37 @@ class Client:
             self._client.cast({}, "run", op_occ_id=op_occ_id)
         except Exception:
             LOG.exception("No wake-up could be sent for %s", op_occ_id)
+
+    def cancel(self, op_occ_id: str) -> None:
+        """Tell all conductors that an operation is to stop.
+
+        A message that cannot be sent only delays: who carries it out looks
+        at the row whenever the lease is renewed.
+        """
+        try:
+            self._fanout.cast({}, "cancel", op_occ_id=op_occ_id)
+        except Exception:
+            LOG.exception("Nobody could be told to stop %s", op_occ_id)
+
+    def tell(self) -> None:
+        """Tell all conductors that there is something for subscribers.
+
+        A message that cannot be sent only delays: dispatchers poll.
+        """
+        try:
+            self._fanout.cast({}, "tell")
+        except Exception:
+            LOG.exception("Nobody could be told what subscribers want")
+
+    def fetch(self, package_id: str) -> None:
+        """Tell the conductors of a package that is to be fetched.
+
+        A message that cannot be sent is no failure: the sweep finds it.
+        """
+        try:
+            self._client.cast({}, "fetch", package_id=package_id)
+        except Exception:
+            LOG.exception("No wake-up could be sent for %s", package_id)
 
     def sync(self, instance_id: str) -> None:
         """Ask a conductor to look what a VIM has made of an instance.
@@ -80,10 +112,18 @@ class Endpoint:
     target = messaging.Target(namespace=NAMESPACE, version=VERSION)
 
     def __init__(
-        self, run: Callable[[str], None], sync: Callable[[str], None]
+        self,
+        run: Callable[[str], None],
+        cancel: Callable[[str], None],
+        sync: Callable[[str], None],
+        fetch: Callable[[str], None],
+        tell: Callable[[], None],
     ) -> None:
         self._run = run
+        self._cancel = cancel
         self._sync = sync
+        self._fetch = fetch
+        self._tell = tell
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def run(self, _context: dict[str, Any], op_occ_id: str) -> None:
@@ -91,9 +131,24 @@ class Endpoint:
         self._run(op_occ_id)
 
     @messaging.expose  # type: ignore[untyped-decorator]
+    def cancel(self, _context: dict[str, Any], op_occ_id: str) -> None:
+        """Stop an operation, if it is carried out here."""
+        self._cancel(op_occ_id)
+
+    @messaging.expose  # type: ignore[untyped-decorator]
     def sync(self, _context: dict[str, Any], instance_id: str) -> None:
         """Synchronize a VNF instance."""
         self._sync(instance_id)
+
+    @messaging.expose  # type: ignore[untyped-decorator]
+    def fetch(self, _context: dict[str, Any], package_id: str) -> None:
+        """Fetch a VNF package."""
+        self._fetch(package_id)
+
+    @messaging.expose  # type: ignore[untyped-decorator]
+    def tell(self, _context: dict[str, Any]) -> None:
+        """Look for what subscribers are to be told."""
+        self._tell()
 
 
 def server(transport: Any, host: str, endpoint: Endpoint) -> Any:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.drivers.base import Deadline, InfraTask
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm.outcome import vnfc_id
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import ResourceHandle
@@ -30,12 +31,17 @@ NOW = datetime.datetime(2026, 11, 20, 12, tzinfo=datetime.UTC)
 
 
 def a_vnfc(
-    name: str = "web-1", vdu: str = "web", uid: str | None = None
+    name: str = "web-1",
+    vdu: str = "web",
+    uid: str | None = None,
+    connection: str | None = None,
 ) -> VnfcResourceInfo:
     return VnfcResourceInfo(
         id=name,
         vdu_id=vdu,
-        compute_resource=ResourceHandle(resource_id=name),
+        compute_resource=ResourceHandle(
+            resource_id=name, vim_connection_id=connection
+        ),
         metadata={"uid": uid} if uid else {},
     )
 

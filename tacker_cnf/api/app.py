@@ -7,18 +7,22 @@ from typing import Any
 import pecan
 from oslo_config import cfg
 
-from tacker_cnf.api import http, middleware
+from tacker_cnf.api import http, middleware, openapi
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.api.routing import Methods, Routes
+from tacker_cnf.api.subscriptions import Subscriptions
 from tacker_cnf.api.versions import ApiVersions, Healthcheck
 from tacker_cnf.api.vims import VimResource
 from tacker_cnf.api.vnf_instances import VnfInstances
 from tacker_cnf.api.vnf_lcm_op_occs import VnfLcmOpOccs
 from tacker_cnf.api.vnf_packages import VnfPackages
 from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.catalogue.tree import Trees
+from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.db.session import Store
 from tacker_cnf.drivers.registry import Registry
 from tacker_cnf.intake import Intake
+from tacker_cnf.notification.delivery import Tester
 from tacker_cnf.vims.registry import Vims
 
 
@@ -28,21 +32,31 @@ class Services:
 
     store: Store
     catalogue: Packages
+    uploads: Uploads
+    #: those that VNF instances are made of
+    packages: Trees
     intake: Intake
     vims: Vims
     drivers: Registry
+    tester: Tester
 
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
     """Tell the routes of VNF lifecycle management (SOL003 clause 5)."""
-    vnf = VnfInstances(services.store, services.catalogue, services.intake)
+    vnf = VnfInstances(services.store, services.packages, services.intake)
     occ = VnfLcmOpOccs(services.store, services.intake)
+    subscription = Subscriptions(services.store, services.tester)
     return {
         "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},
-        "/vnf_instances/{id}": {"GET": vnf.get, "DELETE": vnf.delete},
+        "/vnf_instances/{id}": {
+            "GET": vnf.get,
+            "PATCH": vnf.patch,
+            "DELETE": vnf.delete,
+        },
         "/vnf_instances/{id}/instantiate": {"POST": vnf.post_instantiate},
         "/vnf_instances/{id}/scale": {"POST": vnf.post_scale},
         "/vnf_instances/{id}/heal": {"POST": vnf.post_heal},
+        "/vnf_instances/{id}/change_vnfpkg": {"POST": vnf.post_change_vnfpkg},
         "/vnf_instances/{id}/terminate": {"POST": vnf.post_terminate},
         # ours, beyond SOL003
         "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},
@@ -51,12 +65,21 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
         "/vnf_lcm_op_occs/{id}/retry": {"POST": occ.post_retry},
         "/vnf_lcm_op_occs/{id}/rollback": {"POST": occ.post_rollback},
         "/vnf_lcm_op_occs/{id}/fail": {"POST": occ.post_fail},
+        "/vnf_lcm_op_occs/{id}/cancel": {"POST": occ.post_cancel},
+        "/subscriptions": {
+            "GET": subscription.get_all,
+            "POST": subscription.post,
+        },
+        "/subscriptions/{id}": {
+            "GET": subscription.get,
+            "DELETE": subscription.delete,
+        },
     }
 
 
 def other_routes(services: Services) -> Mapping[str, Methods]:
     """Tell the routes of packages, VIMs, versions and health."""
-    package = VnfPackages(services.catalogue)
+    package = VnfPackages(services.catalogue, services.store, services.uploads)
     vim = VimResource(services.vims, services.drivers)
     version = ApiVersions()
     health = Healthcheck(services.store)
@@ -76,10 +99,17 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
         },
         f"{one}/package_content": {
             "GET": package.get_content,
+            "HEAD": package.get_content,
             "PUT": package.put_content,
         },
+        f"{one}/package_content/upload_from_uri": {
+            "POST": package.post_upload
+        },
         f"{one}/vnfd": {"GET": package.get_vnfd},
-        f"{one}/artifacts/{{path}}": {"GET": package.get_artifact},
+        f"{one}/artifacts/{{path}}": {
+            "GET": package.get_artifact,
+            "HEAD": package.get_artifact,
+        },
         "/v1.0/vims": vims,
         "/v1.0/vims.json": vims,
         "/v1.0/vims/{id}": {
@@ -91,19 +121,22 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
     }
 
 
+def routes(services: Services) -> Mapping[str, Methods]:
+    """Tell all routes, and where they are described."""
+    lcm = lcm_routes(services)
+    table = {
+        root + path: lcm[path] for root in middleware.LCM_ROOTS for path in lcm
+    } | dict(other_routes(services))
+    document = openapi.Document(table)
+    table["/openapi.json"] = {"GET": document.get}
+    return table
+
+
 class Root:
     """Pecan's root controller: leads each request to its handler."""
 
     def __init__(self, services: Services) -> None:
-        lcm = lcm_routes(services)
-        self._routes = Routes(
-            {
-                root + path: lcm[path]
-                for root in middleware.LCM_ROOTS
-                for path in lcm
-            }
-            | dict(other_routes(services))
-        )
+        self._routes = Routes(routes(services))
 
     @pecan.expose()  # type: ignore[untyped-decorator]
     def _route(

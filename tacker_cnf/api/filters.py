@@ -13,10 +13,11 @@ import msgspec
 from msgspec import inspect
 
 from tacker_cnf import errors
-from tacker_cnf.api import attributes, filter_syntax, redaction
+from tacker_cnf.api import attributes, filter_syntax
 from tacker_cnf.api.attributes import Kind
 from tacker_cnf.api.filter_syntax import Expression
 from tacker_cnf.api.matching import APPLICABLE, Condition, Filter
+from tacker_cnf.lcm import secret_names
 from tacker_cnf.sol.base import DateTime, SolType
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,300}(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -82,8 +83,7 @@ def _condition(expression: Expression, kind: type[SolType]) -> Condition:
 
 
 def _is_hidden(name: str) -> bool:
-    bare = re.sub("[-_]", "", name.lower())
-    return bare == "accessinfo" or redaction.is_secret(name)
+    return secret_names.is_access(name) or secret_names.is_secret(name)
 
 
 def _found(

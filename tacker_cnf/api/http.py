@@ -14,6 +14,8 @@ from oslo_log import log
 from webob import acceptparse
 
 from tacker_cnf import errors
+from tacker_cnf.api import enums
+from tacker_cnf.api.parameters import Parameter
 from tacker_cnf.context import RequestContext
 from tacker_cnf.sol import base
 from tacker_cnf.sol.problem import ProblemDetails
@@ -31,41 +33,96 @@ BINARY: Final = "application/octet-stream"
 CONTEXT: Final = "tacker_cnf.context"
 ENFORCER: Final = "tacker_cnf.enforcer"
 GIVEN: Final = "tacker_cnf.given"
+CONTENT: Final = "tacker_cnf.content"
 LENGTH: Final = "tacker_cnf.length"
 SETTINGS: Final = "tacker_cnf.settings"
 
 
-def endpoint(
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be known of a handler beside its code."""
+
+    status: int
+    #: media types of the request body; none: it has no body
+    accepts: tuple[str, ...]
+    #: media types of the answer
+    gives: tuple[str, ...]
+    #: what the body is decoded into; None: the handler reads its stream
+    body: Any
+    #: what the JSON of the answer is made of; None: it has no JSON
+    answers: Any
+    #: what else a success may be; of 300 and above without a body
+    also: tuple[int, ...]
+    #: what the request may carry beside its body
+    takes: tuple[Parameter, ...]
+    #: what the answer carries beside its body
+    tells: tuple[Parameter, ...]
+    #: the errors that not every handler has
+    refuses: tuple[type[errors.VnfmError], ...]
+
+
+def endpoint(  # noqa: PLR0913
     status: int,
     *,
-    accepts: Sequence[str] = (JSON, TEXT),
+    rule: str | None = None,
+    accepts: Sequence[str] = (),
     gives: Sequence[str] = (JSON,),
+    answers: Any = None,
+    also: Sequence[int] = (),
+    takes: Sequence[Parameter] = (),
+    tells: Sequence[Parameter] = (),
+    refuses: Sequence[type[errors.VnfmError]] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a method a handler: its ``body`` is the decoded request, what it
     returns the JSON of the answer.
 
     A handler that returns a pecan response has filled it itself.
 
-    :param accepts: media types of the request body (415)
+    :param rule: the policy that has to allow it (403), before anything of
+        the request is read; None: everybody may
+    :param accepts: media types of the request body (415); of a ``body``
+        JSON by default
     :param gives: media types of the answer (406)
+    :param answers: the type of the answer, where the annotation of the
+        method says less
+    :param also: other statuses of a success; 300 and above have no body
+    :param takes: parameters of the request, beside those of every request
+    :param tells: headers of the answer, beside those of every answer
+    :param refuses: errors of this handler, beside those of every handler
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         # resolved: the modules of handlers do not postpone annotations
-        body = inspect.signature(method).parameters.get("body")
+        signature = inspect.signature(method)
+        body = signature.parameters.get("body")
+        reads = tuple(accepts) or ((JSON, TEXT) if body else ())
+        returned = signature.return_annotation
 
         @pecan.expose(content_type=JSON)  # type: ignore[untyped-decorator]
         @functools.wraps(method)
         def handle(self: Any, *segments: str) -> Any:
+            if rule:
+                _authorize(rule)
             check_accept(gives)
             given = {}
+            if reads:
+                check_content_type(reads)
             if body is not None:
-                check_content_type(accepts)
                 given["body"] = _decoded(body.annotation)
             return _answer(status, method(self, *segments, **given))
 
         # pecan reads the signature of what it calls
         del handle.__wrapped__
+        handle.endpoint = Endpoint(
+            status=status,
+            accepts=reads,
+            gives=tuple(gives),
+            body=body and body.annotation,
+            answers=answers or (None if returned is Any else returned),
+            also=tuple(also),
+            takes=tuple(takes),
+            tells=tuple(tells),
+            refuses=tuple(refuses),
+        )
         return handle  # type: ignore[no-any-return]
 
     return decorate
@@ -122,6 +179,7 @@ def check_content_type(accepts: Sequence[str]) -> None:
 
 def _decoded(kind: Any) -> Any:
     body = _body(settings().max_body_bytes)
+    pecan.request.environ[CONTENT] = body
     if not body:
         raise errors.BadRequest("The body is empty; JSON is needed.")
     if _NUL.search(body):
@@ -129,7 +187,8 @@ def _decoded(kind: Any) -> Any:
     try:
         return base.decode(body, kind)
     except msgspec.ValidationError as error:
-        raise errors.BadRequest(f"{error}.") from None
+        advice = enums.advice(kind, str(error))
+        raise errors.BadRequest(f"{error}{advice}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.BadRequest(f"The body is not JSON: {error}.") from None
     except RecursionError:
@@ -162,21 +221,34 @@ def upload() -> tuple[BinaryIO, int | None]:
     return given.environ["wsgi.input"], given.content_length
 
 
+def not_modified() -> Any:
+    """Answer that the caller has it already."""
+    response = pecan.response
+    response.status = 304
+    response.body = b""
+    del response.content_type
+    return response
+
+
 def settings() -> Any:
     """Give the [api] options."""
     return pecan.request.environ[SETTINGS]
 
 
-def authorized(rule: str) -> RequestContext:
-    """Make sure that the caller may do this, and tell who it is.
+def caller() -> RequestContext:
+    """Tell who makes the request."""
+    context: RequestContext = pecan.request.environ[CONTEXT]
+    return context
+
+
+def _authorize(rule: str) -> None:
+    """Make sure that the caller may do this.
 
     :raises Forbidden: it may not
     """
-    environ = pecan.request.environ
-    context: RequestContext = environ[CONTEXT]
-    if not environ[ENFORCER].enforce(rule, {}, context):
+    enforcer = pecan.request.environ[ENFORCER]
+    if not enforcer.enforce(rule, {}, caller()):
         raise errors.Forbidden(f"Policy {rule} does not allow this.")
-    return context
 
 
 def base_url() -> str:

@@ -6,6 +6,10 @@ import msgspec
 
 from tacker_cnf.lcm import operations
 from tacker_cnf.sol.common import Link
+from tacker_cnf.sol.subscription import (
+    LccnSubscription,
+    LccnSubscriptionLinks,
+)
 from tacker_cnf.sol.vnf_instance import (
     InstantiationState,
     VnfInstance,
@@ -21,6 +25,8 @@ from tacker_cnf.sol.vnf_package import (
 LCM: Final = "/vnflcm/v2"
 PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
 VIMS: Final = "/v1.0/vims"
+#: task -> the link to it, where that has another name
+_LINKED: Final = {"change_vnfpkg": "change_vnf_pkg"}
 
 
 def instance(instance_id: str) -> str:
@@ -29,6 +35,10 @@ def instance(instance_id: str) -> str:
 
 def op_occ(op_occ_id: str) -> str:
     return f"{LCM}/vnf_lcm_op_occs/{op_occ_id}"
+
+
+def subscription(subscription_id: str) -> str:
+    return f"{LCM}/subscriptions/{subscription_id}"
 
 
 def package(package_id: str) -> str:
@@ -44,10 +54,13 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
     me = base + instance(value.id)
     tasks: tuple[str, ...] = ("instantiate",)
     if value.instantiation_state == InstantiationState.INSTANTIATED:
-        tasks = ("terminate", "scale", "heal")
+        tasks = ("terminate", "scale", "heal", "change_vnfpkg")
     links = VnfInstanceLinks(
         self_=Link(href=me),
-        **{task: Link(href=f"{me}/{task}") for task in tasks},
+        **{
+            _LINKED.get(task, task): Link(href=f"{me}/{task}")
+            for task in tasks
+        },
     )
     return msgspec.structs.replace(value, links=links)
 
@@ -65,6 +78,16 @@ def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
         },
     )
     return msgspec.structs.replace(value, links=links)
+
+
+def with_subscription_links(
+    value: LccnSubscription, base: str
+) -> LccnSubscription:
+    """Add where a subscription is (SOL003 5.5.2.16)."""
+    me = Link(href=base + subscription(value.id))
+    return msgspec.structs.replace(
+        value, links=LccnSubscriptionLinks(self_=me)
+    )
 
 
 def with_package_links(value: VnfPkgInfo, base: str) -> VnfPkgInfo:

@@ -5,13 +5,12 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-import sqlalchemy.exc
 from oslo_config import cfg
-from oslo_db import exception as db_errors
 from webob import exc
 
 from tacker_cnf import context, errors
 from tacker_cnf.api import http, policies
+from tacker_cnf.db.session import DATABASE_DOWN
 
 Environ = dict[str, Any]
 Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -20,7 +19,12 @@ Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 LCM_ROOTS: Final = ("/vnflcm/v2", "/v2")
 #: what nobody needs a token for
 PUBLIC: Final = frozenset(
-    {"/healthcheck", "/vnflcm/api_versions", "/vnflcm/v2/api_versions"}
+    {
+        "/healthcheck",
+        "/openapi.json",
+        "/vnflcm/api_versions",
+        "/vnflcm/v2/api_versions",
+    }
 )
 
 
@@ -122,12 +126,6 @@ class Foreign(Exception):
         self.kept = [h for h in headers if h[0] == "WWW-Authenticate"]
 
 
-#: oslo.db tells a lost connection; one that cannot be made, the driver does
-DATABASE_DOWN: Final = (
-    db_errors.DBConnectionError,
-    sqlalchemy.exc.OperationalError,
-    sqlalchemy.exc.InterfaceError,
-)
 _FOREIGN: Final = {
     401: errors.Unauthorized,
     403: errors.Forbidden,

@@ -11,6 +11,8 @@ READER: Final = "role:admin or role:member or role:reader"
 
 LCM_READ: Final = "lcm:read"
 LCM_WRITE: Final = "lcm:write"
+SUBSCRIPTION_READ: Final = "subscriptions:read"
+SUBSCRIPTION_WRITE: Final = "subscriptions:write"
 PACKAGE_READ: Final = "vnf_packages:read"
 PACKAGE_WRITE: Final = "vnf_packages:write"
 VIM_READ: Final = "vims:read"
@@ -27,6 +29,17 @@ RULES: Final = (
         WRITER,
         description="Create and delete VNF instances, start lifecycle "
         "operations and decide about failed ones.",
+    ),
+    policy.RuleDefault(
+        SUBSCRIPTION_READ,
+        READER,
+        description="Read subscriptions, without their credentials.",
+    ),
+    policy.RuleDefault(
+        SUBSCRIPTION_WRITE,
+        WRITER,
+        description="Subscribe to lifecycle changes, which makes this "
+        "service call an address of the caller's choice, and unsubscribe.",
     ),
     policy.RuleDefault(PACKAGE_READ, READER, description="Read VNF packages."),
     policy.RuleDefault(

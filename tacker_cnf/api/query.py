@@ -38,6 +38,8 @@ class Listed(msgspec.Struct, frozen=True):
     heavy: frozenset[str]
     #: what the database has, by the names of the type
     columns: Mapping[str, Column]
+    #: whether attribute selectors (SOL013 5.3) are known here
+    has_selectors: bool = True
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -92,7 +94,8 @@ def of_request(listed: Listed) -> Query:
     marker = _given(paging.MARKER)
     asked = Filter() if text is None else filters.read(text, listed.kind)
     comparisons, rest = asked.split(comparable(listed.columns))
-    selector = selectors.read(_selectors(), listed.kind, listed.heavy)
+    chosen = _selectors() if listed.has_selectors else {}
+    selector = selectors.read(chosen, listed.kind, listed.heavy)
     return Query(
         wanted=Wanted(
             attributes=selector.attributes | rest.attributes,

@@ -16,10 +16,12 @@ class ApiVersions:
 
     @http.endpoint(200)
     def get_all(self) -> ApiVersionInformation:
+        """Tell the versions of the lifecycle API."""
         return ApiVersionInformation(uri_prefix="/vnflcm", api_versions=_LCM)
 
     @http.endpoint(200)
     def get_v2(self) -> ApiVersionInformation:
+        """Tell the versions under version 2."""
         return ApiVersionInformation(
             uri_prefix="/vnflcm/v2", api_versions=_LCM
         )
@@ -33,6 +35,7 @@ class Healthcheck:
 
     @http.endpoint(200)
     def get(self) -> dict[str, str]:
+        """Tell whether the service works."""
         with self._store.reader() as session:
             session.execute(sa.text("SELECT 1"))
         return {"status": "ok"}

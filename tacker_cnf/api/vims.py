@@ -1,13 +1,17 @@
 """/v1.0/vims: the VIMs, as the openstack command registers them."""
 
-from typing import Any
+import datetime
+from collections.abc import Collection
+from typing import Any, Final
 
 import msgspec
 import pecan
 
-from tacker_cnf.api import http, links, policies, redaction
+from tacker_cnf import errors
+from tacker_cnf.api import http, links, parameters, policies
 from tacker_cnf.db import models
 from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.lcm import redaction
 from tacker_cnf.vims import connection
 from tacker_cnf.vims.registry import NewVim, VimChange, Vims, apply
 
@@ -24,6 +28,41 @@ class VimChangeBody(msgspec.Struct, frozen=True):
     vim: VimChange
 
 
+class Vim(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered VIM, without its secrets."""
+
+    id: str
+    name: str
+    tenant_id: str | None
+    type: str
+    description: str
+    auth_url: str
+    auth_cred: dict[str, Any]
+    vim_project: dict[str, Any]
+    placement_attr: dict[str, Any]
+    is_default: bool
+    status: str
+    extra: dict[str, Any]
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+
+
+class VimBody(msgspec.Struct, frozen=True):
+    """One registered VIM."""
+
+    vim: Vim
+
+
+class VimsBody(msgspec.Struct, frozen=True):
+    """Registered VIMs, each with all attributes of a Vim or those asked for."""
+
+    vims: list[dict[str, Any]]
+
+
+#: what was asked of a VIM was not answered as it has to be
+_REACHED: Final = (errors.Conflict, errors.InfraError)
+
+
 class VimResource:
     """The registered VIMs. A VIM has to answer before it is taken."""
 
@@ -31,18 +70,23 @@ class VimResource:
         self._vims = registered
         self._drivers = drivers
 
-    @http.endpoint(201)
-    def post(self, body: NewVimBody) -> dict[str, Any]:
-        context = http.authorized(policies.VIM_WRITE)
+    @http.endpoint(
+        201,
+        rule=policies.VIM_WRITE,
+        tells=(parameters.LOCATION,),
+        refuses=_REACHED,
+    )
+    def post(self, body: NewVimBody) -> VimBody:
+        """Register a VIM."""
+        context = http.caller()
         self._reach(_draft(body.vim))
         vim = self._vims.add(body.vim, context.project_id)
         http.set_location(links.vim(vim.id))
-        return {"vim": _shown(vim)}
+        return VimBody(_shown(vim))
 
-    @http.endpoint(200)
-    def get_all(self) -> dict[str, Any]:
-        """List; ``name`` and ``id`` choose, ``fields`` cuts down."""
-        http.authorized(policies.VIM_READ)
+    @http.endpoint(200, rule=policies.VIM_READ, takes=parameters.VIMS)
+    def get_all(self) -> VimsBody:
+        """List VIMs."""
         query = pecan.request.GET
         chosen = {
             key: query[name]
@@ -50,32 +94,27 @@ class VimResource:
             if name in query
         }
         fields = set(query.getall("fields"))
-        return {
-            "vims": [
-                {k: v for k, v in _shown(vim).items() if k in fields}
-                if fields
-                else _shown(vim)
-                for vim in self._vims.find(**chosen)
-            ]
-        }
+        return VimsBody(
+            [_cut(_shown(vim), fields) for vim in self._vims.find(**chosen)]
+        )
 
-    @http.endpoint(200)
-    def get(self, vim_id: str) -> dict[str, Any]:
-        http.authorized(policies.VIM_READ)
-        return {"vim": _shown(self._vims.get(_bare(vim_id)))}
+    @http.endpoint(200, rule=policies.VIM_READ)
+    def get(self, vim_id: str) -> VimBody:
+        """Read a VIM."""
+        return VimBody(_shown(self._vims.get(_bare(vim_id))))
 
-    @http.endpoint(200)
-    def put(self, vim_id: str, body: VimChangeBody) -> dict[str, Any]:
-        http.authorized(policies.VIM_WRITE)
+    @http.endpoint(200, rule=policies.VIM_WRITE, refuses=_REACHED)
+    def put(self, vim_id: str, body: VimChangeBody) -> VimBody:
+        """Change a VIM."""
         vim = self._vims.get(_bare(vim_id))
         if body.vim.auth_url is not None or body.vim.auth_cred is not None:
             apply(vim, body.vim)  # a copy of the row
             self._reach(vim)
-        return {"vim": _shown(self._vims.change(vim.id, body.vim))}
+        return VimBody(_shown(self._vims.change(vim.id, body.vim)))
 
-    @http.endpoint(204)
+    @http.endpoint(204, rule=policies.VIM_WRITE, refuses=(errors.Conflict,))
     def delete(self, vim_id: str) -> None:
-        http.authorized(policies.VIM_WRITE)
+        """Forget a VIM on which no VNF instance lives."""
         self._vims.delete(_bare(vim_id))
 
     def _reach(self, vim: models.Vim) -> None:
@@ -99,20 +138,25 @@ def _draft(asked: NewVim) -> models.Vim:
     )
 
 
-def _shown(vim: models.Vim) -> dict[str, Any]:
-    return {
-        "id": vim.id,
-        "name": vim.name,
-        "tenant_id": vim.tenant_id,
-        "type": vim.type,
-        "description": vim.description,
-        "auth_url": vim.auth_url,
-        "auth_cred": redaction.without_secrets(vim.auth_cred),
-        "vim_project": vim.vim_project,
-        "placement_attr": {},
-        "is_default": bool(vim.is_default),
-        "status": "REACHABLE",
-        "extra": redaction.without_secrets(vim.extra),
-        "created_at": vim.created_at,
-        "updated_at": vim.updated_at,
-    }
+def _shown(vim: models.Vim) -> Vim:
+    return Vim(
+        id=vim.id,
+        name=vim.name,
+        tenant_id=vim.tenant_id,
+        type=vim.type,
+        description=vim.description,
+        auth_url=vim.auth_url,
+        auth_cred=redaction.access(vim.auth_cred),
+        vim_project=vim.vim_project,
+        placement_attr={},
+        is_default=bool(vim.is_default),
+        status="REACHABLE",
+        extra=redaction.without_secrets(vim.extra),
+        created_at=vim.created_at,
+        updated_at=vim.updated_at,
+    )
+
+
+def _cut(vim: Vim, fields: Collection[str]) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.structs.asdict(vim)
+    return {k: v for k, v in shown.items() if not fields or k in fields}

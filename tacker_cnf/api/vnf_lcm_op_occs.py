@@ -1,26 +1,48 @@
-"""/vnflcm/v2/vnf_lcm_op_occs (SOL003 5.4.12 to 5.4.16)."""
+"""/vnflcm/v2/vnf_lcm_op_occs (SOL003 5.4.12 to 5.4.17)."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
-from tacker_cnf.api import http, links, policies, query, redaction
+from tacker_cnf import errors
+from tacker_cnf.api import http, links, once, parameters, policies, query
+from tacker_cnf.api.once import Once
 from tacker_cnf.db import op_occs
-from tacker_cnf.db.session import Store
+from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.intake import Intake
-from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+from tacker_cnf.lcm import redaction
+from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode, VnfLcmOpOcc
+from tacker_cnf.terms import Terms
 
 _LISTED: Final = query.Listed(VnfLcmOpOcc, op_occs.HEAVY, op_occs.COLUMNS)
+#: what is told of every task
+_TASK: Final[dict[str, Any]] = {
+    "takes": parameters.TASK,
+    "refuses": (
+        errors.Conflict,
+        errors.PreconditionFailed,
+        errors.KeyReused,
+    ),
+}
 
 
 class VnfLcmOpOccs:
-    """The lifecycle operations, and the decisions about failed ones."""
+    """The lifecycle operations, and what is decided about them."""
 
     def __init__(self, store: Store, intake: Intake) -> None:
         self._store = store
+        self._once = Once(store)
         self._intake = intake
 
-    @http.endpoint(200)
+    @http.endpoint(
+        200,
+        rule=policies.LCM_READ,
+        answers=list[VnfLcmOpOcc],
+        takes=parameters.LIST,
+        tells=(parameters.LINK,),
+    )
     def get_all(self) -> list[dict[str, Any]]:
-        http.authorized(policies.LCM_READ)
+        """List lifecycle operations."""
         asked = query.of_request(_LISTED)
         base = http.base_url()
         with self._store.reader() as session:
@@ -29,27 +51,56 @@ class VnfLcmOpOccs:
                 for position, op_occ in op_occs.find(session, asked.wanted)
             )
 
-    @http.endpoint(200)
-    def get(self, op_occ_id: str) -> VnfLcmOpOcc:
-        http.authorized(policies.LCM_READ)
+    @http.endpoint(
+        200,
+        rule=policies.LCM_READ,
+        answers=VnfLcmOpOcc,
+        also=(304,),
+        takes=(parameters.IF_NONE_MATCH,),
+        tells=(parameters.ETAG,),
+    )
+    def get(self, op_occ_id: str) -> Any:
+        """Read a lifecycle operation."""
+        op_occ, tag = self._read(op_occ_id)
+        return http.not_modified() if once.is_known(tag) else op_occ
+
+    @transaction
+    def _read(self, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:
         with self._store.reader() as session:
+            # should it change in between, the tag is of what was before
+            tag = op_occs.tag(session, op_occ_id)
             op_occ = op_occs.get(session, op_occ_id)
-        return _shown(op_occ, http.base_url())
+        return _shown(op_occ, http.base_url()), tag
 
-    @http.endpoint(202)
+    def _decide(self, op_occ_id: str, act: Callable[[Terms], Any]) -> None:
+
+        def ask(terms: Terms) -> str:
+            act(terms)
+            return op_occ_id
+
+        self._once(ask)
+
+    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_retry(self, op_occ_id: str) -> None:
-        http.authorized(policies.LCM_WRITE)
-        self._intake.retry(op_occ_id)
+        """Try a failed operation again."""
+        self._decide(op_occ_id, partial(self._intake.retry, op_occ_id))
 
-    @http.endpoint(202)
+    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_rollback(self, op_occ_id: str) -> None:
-        http.authorized(policies.LCM_WRITE)
-        self._intake.rollback(op_occ_id)
+        """Take back what a failed operation did."""
+        self._decide(op_occ_id, partial(self._intake.rollback, op_occ_id))
 
-    @http.endpoint(200)
+    @http.endpoint(200, rule=policies.LCM_WRITE, **_TASK)
     def post_fail(self, op_occ_id: str) -> VnfLcmOpOcc:
-        http.authorized(policies.LCM_WRITE)
-        return _shown(self._intake.fail(op_occ_id), http.base_url())
+        """Leave a failed operation as it is, for good."""
+        self._decide(op_occ_id, partial(self._intake.fail, op_occ_id))
+        return self._read(op_occ_id)[0]
+
+    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
+    def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:
+        """Cancel an operation that has not ended."""
+        cancel = partial(self._intake.cancel, op_occ_id, body.cancel_mode)
+        self._decide(op_occ_id, cancel)
 
 
 def _shown(op_occ: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:

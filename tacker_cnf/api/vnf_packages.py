@@ -8,40 +8,77 @@ from typing import Any, Final
 import pecan
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, policies, query
+from tacker_cnf.api import (
+    downloads,
+    http,
+    links,
+    parameters,
+    policies,
+    query,
+)
+from tacker_cnf.api.once import Once
 from tacker_cnf.catalogue import tree
 from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.db import packages
+from tacker_cnf.db.session import Store
 from tacker_cnf.sol.vnf_package import (
     CreateVnfPkgInfoRequest,
+    UploadVnfPackageFromUriRequest,
     VnfPkgInfo,
     VnfPkgInfoModifications,
 )
 
 _LISTED: Final = query.Listed(VnfPkgInfo, packages.HEAVY, packages.COLUMNS)
-CHUNK: Final = 256 * 1024
 #: media types under which a package is uploaded
 _UPLOADS: Final = (http.ZIP, "application/x-zip-compressed", http.BINARY)
 #: where a package keeps what describes it rather than what it runs
 _DESCRIPTIVE: Final = ("Definitions", "TOSCA-Metadata")
 
+#: what is told of an answer that is a file, or a range of one
+_FILE: Final[dict[str, Any]] = {
+    "also": (206,),
+    "takes": parameters.RANGE,
+    "tells": parameters.FILE,
+    "refuses": (errors.Conflict, errors.RangeNotSatisfiable),
+}
+
 
 class VnfPackages:
     """The VNF packages and what is in them."""
 
-    def __init__(self, catalogue: Packages) -> None:
+    def __init__(
+        self, catalogue: Packages, store: Store, uploads: Uploads
+    ) -> None:
         self._catalogue = catalogue
+        self._once = Once(store)
+        self._uploads = uploads
 
-    @http.endpoint(201)
+    @http.endpoint(
+        201,
+        rule=policies.PACKAGE_WRITE,
+        takes=(parameters.IDEMPOTENCY_KEY,),
+        tells=(parameters.LOCATION,),
+        refuses=(errors.Repeated, errors.KeyReused),
+    )
     def post(self, body: CreateVnfPkgInfoRequest) -> VnfPkgInfo:
-        http.authorized(policies.PACKAGE_WRITE)
-        package = self._catalogue.create(body.user_defined_data)
-        http.set_location(links.package(package.id))
+        """Create a VNF package, still without content."""
+        package_id = self._once(
+            lambda terms: self._catalogue.create(body.user_defined_data, terms)
+        )
+        http.set_location(links.package(package_id))
+        package = self._catalogue.get(package_id)
         return links.with_package_links(package, http.base_url())
 
-    @http.endpoint(200)
+    @http.endpoint(
+        200,
+        rule=policies.PACKAGE_READ,
+        answers=list[VnfPkgInfo],
+        takes=parameters.LIST,
+        tells=(parameters.LINK,),
+    )
     def get_all(self) -> list[dict[str, Any]]:
-        http.authorized(policies.PACKAGE_READ)
+        """List VNF packages."""
         asked = query.of_request(_LISTED)
         base = http.base_url()
         with self._catalogue.find(asked.wanted) as found:
@@ -50,50 +87,72 @@ class VnfPackages:
                 for position, package in found
             )
 
-    @http.endpoint(200)
+    @http.endpoint(200, rule=policies.PACKAGE_READ)
     def get(self, package_id: str) -> VnfPkgInfo:
-        http.authorized(policies.PACKAGE_READ)
+        """Read a VNF package."""
         package = self._catalogue.get(package_id)
         return links.with_package_links(package, http.base_url())
 
-    @http.endpoint(200, accepts=(http.MERGE_PATCH, http.JSON))
+    @http.endpoint(
+        200,
+        rule=policies.PACKAGE_WRITE,
+        accepts=(http.MERGE_PATCH, http.JSON),
+        refuses=(errors.Conflict,),
+    )
     def patch(
         self, package_id: str, body: VnfPkgInfoModifications
     ) -> VnfPkgInfoModifications:
-        http.authorized(policies.PACKAGE_WRITE)
+        """Enable or disable a VNF package, or change its user data."""
         self._catalogue.modify(package_id, body)
         return body
 
-    @http.endpoint(204)
+    @http.endpoint(
+        204, rule=policies.PACKAGE_WRITE, refuses=(errors.Conflict,)
+    )
     def delete(self, package_id: str) -> None:
-        http.authorized(policies.PACKAGE_WRITE)
+        """Delete a VNF package that is disabled and not in use."""
         self._catalogue.delete(package_id)
 
-    @http.endpoint(202)
+    @http.endpoint(
+        202,
+        rule=policies.PACKAGE_WRITE,
+        accepts=_UPLOADS,
+        refuses=(errors.Conflict,),
+    )
     def put_content(self, package_id: str) -> None:
-        http.authorized(policies.PACKAGE_WRITE)
-        http.check_content_type(_UPLOADS)
+        """Upload the content of a VNF package: a CSAR."""
         self._catalogue.onboard(package_id, *http.upload())
 
-    @http.endpoint(200, gives=(http.ZIP,))
+    @http.endpoint(
+        202, rule=policies.PACKAGE_WRITE, refuses=(errors.Conflict,)
+    )
+    def post_upload(
+        self, package_id: str, body: UploadVnfPackageFromUriRequest
+    ) -> None:
+        """Fetch the content of a VNF package from an address."""
+        self._uploads.ask(package_id, body)
+
+    @http.endpoint(200, rule=policies.PACKAGE_READ, gives=(http.ZIP,), **_FILE)
     def get_content(self, package_id: str) -> Any:
-        http.authorized(policies.PACKAGE_READ)
+        """Give the content of a VNF package, as it was uploaded."""
         content_id = self._catalogue.content_of(package_id)
         csar = self._catalogue.content.csar(content_id)
-        return _file(csar, http.ZIP)
+        return downloads.answer(csar, http.ZIP, content_id)
 
-    @http.endpoint(200, gives=(http.ZIP, http.TEXT))
+    @http.endpoint(
+        200, rule=policies.PACKAGE_READ, gives=(http.ZIP, http.TEXT), **_FILE
+    )
     def get_vnfd(self, package_id: str) -> Any:
         """Give the VNFD: its one file as text, or all of them as a ZIP."""
-        http.authorized(policies.PACKAGE_READ)
-        root = self._tree(package_id)
+        content_id = self._catalogue.content_of(package_id)
+        root = self._catalogue.content.tree(content_id)
         files = _descriptive_files(root)
         definitions = [f for f in files if f.suffix in {".yaml", ".yml"}]
         kind = http.check_accept(
             (http.ZIP, http.TEXT) if len(definitions) == 1 else (http.ZIP,)
         )
         if kind == http.TEXT:
-            return _file(definitions[0], http.TEXT)
+            return downloads.answer(definitions[0], http.TEXT, content_id)
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
             for file in files:
@@ -102,19 +161,21 @@ class VnfPackages:
         pecan.response.body = archive.getvalue()
         return pecan.response
 
-    @http.endpoint(200, gives=(http.BINARY, http.JSON))
+    @http.endpoint(
+        200,
+        rule=policies.PACKAGE_READ,
+        gives=(http.BINARY, http.JSON),
+        **_FILE,
+    )
     def get_artifact(self, package_id: str, path: str) -> Any:
-        http.authorized(policies.PACKAGE_READ)
-        file = tree.find(self._tree(package_id), path)
+        """Give one file of a VNF package."""
+        content_id = self._catalogue.content_of(package_id)
+        file = tree.find(self._catalogue.content.tree(content_id), path)
         if file is None:
             raise errors.NotFound(
                 f"VNF package {package_id} has no artifact {path}."
             )
-        return _file(file, http.BINARY)
-
-    def _tree(self, package_id: str) -> Path:
-        content_id = self._catalogue.content_of(package_id)
-        return self._catalogue.content.tree(content_id)
+        return downloads.answer(file, http.BINARY, content_id)
 
 
 def _descriptive_files(tree: Path) -> list[Path]:
@@ -122,19 +183,3 @@ def _descriptive_files(tree: Path) -> list[Path]:
     for folder in _DESCRIPTIVE:
         found += (f for f in (tree / folder).rglob("*") if f.is_file())
     return sorted(found)
-
-
-def _file(path: Path, kind: str) -> Any:
-    response = pecan.response
-    response.content_type = kind
-    response.charset = None
-    pecan.request.environ[http.LENGTH] = path.stat().st_size
-    response.app_iter = _chunks(path)
-    return response
-
-
-def _chunks(path: Path) -> Any:
-    with path.open("rb") as file:
-        yield file.read(CHUNK)  # even of an empty file, or pecan says 204
-        while chunk := file.read(CHUNK):
-            yield chunk

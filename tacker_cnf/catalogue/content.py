@@ -14,6 +14,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -21,6 +22,8 @@ from typing import Any, BinaryIO, Final
 from tacker_cnf import errors
 
 CHUNK: Final = 1024 * 1024
+#: seconds for which a directory counts as one that was just made
+YOUNG: Final = 60.0
 
 
 class ContentStore:
@@ -34,10 +37,28 @@ class ContentStore:
     def incoming(self) -> Iterator[Path]:
         """Give a directory for one upload; it goes when the upload ends."""
         self._incoming.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            dir=self._incoming, ignore_cleanup_errors=True
-        ) as path:
+        with (
+            tempfile.TemporaryDirectory(
+                dir=self._incoming, ignore_cleanup_errors=True
+            ) as path,
+            _held(Path(path)),
+        ):
             yield Path(path)
+
+    def sweep(self) -> None:
+        """Remove what uploads left whose process was killed."""
+        for path in self._incoming.glob("*"):
+            with contextlib.suppress(OSError):
+                # one that is new may not be held yet
+                if time.time() - path.stat().st_mtime < YOUNG:
+                    continue
+                with _held(path):
+                    _make_writable(path)
+                    shutil.rmtree(path)
+
+    def ids(self) -> list[str]:
+        """Tell all content that is here."""
+        return [path.parent.name for path in self._root.glob("*/tree")]
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
@@ -76,6 +97,20 @@ class ContentStore:
             (self._root / content_id).rename(gone)
             _make_writable(gone)
             shutil.rmtree(gone)
+
+
+@contextlib.contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold a directory as long as this process lives.
+
+    :raises BlockingIOError: somebody else holds it
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _make_writable(path: Path) -> None:

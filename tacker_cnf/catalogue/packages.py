@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import functools
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -14,8 +14,9 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.catalogue import content
 from tacker_cnf.catalogue.content import ContentStore
+from tacker_cnf.catalogue.reading import Known, Reader
 from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.db import models, packages
+from tacker_cnf.db import idempotency, models, packages
 from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.db.session import (
     DuplicateEntry,
@@ -33,9 +34,8 @@ from tacker_cnf.sol.vnf_package import (
     VnfPkgInfo,
     VnfPkgInfoModifications,
 )
-from tacker_cnf.vnfd import csar, descriptor
+from tacker_cnf.terms import NONE, Terms
 from tacker_cnf.vnfd.csar import Artifact
-from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.model import Vnfd
 
 #: VNFDs that a process keeps at hand
@@ -47,28 +47,21 @@ class Packages:
 
     def __init__(self, store: Store, conf: cfg.ConfigOpts) -> None:
         self._store = store
-        self._limits = Limits(
-            max_unpacked_bytes=conf.catalogue.max_unpacked_bytes,
-            max_files=conf.catalogue.max_files,
-            max_ratio=conf.catalogue.max_ratio,
-        )
+        self._reader = Reader(conf)
         self._max_bytes = conf.catalogue.max_package_bytes
         self.content = ContentStore(Path(conf.state_path) / "packages")
         self._vnfd = functools.lru_cache(CACHED)(self._read_vnfd)
 
     @transaction
-    def create(self, user_defined_data: dict[str, Any]) -> VnfPkgInfo:
-        """Make an empty package."""
-        package = models.VnfPackage(
-            id=str(uuid.uuid4()),
-            onboarding_state=OnboardingState.CREATED,
-            operational_state=OperationalState.DISABLED,
-            user_defined_data=user_defined_data,
-            created_at=datetime.datetime.now(datetime.UTC),
-        )
+    def create(
+        self, user_defined_data: dict[str, Any], terms: Terms = NONE
+    ) -> str:
+        """Make an empty package; give its id."""
+        package = _empty(user_defined_data)
         with self._store.writer() as session:
+            idempotency.keep(session, terms, package.id)
             packages.add(session, package)
-        return _info(package, UsageState.NOT_IN_USE)
+        return package.id
 
     @transaction
     def get(self, package_id: str) -> VnfPkgInfo:
@@ -106,22 +99,75 @@ class Packages:
         :raises InvalidPackage: this is not a valid CSAR or VNFD
         """
         self._check_empty(package_id)
+        self._take_in(
+            source, length, lambda content: self._commit(package_id, content)
+        )
+
+    def onboard_fetched(
+        self,
+        package_id: str,
+        source: BinaryIO,
+        length: int | None,
+        attempt: int,
+    ) -> None:
+        """Take content in that was asked for by its address.
+
+        :param attempt: which try this is; only the newest one counts
+
+        :raises WrongState: the package was deleted, or there is a newer try
+        :raises VnfmError: as onboard does
+        """
+        self._take_in(
+            source,
+            length,
+            lambda content: self._commit(package_id, content, attempt=attempt),
+            lambda: self._process(package_id, attempt),
+        )
+
+    @transaction
+    def _process(self, package_id: str, attempt: int) -> None:
+        with self._store.writer() as session:
+            packages.process_upload(session, package_id, attempt)
+
+    def adopt(
+        self, vnfd_id: str, source: BinaryIO, user_data: dict[str, Any]
+    ) -> None:
+        """Take a package in that another catalogue has, as onboard does.
+
+        :raises Conflict: a package holds this VNFD
+        :raises PayloadTooLarge: the package is too large
+        :raises InvalidPackage: this is no valid CSAR or VNFD, or another one
+        """
+
+        def commit(content: models.VnfPackage) -> None:
+            if content.vnfd_id != vnfd_id:
+                raise errors.InvalidPackage(
+                    f"The package holds the VNFD {content.vnfd_id}, not "
+                    f"{vnfd_id}."
+                )
+            package = _empty(user_data)
+            self._commit(package.id, content, package)
+
+        self._take_in(source, None, commit)
+
+    def _take_in(
+        self,
+        source: BinaryIO,
+        length: int | None,
+        commit: Callable[[models.VnfPackage], None],
+        received: Callable[[], None] = lambda: None,
+    ) -> None:
         with self.content.incoming() as staged:
             archive = staged / "package.csar"
             content_id = content.receive(
                 source, archive, self._max_bytes, length
             )
-            tree = staged / "tree"
-            opened = csar.unpack(archive, tree, self._limits)
-            vnfd = descriptor.read(
-                tree, opened.entry_definitions, self._limits
-            )
+            received()
+            known = self._reader.read(archive, staged / "tree")
             with self.content.guard():
                 self.content.keep(staged, content_id)
                 try:
-                    self._commit(
-                        package_id, content_id, opened.artifacts, vnfd
-                    )
+                    commit(_content(content_id, known))
                 finally:
                     self._tidy(content_id)
 
@@ -135,37 +181,38 @@ class Packages:
         with self._store.reader() as session:
             return packages.content_in_use(session, content_id)
 
+    @transaction
     def _check_empty(self, package_id: str) -> None:
-        state = self.get(package_id).onboarding_state
-        if state != OnboardingState.CREATED:
-            raise errors.WrongState(
-                f"VNF package {package_id} has its content already."
-            )
+        with self._store.reader() as session:
+            packages.check_empty(packages.get(session, package_id))
+
+    def sweep(self) -> None:
+        """Remove what processes left that ended in the midst of an upload."""
+        self.content.sweep()
+        for content_id in self.content.ids():
+            if not self._in_use(content_id):
+                with self.content.guard():
+                    self._tidy(content_id)
 
     @transaction
     def _commit(
         self,
         package_id: str,
-        content_id: str,
-        artifacts: Iterable[Artifact],
-        vnfd: Vnfd,
+        content: models.VnfPackage,
+        new: models.VnfPackage | None = None,
+        attempt: int | None = None,
     ) -> None:
-        row = models.VnfPackage(
-            content_id=content_id,
-            vnfd_id=vnfd.id,
-            vnf_provider=vnfd.provider,
-            vnf_product_name=vnfd.product_name,
-            vnf_software_version=vnfd.software_version,
-            vnfd_version=vnfd.descriptor_version,
-            additional_artifacts=tuple(_told(artifacts)),
-            vnfd=msgspec.json.encode(vnfd).decode(),
-        )
+        """Give a package its content, one that is new or that was made."""
         try:
             with self._store.writer() as session:
-                packages.onboard(session, package_id, row)
+                if new:
+                    packages.add(session, new)
+                    session.flush()
+                packages.onboard(session, package_id, content, attempt)
         except DuplicateEntry:
             raise errors.Conflict(
-                f"Another VNF package holds the VNFD {vnfd.id} already."
+                f"Another VNF package holds the VNFD {content.vnfd_id} "
+                "already."
             ) from None
 
     @transaction
@@ -263,6 +310,33 @@ class Packages:
         return msgspec.json.decode(text, type=Vnfd)
 
 
+def _empty(user_defined_data: dict[str, Any]) -> models.VnfPackage:
+    return models.VnfPackage(
+        id=str(uuid.uuid4()),
+        onboarding_state=OnboardingState.CREATED,
+        operational_state=OperationalState.DISABLED,
+        user_defined_data=user_defined_data,
+        created_at=datetime.datetime.now(datetime.UTC),
+    )
+
+
+def _content(content_id: str, known: Known) -> models.VnfPackage:
+    """Write down what the content of a package tells of it."""
+    vnfd, seal = known.vnfd, known.seal
+    return models.VnfPackage(
+        content_id=content_id,
+        vnfd_id=vnfd.id,
+        vnf_provider=vnfd.provider,
+        vnf_product_name=vnfd.product_name,
+        vnf_software_version=vnfd.software_version,
+        vnfd_version=vnfd.descriptor_version,
+        package_security_option=seal.option if seal else None,
+        signing_certificate=seal.certificate if seal else None,
+        additional_artifacts=tuple(_told(known.artifacts)),
+        vnfd=msgspec.json.encode(vnfd).decode(),
+    )
+
+
 def _check_change(
     package: models.VnfPackage, wanted: OperationalState
 ) -> None:
@@ -321,8 +395,11 @@ def _info(package: models.VnfPackage, usage: UsageState) -> VnfPkgInfo:
         vnf_software_version=package.vnf_software_version,
         vnfd_version=package.vnfd_version,
         checksum=_checksum(package.content_id),
+        package_security_option=package.package_security_option,
+        signing_certificate=package.signing_certificate,
         additional_artifacts=package.additional_artifacts or (),
         onboarding_state=package.onboarding_state,
+        onboarding_failure_details=package.onboarding_failure_details,
         operational_state=package.operational_state,
         usage_state=usage,
         user_defined_data=package.user_defined_data,

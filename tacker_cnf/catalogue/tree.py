@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Protocol
 
 from tacker_cnf import errors
 from tacker_cnf.vnfd.model import Vnfd
@@ -38,3 +39,13 @@ class PackageTree:
                 f"The VNF package of VNFD {self.vnfd.id} has no file {name!r}."
             )
         return path
+
+
+class Trees(Protocol):
+    """Where packages come from."""
+
+    def tree(self, vnfd_id: str) -> PackageTree:
+        """Give an onboarded package, its VNFD parsed.
+
+        :raises VnfdNotUsable: there is no package that holds this VNFD
+        """

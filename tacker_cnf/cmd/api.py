@@ -8,8 +8,10 @@ import gunicorn.app.base
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
+from tacker_cnf import rpc
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.cmd import compose, start
+from tacker_cnf.cmd.herald import Herald
 
 
 class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
@@ -38,14 +40,20 @@ class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Wsgi:
         """Make the application, in each worker its own."""
-        return compose.application(compose.parts(self._conf))
+        return _application(self._conf)
 
 
 def application() -> Wsgi:
     """Give the WSGI application to any server; the configuration is that of
     oslo.config's usual places.
     """
-    return compose.application(compose.parts(configuration.load([])))
+    return _application(configuration.load([]))
+
+
+def _application(conf: cfg.ConfigOpts) -> Wsgi:
+    shared = compose.parts(conf)
+    Herald(shared.store, rpc.Client(shared.transport))
+    return compose.application(shared)
 
 
 def serve(conf: cfg.ConfigOpts) -> None:

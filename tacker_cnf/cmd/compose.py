@@ -1,24 +1,29 @@
 """How the parts of a process are put together, once for every program."""
 
 import dataclasses
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 
 from tacker_cnf import rpc
-from tacker_cnf.api import app
-from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.catalogue.tree import Trees
+from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor.service import Conductor
 from tacker_cnf.db import keys, session
 from tacker_cnf.db.session import Store
 from tacker_cnf.db.types import VAULT
 from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.intake import Intake
 from tacker_cnf.nfvo.base import Nfvo
+from tacker_cnf.nfvo.http import HttpNfvo
 from tacker_cnf.nfvo.local import LocalNfvo
+from tacker_cnf.nfvo.packages import NfvoPackages
+from tacker_cnf.nfvo.peer import Peer
+from tacker_cnf.outgoing import clients, guard
 from tacker_cnf.vims.registry import Vims
+
+if TYPE_CHECKING:
+    from tacker_cnf.api.middleware import Wsgi
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,11 +37,6 @@ class Parts:
     transport: Any
 
 
-def key_file(conf: cfg.ConfigOpts) -> Path:
-    """Tell where the key file is."""
-    return Path(conf.secrets.key_file or Path(conf.state_path) / "secrets.key")
-
-
 def parts(conf: cfg.ConfigOpts, queue: str | None = None) -> Parts:
     """Open the store, the keys, the packages and the queue.
 
@@ -44,7 +44,7 @@ def parts(conf: cfg.ConfigOpts, queue: str | None = None) -> Parts:
 
     :raises VnfmError: there is no key file
     """
-    VAULT.open(keys.load(key_file(conf)))
+    VAULT.open(keys.load(keys.path_of(conf)))
     store = session.of_conf(conf)
     return Parts(
         conf=conf,
@@ -55,22 +55,39 @@ def parts(conf: cfg.ConfigOpts, queue: str | None = None) -> Parts:
     )
 
 
-def application(shared: Parts) -> Wsgi:
+def application(shared: Parts) -> "Wsgi":
     """Make the API."""
+    # a conductor is a quarter smaller without
+    from tacker_cnf.api import app
+    from tacker_cnf.intake import Intake
+    from tacker_cnf.notification.delivery import Tester
+
+    conductors = rpc.Client(shared.transport)
+    packages = packages_of(shared)
     intake = Intake(
         shared.store,
-        shared.catalogue,
+        packages,
         shared.drivers,
-        rpc.Client(shared.transport),
+        conductors,
+        vims_follow=bool(shared.conf.nfvo.endpoint),
     )
     return app.build(
         shared.conf,
         app.Services(
             store=shared.store,
             catalogue=shared.catalogue,
+            uploads=Uploads(
+                shared.store, shared.conf, shared.catalogue, conductors.fetch
+            ),
+            packages=packages,
             intake=intake,
             vims=Vims(shared.store),
             drivers=shared.drivers,
+            tester=Tester(
+                clients.manners_of(shared.conf),
+                guard.guard_of(shared.conf),
+                is_on=shared.conf.notification.test_callback,
+            ),
         ),
     )
 
@@ -82,5 +99,24 @@ def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
         shared.store,
         shared.catalogue,
         shared.drivers,
-        nfvo or LocalNfvo(),
+        nfvo or nfvo_of(shared.conf),
     )
+
+
+def packages_of(shared: Parts) -> Trees:
+    """Choose where the packages that VNF instances are made of come from.
+
+    :raises VnfmError: [nfvo] is not complete
+    """
+    conf = shared.conf
+    if not conf.nfvo.endpoint:
+        return shared.catalogue
+    return NfvoPackages(conf, Peer(conf), shared.catalogue)
+
+
+def nfvo_of(conf: cfg.ConfigOpts) -> Nfvo:
+    """Choose who is asked for leave.
+
+    :raises VnfmError: [nfvo] is not complete
+    """
+    return HttpNfvo(conf, Peer(conf)) if conf.nfvo.endpoint else LocalNfvo()

@@ -1,47 +1,61 @@
-"""tacker-cnf-manage: the database's schema and the keys of its secrets."""
+"""tacker-cnf-manage: the schema, the keys, and what could not be told."""
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
-from tacker_cnf.cmd import compose, start
+from tacker_cnf.cmd import parked, start
 from tacker_cnf.db import keys, schema, session
+from tacker_cnf.db.types import VAULT
 
 
-def db_upgrade(conf: cfg.ConfigOpts) -> str:
+def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Bring the database to the schema of this release."""
+    path = keys.path_of(conf)
+    if path.exists():  # rows of an older release may have to be encrypted
+        VAULT.open(keys.load(path))
     store = session.of_conf(conf)
     before = schema.version(store)
     schema.upgrade(store)
     return f"Database: from version {before} to {schema.HEAD}."
 
 
-def db_version(conf: cfg.ConfigOpts) -> str:
+def db_version(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Tell the version of the database and that of this release."""
     found = schema.version(session.of_conf(conf))
     return f"Database: version {found}; this release: {schema.HEAD}."
 
 
-def keys_create(conf: cfg.ConfigOpts) -> str:
+def keys_create(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Make the key file, unless it is there."""
-    path = compose.key_file(conf)
+    path = keys.path_of(conf)
     return f"{path}: {'made' if keys.create(path) else 'is there'}."
 
 
-def keys_rotate(conf: cfg.ConfigOpts) -> str:
+def keys_rotate(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Put a new key on top of the key file; older ones still decrypt."""
-    path = compose.key_file(conf)
+    path = keys.path_of(conf)
     keys.rotate(path)
     return f"{path}: a new key encrypts after the services are restarted."
 
 
-COMMANDS: dict[str, dict[str, Callable[[cfg.ConfigOpts], str]]] = {
+Command = Callable[[cfg.ConfigOpts, argparse.Namespace], str]
+
+COMMANDS: dict[str, dict[str, Command]] = {
     "db": {"upgrade": db_upgrade, "version": db_version},
     "keys": {"create": keys_create, "rotate": keys_rotate},
+    "notifications": {
+        "list": parked.listed,
+        "resend": parked.resend,
+        "drop": parked.drop,
+    },
 }
+#: what of its area a command is about, if not all of it
+CHOICES: Final = {parked.resend: "subscription", parked.drop: "subscription"}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,7 +70,9 @@ def _parser() -> argparse.ArgumentParser:
             dest="action", required=True
         )
         for action, run in commands.items():
-            actions.add_parser(action, help=run.__doc__)
+            words = actions.add_parser(action, help=run.__doc__)
+            if run in CHOICES:
+                words.add_argument(CHOICES[run], nargs="?", help="its id")
     return parser
 
 
@@ -67,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     files += [f"--config-dir={name}" for name in asked.config_dir]
     try:
         conf = configuration.load(files)
-        print(COMMANDS[asked.area][asked.action](conf))  # noqa: T201
+        print(COMMANDS[asked.area][asked.action](conf, asked))  # noqa: T201
     except start.HINDRANCES as error:
         why = start.told(error)
         print(f"tacker-cnf-manage: {why}", file=sys.stderr)  # noqa: T201

@@ -1,7 +1,7 @@
-"""tacker-cnf-sandbox: all of it in one process, to try it and to test it.
+"""tacker-cnf-sandbox: all of it in one program, to try it and to test it.
 
 The API, a conductor and an in-memory Kubernetes cluster on loopback ports,
-with SQLite and the queue inside. Nobody is asked for a password: never let
+with SQLite and the queue inside; the dispatcher is its child. Nobody is asked for a password: never let
 others reach it.
 """
 
@@ -25,6 +25,7 @@ from oslo_log import log
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors, rpc
 from tacker_cnf.cmd import compose, kubeconfig
+from tacker_cnf.cmd.telling import Telling
 from tacker_cnf.db import keys, schema, session
 from tacker_cnf.sandbox.cluster import SandboxCluster
 
@@ -43,6 +44,19 @@ tacker_cnf sandbox
   openstack --os-tacker-api-version 2 vnflcm list
 
 It ends with Ctrl-C.
+"""
+
+CONFIGURATION = """\
+[DEFAULT]
+state_path = {state}
+log_file = {state}/sandbox.log
+default_log_levels = tacker_cnf=INFO
+
+[api]
+auth_strategy = noauth
+
+[notification]
+loopback_callbacks = true
 """
 
 
@@ -75,17 +89,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def arguments(state: Path) -> list[str]:
+    """Tell by what the configuration is read: nothing of this machine's."""
+    folder, file = state / "conf.d", state / "sandbox.conf"
+    return ["--config-dir", str(folder), "--config-file", str(file)]
+
+
 def configure(state: Path) -> cfg.ConfigOpts:
     """Make the configuration of an embedded service, and its database."""
-    # an empty directory: nothing of this machine's configuration is read
     (state / "conf.d").mkdir(parents=True, exist_ok=True)
-    conf = configuration.load(["--config-dir", str(state / "conf.d")])
-    conf.set_override("state_path", str(state))
-    conf.set_override("auth_strategy", "noauth", "api")
-    conf.set_override("default_log_levels", ["tacker_cnf=INFO"])
-    conf.set_override("log_file", str(state / "sandbox.log"))
+    own = str(state).replace("$", "$$")
+    _write(state / "sandbox.conf", CONFIGURATION.format(state=own))
+    conf = configuration.load(arguments(state))
     log.setup(conf, "tacker_cnf")
-    keys.create(compose.key_file(conf))
+    keys.create(keys.path_of(conf))
     store = session.of_conf(conf)
     schema.upgrade(store)
     store.close()
@@ -150,6 +167,7 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
     conf = configure(state)
     shared = compose.parts(conf, rpc.EMBEDDED)
     conductor = compose.conductor(shared)
+    telling = Telling(shared.store, arguments(state))
     folder = asked.kubeconfig.parent if asked.kubeconfig else Path()
     with cluster(asked) as reached:
         vim = kubeconfig.vim(reached, folder)
@@ -162,6 +180,7 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
             max_request_body_size=conf.catalogue.max_package_bytes,
         )
         conductor.start(shared.transport)
+        telling.start()
         _write(state / "vim.yaml", yaml.safe_dump(vim))
         _tell(state, f"http://127.0.0.1:{server.effective_port}", reached)
         try:
@@ -169,6 +188,7 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
         finally:
             print("Stopping ...", flush=True)  # noqa: T201
             conductor.stop()
+            telling.stop()
             shared.store.close()
 
 

@@ -16,7 +16,7 @@ from oslo_log import log
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.db import schema
-from tacker_cnf.db.session import Store
+from tacker_cnf.db.session import Store, first_line
 
 DATABASE_ERRORS: Final = (
     db_errors.DBError,
@@ -52,8 +52,7 @@ def server(
 def told(error: Exception) -> str:
     """Tell a hindrance in one line."""
     if isinstance(error, DATABASE_ERRORS):
-        reason = str(error).strip().splitlines()[0]
-        return f"The database cannot be used: {reason}"
+        return f"The database cannot be used: {first_line(error)}"
     return str(error)
 
 
@@ -78,9 +77,9 @@ def check_schema(store: Store) -> None:
         )
 
 
-def until_told() -> None:
-    """Wait for SIGTERM or SIGINT."""
+def told_to_end() -> threading.Event:
+    """Give what SIGTERM and SIGINT set from now on."""
     told = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told.set())
-    told.wait()
+    return told

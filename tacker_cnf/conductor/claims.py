@@ -3,15 +3,102 @@
 import os
 import socket
 import threading
+import time
 import uuid
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
 
 from oslo_log import log
 
+from tacker_cnf import errors
 from tacker_cnf.db import op_occs
 from tacker_cnf.db.op_occs import Work
-from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.db.session import (
+    DATABASE_DOWN,
+    Store,
+    first_line,
+    transaction,
+)
+from tacker_cnf.halting import Halt
+from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
 
 LOG = log.getLogger(__name__)
+T = TypeVar("T")
+
+#: seconds between two tries to reach a database that does not answer
+PAUSE: Final = 0.5
+
+
+class Hold:
+    """One operation in this process: how far it is, and whether it is still
+    to be carried out.
+    """
+
+    def __init__(self, lease: float) -> None:
+        self.halt = Halt()
+        self._lease = lease
+        self._lost = threading.Event()
+        self._until: float | None = None
+        self._step: str | None = None
+        self._progress: str | None = None
+        #: the step, and how far it was when that was last told
+        self.stood_at: str | None = None
+
+    def renew(self, since: float) -> None:
+        """Note that the operation is ours, by what was asked at `since`."""
+        self._until = since + self._lease
+
+    @property
+    def is_claimed(self) -> bool:
+        return self._until is not None
+
+    def check_lease(self) -> None:
+        """Lose the operation when the lease has run out by our own clock."""
+        if self._until is not None and time.monotonic() > self._until:
+            self.lose()
+
+    def lose(self) -> None:
+        """Stop all work: the operation is another conductor's."""
+        self._lost.set()
+        self.halt.call_off(errors.LostClaim(), at_once=True)
+
+    def cancel(self, mode: CancelModeType) -> None:
+        """Stop the work, as a caller asked for."""
+        self.halt.call_off(
+            errors.Cancelled(f"The operation was cancelled ({mode})."),
+            at_once=mode == CancelModeType.FORCEFUL,
+        )
+
+    def enter(self, step: str) -> None:
+        """Note that a step begins."""
+        self._step = self._progress = self.stood_at = step
+
+    def tell(self, detail: str) -> None:
+        """Note how far the step is."""
+        told = f"{self._step}: {detail}"[: op_occs.PROGRESS]
+        self._progress = self.stood_at = told
+
+    def take_progress(self) -> str | None:
+        """Give what nobody was told yet."""
+        progress, self._progress = self._progress, None
+        return progress
+
+    def persist(self, act: Callable[[], T]) -> T:
+        """Make a transaction, and as long as the lease could still be ours,
+        try again when the database does not answer.
+
+        :raises LostClaim: the lease has run out meanwhile
+        """
+        until = time.monotonic() + self._lease
+        while True:
+            try:
+                return act()
+            except DATABASE_DOWN as error:
+                if time.monotonic() > until:
+                    raise
+                LOG.warning("%s; it is tried again", first_line(error))
+            if self._lost.wait(PAUSE):
+                raise errors.LostClaim
 
 
 class Claims:
@@ -25,44 +112,121 @@ class Claims:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4()}"
         self._store = store
         self._lease = lease
-        self._held: set[str] = set()
+        self._holds: dict[str, Hold] = {}
         self._lock = threading.Lock()
 
-    @transaction
-    def take(self, op_occ_id: str) -> Work | None:
+    def take(self, op_occ_id: str) -> tuple[Work, Hold] | None:
         """Claim an operation; None when somebody living has it."""
+        hold = Hold(self._lease)
+        with self._lock:
+            # known first, so that a cancel is heard from the claim on
+            self._holds[op_occ_id] = hold
+        since = time.monotonic()
+        work = self._claim(op_occ_id)
+        if work is None:
+            return None
+        hold.renew(since)
+        return work, hold
+
+    @transaction
+    def _claim(self, op_occ_id: str) -> Work | None:
         with self._store.writer() as session:
-            work = op_occs.claim(session, op_occ_id, self.owner, self._lease)
-        if work:
-            with self._lock:
-                self._held.add(op_occ_id)
-        return work
+            return op_occs.claim(session, op_occ_id, self.owner, self._lease)
 
     def let_go(self, op_occ_id: str) -> None:
         """Report an operation no longer."""
         with self._lock:
-            self._held.discard(op_occ_id)
+            self._holds.pop(op_occ_id, None)
+
+    def _claimed(self) -> dict[str, Hold]:
+        with self._lock:
+            held = self._holds.items()
+            return {key: hold for key, hold in held if hold.is_claimed}
 
     def report(self) -> None:
-        """Renew the leases, once."""
-        with self._lock:
-            held = tuple(self._held)
-        if held:
-            self._renew(held)
+        """Renew the leases, once; stop what is no longer ours, or cancelled.
+
+        :raises Exception: the database does not answer
+        """
+        held = self._claimed()
+        if not held:
+            return
+        since = time.monotonic()
+        try:
+            ours = self._renew(tuple(held))
+        except Exception:  # whatever it is, the lease is not renewed
+            for hold in held.values():
+                hold.check_lease()
+            raise
+        for op_occ_id, hold in held.items():
+            if op_occ_id not in ours:
+                hold.lose()
+                continue
+            hold.renew(since)
+            if mode := ours[op_occ_id]:
+                hold.cancel(mode)
 
     @transaction
-    def _renew(self, held: tuple[str, ...]) -> None:
+    def _renew(
+        self, held: tuple[str, ...]
+    ) -> Mapping[str, CancelModeType | None]:
         with self._store.writer() as session:
-            op_occs.heartbeat(session, self.owner, held, self._lease)
+            return op_occs.heartbeat(session, self.owner, held, self._lease)
+
+    def heed(self, op_occ_id: str) -> None:
+        """Look at once whether an operation was cancelled."""
+        with self._lock:
+            hold = self._holds.get(op_occ_id)
+        mode = self._cancelled(op_occ_id) if hold else None
+        if hold and mode:
+            hold.cancel(mode)
 
     @transaction
+    def _cancelled(self, op_occ_id: str) -> CancelModeType | None:
+        with self._store.reader() as session:
+            return op_occs.cancelled(session, op_occ_id)
+
+    def publish(self) -> None:
+        """Let others read how far the operations are."""
+        told = {
+            op_occ_id: progress
+            for op_occ_id, hold in self._claimed().items()
+            if (progress := hold.take_progress())
+        }
+        if told:
+            self._publish(told)
+
+    @transaction
+    def _publish(self, told: Mapping[str, str]) -> None:
+        with self._store.writer() as session:
+            op_occs.tell(session, self.owner, told)
+
+    def hand_on(self) -> None:
+        """Let others begin what has only waited here for its grant.
+
+        :raises DBError: the database does not answer
+        """
+        for op_occ_id, hold in self._claimed().items():
+            if self._hand_on(op_occ_id):
+                hold.lose()
+
+    @transaction
+    def _hand_on(self, op_occ_id: str) -> bool:
+        with self._store.writer() as session:
+            return op_occs.hand_on(session, self.owner, op_occ_id)
+
     def give_back(self) -> bool:
         """Let others take over at once what is left here, if anything is."""
-        with self._lock:
-            held = tuple(self._held)
-            self._held.clear()
-        if held:
-            LOG.warning("Leaving %d operations to others", len(held))
-            with self._store.writer() as session:
-                op_occs.give_back(session, self.owner)
-        return bool(held)
+        held = self._claimed()
+        if not held:
+            return False
+        LOG.warning("Leaving %d operations to others", len(held))
+        for hold in held.values():
+            hold.lose()
+        self._give_back()
+        return True
+
+    @transaction
+    def _give_back(self) -> None:
+        with self._store.writer() as session:
+            op_occs.give_back(session, self.owner)

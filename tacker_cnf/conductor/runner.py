@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.conductor import steps
 from tacker_cnf.conductor.steps import Run, Step
+from tacker_cnf.halting import Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.problem import ProblemDetails
@@ -14,9 +16,9 @@ from tacker_cnf.sol.problem import ProblemDetails
 LOG = log.getLogger(__name__)
 
 #: keeps the end of a step: what happened, which step comes next or failed,
-#: the error, and what the driver found
+#: the error, and what the driver found; tells whether to go on
 Record = Callable[
-    [Run, Event, str | None, ProblemDetails | None, InfraResult | None], None
+    [Run, Event, str | None, ProblemDetails | None, InfraResult | None], bool
 ]
 
 
@@ -25,19 +27,37 @@ def carry_out(run: Run, plan: Sequence[Step], record: Record) -> None:
 
     :raises LostClaim: the operation is another conductor's by now
     """
+    if not plan:  # a modification without management scripts
+        record(run, Event.DONE, None, None, None)
+        return
     following = [step.name for step in plan[1:]] + [None]
     for step, then in zip(plan, following, strict=True):
         try:
+            run.enter(step.name)
+            run.halt.check()
             run = step.do(run)
         except errors.LostClaim:
             raise
         except Exception as error:  # noqa: BLE001
             _log(run, step, error)
             problem = errors.problem_of(error)
-            found = _left_behind(run, step, error)
+            can_tell = not isinstance(error, errors.VimUnreachable)
+            looks = can_tell and step is not steps.GRANT
+            found = _left_behind(run) if looks else None
             record(run, Event.FAIL, step.name, problem, found)
             return
-        record(run, _event(step, then), then, None, run.result)
+        if not record(run, _event(step, then), then, None, run.result):
+            return
+
+
+def give_up(
+    run: Run, step: str | None, problem: ProblemDetails, record: Record
+) -> None:
+    """Record that nobody goes on with what another conductor had begun.
+
+    :raises LostClaim: the operation is another conductor's by now
+    """
+    record(run, Event.FAIL, step, problem, _left_behind(run))
 
 
 def _event(step: Step, then: str | None) -> Event:
@@ -58,12 +78,12 @@ def _log(run: Run, step: Step, error: Exception) -> None:
     )
 
 
-def _left_behind(run: Run, step: Step, error: Exception) -> InfraResult | None:
+def _left_behind(run: Run) -> InfraResult | None:
     """Look what a failed step left on the VIM, if the VIM can tell."""
-    if step is steps.GRANT or isinstance(error, errors.VimUnreachable):
-        return None
+    # whoever was told to stop may still look
+    look = msgspec.structs.replace(run, halt=Halt())
     try:
-        return run.driver.observe(steps.infra_task(run))
+        return run.driver.observe(steps.infra_task(look))
     except Exception as unseen:  # noqa: BLE001
         LOG.warning("What %s left is not known: %r", run.op_occ.id, unseen)
         return None

@@ -1,41 +1,51 @@
 """The conductor: wakes, claims, carries out, reports, sweeps."""
 
-import datetime
-import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from oslo_config import cfg
-from oslo_db.exception import DBError
 from oslo_log import log
 
 from tacker_cnf import errors, rpc
 from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor import recovery, runner, steps
-from tacker_cnf.conductor.claims import Claims
+from tacker_cnf.conductor.claims import Claims, Hold
+from tacker_cnf.conductor.journal import Journal
+from tacker_cnf.conductor.sites import Site, Sites
 from tacker_cnf.conductor.steps import Run
 from tacker_cnf.conductor.sync import Sync
-from tacker_cnf.db import instances, op_occs
-from tacker_cnf.db.op_occs import Result, Work
-from tacker_cnf.db.session import Store, transaction
-from tacker_cnf.drivers.base import Deadline
+from tacker_cnf.conductor.upkeep import Upkeep
+from tacker_cnf.conductor.uploads import Fetching
+from tacker_cnf.db import idempotency, instances, op_occs
+from tacker_cnf.db.op_occs import Work
+from tacker_cnf.db.session import (
+    DATABASE_DOWN,
+    Store,
+    first_line,
+    transaction,
+)
 from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.lcm import changes, operations, target
-from tacker_cnf.lcm.outcome import InfraResult
-from tacker_cnf.lcm.states import Event
+from tacker_cnf.halting import Deadline
+from tacker_cnf.lcm import granted, modification, operations, target
+from tacker_cnf.lcm.scripted import InstanceChanges
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.scripts.runner import bounds_of
+from tacker_cnf.scripts.process import bounds_of
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_instance import VnfInstance
-from tacker_cnf.vims import connection
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
-#: instances that one conductor synchronizes at once
-SYNCS: Final = 4
+#: seconds between two looks at how far the operations are
+PUBLISHED: Final = 1.0
+
+
+#: seconds between two looks for keys that are too old
+FORGETS: Final = 600.0
 
 
 class Conductor:
@@ -50,19 +60,30 @@ class Conductor:
         nfvo: Nfvo,
     ) -> None:
         self._conf = conf.conductor
+        self._key_lifetime = conf.api.idempotency_lifetime
         self._script_bounds = bounds_of(conf)
         self._store = store
         self._catalogue = catalogue
-        self._drivers = drivers
+        self._sites = Sites(store, drivers)
         self._nfvo = nfvo
-        self._sync = Sync(store, catalogue, drivers)
         self.claims = Claims(store, self._conf.lease)
+        self.upkeep = Upkeep(
+            self._conf,
+            store,
+            drivers,
+            Sync(store, catalogue, drivers),
+            self.claims.owner,
+        )
+        self.fetching = Fetching(
+            Uploads(store, conf, catalogue), self.upkeep.duties
+        )
         self._pool = ThreadPoolExecutor(
             self._conf.workers, thread_name_prefix="operation"
         )
-        self._syncs = ThreadPoolExecutor(SYNCS, thread_name_prefix="sync")
-        #: ids of operations, and of instances to be synchronized
+        #: ids of operations
         self._queued: set[str] = set()
+        #: those of them that are to be looked at once more
+        self._again: set[str] = set()
         self._lock = threading.Lock()
         #: nothing new is taken; then nothing is done any more
         self._stopping = threading.Event()
@@ -72,11 +93,21 @@ class Conductor:
 
     def start(self, transport: Any) -> None:
         """Listen to wake-up calls, report, and sweep, until stop."""
-        endpoint = rpc.Endpoint(self.run, self.synchronize)
+        endpoint = rpc.Endpoint(
+            self.run,
+            self.claims.heed,
+            self.upkeep.synchronize,
+            self.fetching.fetch,
+            self._store.tell,
+        )
         self._server = rpc.server(transport, self.claims.owner, endpoint)
         self._server.start()
         self._clock(self._conf.lease / 3, self.claims.report)
+        self._clock(PUBLISHED, self.claims.publish)
         self._clock(self._conf.sweep_interval, self.sweep)
+        self._clock(FORGETS, self.forget_keys)
+        self._clock(self._conf.sweep_interval, self.fetching.sweep)
+        self.upkeep.start()
 
     def stop(self) -> bool:
         """Take no more, wait for what runs, leave the rest to others.
@@ -85,11 +116,18 @@ class Conductor:
             must end at once, for others go on with it
         """
         self._stopping.set()
+        fetched = self.fetching.stop()
+        self.upkeep.stop()
         if self._server:
             self._server.stop()
             self._server.wait()
         with self._lock:
             self._queued.clear()
+        try:
+            self.claims.hand_on()
+        except DATABASE_DOWN as error:
+            why = first_line(error)
+            LOG.warning("What waits for its grant is kept: %s", why)
         done = threading.Thread(
             target=self._pool.shutdown,
             kwargs={"wait": True, "cancel_futures": True},
@@ -100,14 +138,15 @@ class Conductor:
         self._stopped.set()
         for clock in self._clocks:
             clock.join()
-        self._syncs.shutdown(wait=False, cancel_futures=True)
-        return not self.claims.give_back()
+        return not self.claims.give_back() and fetched
 
     def _clock(self, interval: float, act: Callable[[], None]) -> None:
         def tick() -> None:
             while not self._stopped.wait(interval):
                 try:
                     act()
+                except DATABASE_DOWN as error:
+                    LOG.warning("%s: %s", act.__name__, first_line(error))
                 except Exception:
                     LOG.exception("%s will be tried again", act.__name__)
 
@@ -118,34 +157,25 @@ class Conductor:
     def run(self, op_occ_id: str) -> None:
         """Put an operation in line, unless it is there."""
         with self._lock:
-            if op_occ_id in self._queued or self._stopping.is_set():
+            if self._stopping.is_set():
+                return
+            if op_occ_id in self._queued:
+                # its former try may be ending just now
+                self._again.add(op_occ_id)
                 return
             self._queued.add(op_occ_id)
         self._pool.submit(self._work, op_occ_id)
-
-    def synchronize(self, instance_id: str) -> None:
-        """Put the synchronization of an instance in line."""
-        with self._lock:
-            if instance_id in self._queued or self._stopping.is_set():
-                return
-            self._queued.add(instance_id)
-        self._syncs.submit(self._sync_now, instance_id)
-
-    def _sync_now(self, instance_id: str) -> None:
-        with self._lock:
-            # what is asked for from here on wants another look
-            self._queued.discard(instance_id)
-        try:
-            self._sync.once(instance_id)
-        except errors.VnfmError as error:
-            LOG.warning("%s was not synchronized: %s", instance_id, error)
-        except Exception:
-            LOG.exception("%s was not synchronized", instance_id)
 
     def sweep(self) -> None:
         """Look for what a lost message or a lost conductor left."""
         for op_occ_id in self._forgotten():
             self.run(op_occ_id)
+
+    @transaction
+    def forget_keys(self) -> None:
+        """Forget the Idempotency-Keys that nobody will come with again."""
+        with self._store.writer() as session:
+            idempotency.forget(session, self._key_lifetime)
 
     @transaction
     def _forgotten(self) -> tuple[str, ...]:
@@ -154,102 +184,100 @@ class Conductor:
 
     def _work(self, op_occ_id: str) -> None:
         try:
-            work = self.claims.take(op_occ_id)
-            if work:
-                self._carry_out(work)
+            claimed = self.claims.take(op_occ_id)
+            if claimed:
+                self._carry_out(*claimed)
         except errors.LostClaim:
             LOG.warning("Operation %s was taken over", op_occ_id)
+        except DATABASE_DOWN as error:
+            LOG.warning("%s was left: %s", op_occ_id, first_line(error))
         except Exception:
             LOG.exception("Operation %s was dropped", op_occ_id)
         finally:
             self.claims.let_go(op_occ_id)
             with self._lock:
                 self._queued.discard(op_occ_id)
+                is_wanted = op_occ_id in self._again
+                self._again.discard(op_occ_id)
+            if is_wanted:
+                self.run(op_occ_id)
+            self.upkeep.look()
 
-    def _carry_out(self, work: Work) -> None:
+    def _carry_out(self, work: Work, hold: Hold) -> None:
+        journal = self._journal(work, hold)
         problem = recovery.verdict(work, may_resume=self._conf.resume_infra)
-        if problem is None:
-            try:
-                run = self._prepare(work)
-            except DBError:
-                raise  # the lease runs out, and somebody tries again
-            except Exception as error:
-                LOG.exception("%s cannot begin", work.op_occ.id)
-                problem = errors.problem_of(error)
-        if problem is not None:
-            result = Result(step=work.step, error=problem)
-            self._record(work, Event.FAIL, result, None)
+        if problem and work.op_occ.operation_state == S.STARTING:
+            journal.fail(problem)  # nothing was done
+            return
+        try:
+            run = hold.persist(lambda: self._prepare(work, hold, journal))
+        except (*DATABASE_DOWN, errors.LostClaim):
+            raise  # the lease runs out, and somebody tries again
+        except Exception as error:
+            LOG.exception("%s cannot begin", work.op_occ.id)
+            journal.fail(problem or errors.problem_of(error))
+            return
+        if problem:
+            runner.give_up(run, work.step, problem, journal.keep)
             return
         LOG.info("%s: %s", work.op_occ.id, work.op_occ.operation)
-        keep = functools.partial(self._keep, work)
-        runner.carry_out(run, steps.plan(run), keep)
+        runner.carry_out(run, steps.plan(run), journal.keep)
 
-    def _prepare(self, work: Work) -> Run:
+    def _journal(self, work: Work, hold: Hold) -> Journal:
+        return Journal(self._store, work, hold)
+
+    def _prepare(self, work: Work, hold: Hold, journal: Journal) -> Run:
         """Gather what the steps need."""
         op_occ = work.op_occ
         request = operations.request_of(op_occ)
-        instance, reached_by = self._look(work)
+        instance, site = self._look(
+            op_occ.vnf_instance_id,
+            granted.vim_connections(request, work.vim_connections, work.grant),
+        )
         package = self._catalogue.tree(instance.vnfd_id)
+        vnfd_id = modification.next_vnfd_id(instance, request)
         current = target.of_instance(instance)
         return Run(
             op_occ=op_occ,
             request=request,
             instance=instance,
             package=package,
-            vim_connections=work.vim_connections,
-            reached_by=reached_by,
-            driver=self._drivers.of(work.vim_connections),
+            next_package=self._catalogue.tree(vnfd_id) if vnfd_id else None,
+            vim_connections=site.vim_connections,
+            reached_by=site.reached_by,
+            driver=site.driver,
+            settle=lambda named: hold.persist(
+                lambda: self._sites.settle(instance.id, named)
+            ),
             nfvo=self._nfvo,
-            deadline=Deadline.within(self._conf.operation_timeout),
+            deadline=Deadline.within(self._timeout_of(op_occ.operation)),
             script_bounds=self._script_bounds,
             current=current,
-            target=target.wanted(request, current, package.vnfd),
+            target=granted.target(
+                target.wanted(request, current, package.vnfd),
+                request,
+                work.grant,
+            ),
             notes=work.notes,
-            note=functools.partial(self._note, work),
+            note=journal.note,
+            halt=hold.halt,
+            enter=hold.enter,
+            tell=hold.tell,
             resumes_at=work.step if work.lost_owner else None,
             grant_request=work.grant_request,
             grant=work.grant,
+            said=work.script_changes or InstanceChanges(),
+            keep_log=journal.write_log,
         )
 
     @transaction
     def _look(
-        self, work: Work
-    ) -> tuple[VnfInstance, dict[str, VimConnectionInfo]]:
+        self, instance_id: str, named: Mapping[str, VimConnectionInfo]
+    ) -> tuple[VnfInstance, Site]:
         with self._store.reader() as session:
-            instance = instances.get(session, work.op_occ.vnf_instance_id)
-            return instance, connection.complete(session, work.vim_connections)
+            instance = instances.get(session, instance_id)
+            return instance, self._sites.find(session, named)
 
-    @transaction
-    def _note(self, work: Work, notes: tuple[str, ...]) -> None:
-        with self._store.writer() as session:
-            op_occs.note(session, work, notes)
-
-    def _keep(
-        self,
-        work: Work,
-        run: Run,
-        event: Event,
-        step: str | None,
-        problem: ProblemDetails | None,
-        found: InfraResult | None,
-    ) -> None:
-        before = run.instance.instantiated_vnf_info
-        result = Result(
-            step=step,
-            error=problem,
-            grant_request=run.grant_request,
-            grant=run.grant,
-            resource_changes=changes.between(before, found) if found else None,
-        )
-        self._record(work, event, result, run)
-
-    @transaction
-    def _record(
-        self, work: Work, event: Event, result: Result, run: Run | None
-    ) -> None:
-        now = datetime.datetime.now(datetime.UTC)
-        with self._store.writer() as session:
-            if run and event == Event.DONE:
-                instances.update(session, steps.reached(run))
-            state = op_occs.record(session, work, event, result, now)
-        LOG.info("%s is %s", work.op_occ.id, state)
+    def _timeout_of(self, op: LcmOperationType) -> float:
+        own = self._conf[f"{op.lower()}_timeout"]
+        return float(own or self._conf.operation_timeout)

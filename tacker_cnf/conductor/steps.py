@@ -1,5 +1,6 @@
 """The steps of an operation: values in, values out."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -7,26 +8,45 @@ from typing import Final
 import msgspec
 
 from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.drivers.base import Deadline, InfraDriver, InfraTask
-from tacker_cnf.lcm import grant_plan, operations, outcome, vnfcs
+from tacker_cnf.conductor.sites import Site
+from tacker_cnf.drivers.base import InfraDriver, InfraTask
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.lcm import (
+    grant_plan,
+    granted,
+    modification,
+    operations,
+    outcome,
+    package_change,
+    redaction,
+    scripted,
+    vnfcs,
+)
 from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.scripted import InstanceChanges
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.scripts import runner
-from tacker_cnf.scripts.protocol import ScriptInput
-from tacker_cnf.scripts.runner import Bounds
+from tacker_cnf.scripts import runner, stand_ins
+from tacker_cnf.scripts.process import Bounds
+from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
     TerminateVnfRequest,
     TerminationType,
+    VnfInfoModificationRequest,
+    VnfInfoModifications,
 )
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
-from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    ModificationsTriggeredByVnfPkgChange,
+    VnfLcmOpOcc,
+)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,10 +57,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: as it was when the operation began
     instance: VnfInstance
     package: PackageTree
+    #: of the VNFD that the instance is to have, if it is another
+    next_package: PackageTree | None = None
     #: the VIMs as they were named, and how to reach them now
     vim_connections: Mapping[str, VimConnectionInfo]
     reached_by: Mapping[str, VimConnectionInfo]
     driver: InfraDriver
+    #: finds both anew when the NFVO names VIMs
+    settle: Callable[[Mapping[str, VimConnectionInfo]], Site]
     nfvo: Nfvo
     deadline: Deadline
     script_bounds: Bounds
@@ -51,11 +75,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: what an earlier try noted, and how to note more
     notes: tuple[str, ...]
     note: Callable[[tuple[str, ...]], None]
+    #: asked before and within each step; told where the work stands
+    halt: Halt
+    enter: Callable[[str], None]
+    tell: Callable[[str], None]
     #: the step at which a lost conductor stood
     resumes_at: str | None = None
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     result: InfraResult | None = None
+    #: what its scripts changed of the instance, and where their words go
+    said: InstanceChanges = InstanceChanges()
+    keep_log: Callable[[str], None] = lambda _: None
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -71,17 +102,46 @@ def ask_grant(run: Run) -> Run:
 
     :raises GrantRefused: the NFVO said no, or not to all; the operation is
         rolled back
+    :raises PeerFailed: the NFVO did not answer as it has to
+    :raises BadRequest: what it says does not fit
     """
+    basis = run.target or run.current
+    assert basis is not None
     request = grant_plan.build(
         run.op_occ,
         run.request,
         run.instance,
         run.current,
         run.target,
+        flavour_of(run.package.vnfd, basis.flavour_id),
     )
-    grant = run.nfvo.grant(request)
+    grant = run.nfvo.grant(request, run.halt, run.deadline)
     grant_plan.check_granted(request, grant)
-    return msgspec.structs.replace(run, grant_request=request, grant=grant)
+    return _as_granted(
+        msgspec.structs.replace(run, grant_request=request, grant=grant)
+    )
+
+
+def _as_granted(run: Run) -> Run:
+    """Let the grant say where and how the operation is carried out.
+
+    :raises BadRequest: it names no VIM where the request named none, or what
+        it says does not fit the VNF
+    """
+    if run.vim_connections and not granted.says_anything(run.grant):
+        return run
+    site = run.settle(
+        granted.vim_connections(run.request, run.vim_connections, run.grant)
+    )
+    run = msgspec.structs.replace(
+        run,
+        vim_connections=site.vim_connections,
+        reached_by=site.reached_by,
+        driver=site.driver,
+        target=granted.target(run.target, run.request, run.grant),
+    )
+    run.driver.validate(infra_task(run))
+    return run
 
 
 def change_infra(run: Run) -> Run:
@@ -104,8 +164,15 @@ def restore_infra(run: Run) -> Run:
 
     :raises InfraError: the VIM could not
     """
+    # what there is by now is of the next package, and the way leads back
     task = infra_task(
-        msgspec.structs.replace(run, current=run.target, target=run.current)
+        msgspec.structs.replace(
+            run,
+            current=run.target,
+            target=run.current,
+            package=run.next_package or run.package,
+            next_package=run.package if run.next_package else None,
+        )
     )
     back = run.driver.destroy if task.target is None else run.driver.apply
     return msgspec.structs.replace(run, result=back(task))
@@ -113,19 +180,25 @@ def restore_infra(run: Run) -> Run:
 
 def infra_task(run: Run) -> InfraTask:
     """Write down for a driver what this operation wants of it."""
+    moves = run.next_package if _changes_vim(run) else None
     return InfraTask(
         instance=run.instance,
-        package=run.package,
+        package=moves or run.package,
+        current_package=run.package if moves else None,
         vim_connections=run.reached_by,
         current=run.current,
         target=run.target,
-        parameters=getattr(run.request, "additional_params", {}),
+        parameters=granted.parameters(run.request, run.grant),
+        grant_request=run.grant_request,
+        grant=run.grant,
         deadline=run.deadline,
         heals=isinstance(run.request, HealVnfRequest),
         vnfcs=vnfcs.named(run.request, run.instance),
         grace=_grace(run.request),
         notes=run.notes,
         note=run.note,
+        halt=run.halt,
+        tell=run.tell,
     )
 
 
@@ -139,20 +212,72 @@ def _grace(request: SolType) -> int | None:
 
 def reached(run: Run) -> VnfInstance:
     """Tell what the instance is once the VIM was changed."""
-    back = run.op_occ.operation_state == S.ROLLING_BACK
+    return scripted.applied(_reached(run), run.said)
+
+
+def _reached(run: Run) -> VnfInstance:
+    back = _rolls_back(run)
+    if isinstance(run.request, VnfInfoModificationRequest):
+        return _modified(run, None if back else run.request)
     now = run.current if back else run.target
     if now is None:
         return outcome.down(run.instance)
+    vnfd = run.package.vnfd
+    if run.next_package and not back:
+        vnfd = run.next_package.vnfd
     info = outcome.running(
         run.instance.instantiated_vnf_info,
         now,
-        flavour_of(run.package.vnfd, now.flavour_id),
+        flavour_of(vnfd, now.flavour_id),
         run.result or InfraResult(),
     )
     instance = run.instance
+    if isinstance(run.request, ChangeCurrentVnfPkgRequest) and not back:
+        instance = package_change.changed(instance, run.request, vnfd)
     if isinstance(run.request, InstantiateVnfRequest):
         instance = outcome.configured(instance, run.request)
     return outcome.up(instance, info, run.vim_connections)
+
+
+def _modified(
+    run: Run, request: VnfInfoModificationRequest | None
+) -> VnfInstance:
+    """Tell what a modification, or its rollback, makes of the instance."""
+    instance = run.instance
+    if request:
+        vnfd = run.next_package.vnfd if run.next_package else None
+        instance = modification.modified(
+            instance, request, run.vim_connections, vnfd
+        )
+    info = instance.instantiated_vnf_info
+    if info is None or run.result is None:
+        return instance
+    # a script has changed what is on the VIM
+    return msgspec.structs.replace(
+        instance, instantiated_vnf_info=outcome.refilled(info, run.result)
+    )
+
+
+def changed_info(
+    run: Run, after: VnfInstance | None
+) -> VnfInfoModifications | None:
+    """Tell what a modification that has ended changed of the instance."""
+    if after is None or not isinstance(
+        run.request, VnfInfoModificationRequest
+    ):
+        return None
+    return modification.changed(run.instance, after)
+
+
+def package_changes(
+    run: Run, after: VnfInstance | None
+) -> ModificationsTriggeredByVnfPkgChange | None:
+    """Tell what a change of package that has ended changed of the instance."""
+    if after is None or not isinstance(
+        run.request, ChangeCurrentVnfPkgRequest
+    ):
+        return None
+    return package_change.told(run.instance, after)
 
 
 def _script(run: Run, phase: str) -> str | None:
@@ -160,43 +285,112 @@ def _script(run: Run, phase: str) -> str | None:
     basis = run.target or run.current
     if basis is None:
         return None
-    flavour = flavour_of(run.package.vnfd, basis.flavour_id)
-    hook = _hook(run, phase)
-    return flavour.scripts.get(hook)
+    scripts = flavour_of(run.package.vnfd, basis.flavour_id).scripts
+    name = operations.OPERATIONS[run.op_occ.operation].hook
+    forth = scripts.get(f"{name}_{phase}")
+    if not _rolls_back(run):
+        return forth
+    # what stands in for a script undoes what it did, asked to or not
+    stands_in = forth and stand_ins.module(forth)
+    return scripts.get(_hook(run, phase)) or (forth if stands_in else None)
+
+
+def _rolls_back(run: Run) -> bool:
+    return run.op_occ.operation_state == S.ROLLING_BACK
 
 
 def _hook(run: Run, phase: str) -> str:
     name = operations.OPERATIONS[run.op_occ.operation].hook
-    back = run.op_occ.operation_state == S.ROLLING_BACK
-    return f"{name}_rollback_{phase}" if back else f"{name}_{phase}"
+    return (
+        f"{name}_rollback_{phase}" if _rolls_back(run) else f"{name}_{phase}"
+    )
 
 
 def run_script(run: Run, *, phase: str) -> Run:
-    """Run the management script of a phase.
+    """Run the management script of a phase, and take what it changes.
 
     :raises ScriptFailed: it did not end well
     """
     name = _script(run, phase)
     if name is None:
         return run
+    packages = [run.package.path]
+    if run.next_package:
+        packages.append(run.next_package.path)
+    timeout = min(run.script_bounds.timeout, run.deadline.remaining)
+    told = _told(run, phase, timeout)
+    sees_all = stand_ins.module(name) or run.script_bounds.vim_credentials
+    said = runner.run(
+        packages,
+        name,
+        told if sees_all else _unconnected(told),
+        dataclasses.replace(run.script_bounds, timeout=timeout),
+        run.halt,
+        run.keep_log,
+    )
+    return _changed(run, said)
+
+
+def _told(run: Run, phase: str, timeout: float) -> ScriptInput:
     error = run.op_occ.error
-    told = ScriptInput(
+    instance = reached(run) if phase == "end" else run.instance
+    if instance.vim_connection_info:
+        instance = msgspec.structs.replace(
+            instance, vim_connection_info=dict(run.reached_by)
+        )
+    return ScriptInput(
         operation=_hook(run, phase),
+        vnf_lcm_op_occ_id=run.op_occ.id,
         request=run.op_occ.operation_params or {},
-        vnf_instance=reached(run) if phase == "end" else run.instance,
+        vnf_instance=instance,
         grant_request=run.grant_request,
         grant_response=run.grant,
         package_dir="",
+        timeout=timeout,
         user_script_err_handling_data=(
             error.user_script_err_handling_data if error else None
         ),
     )
-    runner.run(run.package.path, name, told, run.script_bounds)
-    return run
+
+
+def _unconnected(told: ScriptInput) -> ScriptInput:
+    """Leave out what logs in to the VIMs."""
+    name, request, grant = (
+        "vimConnectionInfo",
+        told.request,
+        told.grant_response,
+    )
+    if name in request:
+        request = {**request, name: redaction.without_secrets(request[name])}
+    return msgspec.structs.replace(
+        told,
+        request=request,
+        vnf_instance=redaction.unconnected(told.vnf_instance),
+        grant_response=grant and redaction.unconnected(grant),
+    )
+
+
+def _changed(run: Run, said: ScriptOutput) -> Run:
+    changes = said.vnf_instance
+    if changes is None:
+        return run
+    basis = run.target or run.current
+    assert basis is not None
+    vnfd = (run.next_package or run.package).vnfd
+    vdus = flavour_of(vnfd, basis.flavour_id).vdus
+    return msgspec.structs.replace(
+        run,
+        said=scripted.merged(run.said, scripted.attributes(changes)),
+        result=scripted.found(run.instance, run.result, changes, vdus),
+    )
 
 
 def _has_script(phase: str) -> Callable[[Run], bool]:
     return lambda run: _script(run, phase) is not None
+
+
+def _changes_vim(run: Run) -> bool:
+    return operations.OPERATIONS[run.op_occ.operation].changes_vim
 
 
 GRANT: Final = Step("GRANT", ask_grant)
@@ -205,8 +399,8 @@ PREAMBLE: Final = Step(
     functools.partial(run_script, phase="start"),
     _has_script("start"),
 )
-INFRA: Final = Step("INFRA", change_infra)
-RESTORE: Final = Step("RESTORE", restore_infra)
+INFRA: Final = Step("INFRA", change_infra, _changes_vim)
+RESTORE: Final = Step("RESTORE", restore_infra, _changes_vim)
 POSTAMBLE: Final = Step(
     "POSTAMBLE",
     functools.partial(run_script, phase="end"),

@@ -32,6 +32,13 @@ OPTIONS = (
         min=1,
         help="Largest request body other than the content of a VNF package.",
     ),
+    cfg.FloatOpt(
+        "idempotency_lifetime",
+        default=86400.0,
+        min=0.0,
+        help="Seconds for which it is known what a request with an "
+        "Idempotency-Key made; up to ten minutes longer.",
+    ),
     cfg.IntOpt(
         "page_size",
         default=100,

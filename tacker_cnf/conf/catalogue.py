@@ -1,6 +1,6 @@
 """[catalogue]: VNF packages."""
 
-from oslo_config import cfg
+from oslo_config import cfg, types
 
 OPTIONS = (
     cfg.IntOpt(
@@ -27,5 +27,46 @@ OPTIONS = (
         min=2,
         help="How many times larger than its compressed form a file of a "
         "package may be.",
+    ),
+    cfg.ListOpt(
+        "upload_hosts",
+        default=[],
+        help="Hosts from which packages may be fetched (upload_from_uri); "
+        "none: it is off. A host that is named may have a private address; "
+        "a loopback or link-local one has to be named itself, or localhost. "
+        "``*.example.com`` and ``*`` mean all such hosts that have public "
+        "addresses.",
+    ),
+    cfg.ListOpt(
+        "upload_schemes",
+        default=["https"],
+        item_type=types.String(choices=["http", "https"]),
+        help="Schemes by which packages may be fetched: https, http.",
+    ),
+    cfg.FloatOpt(
+        "upload_timeout",
+        default=3600.0,
+        min=1.0,
+        help="Seconds that the fetching of one package may take.",
+    ),
+    cfg.StrOpt(
+        "signatures",
+        default="checked",
+        choices=(
+            ("required", "Only packages with a good signature are taken."),
+            (
+                "checked",
+                "A package may be signed; then its signature has to be good.",
+            ),
+            ("off", "Signatures are not looked at."),
+        ),
+        help="What is asked of the signatures of VNF packages (SOL004 5).",
+    ),
+    cfg.StrOpt(
+        "trusted_certificates",
+        help="File with the certificates (PEM or DER), or directory of such "
+        "files (.pem, .crt, .cer, .cert), of those who may sign VNF packages "
+        "or of the authorities that vouch for them. They are read anew for "
+        "each package.",
     ),
 )

@@ -2,6 +2,16 @@
 
 from oslo_config import cfg
 
+#: operations that may have a time of their own
+LIMITED = (
+    "instantiate",
+    "scale",
+    "heal",
+    "terminate",
+    "modify_info",
+    "change_vnfpkg",
+)
+
 OPTIONS = (
     cfg.IntOpt(
         "workers",
@@ -34,7 +44,16 @@ OPTIONS = (
         "operation_timeout",
         default=3600.0,
         min=1.0,
-        help="Seconds an operation may take on the VIM in all.",
+        help="Seconds one try of an operation may take in all.",
+    ),
+    *(
+        cfg.FloatOpt(
+            f"{operation}_timeout",
+            min=1.0,
+            help=f"The same for {operation.upper()} alone; without it, "
+            "operation_timeout holds.",
+        )
+        for operation in LIMITED
     ),
     cfg.FloatOpt(
         "stop_timeout",
@@ -42,5 +61,18 @@ OPTIONS = (
         min=0.0,
         help="Seconds a conductor that was told to stop waits for its "
         "operations; others take over what is left.",
+    ),
+    cfg.BoolOpt(
+        "sync_watch",
+        default=True,
+        help="Watch the VIMs, so that what they do to a VNF by themselves is "
+        "known within seconds. One conductor watches a VIM for all.",
+    ),
+    cfg.FloatOpt(
+        "sync_interval",
+        default=300.0,
+        min=0.0,
+        help="Seconds between two looks at every VNF instance, for what no "
+        "watch has told; 0: never. One conductor does it for all.",
     ),
 )

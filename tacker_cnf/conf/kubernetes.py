@@ -24,4 +24,25 @@ OPTIONS = (
         min=0.1,
         help="Seconds a cluster has to answer one request.",
     ),
+    cfg.FloatOpt(
+        "contact_timeout",
+        default=10.0,
+        min=0.0,
+        help="Seconds for which an operation tries to reach a cluster that "
+        "has not answered it yet.",
+    ),
+    cfg.FloatOpt(
+        "outage_timeout",
+        default=30.0,
+        min=0.0,
+        help="Seconds for which an operation bears that a cluster no longer "
+        "answers, as when its API server starts anew.",
+    ),
+    cfg.FloatOpt(
+        "disruption_timeout",
+        default=60.0,
+        min=0.0,
+        help="Seconds for which a PodDisruptionBudget may allow no "
+        "disruption before the heal of several VNFCs fails.",
+    ),
 )

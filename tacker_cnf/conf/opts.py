@@ -13,6 +13,9 @@ from tacker_cnf.conf import (
     conductor,
     default,
     kubernetes,
+    nfvo,
+    notification,
+    outgoing,
     scripts,
     secrets,
 )
@@ -25,6 +28,9 @@ OWN: Final[Mapping[str, Sequence[cfg.Opt]]] = {
     "catalogue": catalogue.OPTIONS,
     "conductor": conductor.OPTIONS,
     "kubernetes": kubernetes.OPTIONS,
+    "nfvo": nfvo.OPTIONS,
+    "notification": notification.OPTIONS,
+    "outgoing": outgoing.OPTIONS,
     "scripts": scripts.OPTIONS,
     "secrets": secrets.OPTIONS,
 }

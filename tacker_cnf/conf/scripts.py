@@ -27,4 +27,17 @@ OPTIONS = (
         min=1,
         help="What a script may write on stdout, in bytes.",
     ),
+    cfg.IntOpt(
+        "max_log_bytes",
+        default=64 * 1024,
+        min=1,
+        help="How much of what a script writes on stderr is kept, in bytes; "
+        "the end of it.",
+    ),
+    cfg.BoolOpt(
+        "vim_credentials",
+        default=True,
+        help="Whether scripts are told the credentials of the VIMs on which "
+        "their VNF is. Scripts that work on the VIM need them.",
+    ),
 )

@@ -1,16 +1,22 @@
 """VNF instances as rows, given out as SOL003 VnfInstance."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import listing, models
+from tacker_cnf.db import listing, models, outbox
 from tacker_cnf.db.listing import Position, Wanted
-from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    InstantiationState,
+    VnfInstance,
+)
+from tacker_cnf.terms import NONE, Terms
 
 Row = models.VnfInstance
 
@@ -47,6 +53,7 @@ def add(
         column.key: getattr(instance, name) for name, column in COLUMNS.items()
     }
     session.add(Row(created_at=now, **values))
+    outbox.announce_creation(session, instance, now)
 
 
 def get(session: orm.Session, instance_id: str) -> VnfInstance:
@@ -95,43 +102,52 @@ def reserve(
     session: orm.Session,
     instance_id: str,
     op_occ_id: str,
-    state: InstantiationState,
+    seen: int,
 ) -> None:
     """Give the instance to one operation until that ends for good.
 
+    :param seen: the generation by which the request was judged
     :raises OperationInProgress: another one was first
+    :raises Stale: the instance has changed since it was seen
     """
     got = session.connection().execute(
         sa.update(Row)
         .where(
             Row.id == instance_id,
             Row.busy_with.is_(None),
-            Row.instantiation_state == state,
+            Row.generation == seen,
         )
         .values(busy_with=op_occ_id)
     )
     if got.rowcount != 1:
-        raise errors.OperationInProgress(
-            f"Another lifecycle operation of VNF instance {instance_id} "
-            "was first."
-        )
+        check_free(session, instance_id)
+        raise errors.Stale(f"VNF instance {instance_id} changes all the time.")
 
 
 def release(session: orm.Session, op_occ_id: str) -> None:
     """Let the next operation come to the instance this one held.
 
-    An instance that is not instantiated needs no VIM to stay.
+    Of what had to stay for the operation, only what the instance is on and
+    of has to stay from here on.
     """
-    down = sa.select(Row.id).where(
-        Row.busy_with == op_occ_id,
-        Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
-    )
-    session.connection().execute(
-        sa.delete(models.VimUse).where(models.VimUse.vnf_instance_id.in_(down))
-    )
-    session.connection().execute(
-        sa.update(Row).where(Row.busy_with == op_occ_id).values(busy_with=None)
-    )
+    held = session.execute(
+        sa.select(Row.id, Row.vim_connection_info).where(
+            Row.busy_with == op_occ_id
+        )
+    ).one_or_none()
+    if held is None:
+        return
+    instance_id, connections = held
+    vim, vnfd = models.VimUse, models.VnfdUse
+    named = [c.vim_id for c in (connections or {}).values() if c.vim_id]
+    for unused in (
+        sa.delete(vim).where(
+            vim.vnf_instance_id == instance_id, vim.vim_id.not_in(named)
+        ),
+        sa.delete(vnfd).where(vnfd.vnf_instance_id == instance_id),
+        sa.update(Row).where(Row.id == instance_id).values(busy_with=None),
+    ):
+        session.connection().execute(unused)
 
 
 def update(session: orm.Session, instance: VnfInstance) -> None:
@@ -147,10 +163,84 @@ def update(session: orm.Session, instance: VnfInstance) -> None:
 
 
 def generation(session: orm.Session, instance_id: str) -> int:
-    """Tell how many changes an instance has seen."""
-    return session.scalars(
+    """Tell how many changes an instance has seen.
+
+    :raises NotFound: there is none of this id
+    """
+    seen = session.scalar(
         sa.select(Row.generation).where(Row.id == instance_id)
-    ).one()
+    )
+    if seen is None:
+        raise errors.NotFound(f"There is no VNF instance {instance_id}.")
+    return seen
+
+
+def tag(session: orm.Session, instance_id: str) -> str:
+    """Give the entity tag of an instance, another one after each change.
+
+    :raises NotFound: there is none of this id
+    """
+    return str(generation(session, instance_id))
+
+
+def running(
+    session: orm.Session, after: str, batch: int
+) -> Sequence[tuple[str, int]]:
+    """List instantiated instances by id, and their generations."""
+    rows = session.execute(
+        sa.select(Row.id, Row.generation)
+        .where(
+            Row.id > after,
+            Row.instantiation_state == InstantiationState.INSTANTIATED,
+        )
+        .order_by(Row.id)
+        .limit(batch)
+    )
+    return [(row.id, row.generation) for row in rows]
+
+
+def idle(session: orm.Session, after: str, batch: int) -> Sequence[str]:
+    """List instantiated instances that no operation holds, by id."""
+    return session.scalars(
+        sa.select(Row.id)
+        .where(
+            Row.id > after,
+            Row.instantiation_state == InstantiationState.INSTANTIATED,
+            Row.busy_with.is_(None),
+        )
+        .order_by(Row.id)
+        .limit(batch)
+    ).all()
+
+
+def held(session: orm.Session, instance_ids: Collection[str]) -> Sequence[str]:
+    """Tell which of these instances operations hold."""
+    return session.scalars(
+        sa.select(Row.id).where(
+            Row.id.in_(instance_ids), Row.busy_with.is_not(None)
+        )
+    ).all()
+
+
+def whereabouts(
+    session: orm.Session, instance_ids: Collection[str]
+) -> Iterator[
+    tuple[str, int, dict[str, VimConnectionInfo], InstantiatedVnfInfo]
+]:
+    """Tell where instantiated instances live, and their generations."""
+    rows = session.execute(
+        sa.select(
+            Row.id,
+            Row.generation,
+            Row.vim_connection_info,
+            Row.instantiated_vnf_info,
+        ).where(
+            Row.id.in_(instance_ids),
+            Row.vim_connection_info.is_not(None),
+            Row.instantiated_vnf_info.is_not(None),
+        )
+    )
+    yield from rows.tuples()  # type: ignore[misc]
 
 
 def refresh(session: orm.Session, instance: VnfInstance, seen: int) -> bool:
@@ -172,19 +262,28 @@ def refresh(session: orm.Session, instance: VnfInstance, seen: int) -> bool:
     return bool(got.rowcount == 1)
 
 
-def delete(session: orm.Session, instance_id: str) -> None:
+def delete(
+    session: orm.Session, instance_id: str, terms: Terms = NONE
+) -> None:
     """Forget an instance that is free and not instantiated.
 
+    :raises NotFound: it has just been deleted
     :raises OperationInProgress: an operation was first
+    :raises PreconditionFailed: it is not what the caller saw
     """
+    seen = generation(session, instance_id)
+    terms.check(str(seen))
+    leaving = outbox.subject_of(session, instance_id)
     got = session.connection().execute(
         sa.delete(Row).where(
             Row.id == instance_id,
             Row.busy_with.is_(None),
             Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
+            Row.generation == seen,
         )
     )
     if got.rowcount != 1:
         raise errors.OperationInProgress(
             f"A lifecycle operation of VNF instance {instance_id} was first."
         )
+    outbox.announce_deletion(session, leaving)

@@ -4,8 +4,14 @@ import os
 from pathlib import Path
 
 from cryptography.fernet import Fernet, MultiFernet
+from oslo_config import cfg
 
 from tacker_cnf import errors
+
+
+def path_of(conf: cfg.ConfigOpts) -> Path:
+    """Tell where the key file is."""
+    return Path(conf.secrets.key_file or Path(conf.state_path) / "secrets.key")
 
 
 def create(path: Path) -> bool:

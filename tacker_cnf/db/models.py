@@ -1,6 +1,7 @@
 """The tables: real columns for what is queried or locked, JSON for the rest."""
 
 import datetime
+import enum
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,24 +14,47 @@ from tacker_cnf.db.types import (
     SolJson,
     UtcDateTime,
 )
+from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.subscription import (
+    LcmOpOccNotificationVerbosityType,
+    LifecycleChangeNotificationsFilter,
+)
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, InstantiationState
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
     LcmOperationStateType,
     LcmOperationType,
+    ModificationsTriggeredByVnfPkgChange,
     ResourceChanges,
 )
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
     OperationalState,
+    PackageSecurityOption,
+    UploadVnfPackageFromUriRequest,
     VnfPackageArtifactInfo,
 )
 
 Id = sa.String(36)
 Name = sa.String(255)
+#: SQLite counts in this type only
+Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+class DeliveryState(enum.StrEnum):
+    """How a delivery stands; one that was made is forgotten."""
+
+    WAITING = "WAITING"
+    #: it failed for too long
+    PARKED = "PARKED"
+    #: an operator asked for another try, and the dispatcher has to notice
+    RESENT = "RESENT"
 
 
 class Base(orm.DeclarativeBase):
@@ -61,13 +85,29 @@ class VnfPackage(Base):
     user_defined_data: orm.Mapped[dict[str, Any]] = orm.mapped_column(
         SolJson(dict[str, Any])
     )
-    created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(UtcDateTime)
+    created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
+        UtcDateTime, index=True
+    )
     content_id: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
     vnfd_id: orm.Mapped[str | None] = orm.mapped_column(Name, unique=True)
     vnf_provider: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_product_name: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_software_version: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnfd_version: orm.Mapped[str | None] = orm.mapped_column(Name)
+    #: from where it is to be fetched, as long as that goes on
+    upload: orm.Mapped[UploadVnfPackageFromUriRequest | None] = (
+        orm.mapped_column(SecretJson(UploadVnfPackageFromUriRequest))
+    )
+    #: which try to fetch it this is (fencing token)
+    upload_attempt: orm.Mapped[int | None] = orm.mapped_column(sa.Integer)
+    onboarding_failure_details: orm.Mapped[ProblemDetails | None] = (
+        orm.mapped_column(SolJson(ProblemDetails))
+    )
+    package_security_option: orm.Mapped[PackageSecurityOption | None] = (
+        orm.mapped_column(EnumName(PackageSecurityOption))
+    )
+    #: PEM
+    signing_certificate: orm.Mapped[str | None] = orm.mapped_column(LONG_TEXT)
     additional_artifacts: orm.Mapped[
         tuple[VnfPackageArtifactInfo, ...] | None
     ] = orm.mapped_column(SolJson(tuple[VnfPackageArtifactInfo, ...]))
@@ -133,7 +173,7 @@ class VnfInstance(Base):
     #: counts the changes, so that nobody overwrites what was not seen
     generation: orm.Mapped[int] = orm.mapped_column(sa.Integer, default=0)
     vnf_configurable_properties: orm.Mapped[dict[str, Any] | None] = (
-        orm.mapped_column(SolJson(dict[str, Any]))
+        orm.mapped_column(SecretJson(dict[str, Any]))
     )
     vim_connection_info: orm.Mapped[dict[str, VimConnectionInfo] | None] = (
         orm.mapped_column(SecretJson(dict[str, VimConnectionInfo]))
@@ -142,11 +182,11 @@ class VnfInstance(Base):
         orm.mapped_column(SecretJson(InstantiatedVnfInfo))
     )
     extensions: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
-        SolJson(dict[str, Any])
+        SecretJson(dict[str, Any])
     )
     # "metadata" is taken by SQLAlchemy
     vnf_metadata: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
-        "metadata", SolJson(dict[str, Any])
+        "metadata", SecretJson(dict[str, Any])
     )
 
 
@@ -161,6 +201,22 @@ class VimUse(Base):
     )
     vim_id: orm.Mapped[str] = orm.mapped_column(
         sa.ForeignKey("vims.id"), primary_key=True, index=True
+    )
+
+
+class VnfdUse(Base):
+    """That an operation takes a VNF instance to another VNFD, whose package
+    then has to stay.
+    """
+
+    __tablename__ = "vnfd_uses"
+
+    vnf_instance_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_instances.id", ondelete="CASCADE"),
+        primary_key=True,
+    )
+    vnfd_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_packages.vnfd_id"), index=True
     )
 
 
@@ -201,6 +257,12 @@ class VnfLcmOpOcc(Base):
     resource_changes: orm.Mapped[ResourceChanges | None] = orm.mapped_column(
         SolJson(ResourceChanges)
     )
+    changed_info: orm.Mapped[VnfInfoModifications | None] = orm.mapped_column(
+        SecretJson(VnfInfoModifications)
+    )
+    modifications_triggered_by_vnf_pkg_change: orm.Mapped[
+        ModificationsTriggeredByVnfPkgChange | None
+    ] = orm.mapped_column(SecretJson(ModificationsTriggeredByVnfPkgChange))
     grant_id: orm.Mapped[str | None] = orm.mapped_column(Name)
     grant_request: orm.Mapped[GrantRequest | None] = orm.mapped_column(
         SecretJson(GrantRequest)
@@ -214,11 +276,114 @@ class VnfLcmOpOcc(Base):
     )
     #: the step that runs or that failed
     step: orm.Mapped[str | None] = orm.mapped_column(sa.String(24))
+    #: how far that step has come, in one line for an operator
+    progress: orm.Mapped[str | None] = orm.mapped_column(Name)
     #: what the driver noted before it did what cannot be undone
     notes: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
         SolJson(tuple[str, ...])
     )
+    #: what its scripts have changed of the instance, and what they wrote
+    script_changes: orm.Mapped[InstanceChanges | None] = orm.mapped_column(
+        SecretJson(InstanceChanges)
+    )
+    script_log: orm.Mapped[str | None] = orm.mapped_column(SecretJson(str))
     #: who carries it out, since when (fencing token), and until when it may
     owner: orm.Mapped[str | None] = orm.mapped_column(Name)
     fence: orm.Mapped[int] = orm.mapped_column(sa.Integer)
+    #: counts the ends of steps, so that none is recorded twice
+    recorded: orm.Mapped[int] = orm.mapped_column(
+        sa.Integer, default=0, server_default="0"
+    )
     lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
+
+
+class IdempotencyKey(Base):
+    """What a request with an Idempotency-Key has made, or acted on."""
+
+    __tablename__ = "idempotency_keys"
+
+    #: a digest of the caller and the key that it chose
+    id: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
+    #: a digest of the request; encrypted, for its body may have been guessed
+    fingerprint: orm.Mapped[str] = orm.mapped_column(SecretJson(str))
+    #: the id of what it made
+    made: orm.Mapped[str] = orm.mapped_column(Id)
+    kept_at: orm.Mapped[float] = orm.mapped_column(sa.Double, index=True)
+
+
+class Lease(Base):
+    """Who does something that only one process may do at a time."""
+
+    __tablename__ = "leases"
+
+    #: what is done
+    name: orm.Mapped[str] = orm.mapped_column(Name, primary_key=True)
+    owner: orm.Mapped[str | None] = orm.mapped_column(Name)
+    lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
+
+
+class LccnSubscription(Base):
+    """SOL003 5.5.2.16: who wants to be told of lifecycle changes, and how."""
+
+    __tablename__ = "lccn_subscriptions"
+
+    id: orm.Mapped[str] = orm.mapped_column(Id, primary_key=True)
+    filter: orm.Mapped[LifecycleChangeNotificationsFilter | None] = (
+        orm.mapped_column(SolJson(LifecycleChangeNotificationsFilter))
+    )
+    callback_uri: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
+    verbosity: orm.Mapped[LcmOpOccNotificationVerbosityType] = (
+        orm.mapped_column(EnumName(LcmOpOccNotificationVerbosityType))
+    )
+    authentication: orm.Mapped[SubscriptionAuthentication | None] = (
+        orm.mapped_column(SecretJson(SubscriptionAuthentication))
+    )
+    #: how the subscriber reaches this API
+    api_base: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
+    created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
+        UtcDateTime, index=True
+    )
+
+
+class LifecycleEvent(Base):
+    """What happened, until all who want to know it have been told."""
+
+    __tablename__ = "lifecycle_events"
+    __table_args__ = (
+        sa.Index("ix_lifecycle_events_fanned_out", "fanned_out", "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    #: of one instance, what happened later has a larger one
+    id: orm.Mapped[int] = orm.mapped_column(Count, primary_key=True)
+    announcement: orm.Mapped[Announcement] = orm.mapped_column(
+        SecretJson(Announcement)
+    )
+    #: whether a delivery was made for each subscription that matches
+    fanned_out: orm.Mapped[bool] = orm.mapped_column(sa.Boolean)
+
+
+class Delivery(Base):
+    """That a subscriber has still to be told of an event."""
+
+    __tablename__ = "deliveries"
+    __table_args__ = (
+        sa.Index("ix_deliveries_state", "state", "subscription_id"),
+    )
+
+    subscription_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("lccn_subscriptions.id", ondelete="CASCADE"),
+        primary_key=True,
+    )
+    event_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("lifecycle_events.id"), primary_key=True, index=True
+    )
+    vnf_instance_id: orm.Mapped[str] = orm.mapped_column(Id)
+    state: orm.Mapped[DeliveryState] = orm.mapped_column(
+        EnumName(DeliveryState)
+    )
+    attempts: orm.Mapped[int] = orm.mapped_column(sa.Integer)
+    #: when it failed for the first time, in seconds since 1970
+    failing_since: orm.Mapped[float | None] = orm.mapped_column(sa.Double)
+    #: why it failed the last time
+    error: orm.Mapped[str | None] = orm.mapped_column(LONG_TEXT)

@@ -5,6 +5,7 @@ operation is still its own by the fencing token it got with the claim.
 """
 
 import datetime
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -13,21 +14,32 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import instances, listing, models
+from tacker_cnf.db import instances, listing, models, outbox
 from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import operations, states
+from tacker_cnf.lcm.scripted import InstanceChanges
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
+    CancelModeType,
     LcmOperationStateType,
+    ModificationsTriggeredByVnfPkgChange,
     ResourceChanges,
     VnfLcmOpOcc,
 )
+from tacker_cnf.terms import NONE, Terms
 
 Row = models.VnfLcmOpOcc
+#: the most characters that a line of progress has
+PROGRESS: Final = 255
+
+#: how much is kept of what the scripts of an operation wrote, in characters
+SCRIPT_LOG: Final = 256 * 1024
 
 #: what a list leaves out unless it is asked for (SOL003 5.4.12.3.2)
 HEAVY: Final = frozenset(
@@ -37,6 +49,7 @@ HEAVY: Final = frozenset(
         "resource_changes",
         "changed_info",
         "changed_ext_connectivity",
+        "script_log",
     }
 )
 COLUMNS: Final = {
@@ -53,11 +66,14 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     vim_connections: Mapping[str, VimConnectionInfo]
     grant_request: GrantRequest | None
     grant: Grant | None
+    script_changes: InstanceChanges | None = None
     #: the step at which it stood
     step: str | None
     notes: tuple[str, ...]
     #: the fencing token of this claim
     fence: int
+    #: how many ends of steps were recorded before it
+    recorded: int
     #: the conductor that had it and was not heard of again
     lost_owner: str | None
 
@@ -67,10 +83,20 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     #: the step that comes next, or the one that failed
     step: str | None
+    #: how far that was
+    progress: str | None = None
     error: ProblemDetails | None = None
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     resource_changes: ResourceChanges | None = None
+    changed_info: VnfInfoModifications | None = None
+    modifications_triggered_by_vnf_pkg_change: (
+        ModificationsTriggeredByVnfPkgChange | None
+    ) = None
+    #: what its scripts have changed of the instance so far
+    script_changes: InstanceChanges | None = None
+    #: what the operation has made of its instance, if it is done
+    instance: VnfInstance | None = None
 
 
 def _value(row: Mapping[Any, Any]) -> VnfLcmOpOcc:
@@ -102,6 +128,7 @@ def add(
             lease_until=epoch() + patience,
         )
     )
+    outbox.announce(session, op_occ, now)
 
 
 def get(session: orm.Session, op_occ_id: str) -> VnfLcmOpOcc:
@@ -113,10 +140,49 @@ def get(session: orm.Session, op_occ_id: str) -> VnfLcmOpOcc:
         sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
     ).one_or_none()
     if row is None:
-        raise errors.NotFound(
-            f"There is no lifecycle operation occurrence {op_occ_id}."
-        )
+        raise _unknown(op_occ_id)
     return _value(row._mapping)  # noqa: SLF001
+
+
+def _unknown(op_occ_id: str) -> errors.NotFound:
+    return errors.NotFound(
+        f"There is no lifecycle operation occurrence {op_occ_id}."
+    )
+
+
+#: what of a row changes whenever what is shown of it does
+_VERSION: Final = (
+    Row.operation_state,
+    Row.state_entered_time,
+    Row.step,
+    Row.progress,
+    Row.cancel_mode,
+    Row.fence,
+    # as it is encrypted, which no two times gives the same
+    sa.type_coerce(Row.script_log, sa.Text),
+)
+
+
+def tag(session: orm.Session, op_occ_id: str, *, lock: bool = False) -> str:
+    """Give the entity tag of an operation, another one after each change.
+
+    :param lock: let nobody change it until the end of the transaction
+    :raises NotFound: there is none of this id
+    """
+    asked = sa.select(*_VERSION).where(Row.id == op_occ_id)
+    row = session.execute(
+        asked.with_for_update() if lock else asked
+    ).one_or_none()
+    if row is None:
+        raise _unknown(op_occ_id)
+    told = "|".join(map(str, row))
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+
+def is_there(session: orm.Session, op_occ_id: str) -> bool:
+    """Tell whether there is such an operation occurrence."""
+    known = sa.select(Row.id).where(Row.id == op_occ_id)
+    return session.scalar(known) is not None
 
 
 def find(
@@ -156,9 +222,12 @@ def claim(
         vim_connections=row.vim_connections,
         grant_request=row.grant_request,
         grant=row.grant,
+        # an earlier try is no longer what counts
+        script_changes=row.script_changes if row.owner else None,
         step=row.step,
         notes=row.notes,
         fence=row.fence + 1,
+        recorded=row.recorded,
         lost_owner=row.owner,
     )
 
@@ -166,49 +235,117 @@ def claim(
 def record(
     session: orm.Session,
     work: Work,
+    number: int,
     event: Event,
     result: Result,
     now: datetime.datetime,
 ) -> LcmOperationStateType:
     """Keep how a step ended; the one door to another state while it runs.
 
+    Safe to call again when nobody knows whether the commit came through.
+
+    An operation that was cancelled meanwhile has failed, however well its
+    step ended: who cancels it is never told that it is COMPLETED.
+
+    :param number: of this end of a step among all of the operation
     :raises LostClaim: the operation is another conductor's by now
     """
-    op_occ_id = work.op_occ.id
-    before = session.scalar(
-        sa.select(Row.operation_state).where(
-            Row.id == op_occ_id, Row.fence == work.fence
-        )
-    )
-    if before is None:
-        raise errors.LostClaim
+    before, cancelled_by, recorded = _locked(session, work)
+    if recorded == number:
+        return before
+    if cancelled_by and event != Event.FAIL:
+        event, result = Event.FAIL, _cancelled(result, cancelled_by)
     new = states.advance(before, event)
-    values = _given(result)
+    result = _with_former_data(session, work, result)
+    values = {**_given(result), **_of_state(new), "recorded": number}
     if new != before:
         values["state_entered_time"] = now
-    if new not in states.ACTIVE:
-        values["owner"] = None
-    if new == LcmOperationStateType.COMPLETED:
-        values["error"] = None  # that of an earlier try
-    got = session.connection().execute(
+    session.connection().execute(
         sa.update(Row)
-        .where(Row.id == op_occ_id, Row.fence == work.fence)
+        .where(Row.id == work.op_occ.id)
         .values(operation_state=new, **values)
     )
-    if got.rowcount != 1:
-        raise errors.LostClaim
+    if event == Event.DONE and result.instance:
+        instances.update(session, result.instance)
     if new in states.FINAL:
-        instances.release(session, op_occ_id)
+        instances.release(session, work.op_occ.id)
+    if new != before:
+        outbox.announce(session, get(session, work.op_occ.id), now)
     return new
+
+
+def _with_former_data(
+    session: orm.Session, work: Work, result: Result
+) -> Result:
+    """Keep what a script left for its next run, if the error that takes the
+    place of its own has nothing of the kind: it was killed, or its turn never
+    came.
+    """
+    error = result.error
+    if error is None or error.user_script_err_handling_data is not None:
+        return result
+    former = session.scalar(
+        sa.select(Row.error).where(Row.id == work.op_occ.id)
+    )
+    if former is None or former.user_script_err_handling_data is None:
+        return result
+    data = former.user_script_err_handling_data
+    error = msgspec.structs.replace(error, user_script_err_handling_data=data)
+    return msgspec.structs.replace(result, error=error)
+
+
+def _cancelled(result: Result, mode: CancelModeType) -> Result:
+    why = errors.Cancelled(
+        f"The operation was cancelled ({mode}) when one of its steps had just "
+        "ended."
+    )
+    return msgspec.structs.replace(
+        result,
+        error=errors.problem_of(why),
+        changed_info=None,
+        modifications_triggered_by_vnf_pkg_change=None,
+    )
+
+
+def _of_state(state: LcmOperationStateType) -> dict[str, Any]:
+    """Tell what goes with a state."""
+    if state in states.ACTIVE:
+        return {}
+    # nobody works on it any more, and nobody can be told to stop
+    ended = {"owner": None, "is_cancel_pending": False, "cancel_mode": None}
+    if state == LcmOperationStateType.COMPLETED:
+        ended["error"] = None  # that of an earlier try
+    return ended
+
+
+def _locked(
+    session: orm.Session, work: Work
+) -> tuple[LcmOperationStateType, CancelModeType | None, int]:
+    """Read the state, how it is cancelled, if it is, and how many ends of
+    steps are recorded, and let nobody change them.
+
+    :raises LostClaim: the operation is another conductor's by now
+    """
+    found = session.execute(
+        sa.select(Row.operation_state, Row.cancel_mode, Row.recorded)
+        .where(Row.id == work.op_occ.id, Row.fence == work.fence)
+        .with_for_update()
+    ).one_or_none()
+    if found is None:
+        raise errors.LostClaim
+    state, cancelled_by, recorded = found
+    return state, cancelled_by, recorded
 
 
 def _given(result: Result) -> dict[str, Any]:
     values = {
-        name: value
-        for name, value in msgspec.structs.asdict(result).items()
-        if value is not None
+        name: getattr(result, name)
+        for name in result.__struct_fields__
+        if name != "instance" and getattr(result, name) is not None
     }
+    # where it stands now, or where it failed
     values["step"] = result.step
+    values["progress"] = result.progress or result.step
     if result.grant:
         values["grant_id"] = result.grant.id
     return values
@@ -220,33 +357,52 @@ def decide(
     event: Event,
     now: datetime.datetime,
     patience: float,
+    terms: Terms = NONE,
 ) -> VnfLcmOpOcc:
     """Keep what a caller decided about a failed operation.
 
     :raises NotFound: there is no such operation
     :raises WrongState: this cannot be decided now, or another caller was
         first
+    :raises PreconditionFailed: it is not what the caller saw
     """
+    _lock(session, op_occ_id)
     op_occ = get(session, op_occ_id)
     state = op_occ.operation_state
     operations.check_decision(op_occ.operation, state, event)
+    _check(session, op_occ_id, terms)
     new = states.advance(state, event)
-    got = session.connection().execute(
+    session.connection().execute(
         sa.update(Row)
-        .where(Row.id == op_occ_id, Row.operation_state == state)
+        .where(Row.id == op_occ_id)
         .values(
             operation_state=new,
             state_entered_time=now,
             step=None,  # nothing of the new try has begun
+            progress=None,
             owner=None,
+            # whoever failed it has nothing more to say
+            fence=Row.fence + 1,
             lease_until=epoch() + patience,
         )
     )
-    if got.rowcount != 1:
-        raise errors.WrongState("Another decision about this was first.")
     if new in states.FINAL:
         instances.release(session, op_occ_id)
-    return get(session, op_occ_id)
+    decided = get(session, op_occ_id)
+    outbox.announce(session, decided, now)
+    return decided
+
+
+def _lock(session: orm.Session, op_occ_id: str) -> None:
+    """Let one at a time decide; what is read from here on is the newest."""
+    session.execute(
+        sa.select(Row.id).where(Row.id == op_occ_id).with_for_update()
+    )
+
+
+def _check(session: orm.Session, op_occ_id: str, terms: Terms) -> None:
+    if terms.tags is not None:
+        terms.check(tag(session, op_occ_id, lock=True))
 
 
 def note(session: orm.Session, work: Work, notes: tuple[str, ...]) -> None:
@@ -263,15 +419,80 @@ def note(session: orm.Session, work: Work, notes: tuple[str, ...]) -> None:
         raise errors.LostClaim
 
 
-def heartbeat(
-    session: orm.Session, owner: str, held: Sequence[str], lease: float
+def write_log(session: orm.Session, work: Work, text: str) -> None:
+    """Keep what a script of the operation wrote, after what is there.
+
+    :raises LostClaim: the operation is another conductor's by now
+    """
+    mine = (Row.id == work.op_occ.id, Row.fence == work.fence)
+    before = session.execute(sa.select(Row.script_log).where(*mine)).first()
+    if before is None:
+        raise errors.LostClaim
+    log = ((before[0] or "") + text)[-SCRIPT_LOG:]
+    session.connection().execute(
+        sa.update(Row).where(*mine).values(script_log=log)
+    )
+
+
+def cancel(
+    session: orm.Session,
+    op_occ_id: str,
+    mode: CancelModeType,
+    terms: Terms = NONE,
 ) -> None:
-    """Say that this conductor lives and goes on with what it holds."""
+    """Keep that an operation is to stop; who carries it out will see it.
+
+    What is to stop gracefully may be told to stop at once; not the other
+    way round.
+
+    :raises NotFound: there is no such operation
+    :raises WrongState: nobody carries it out
+    :raises PreconditionFailed: it is not what the caller saw
+    """
+    _lock(session, op_occ_id)
+    op_occ = get(session, op_occ_id)
+    state = op_occ.operation_state
+    operations.check_decision(op_occ.operation, state, Event.CANCEL)
+    _check(session, op_occ_id, terms)
+    if op_occ.cancel_mode == CancelModeType.FORCEFUL:
+        return
     session.connection().execute(
         sa.update(Row)
-        .where(Row.owner == owner, Row.id.in_(held))
-        .values(lease_until=epoch() + lease)
+        .where(Row.id == op_occ_id)
+        .values(is_cancel_pending=True, cancel_mode=mode)
     )
+
+
+def cancelled(session: orm.Session, op_occ_id: str) -> CancelModeType | None:
+    """Tell how an operation is to stop, if it is."""
+    return session.scalar(
+        sa.select(Row.cancel_mode).where(Row.id == op_occ_id)
+    )
+
+
+def heartbeat(
+    session: orm.Session, owner: str, held: Sequence[str], lease: float
+) -> Mapping[str, CancelModeType | None]:
+    """Say that this conductor lives and goes on with what it holds.
+
+    :returns: what is still its own, and how it is to stop, if it is
+    """
+    mine = (Row.owner == owner, Row.id.in_(held))
+    session.connection().execute(
+        sa.update(Row).where(*mine).values(lease_until=epoch() + lease)
+    )
+    found = session.execute(sa.select(Row.id, Row.cancel_mode).where(*mine))
+    return dict(found.tuples().all())
+
+
+def tell(session: orm.Session, owner: str, told: Mapping[str, str]) -> None:
+    """Keep how far operations are; of those that are still this owner's."""
+    for op_occ_id, progress in told.items():
+        session.connection().execute(
+            sa.update(Row)
+            .where(Row.owner == owner, Row.id == op_occ_id)
+            .values(progress=progress)
+        )
 
 
 def give_back(session: orm.Session, owner: str) -> None:
@@ -281,6 +502,22 @@ def give_back(session: orm.Session, owner: str) -> None:
         .where(Row.owner == owner, Row.operation_state.in_(states.ACTIVE))
         .values(lease_until=0.0)
     )
+
+
+def hand_on(session: orm.Session, owner: str, op_occ_id: str) -> bool:
+    """Let another conductor begin an operation for which nothing was done
+    yet; tell whether that was still so.
+    """
+    got = session.connection().execute(
+        sa.update(Row)
+        .where(
+            Row.id == op_occ_id,
+            Row.owner == owner,
+            Row.operation_state == LcmOperationStateType.STARTING,
+        )
+        .values(owner=None, fence=Row.fence + 1, lease_until=0.0)
+    )
+    return bool(got.rowcount == 1)
 
 
 def forgotten(session: orm.Session) -> Sequence[str]:

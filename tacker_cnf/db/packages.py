@@ -1,6 +1,6 @@
 """VNF packages as rows (SOL003 10.5.2.2)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -10,26 +10,37 @@ from tacker_cnf import errors
 from tacker_cnf.db import listing, models
 from tacker_cnf.db.filtering import Column
 from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.db.types import EnumName
+from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
     OperationalState,
+    UploadVnfPackageFromUriRequest,
     UsageState,
 )
 
 Row = models.VnfPackage
 
-#: what a list leaves out unless it is asked for (SOL003 10.4.2.3.2)
+#: what a list leaves out unless it is asked for (SOL005 9.4.2.3.2)
 HEAVY: Final = frozenset(
     {
         "software_images",
         "additional_artifacts",
         "user_defined_data",
         "checksum",
+        "onboarding_failure_details",
     }
 )
-_USED: Final = sa.exists(models.VnfInstance.vnfd_id).where(
-    models.VnfInstance.vnfd_id == Row.vnfd_id
+#: states of a package that is fetched from elsewhere
+_FETCHED: Final = (OnboardingState.UPLOADING, OnboardingState.PROCESSING)
+_USED: Final = sa.or_(
+    sa.exists(models.VnfInstance.vnfd_id).where(
+        models.VnfInstance.vnfd_id == Row.vnfd_id
+    ),
+    sa.exists(models.VnfdUse.vnfd_id).where(
+        models.VnfdUse.vnfd_id == Row.vnfd_id
+    ),
 )
 _USAGE: Final = sa.type_coerce(
     sa.case(
@@ -49,8 +60,11 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "usage_state": _USAGE,
     # of the content, which it names
     "checksum": Row.content_id,
+    "package_security_option": Row.package_security_option,
+    "signing_certificate": Row.signing_certificate,
     "additional_artifacts": Row.additional_artifacts,
     "user_defined_data": Row.user_defined_data,
+    "onboarding_failure_details": Row.onboarding_failure_details,
 }
 
 
@@ -108,10 +122,33 @@ def check_usable(session: orm.Session, vnfd_id: str) -> None:
         )
 
 
-def onboard(session: orm.Session, package_id: str, content: Row) -> None:
-    """Give a created package its content, once.
+def use(session: orm.Session, instance_id: str, vnfd_id: str) -> None:
+    """Keep the package of a VNFD that an operation takes an instance to.
 
-    :raises WrongState: it has content already
+    :raises VnfdNotUsable: no package has this VNFD, or it is disabled
+    """
+    check_usable(session, vnfd_id)
+    table = models.VnfdUse
+    try:
+        session.add(table(vnf_instance_id=instance_id, vnfd_id=vnfd_id))
+        session.flush()
+    except ReferenceError:
+        raise errors.VnfdNotUsable(
+            f"The VNF package of VNFD {vnfd_id} was just deleted."
+        ) from None
+
+
+def onboard(
+    session: orm.Session,
+    package_id: str,
+    content: Row,
+    attempt: int | None = None,
+) -> None:
+    """Give a package its content, once.
+
+    :param attempt: the try that has fetched it; None: it was created only
+
+    :raises WrongState: it has content already, or it is fetched elsewhere
     :raises DuplicateEntry: another package has this VNFD (at flush)
     """
     values = {
@@ -123,6 +160,8 @@ def onboard(session: orm.Session, package_id: str, content: Row) -> None:
             "vnf_product_name",
             "vnf_software_version",
             "vnfd_version",
+            "package_security_option",
+            "signing_certificate",
             "additional_artifacts",
             "vnfd",
         )
@@ -131,19 +170,133 @@ def onboard(session: orm.Session, package_id: str, content: Row) -> None:
         sa.update(Row)
         .where(
             Row.id == package_id,
-            Row.onboarding_state == OnboardingState.CREATED,
+            _at(OnboardingState.PROCESSING, attempt)
+            if attempt
+            else Row.onboarding_state == OnboardingState.CREATED,
         )
         .values(
             onboarding_state=OnboardingState.ONBOARDED,
             operational_state=OperationalState.ENABLED,
+            onboarding_failure_details=None,
+            upload=None,
+            upload_attempt=None,
             **values,
         )
     )
     if got.rowcount != 1:
-        get(session, package_id)  # or it was deleted meanwhile
+        check_empty(get(session, package_id))  # or it was deleted meanwhile
+        raise errors.WrongState(f"VNF package {package_id} has changed.")
+
+
+def check_empty(package: Row) -> None:
+    """Make sure that a package has no content, and gets none.
+
+    :raises WrongState: it has, or it does
+    """
+    state = package.onboarding_state
+    if state == OnboardingState.ONBOARDED:
         raise errors.WrongState(
-            f"VNF package {package_id} has its content already."
+            f"VNF package {package.id} has its content already."
         )
+    if state != OnboardingState.CREATED:
+        raise errors.WrongState(f"VNF package {package.id} is {state}.")
+
+
+def _at(state: OnboardingState, attempt: int) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        Row.onboarding_state == state, Row.upload_attempt == attempt
+    )
+
+
+def begin_upload(
+    session: orm.Session,
+    package_id: str,
+    upload: UploadVnfPackageFromUriRequest,
+) -> None:
+    """Note from where a package is to be fetched.
+
+    :raises WrongState: it has content already, or it is being fetched
+    """
+    got = session.connection().execute(
+        sa.update(Row)
+        .where(
+            Row.id == package_id,
+            Row.onboarding_state == OnboardingState.CREATED,
+        )
+        .values(
+            onboarding_state=OnboardingState.UPLOADING,
+            onboarding_failure_details=None,
+            upload=upload,
+            upload_attempt=0,
+        )
+    )
+    if got.rowcount != 1:
+        check_empty(get(session, package_id))
+        raise errors.WrongState(f"VNF package {package_id} has changed.")
+
+
+def uploads(session: orm.Session) -> Sequence[str]:
+    """Tell which packages are to be fetched."""
+    return session.scalars(
+        sa.select(Row.id)
+        .where(Row.onboarding_state.in_(_FETCHED))
+        .order_by(Row.created_at)
+    ).all()
+
+
+def take_upload(
+    session: orm.Session, package_id: str
+) -> tuple[UploadVnfPackageFromUriRequest, int] | None:
+    """Begin to fetch a package, or begin again; tell which try this is."""
+    package = session.get(Row, package_id, with_for_update=True)
+    if (
+        package is None
+        or package.onboarding_state not in _FETCHED
+        or package.upload is None
+    ):
+        return None
+    attempt = (package.upload_attempt or 0) + 1
+    package.onboarding_state = OnboardingState.UPLOADING
+    package.upload_attempt = attempt
+    return package.upload, attempt
+
+
+def process_upload(
+    session: orm.Session, package_id: str, attempt: int
+) -> None:
+    """Note that a package is fetched and is to be checked.
+
+    :raises WrongState: it was deleted, or another conductor fetches it
+    """
+    got = session.connection().execute(
+        sa.update(Row)
+        .where(Row.id == package_id, _at(OnboardingState.UPLOADING, attempt))
+        .values(onboarding_state=OnboardingState.PROCESSING)
+    )
+    if got.rowcount != 1:
+        raise errors.WrongState(
+            f"VNF package {package_id} is no longer to be fetched here."
+        )
+
+
+def fail_upload(
+    session: orm.Session, package_id: str, attempt: int, why: ProblemDetails
+) -> None:
+    """Make a package CREATED again, if this try to fetch it is the last."""
+    session.connection().execute(
+        sa.update(Row)
+        .where(
+            Row.id == package_id,
+            Row.onboarding_state.in_(_FETCHED),
+            Row.upload_attempt == attempt,
+        )
+        .values(
+            onboarding_state=OnboardingState.CREATED,
+            onboarding_failure_details=why,
+            upload=None,
+            upload_attempt=None,
+        )
+    )
 
 
 def delete(session: orm.Session, package: Row) -> None:

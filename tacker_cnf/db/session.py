@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from oslo_config import cfg
@@ -18,6 +18,18 @@ from sqlalchemy.sql import functions
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: what a session knows when something was announced in it
+ANNOUNCED: Final = "announced"
+
+#: the database does not answer: oslo.db tells a lost connection; one that
+#: cannot be made, the driver does
+DATABASE_DOWN: Final = (
+    db_errors.DBConnectionError,
+    sa.exc.OperationalError,
+    sa.exc.InterfaceError,
+    sa.exc.TimeoutError,
+)
+
 DuplicateEntry = db_errors.DBDuplicateEntry
 ReferenceError = db_errors.DBReferenceError  # noqa: A001
 
@@ -30,6 +42,11 @@ retried = db_api.wrap_db_retry(
     retry_on_disconnect=True,
     jitter=True,
 )
+
+
+def first_line(error: Exception) -> str:
+    """Tell of an error of the database what an operator needs to know."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 class epoch(functions.FunctionElement[float]):  # noqa: N801
@@ -68,8 +85,12 @@ class Store:
         self.engine: sa.Engine = engines.create_engine(
             url, sqlite_fk=True, thread_checkin=False, **options
         )
+        # an error tells its statement, and never the secrets put into it
+        self.engine.hide_parameters = True
         if self.engine.dialect.name == "sqlite":
             _prepare_sqlite(self.engine)
+        #: who wants to know at once that something was announced
+        self.listeners: list[Callable[[], None]] = []
         self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
 
     @contextlib.contextmanager
@@ -84,6 +105,15 @@ class Store:
         with self._sessions.begin() as session:
             session.connection(execution_options={"writer": True})
             yield session
+        if session.info.get(ANNOUNCED):
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell the listeners that something was announced, here or elsewhere
+        in the same database.
+        """
+        for tell in tuple(self.listeners):
+            tell()
 
     def close(self) -> None:
         """Give every connection back."""

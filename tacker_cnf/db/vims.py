@@ -52,6 +52,17 @@ def demote_default(session: orm.Session) -> None:
     )
 
 
+def user(session: orm.Session, vim_id: str) -> str | None:
+    """Tell one VNF instance that lives on a VIM."""
+    table = models.VimUse
+    return session.scalar(
+        sa.select(table.vnf_instance_id)
+        .where(table.vim_id == vim_id)
+        .order_by(table.vnf_instance_id)
+        .limit(1)
+    )
+
+
 def delete(session: orm.Session, vim: Row) -> None:
     """Forget a VIM.
 
@@ -63,16 +74,17 @@ def delete(session: orm.Session, vim: Row) -> None:
 def use(
     session: orm.Session, instance_id: str, vim_ids: Iterable[str]
 ) -> None:
-    """Note on which of the registered VIMs an instance lives from now on.
+    """Note on which of the registered VIMs an instance may live from now on,
+    beside those that are noted already.
 
     :raises ReferenceError: one of them was just deleted
     """
     table = models.VimUse
-    session.execute(
-        sa.delete(table).where(table.vnf_instance_id == instance_id)
+    noted = sa.select(table.vim_id).where(table.vnf_instance_id == instance_id)
+    fresh = session.scalars(
+        sa.select(Row.id).where(Row.id.in_(vim_ids), Row.id.not_in(noted))
     )
-    known = session.scalars(sa.select(Row.id).where(Row.id.in_(vim_ids)))
     session.add_all(
-        table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in known
+        table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in fresh
     )
     session.flush()

@@ -1,35 +1,17 @@
 """What every VIM driver does."""
 
 import dataclasses
-import time
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
-
-
-@dataclasses.dataclass(frozen=True)
-class Deadline:
-    """The instant by which something has to have happened."""
-
-    at: float
-
-    @classmethod
-    def within(cls, seconds: float) -> "Deadline":
-        return cls(time.monotonic() + seconds)
-
-    @property
-    def remaining(self) -> float:
-        """Seconds that are left; never below zero."""
-        return max(self.at - time.monotonic(), 0.0)
-
-    @property
-    def passed(self) -> bool:
-        return self.remaining == 0.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,15 +19,22 @@ class InfraTask:
     """What a driver is to do, and all that it may know."""
 
     instance: VnfInstance
+    #: that of the target, or of what is there if nothing is to be there
     package: PackageTree
     vim_connections: Mapping[str, VimConnectionInfo]
     #: what is there; None: nothing
     current: Target | None
     #: what is to be there; None: nothing
     target: Target | None
-    #: the request's additionalParams
+    #: the additionalParams of the request and, over them, of the grant
     parameters: Mapping[str, Any]
     deadline: Deadline
+    #: that of what is there, if it is of another package than the target
+    current_package: PackageTree | None = None
+    #: what the NFVO was asked and answered: zones (lcm.granted.zones), VIM
+    #: connections (lcm.granted.places), images and flavours, reservations
+    grant_request: GrantRequest | None = None
+    grant: Grant | None = None
     #: whether what is there is to be made anew
     heals: bool = False
     #: replace: the VNFCs to be healed; empty: the whole VNF
@@ -56,6 +45,27 @@ class InfraTask:
     notes: tuple[str, ...] = ()
     #: keeps notes before something is done that cannot be told afterwards
     note: Callable[[tuple[str, ...]], None] = lambda _: None
+    #: asked before each change, and while waiting
+    halt: Halt = dataclasses.field(default_factory=Halt)
+    #: tells an operator, in one line, how far the work has come
+    tell: Callable[[str], None] = lambda _: None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WatchTask:
+    """What a driver is to watch of one VIM, and who is told."""
+
+    vim_connection: VimConnectionInfo
+    #: the tenants of the VIM in which VNFs live at the moment of the call,
+    #: where the credentials do not reach further
+    tenants: Callable[[], AbstractSet[str]]
+    #: told the id of a VNF instance of which something has changed
+    changed: Callable[[str], None]
+    #: told when changes may have been missed, in a tenant or, by None, in
+    #: all of them: at the beginning, for one
+    missed: Callable[[str | None], None]
+    #: ends the watch
+    halt: Halt
 
 
 class InfraDriver(Protocol):
@@ -102,4 +112,15 @@ class InfraDriver(Protocol):
         """Tell what the instance has on the VIM, changing nothing.
 
         :raises InfraError: the VIM could not tell
+        """
+
+    def watch(self, task: WatchTask) -> None:
+        """Tell what VNFs do on a VIM by themselves, until the watch is
+        halted or the VIM is lost.
+
+        Whoever returns says that this kind of VIM cannot be watched: its
+        VNFs are looked at from time to time instead.
+
+        :raises InfraError: the VIM is lost; it may be watched again later
+        :raises Cancelled: the watch was halted
         """

@@ -4,10 +4,12 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from oslo_config import cfg
 
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.lcm import granted
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
@@ -20,7 +22,9 @@ class FakeDriver:
         #: instance -> its VNFCs
         self.vnfcs: dict[str, tuple[VnfcResourceInfo, ...]] = {}
         #: verb -> what happens before it; may raise, may wait
-        self.before: dict[str, Callable[[InfraTask], None]] = {}
+        self.before: dict[str, Callable[[Any], None]] = {}
+        #: the watches that go on
+        self.watches: list[WatchTask] = []
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
@@ -59,7 +63,18 @@ class FakeDriver:
             metadata=task.target.parameters if task.target else {},
         )
 
-    def _hook(self, verb: str, task: InfraTask) -> None:
+    def watch(self, task: WatchTask) -> None:
+        """Watch the dictionary, of which tests tell what has changed."""
+        self._hook("watch", task)
+        self.watches.append(task)
+        try:
+            task.missed(None)
+            while True:
+                task.halt.wait(threading.TIMEOUT_MAX)
+        finally:
+            self.watches.remove(task)
+
+    def _hook(self, verb: str, task: InfraTask | WatchTask) -> None:
         if hook := self.before.get(verb):
             hook(task)
 
@@ -71,14 +86,22 @@ class FakeDriver:
                 if left[vnfc.vdu_id] > 0:
                     kept.append(vnfc)
                     left[vnfc.vdu_id] -= 1
-            made = [self._new(vdu) for vdu in left.elements()]
+            zones = granted.zones(task.grant_request, task.grant)
+            made = [
+                self._new(vdu, zone)
+                for vdu, count in left.items()
+                for zone, _ in itertools.zip_longest(
+                    zones.get(vdu, ())[:count], range(count)
+                )
+            ]
             self.vnfcs[task.instance.id] = (*kept, *made)
         return self.observe(task)
 
-    def _new(self, vdu: str) -> VnfcResourceInfo:
+    def _new(self, vdu: str, zone: str | None) -> VnfcResourceInfo:
         name = f"{vdu.lower()}-{next(self._numbers)}"
         return VnfcResourceInfo(
             id=name,
             vdu_id=vdu,
             compute_resource=ResourceHandle(resource_id=name),
+            zone_id=zone,
         )

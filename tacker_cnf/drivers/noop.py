@@ -5,14 +5,14 @@ from typing import NoReturn
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.base import InfraTask, WatchTask
 from tacker_cnf.sol.common import VimConnectionInfo
 
 
 class NoopDriver:
     """Lets a VIM be registered and nothing be done on it."""
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         """Take nothing from the configuration."""
 
     def reach(self, connection: VimConnectionInfo) -> None:
@@ -25,3 +25,6 @@ class NoopDriver:
         raise errors.VimRefused("VIMs of type noop are left alone.")
 
     replace = destroy = observe = apply
+
+    def watch(self, task: WatchTask) -> None:
+        """Say that there is nothing to watch."""

@@ -1,24 +1,29 @@
 """What the VNFM asks the NFVO for leave to do (SOL003 9.5.2.2)."""
 
-import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import vnfcs
+from tacker_cnf.lcm import grant_resources, placement, vnfcs
+from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.lcm.redaction import without_secrets
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
-from tacker_cnf.sol.common import Link, ResourceHandle
+from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import (
     Grant,
     GrantedLcmOperationType,
     GrantRequest,
     GrantRequestLinks,
+    PlacementConstraint,
     ResourceDefinition,
-    ResourceDefinitionType,
 )
-from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
+from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
+    InstantiateVnfRequest,
+)
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+from tacker_cnf.vnfd.model import Flavour
 
 
 def build(
@@ -27,34 +32,54 @@ def build(
     instance: VnfInstance,
     current: Target | None,
     target: Target | None,
+    flavour: Flavour,
 ) -> GrantRequest:
-    """Write down what an operation adds to the VIM and takes from it."""
+    """Write down what an operation adds to the VIM and takes from it.
+
+    Parameters that are secrets by their names stay here: the standard wants
+    none of them, and an NFVO needs none to decide.
+    """
     doomed = vnfcs.healed(request, instance)
-    add = [*_added(current, target), *map(_again, doomed)]
-    remove = [*map(_taken, _removed(instance, current, target))]
-    remove += map(_taken, doomed)
+    leaving = tuple(_leaving(instance, current, target))
+    add = [
+        *_added(current, target, flavour),
+        *map(grant_resources.again, doomed),
+    ]
+    remove = [
+        *_removed(instance, target, leaving),
+        *map(grant_resources.compute_of, doomed),
+    ]
+    defined = tuple(grant_resources.defined(op_occ.id, [*add, *remove]))
+    added = defined[: len(add)]
     level = None
     if isinstance(request, InstantiateVnfRequest):
         level = request.instantiation_level_id
-    basis = target or current
     return GrantRequest(
         vnf_instance_id=instance.id,
         vnf_lcm_op_occ_id=op_occ.id,
         vnfd_id=instance.vnfd_id,
-        flavour_id=basis.flavour_id if basis else None,
+        dst_vnfd_id=_destination(request),
+        flavour_id=flavour.id,
         operation=GrantedLcmOperationType(op_occ.operation),
         is_automatic_invocation=op_occ.is_automatic_invocation,
         instantiation_level_id=level,
-        add_resources=tuple(add),
-        remove_resources=tuple(remove),
-        additional_params=getattr(request, "additional_params", {}),
-        links=GrantRequestLinks(
-            vnf_lcm_op_occ=Link(
-                href=f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ.id}"
-            ),
-            vnf_instance=Link(href=f"/vnflcm/v2/vnf_instances/{instance.id}"),
+        add_resources=added,
+        remove_resources=defined[len(add) :],
+        placement_constraints=()
+        if doomed
+        else _constraints(instance, flavour, added),
+        additional_params=without_secrets(
+            getattr(request, "additional_params", {})
         ),
+        links=_links(op_occ, instance),
     )
+
+
+def _destination(request: SolType) -> str | None:
+    """Tell the VNFD that the VNF is to have; only for a change of package."""
+    if isinstance(request, ChangeCurrentVnfPkgRequest):
+        return request.vnfd_id
+    return None
 
 
 def check_granted(request: GrantRequest, grant: Grant) -> None:
@@ -75,18 +100,31 @@ def check_granted(request: GrantRequest, grant: Grant) -> None:
         )
 
 
+def _links(op_occ: VnfLcmOpOcc, instance: VnfInstance) -> GrantRequestLinks:
+    return GrantRequestLinks(
+        vnf_lcm_op_occ=Link(href=f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ.id}"),
+        vnf_instance=Link(href=f"/vnflcm/v2/vnf_instances/{instance.id}"),
+    )
+
+
 def _added(
-    current: Target | None, target: Target | None
-) -> Iterable[ResourceDefinition]:
+    current: Target | None, target: Target | None, flavour: Flavour
+) -> Iterator[Resource]:
+    if target is None:
+        return
     had = current.counts if current else {}
-    for vdu, count in (target.counts if target else {}).items():
+    for vdu, count in target.counts.items():
         for _ in range(count - had.get(vdu, 0)):
-            yield _compute(vdu)
+            yield from grant_resources.new(flavour, vdu)
+    if current is None:
+        managed = target.ext_managed_virtual_links
+        yield from grant_resources.new_links(flavour, managed)
 
 
-def _removed(
+def _leaving(
     instance: VnfInstance, current: Target | None, target: Target | None
-) -> Iterable[VnfcResourceInfo]:
+) -> Iterator[VnfcResourceInfo]:
+    """Tell the VNFCs that go. Which of several alike do, the VIM decides."""
     info = instance.instantiated_vnf_info
     if current is None or info is None:
         return
@@ -96,21 +134,25 @@ def _removed(
         yield from of_vdu[: max(count - keep, 0)]
 
 
-def _compute(
-    vdu: str, resource: ResourceHandle | None = None
-) -> ResourceDefinition:
-    return ResourceDefinition(
-        id=str(uuid.uuid4()),
-        type=ResourceDefinitionType.COMPUTE,
-        vdu_id=vdu,
-        resource_template_id=vdu,
-        resource=resource,
-    )
+def _removed(
+    instance: VnfInstance,
+    target: Target | None,
+    leaving: Iterable[VnfcResourceInfo],
+) -> Iterator[Resource]:
+    info = instance.instantiated_vnf_info
+    if info is None:
+        return
+    for vnfc in leaving:
+        yield from grant_resources.of_vnfc(vnfc, info)
+    if target is None:
+        yield from grant_resources.links_of(info)
 
 
-def _again(vnfc: VnfcResourceInfo) -> ResourceDefinition:
-    return _compute(vnfc.vdu_id)
-
-
-def _taken(vnfc: VnfcResourceInfo) -> ResourceDefinition:
-    return _compute(vnfc.vdu_id, vnfc.compute_resource)
+def _constraints(
+    instance: VnfInstance,
+    flavour: Flavour,
+    added: tuple[ResourceDefinition, ...],
+) -> tuple[PlacementConstraint, ...]:
+    info = instance.instantiated_vnf_info
+    staying = info.vnfc_resource_info if info else ()
+    return tuple(placement.constraints(flavour, added, staying))

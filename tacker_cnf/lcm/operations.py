@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.lcm import states
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol import lcm_request
 from tacker_cnf.sol.base import SolType
@@ -20,10 +21,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     #: the type of its request (SOL003 5.5.2)
     request: type[SolType]
-    #: the state an instance has to be in
-    needs: InstantiationState
-    #: the state it leaves the instance in
-    leaves: InstantiationState
+    #: the state an instance has to be in; None: either
+    needs: InstantiationState | None
+    #: whether it changes what is on the VIM, for which the NFVO gives leave
+    changes_vim: bool = True
     #: whether rollback can restore what was before
     reversible: bool
     #: what its hooks for management scripts are named after
@@ -37,14 +38,12 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
     Op.INSTANTIATE: Operation(
         request=lcm_request.InstantiateVnfRequest,
         needs=_OUT,
-        leaves=_IN,
         reversible=True,
         hook="instantiate",
     ),
     Op.SCALE: Operation(
         request=lcm_request.ScaleVnfRequest,
         needs=_IN,
-        leaves=_IN,
         reversible=True,
         hook="scale",
     ),
@@ -52,18 +51,34 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
     Op.HEAL: Operation(
         request=lcm_request.HealVnfRequest,
         needs=_IN,
-        leaves=_IN,
         reversible=False,
         hook="heal",
     ),
     Op.TERMINATE: Operation(
         request=lcm_request.TerminateVnfRequest,
         needs=_IN,
-        leaves=_OUT,
         reversible=False,
         hook="terminate",
     ),
+    Op.CHANGE_VNFPKG: Operation(
+        request=lcm_request.ChangeCurrentVnfPkgRequest,
+        needs=_IN,
+        reversible=True,
+        hook="change_current_package",
+    ),
+    Op.MODIFY_INFO: Operation(
+        request=lcm_request.VnfInfoModificationRequest,
+        needs=None,
+        changes_vim=False,
+        reversible=True,
+        hook="modify_information",
+    ),
 }
+
+
+def first_state(op: Op) -> S:
+    """Tell in which state an operation begins (SOL003 5.6.2.2)."""
+    return S.STARTING if OPERATIONS[op].changes_vim else S.PROCESSING
 
 
 def request_of(op_occ: VnfLcmOpOcc) -> SolType:
@@ -79,17 +94,18 @@ def check_state(op: Op, instance: VnfInstance) -> None:
     :raises WrongState: it is not
     """
     state = instance.instantiation_state
-    if state != OPERATIONS[op].needs:
+    if OPERATIONS[op].needs not in {None, state}:
         raise errors.WrongState(
             f"{op} is not possible: VNF instance {instance.id} is {state}."
         )
 
 
-#: a decision -> the task by which a caller tells it (SOL003 5.4.14 to 5.4.16)
+#: a decision -> the task by which a caller tells it (SOL003 5.4.14 to 5.4.17)
 TASKS: Final[Mapping[Event, str]] = {
     Event.RETRY: "retry",
     Event.ROLLBACK: "rollback",
     Event.GIVE_UP: "fail",
+    Event.CANCEL: "cancel",
 }
 
 
@@ -100,12 +116,11 @@ def choices(op: Op) -> str:
 
 
 def decisions(op: Op, state: S) -> frozenset[Event]:
-    """Tell what a caller may decide about a failed operation."""
-    if state != S.FAILED_TEMP:
-        return frozenset()
-    if OPERATIONS[op].reversible:
-        return frozenset({Event.RETRY, Event.ROLLBACK, Event.GIVE_UP})
-    return frozenset({Event.RETRY, Event.GIVE_UP})
+    """Tell what a caller may decide about an operation in this state."""
+    possible = {e for e in TASKS if (state, e) in states.TRANSITIONS}
+    if not OPERATIONS[op].reversible:
+        possible.discard(Event.ROLLBACK)
+    return frozenset(possible)
 
 
 def check_decision(op: Op, state: S, event: Event) -> None:
@@ -115,9 +130,10 @@ def check_decision(op: Op, state: S, event: Event) -> None:
     """
     if event in decisions(op, state):
         return
-    if state == S.FAILED_TEMP:
+    when = [source for source, e in states.TRANSITIONS if e == event]
+    if state in when:
         raise errors.WrongState(f"{op} cannot be rolled back.")
     raise errors.WrongState(
         f"{TASKS[event]} is not possible: the operation is {state}, "
-        f"not {S.FAILED_TEMP}."
+        f"not {' or '.join(when)}."
     )

@@ -2,12 +2,13 @@
 answer put together into instantiatedVnfInfo.
 """
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.lcm import merge
+from tacker_cnf.lcm import unseen
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
@@ -29,6 +30,10 @@ from tacker_cnf.sol.vnf_instance import (
 )
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour
+
+#: where instantiatedVnfInfo.metadata tells what is of no scale level:
+#: aspect -> VDU -> number of VNFCs
+UNMATCHED: Final = "unmatched_counts"
 
 
 class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +59,7 @@ def running(
 
     :param before: what was known of it; what a client set on a VNFC stays
     """
-    return InstantiatedVnfInfo(
+    info = InstantiatedVnfInfo(
         **msgspec.structs.asdict(found),
         flavour_id=target.flavour_id,
         vnf_state=VnfOperationalState.STARTED,
@@ -63,6 +68,41 @@ def running(
         localization_language=target.localization_language,
         vnfc_info=_vnfc_infos(before, found),
     )
+    counts = Counter(vnfc.vdu_id for vnfc in found.vnfc_resource_info)
+    told = {
+        aspect: scaling.counts_moved(flavour, aspect, counts)
+        for aspect in unmatched(before).keys() & flavour.aspects.keys()
+        if scaling.level_of(flavour, aspect, counts) is None
+    }
+    return reporting(info, told)
+
+
+def refilled(
+    info: InstantiatedVnfInfo, found: InfraResult
+) -> InstantiatedVnfInfo:
+    """Describe a running instance of which only its resources changed."""
+    new = msgspec.structs.replace(
+        info,
+        **msgspec.structs.asdict(found),
+        vnfc_info=_vnfc_infos(info, found),
+    )
+    return reporting(new, unmatched(info))
+
+
+def unmatched(before: InstantiatedVnfInfo | None) -> Mapping[str, Any]:
+    """Tell what was found to be of no scale level."""
+    told: Any = before.metadata.get(UNMATCHED) if before else None
+    return told or {}
+
+
+def reporting(
+    info: InstantiatedVnfInfo, told: Mapping[str, Any]
+) -> InstantiatedVnfInfo:
+    """Tell what is of no scale level; nothing, if all is of one."""
+    metadata = {k: v for k, v in info.metadata.items() if k != UNMATCHED}
+    if told:
+        metadata[UNMATCHED] = dict(told)
+    return msgspec.structs.replace(info, metadata=metadata)
 
 
 def _scale_infos(levels: Mapping[str, int]) -> tuple[ScaleInfo, ...]:
@@ -101,8 +141,8 @@ def configured(
     """
     return msgspec.structs.replace(
         instance,
-        extensions=merge.patched(instance.extensions, request.extensions),
-        vnf_configurable_properties=merge.patched(
+        extensions=unseen.patched(instance.extensions, request.extensions),
+        vnf_configurable_properties=unseen.patched(
             instance.vnf_configurable_properties,
             request.vnf_configurable_properties,
         ),

@@ -29,21 +29,27 @@ class Event(enum.StrEnum):
     ROLLBACK = "ROLLBACK"
     #: a caller accepts the failure
     GIVE_UP = "GIVE_UP"
+    #: a caller asks to stop; it goes on until whoever works has heard it,
+    #: and then fails
+    CANCEL = "CANCEL"
 
 
 TRANSITIONS: Final[Mapping[tuple[S, Event], S]] = {
     (S.STARTING, Event.GRANTED): S.PROCESSING,
     # nothing was changed yet, so there is nothing to decide
     (S.STARTING, Event.FAIL): S.ROLLED_BACK,
+    (S.STARTING, Event.CANCEL): S.STARTING,
     (S.PROCESSING, Event.STEPPED): S.PROCESSING,
     (S.PROCESSING, Event.DONE): S.COMPLETED,
     (S.PROCESSING, Event.FAIL): S.FAILED_TEMP,
+    (S.PROCESSING, Event.CANCEL): S.PROCESSING,
     (S.FAILED_TEMP, Event.RETRY): S.PROCESSING,
     (S.FAILED_TEMP, Event.ROLLBACK): S.ROLLING_BACK,
     (S.FAILED_TEMP, Event.GIVE_UP): S.FAILED,
     (S.ROLLING_BACK, Event.STEPPED): S.ROLLING_BACK,
     (S.ROLLING_BACK, Event.DONE): S.ROLLED_BACK,
     (S.ROLLING_BACK, Event.FAIL): S.FAILED_TEMP,
+    (S.ROLLING_BACK, Event.CANCEL): S.ROLLING_BACK,
 }
 #: where nothing can happen any more
 FINAL: Final = frozenset(S) - {source for source, _ in TRANSITIONS}

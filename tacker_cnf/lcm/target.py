@@ -10,10 +10,12 @@ from tacker_cnf import errors
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ExtVirtualLinkData
 from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
     ScaleType,
     ScaleVnfRequest,
+    VnfInfoModificationRequest,
 )
 from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
@@ -91,7 +93,10 @@ def wanted(
             return _scaled(request, current, vnfd)
         case HealVnfRequest() if current and not request.vnfc_instance_id:
             return _made_anew(current, vnfd)
-        case HealVnfRequest():
+        case ChangeCurrentVnfPkgRequest() if current:
+            told = {**current.parameters, **request.additional_params}
+            return msgspec.structs.replace(current, parameters=told)
+        case HealVnfRequest() | VnfInfoModificationRequest():
             return current
         case _:
             return None

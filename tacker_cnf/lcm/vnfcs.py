@@ -1,9 +1,17 @@
 """Which VNFCs a request is about."""
 
+from typing import Final
+
 from tacker_cnf import errors
 from tacker_cnf.sol.base import SolType
-from tacker_cnf.sol.lcm_request import HealVnfRequest
+from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
+    HealVnfRequest,
+)
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
+
+#: how many names an error tells at most
+NAMED: Final = 20
 
 
 def named(
@@ -27,17 +35,38 @@ def named(
     if unknown:
         raise errors.UnknownVnfc(
             f"vnfcInstanceId: VNF instance {instance.id} has no VNFC "
-            f"instance {', '.join(unknown)}."
+            f"instance {', '.join(unknown)}; {_known(instance)}."
         )
     chosen = {by_name[n].id: by_name[n] for n in request.vnfc_instance_id}
     return tuple(chosen.values())
 
 
+def _known(instance: VnfInstance) -> str:
+    """Name what would have been right, or the first of it."""
+    info = instance.instantiated_vnf_info
+    known = sorted(vnfc.id for vnfc in (info.vnfc_info if info else ()))
+    if not known:
+        return "it has none"
+    more = len(known) - NAMED
+    tail = f" and {more} more" if more > 0 else ""
+    return f"it has {', '.join(known[:NAMED])}{tail}"
+
+
 def healed(
     request: SolType, instance: VnfInstance
 ) -> tuple[VnfcResourceInfo, ...]:
-    """Find the VNFCs that a heal request replaces: those it names, or all."""
+    """Find the VNFCs that a request replaces: those it names, or all."""
     info = instance.instantiated_vnf_info
-    if info is None or not isinstance(request, HealVnfRequest):
+    if info is None:
         return ()
-    return named(request, instance) or info.vnfc_resource_info
+    if isinstance(request, HealVnfRequest):
+        return named(request, instance) or info.vnfc_resource_info
+    if isinstance(request, ChangeCurrentVnfPkgRequest):
+        told = request.additional_params.get("vdu_params") or ()
+        vdus = {one.get("vdu_id") for one in told if isinstance(one, dict)}
+        return tuple(
+            vnfc
+            for vnfc in info.vnfc_resource_info
+            if vnfc.vdu_id in vdus or not vdus
+        )
+    return ()

@@ -15,6 +15,8 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
+from tacker_cnf import errors
+from tacker_cnf.lcm.scripted import InstanceChanges
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
 from tacker_cnf.sol import base
 
@@ -27,11 +29,13 @@ class MgmtDriver:
     """
 
     def __init__(self) -> None:
+        #: what it changes of the VNF instance
+        self.changes: InstanceChanges | None = None
         #: what to be told again when the operation is retried
         self.user_script_err_handling_data: dict[str, Any] | None = None
 
     def log(self, text: str) -> None:
-        """Write a line into the conductor's log."""
+        """Write a line into the log of the operation and the conductor."""
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 
     @classmethod
@@ -45,11 +49,16 @@ class MgmtDriver:
         code = 0
         try:
             getattr(driver, told.operation, lambda _: None)(told)
-        except Exception:  # noqa: BLE001
-            traceback.print_exc()
+        except errors.VnfmError as error:  # it says all that is to be said
+            driver.log(str(error))
+            code = 1
+        except Exception as error:  # noqa: BLE001
+            own = error.__traceback__ and error.__traceback__.tb_next
+            traceback.print_exception(error.with_traceback(own))
             code = 1
         said = ScriptOutput(
-            user_script_err_handling_data=driver.user_script_err_handling_data
+            vnf_instance=driver.changes,
+            user_script_err_handling_data=driver.user_script_err_handling_data,
         )
         sys.stdout.buffer.write(base.encode(said))
         sys.stdout.buffer.flush()

@@ -2,14 +2,20 @@
 
 from typing import Protocol
 
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.sol.grant import Grant, GrantRequest
 
 
 class Nfvo(Protocol):
     """Grants lifecycle operations."""
 
-    def grant(self, request: GrantRequest) -> Grant:
-        """Ask for leave.
+    def grant(
+        self, request: GrantRequest, halt: Halt, deadline: Deadline
+    ) -> Grant:
+        """Ask for leave, and wait until the NFVO has decided.
 
         :raises GrantRefused: the NFVO said no
+        :raises PeerFailed: the NFVO did not answer as it has to, or not in
+            time
+        :raises VnfmError: the work was called off
         """

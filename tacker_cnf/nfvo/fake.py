@@ -1,5 +1,6 @@
 """An NFVO for tests: refuses when it is told to, and remembers."""
 
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 
@@ -11,8 +12,10 @@ class FakeNfvo(LocalNfvo):
         self.requests: list[GrantRequest] = []
         self.fails_with: Exception | None = None
 
-    def grant(self, request: GrantRequest) -> Grant:
+    def grant(
+        self, request: GrantRequest, halt: Halt, deadline: Deadline
+    ) -> Grant:
         self.requests.append(request)
         if self.fails_with:
             raise self.fails_with
-        return super().grant(request)
+        return super().grant(request, halt, deadline)

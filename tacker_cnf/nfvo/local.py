@@ -2,6 +2,7 @@
 
 import uuid
 
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import (
     Grant,
@@ -15,7 +16,12 @@ from tacker_cnf.sol.grant import (
 class LocalNfvo:
     """Grants every operation just as it was asked for."""
 
-    def grant(self, request: GrantRequest) -> Grant:
+    def grant(
+        self,
+        request: GrantRequest,
+        halt: Halt,  # noqa: ARG002
+        deadline: Deadline,  # noqa: ARG002
+    ) -> Grant:
         grant_id = str(uuid.uuid4())
         links = request.links
         return Grant(

@@ -2,10 +2,11 @@
 
 import asyncio
 import base64
+import contextlib
 import ssl
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +15,7 @@ from tacker_cnf.sandbox.certificates import Authority, Pair
 from tacker_cnf.sandbox.control_plane import ControlPlane, Wishes
 from tacker_cnf.sandbox.identities import MASTERS, Identities
 from tacker_cnf.sandbox.objects import Obj
+from tacker_cnf.sandbox.server import Server
 
 _NAME = "sandbox"
 _WAIT_SECONDS = 30.0
@@ -119,13 +121,35 @@ class SandboxCluster:
         """Remove a pod behind everybody's back."""
         self._do(lambda p: p.controls.kill_pod(namespace, name))
 
-    def lose_node(self, name: str) -> None:
-        """Let a node's kubelet fall silent."""
-        self._do(lambda p: p.controls.lose_node(name))
+    def lose_node(self, name: str, notice: float = 0.0) -> None:
+        """Let a node's kubelet fall silent.
+
+        :param notice: seconds until the control plane sees it
+        """
+        self._do(lambda p: p.controls.lose_node(name, notice))
 
     def restore_node(self, name: str) -> None:
         """Let a node's kubelet report again."""
         self._do(lambda p: p.controls.restore_node(name))
+
+    def leave_api(self) -> None:
+        """Let the API server be away, until it comes back."""
+        self._wait(self._server().leave())
+
+    def return_api(self) -> None:
+        """Let the API server listen again."""
+        self._wait(self._server().come_back())
+
+    @contextlib.contextmanager
+    def be_silent(self) -> Iterator[None]:
+        """Answer nobody within this block, though connections stay."""
+        assert self._loop is not None
+        ends = threading.Event()
+        self._loop.call_soon_threadsafe(ends.wait)
+        try:
+            yield
+        finally:
+            ends.set()
 
     def set_pod_start_delay(self, seconds: float) -> None:
         """Let pods take this long to start from now on."""
@@ -151,6 +175,10 @@ class SandboxCluster:
             work, self._loop
         )
         return future.result(_WAIT_SECONDS)
+
+    def _server(self) -> Server:
+        assert self._plane is not None
+        return self._plane.server
 
     def _do(self, action: Callable[[ControlPlane], None]) -> None:
         async def act() -> None:

@@ -209,7 +209,8 @@ class ContainerRuns:
             return pod_status.running(pod, container, 0, {}, ready=False)
         if fate is Fate.COMPLETES:
             self._later(uid, self._pause(), self._complete, uid, name)
-        return pod_status.running(pod, container, 0, {})
+        ready = not images.is_over_at_once(container)
+        return pod_status.running(pod, container, 0, {}, ready=ready)
 
     def _unpulled(self, pod: Obj, container: Obj) -> Obj:
         image, uid = container["image"], uid_of(pod)

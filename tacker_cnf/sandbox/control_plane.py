@@ -19,6 +19,7 @@ from tacker_cnf.sandbox.controllers.node_taints import NodeTaints
 from tacker_cnf.sandbox.controllers.quotas import Quotas
 from tacker_cnf.sandbox.controllers.replicaset import ReplicaSets
 from tacker_cnf.sandbox.controllers.statefulset import StatefulSets
+from tacker_cnf.sandbox.controllers.taint_eviction import TaintEviction
 from tacker_cnf.sandbox.controllers.volumes import Volumes
 from tacker_cnf.sandbox.controls import Controls
 from tacker_cnf.sandbox.deletion import Deletion
@@ -43,6 +44,7 @@ _WORKLOADS: tuple[type[Controller], ...] = (
     Jobs,
     Quotas,
     NodeTaints,
+    TaintEviction,
 )
 
 
@@ -98,6 +100,7 @@ class ControlPlane:
             authorizer,
             self.controls,
         )
+        self.controls.offer("api-away", self.server.be_away)
         self._furnish(plane, wishes)
 
     @staticmethod

@@ -1,6 +1,6 @@
 """What a test can do to the cluster: crash, kill, lose, slow down."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from tacker_cnf.sandbox import answers, bodies, errors, nodes, pods
@@ -19,7 +19,7 @@ class Controls:
     def __init__(self, plane: Plane, kubelet: Kubelet) -> None:
         self._plane = plane
         self._kubelet = kubelet
-        self._actions: Mapping[str, Callable[..., None]] = {
+        self._actions: dict[str, Callable[..., None]] = {
             "crash-pod": self.crash_pod,
             "kill-pod": self.kill_pod,
             "lose-node": self.lose_node,
@@ -27,6 +27,10 @@ class Controls:
             "pod-start-delay": self.set_pod_start_delay,
             "node-capacity": self.set_node_capacity,
         }
+
+    def offer(self, name: str, action: Callable[..., None]) -> None:
+        """Let one more action be carried out over HTTP."""
+        self._actions[name] = action
 
     def answer(self, call: Call) -> Answer:
         """Carry out POST /sandbox/<action> with its arguments as JSON.
@@ -79,10 +83,22 @@ class Controls:
         kind = self._plane.kind(nodes.KEY)
         self._plane.api.set_status(kind, node, status)
 
-    def lose_node(self, name: str) -> None:
-        """Let a node's kubelet fall silent."""
-        node = self._node(name)
+    def lose_node(self, name: str, notice: float = 0.0) -> None:
+        """Let a node's kubelet fall silent.
+
+        :param notice: seconds until the control plane sees it
+        """
+        self._node(name)
         self._kubelet.lose(name)
+        if notice:
+            self._plane.timers.later(notice, self._notice_loss, name)
+        else:
+            self._notice_loss(name)
+
+    def _notice_loss(self, name: str) -> None:
+        node = self._plane.store.get(nodes.KEY, "", name)
+        if node is None or not self._kubelet.is_lost(name):
+            return
         taints = [
             {"key": nodes.UNREACHABLE, "effect": effect, "timeAdded": now()}
             for effect in _TAINT_EFFECTS

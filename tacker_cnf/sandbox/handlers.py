@@ -102,10 +102,24 @@ class Handlers:
         if self._reviews.answers(kind.plural):
             answer = self._reviews.answer(kind.plural, obj, call.user)
             return answers.of(answer, 201)
+        if kind.key == "bindings.":
+            return self._bind(call, target.namespace, obj)
         made = self._api.create(
             kind, target.namespace, obj, call.write_options()
         )
         return answers.of(made, 201)
+
+    def _bind(self, call: Call, namespace: str, binding: Obj) -> Answer:
+        """Bind a pod, which a Binding means by its name; none is stored.
+
+        :raises ApiError: there is no such pod
+        """
+        kind = self._api.kinds.stored("pods.")
+        sub = kind.subresource("binding")
+        name = binding["metadata"].get("name", "")
+        return self._subs.handle(
+            "create", call, Target(kind, namespace, name, sub)
+        )
 
     def _update(self, call: Call, target: Target) -> Answer:
         obj = self._body(call, target)

@@ -23,6 +23,11 @@ def _fails(container: Obj) -> bool:
     return "exit 1" in " ".join(words) or words[:1] == ["false"]
 
 
+def is_over_at_once(container: Obj) -> bool:
+    """Tell whether a container ends before anybody saw it ready."""
+    return container.get("command") == ["true"]
+
+
 def fate_of(container: Obj, *, finite: bool) -> Fate:
     """Tell what becomes of a container; ``finite`` ones are to end."""
     image = container["image"]

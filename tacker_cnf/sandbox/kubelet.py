@@ -60,6 +60,10 @@ class Kubelet:
         for uid in [u for u, run in self._runs.items() if run.node == node]:
             self._plane.timers.soon(self._resume, uid)
 
+    def is_lost(self, node: str) -> bool:
+        """Tell whether the kubelet of a node is silent."""
+        return node in self._lost
+
     def crash(self, pod: Obj) -> None:
         """Let the containers of a pod exit with 1."""
         self._containers.crash(pod)

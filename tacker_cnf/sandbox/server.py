@@ -51,6 +51,8 @@ class Server:
         self._watchers: set[Watcher] = set()
         self._web: web.Server | None = None
         self._listener: asyncio.Server | None = None
+        self._place: tuple[str, int, ssl.SSLContext] | None = None
+        self._return: asyncio.Task[None] | None = None
         self.address = ""
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext) -> int:
@@ -66,16 +68,43 @@ class Server:
             ssl_shutdown_timeout=_GOODBYE_SECONDS,
         )
         bound: int = self._listener.sockets[0].getsockname()[1]
+        self._place = (host, bound, tls)
         self.address = f"{host}:{bound}"
         return bound
 
+    def be_away(self, seconds: float) -> None:
+        """Go away soon, and come back after some seconds."""
+        self._return = asyncio.create_task(self._be_away(seconds))
+
+    async def _be_away(self, seconds: float) -> None:
+        await asyncio.sleep(_GOODBYE_SECONDS)  # who asked for it is answered
+        await self.leave()
+        await asyncio.sleep(seconds)
+        await self.come_back()
+
+    async def leave(self) -> None:
+        """Close the socket, as an API server does that starts anew."""
+        await self._close()
+
+    async def come_back(self) -> None:
+        """Listen again where it was."""
+        assert self._place is not None
+        await self.start(*self._place)
+
     async def stop(self) -> None:
+        """Close for good."""
+        if self._return is not None:
+            self._return.cancel()
+        await self._close()
+
+    async def _close(self) -> None:
         """End the watches and close every connection."""
         for watcher in tuple(self._watchers):
             watcher.end()
         if self._listener is None or self._web is None:
             return
         self._listener.close()
+        self._listener = None
         await asyncio.sleep(0)
         transports = [each.transport for each in self._web.connections]
         await self._web.shutdown(_GOODBYE_SECONDS)

@@ -1,19 +1,24 @@
-"""What the child process does before the script: gives up what it may not
-have, and dies with its parent.
+"""What the child process does around the script: gives up what it may not
+have, dies with its parent, and takes along all that the script started.
 
-Run as ``python -m tacker_cnf.scripts.child SCRIPT MAX_MEMORY MAX_FILE``, both
-in bytes, 0 for no limit.
+Run as ``python -m tacker_cnf.scripts.child MAX_MEMORY MAX_FILE SCRIPT``, the
+bounds in bytes, 0 for none; ``-m MODULE`` in place of SCRIPT for one of ours.
 """
 
+import contextlib
 import ctypes
+import os
 import resource
 import runpy
 import signal
 import sys
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def limit(what: int, most: int) -> None:
@@ -21,16 +26,54 @@ def limit(what: int, most: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
-def main() -> None:
-    """Become the script."""
-    script, max_memory, max_file = sys.argv[1:4]
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    limit(resource.RLIMIT_AS, int(max_memory))
-    limit(resource.RLIMIT_FSIZE, int(max_file))
+def children() -> list[int]:
+    """Tell whom this process has made or adopted, if the kernel tells."""
+    me = os.getpid()
+    with contextlib.suppress(FileNotFoundError):
+        told = Path(f"/proc/{me}/task/{me}/children").read_text()
+        return [int(pid) for pid in told.split()]
+    return []
+
+
+def kill_all() -> None:
+    """End all that this process has, and that comes to it because of that."""
+    while pids := children():
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+
+
+def supervise(script: int) -> NoReturn:
+    """Wait for the script, end what it left, and end as it did.
+
+    Who leaves the process group of the script is adopted here.
+    """
+    for pipe in (sys.stdin, sys.stdout, sys.stderr):
+        os.close(pipe.fileno())
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == script:
+            break
+    kill_all()
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        with contextlib.suppress(OSError):  # of SIGKILL there is no other
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def stop(*_: object) -> NoReturn:
+    """End at once, and with all others."""
+    kill_all()
+    os._exit(128 + signal.SIGTERM)
+
+
+def become(script: str) -> None:
+    """Run a script as if it had been started by itself."""
     sys.argv[:] = [script]
-    # as if the script had been started by itself
     sys.path[0] = str(Path(script).parent)
     try:
         runpy.run_path(script, run_name="__main__")
@@ -41,6 +84,26 @@ def main() -> None:
             frames = frames.tb_next
         traceback.print_exception(error.with_traceback(frames))
         raise SystemExit(1) from None
+
+
+def main() -> None:
+    """Become the script, below somebody who looks after it."""
+    max_memory, max_file, *script = sys.argv[1:]
+    signal.signal(signal.SIGTERM, stop)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if pid := os.fork():
+        supervise(pid)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    limit(resource.RLIMIT_AS, int(max_memory))
+    limit(resource.RLIMIT_FSIZE, int(max_file))
+    if script[0] == "-m":
+        sys.path[:] = sys.path[1:]  # nobody's working directory
+        runpy.run_module(script[1], run_name="__main__")
+    else:
+        become(script[0])
 
 
 if __name__ == "__main__":

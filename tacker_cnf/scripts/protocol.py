@@ -6,16 +6,16 @@ written for Tacker reads a pickled dict, which is seen by its importing
 no class of anybody's is ever made of it.
 """
 
-import io
 import pickle
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.scripts import plain_pickle
 from tacker_cnf.sol import base
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -31,14 +31,20 @@ class ScriptInput(SolType):
 
     #: the hook that it is run for: instantiate_start, heal_end, ...
     operation: str
+    vnf_lcm_op_occ_id: str
     #: the request of the operation (SOL003 5.5.2)
     request: dict[str, Any]
-    #: before the VIM was changed in a _start hook, after that in an _end hook
+    #: before the VIM was changed in a _start hook, after that in an _end
+    #: hook; with what it needs to reach its VIMs
     vnf_instance: VnfInstance
     grant_request: GrantRequest | None = None
     grant_response: Grant | None = None
     #: the unpacked VNF package; a copy, to be read
     package_dir: str
+    #: that of the VNFD which the request names, if it is another
+    new_package_dir: str | None = None
+    #: seconds after which the script is killed
+    timeout: float
     #: what the script's last, failed run said for the next one
     user_script_err_handling_data: dict[str, Any] | None = None
 
@@ -46,6 +52,8 @@ class ScriptInput(SolType):
 class ScriptOutput(SolType):
     """What a script may say; nothing is as good."""
 
+    #: what it changes of the instance
+    vnf_instance: InstanceChanges | None = None
     #: kept when the script fails, and given to its next run
     user_script_err_handling_data: dict[str, Any] | None = None
 
@@ -62,6 +70,7 @@ def json_input(told: ScriptInput) -> bytes:
 def pickle_input(told: ScriptInput) -> bytes:
     """Give the dict that Tacker gives its scripts."""
     plain = msgspec.to_builtins(told, enc_hook=str)
+    new = told.new_package_dir
     return pickle.dumps(
         {
             "operation": told.operation,
@@ -70,6 +79,7 @@ def pickle_input(told: ScriptInput) -> bytes:
             "grant_request": plain.get("grantRequest"),
             "grant_response": plain.get("grantResponse"),
             "tmp_csar_dir": told.package_dir,
+            **({"new_csar_dir": new} if new else {}),
             "user_script_err_handling_data": plain.get(
                 "userScriptErrHandlingData"
             ),
@@ -80,42 +90,37 @@ def pickle_input(told: ScriptInput) -> bytes:
 def json_output(said: bytes) -> ScriptOutput:
     """Read what a script said.
 
-    :raises InfraError: it is not the JSON of a ScriptOutput
+    :raises ScriptFailed: it is not the JSON of a ScriptOutput
     """
     if not said.strip():
         return ScriptOutput()
     try:
         return base.decode(said, ScriptOutput)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.ScriptFailed(
             f"what it wrote on stdout is no valid answer: {error}"
         ) from None
 
 
-class _PlainUnpickler(pickle.Unpickler):
-    """Reads containers, text and numbers, and refuses everything that has a
-    name to be looked up.
-    """
-
-    def find_class(self, module: str, name: str) -> NoReturn:
-        raise pickle.UnpicklingError(f"{module}.{name} is not plain data")
-
-
 def pickle_output(said: bytes) -> ScriptOutput:
     """Read what a script of Tacker's said.
 
-    :raises InfraError: it is not plain data
+    :raises ScriptFailed: it is not plain data, or says something wrong
     """
     if not said:
         return ScriptOutput()
-    try:
-        plain = _PlainUnpickler(io.BytesIO(said)).load()
-    except Exception as error:  # noqa: BLE001  # of damaged bytes, anything
-        raise errors.ScriptFailed(
-            f"what it wrote on stdout is no plain pickle: {error}"
-        ) from None
-    known: Mapping[str, Any] = plain if isinstance(plain, dict) else {}
+    plain = plain_pickle.load(said)
+    known = plain if isinstance(plain, dict) else {}
     data = known.get("user_script_err_handling_data")
-    return ScriptOutput(
-        user_script_err_handling_data=data if isinstance(data, dict) else None
-    )
+    try:
+        as_json = msgspec.json.encode(
+            {
+                "vnfInstance": known.get("vnf_instance") or None,
+                "userScriptErrHandlingData": data or None,
+            }
+        )
+    except Exception as error:  # noqa: BLE001  # what has no place in JSON
+        raise errors.ScriptFailed(
+            f"what it wrote on stdout is no valid answer: {error}"
+        ) from None
+    return json_output(as_json)

@@ -202,6 +202,10 @@ class VnfLcmOpOcc(SolType):
         ModificationsTriggeredByVnfPkgChange | None
     ) = None
     vnf_snapshot_info_id: Identifier | None = None
+    #: ours, beyond SOL003: the step it is in or failed in, and how far
+    progress: str | None = None
+    #: ours, beyond SOL003: what its management scripts wrote
+    script_log: str | None = None
     links: VnfLcmOpOccLinks | None = msgspec.field(default=None, name="_links")
 
     def __post_init__(self) -> None:

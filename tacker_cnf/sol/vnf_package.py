@@ -210,3 +210,7 @@ class UploadVnfPackageFromUriRequest(SolType):
     params_oauth2_client_credentials: ParamsOauth2ClientCredentials | None = (
         None
     )
+
+    def __post_init__(self) -> None:
+        if (self.user_name is None) != (self.password is None):
+            raise ValueError("give userName and password, or neither")

@@ -12,6 +12,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 KUBERNETES: Final = "ETSINFV.KUBERNETES.V_1"
 OPENSTACK: Final = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
+_CA: Final = "ssl_ca_cert"
 
 
 def _of_kubernetes(vim: models.Vim) -> VimConnectionInfo:
@@ -121,7 +122,8 @@ def complete(
 
     Registered credentials go to the registered address and nowhere else: a
     request that names an address of its own has to bring its own
-    credentials, and one that does not cannot change how TLS is verified.
+    credentials, and one that does not cannot change how TLS is verified,
+    not even by a CA beside its credentials.
     """
     return {key: _completed(session, named[key]) for key in named}
 
@@ -135,9 +137,10 @@ def _completed(
     if "endpoint" in named.interface_info:
         return named
     known = of_vim(found[0])
+    own = {n: v for n, v in named.access_info.items() if n != _CA}
     return msgspec.structs.replace(
         named,
         interface_info=known.interface_info,
-        access_info={**known.access_info, **named.access_info},
+        access_info={**known.access_info, **own},
         extra={**known.extra, **named.extra},
     )

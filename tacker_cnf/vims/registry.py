@@ -127,8 +127,14 @@ class Vims:
                 vims.delete(session, vims.get(session, vim_id))
         except ReferenceError:
             raise errors.Conflict(
-                f"VNF instances live on VIM {vim_id}."
+                f"VNF instances live on VIM {vim_id}, such as "
+                f"{self._user(vim_id)}."
             ) from None
+
+    @transaction
+    def _user(self, vim_id: str) -> str:
+        with self._store.reader() as session:
+            return vims.user(session, vim_id) or "one just deleted"
 
 
 def apply(vim: models.Vim, asked: VimChange) -> None:

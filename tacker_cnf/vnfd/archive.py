@@ -66,6 +66,16 @@ class Archive:
 
         :raises InvalidPackage: it is not there, too long or not UTF-8
         """
+        try:
+            return self.small(path).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise errors.InvalidPackage(f"{path}: not UTF-8") from error
+
+    def small(self, path: str) -> bytes:
+        """Read a small file.
+
+        :raises InvalidPackage: it is not there, or too long
+        """
         if path not in self.files:
             raise errors.InvalidPackage(f"{path} is not in the package")
         limit = self._limits.max_metadata_bytes
@@ -76,10 +86,14 @@ class Archive:
                 raise errors.InvalidPackage(
                     f"{path}: longer than the {limit} bytes accepted",
                 )
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise errors.InvalidPackage(f"{path}: not UTF-8") from error
+        return bytes(data)
+
+    def extract(self, path: str, target: Path) -> None:
+        """Write one file somewhere.
+
+        :raises InvalidPackage: a limit, or a broken archive
+        """
+        self._write(self.files[path], target, digests.Check(()))
 
     def unpack(
         self,

@@ -5,6 +5,7 @@ import posixpath
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -16,6 +17,9 @@ from tacker_cnf.vnfd.limits import Limits
 
 __all__ = ["Artifact", "Csar", "Limits", "unpack"]
 
+#: attributes that name files which were made after the manifest
+_LATER: Final = ("signature", "certificate")
+
 
 class Csar(msgspec.Struct, frozen=True, kw_only=True):
     """What a package says of itself; paths are those in the tree."""
@@ -23,6 +27,13 @@ class Csar(msgspec.Struct, frozen=True, kw_only=True):
     entry_definitions: str
     created_by: str | None = None
     artifacts: tuple[Artifact, ...] = ()
+    manifest: str | None = None
+    #: the file of the certificate for the manifest's signature
+    certificate: str | None = None
+    #: files that have a signature of their own
+    signed: tuple[Artifact, ...] = ()
+    #: files that a signature of the manifest would not be of
+    unsigned: tuple[str, ...] = ()
 
 
 def unpack(archive: Path, into: Path, limits: Limits | None = None) -> Csar:
@@ -52,12 +63,26 @@ def _unpack(archive: Archive, into: Path) -> Csar:
             f"{metadata.TOSCA_META}: the Entry-Definitions"
             f" {meta.entry_definitions} are not in the package",
         )
-    stated = [*meta.digests, *_of_manifest(archive, meta)]
-    archive.unpack(into, _by_file(stated, archive.files))
+    manifest = _manifest(archive, meta)
+    listed = manifest.digests if manifest else []
+    stated = [*meta.digests, *listed]
+    by_file = _by_file(stated, archive.files)
+    unsigned = _not_signed(manifest, meta, archive.files) if manifest else []
+    if manifest:
+        _check_complete(manifest, meta, unsigned)
+    archive.unpack(into, by_file)
     return Csar(
         entry_definitions=meta.entry_definitions,
         created_by=meta.created_by,
         artifacts=_artifacts(stated),
+        manifest=manifest.path if manifest else None,
+        certificate=_certificate(meta, manifest, archive.files),
+        signed=tuple(
+            digest.artifact
+            for digest in listed
+            if "signature" in digest.artifact.metadata
+        ),
+        unsigned=tuple(unsigned),
     )
 
 
@@ -79,14 +104,72 @@ def _meta(archive: Archive) -> metadata.Meta:
             f"the package has no {metadata.TOSCA_META}, and at its root"
             f" {len(found)} YAML files where there should be one",
         )
-    return metadata.Meta(found[0], None, None, [])
+    return metadata.Meta(found[0])
 
 
-def _of_manifest(archive: Archive, meta: metadata.Meta) -> list[Stated]:
+class _Manifest(NamedTuple):
+    path: str
+    digests: list[Stated]
+
+
+def _manifest(archive: Archive, meta: metadata.Meta) -> _Manifest | None:
     path = meta.manifest or _beside_entry(archive, meta.entry_definitions)
     if path is None:
-        return []
-    return metadata.read_manifest(archive.text(path), path)
+        return None
+    return _Manifest(path, metadata.read_manifest(archive.text(path), path))
+
+
+def _certificate(
+    meta: metadata.Meta, manifest: _Manifest | None, files: Iterable[str]
+) -> str | None:
+    """Find the file of the certificate (SOL004 4.3.6)."""
+    if meta.certificate:
+        if meta.certificate not in files:
+            raise errors.InvalidPackage(
+                f"{meta.certificate} is not in the package"
+            )
+        return meta.certificate
+    beside = posixpath.splitext(manifest.path)[0] if manifest else ""
+    return f"{beside}.cert" if f"{beside}.cert" in files else None
+
+
+def _not_signed(
+    manifest: _Manifest, meta: metadata.Meta, files: Iterable[str]
+) -> list[str]:
+    """Tell which files a signature of the manifest would not be of.
+
+    It cannot list itself, nor what was made after it: its certificate and
+    signatures. What tells which files these are, and what is read first, has
+    to be listed always.
+    """
+    listed = [digest.artifact for digest in manifest.digests]
+    later = {a.metadata[k] for a in listed for k in _LATER if k in a.metadata}
+    later |= {manifest.path, _certificate(meta, manifest, files) or ""}
+    later -= {metadata.TOSCA_META, meta.entry_definitions}
+    found = {a.path for a in listed if a.hash or "signature" in a.metadata}
+    return sorted(set(files) - found - later)
+
+
+def _check_complete(
+    manifest: _Manifest, meta: metadata.Meta, unsigned: Iterable[str]
+) -> None:
+    """Make sure that a manifest which lists files lists all of them.
+
+    TOSCA.meta may list files too; it and definitions may go without, as they
+    do in many a vendor's package; unless the manifest is signed.
+
+    :raises InvalidPackage: a file is not listed
+    """
+    if not manifest.digests:
+        return
+    found = {metadata.TOSCA_META}
+    found |= {digest.artifact.path for digest in manifest.digests}
+    found |= {digest.artifact.path for digest in meta.digests}
+    for path in unsigned:
+        if path not in found and not _is_definition(path):
+            raise errors.InvalidPackage(
+                f"{manifest.path}: {path} is in the package and not listed"
+            )
 
 
 def _beside_entry(archive: Archive, entry: str) -> str | None:
@@ -96,6 +179,11 @@ def _beside_entry(archive: Archive, entry: str) -> str | None:
         if path in archive.files:
             return path
     return None
+
+
+def _is_definition(path: str) -> bool:
+    is_yaml = path.endswith((".yaml", ".yml"))
+    return is_yaml and path.rpartition("/")[0] in {"", "Definitions"}
 
 
 def _by_file(

@@ -10,11 +10,16 @@ from typing import Final, NamedTuple
 
 from tacker_cnf import errors
 from tacker_cnf.vnfd import digests
+from tacker_cnf.vnfd.digests import Stated
 
 TOSCA_META: Final = "TOSCA-Metadata/TOSCA.meta"
 CSAR_VERSIONS: Final = frozenset({"1.0", "1.1"})
 META_FILE_VERSIONS: Final = frozenset({"1.0", "1.1"})
 LINE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_./-]*)[ \t]*:[ \t]*(.*)")
+#: where the signature of a manifest begins (SOL004 5.2)
+SIGNATURE: Final = re.compile(r"^-----BEGIN (?:CMS|PKCS7)-----", re.MULTILINE)
+#: what a manifest says of a file, beside its name
+STATED: Final = frozenset({"algorithm", "hash", "signature", "certificate"})
 URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 
 
@@ -33,9 +38,10 @@ class Meta(NamedTuple):
     """What TOSCA.meta says."""
 
     entry_definitions: str
-    manifest: str | None
-    created_by: str | None
-    digests: list[digests.Stated]
+    manifest: str | None = None
+    certificate: str | None = None
+    created_by: str | None = None
+    digests: tuple[Stated, ...] = ()
 
 
 def read_tosca_meta(text: str) -> Meta:
@@ -51,29 +57,34 @@ def read_tosca_meta(text: str) -> Meta:
     if entry is None or not entry.value:
         raise errors.InvalidPackage(f"{TOSCA_META}: no Entry-Definitions")
     manifest = head.get("etsi-entry-manifest")
+    certificate = head.get("etsi-entry-certificate")
     created_by = head.get("created-by")
     return Meta(
         entry_definitions=canonical(entry.value),
         manifest=canonical(manifest.value) if manifest else None,
+        certificate=canonical(certificate.value) if certificate else None,
         created_by=created_by.value if created_by else None,
-        digests=list(_of_blocks(blocks[1:], TOSCA_META)),
+        digests=tuple(_of_blocks(blocks[1:], TOSCA_META)),
     )
 
 
-def read_manifest(text: str, path: str) -> list[digests.Stated]:
+def read_manifest(text: str, path: str) -> list[Stated]:
     """Read the digests of a manifest (SOL004 4.3.2).
 
-    Between the blocks of digests it may hold ``metadata:``, signatures and
-    non-MANO artifact sets, which say nothing that we check.
+    Between the blocks of digests it may hold ``metadata:`` and non-MANO
+    artifact sets, which say nothing that we check. What is behind the
+    beginning of its signature is not signed, and not read.
 
     :raises InvalidPackage: a digest is not complete
     """
-    lines = list(_manifest_lines(text))
+    signature = SIGNATURE.search(text)
+    body = text[: signature.start()] if signature else text
+    lines = list(_manifest_lines(body))
     blocks: list[Block] = []
     for line in lines:
         if line.name.lower() == "source":
             blocks.append([])
-        if blocks and line.name.lower() in {"source", "algorithm", "hash"}:
+        if blocks and line.name.lower() in {"source", *STATED}:
             blocks[-1].append(line)
     digest_blocks = [block for block in blocks if len(block) > 1]
     return list(_of_blocks(digest_blocks, path))
@@ -157,7 +168,7 @@ def _check_version(
         )
 
 
-def _of_blocks(blocks: list[Block], path: str) -> Iterator[digests.Stated]:
+def _of_blocks(blocks: list[Block], path: str) -> Iterator[Stated]:
     for block in blocks:
         attributes = _attributes(block, path)
         named = attributes.get("name") or attributes.get("source")

@@ -101,6 +101,18 @@ def level_of(
     return None
 
 
+def counts_moved(
+    flavour: Flavour, aspect_id: str, counts: Mapping[str, int]
+) -> dict[str, int]:
+    """Give the counts of the VDUs that an aspect moves.
+
+    :raises UnknownAspect: the flavour has no such aspect
+    """
+    return {
+        vdu: counts.get(vdu, 0) for vdu in _aspect(flavour, aspect_id).deltas
+    }
+
+
 def _candidates(aspect: Aspect, grown: dict[str, int]) -> list[int]:
     """Give the only levels that can be meant.
 

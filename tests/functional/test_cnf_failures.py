@@ -90,6 +90,20 @@ class TestInstantiate(FailureCase):
         self.assertIn("exceeded quota", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
 
+    def test_a_quota_that_leaves_no_room_for_a_bare_pod(self) -> None:
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
+        self.cluster.call("POST", path, quota)
+        op_occ = self.fails()
+        detail = op_occ["error"]["detail"]
+        self.assertIn(
+            'The cluster refused (403): pods "probe" is forbidden: exceeded '
+            "quota: q",
+            detail,
+        )
+        self.assertNotIn("credentials", detail)
+        self.assert_rolled_back(op_occ)
+
     def test_an_object_of_somebody_else_is_not_touched(self) -> None:
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
         theirs = {"metadata": {"name": "web-config"}, "data": {"a": "b"}}

@@ -253,3 +253,22 @@ spec: {{token: x}}
             )
         )
         self.assertIsNotNone(self.cluster.call("GET", APPS))
+
+    def test_no_package_comes_that_could_not_end_what_is_there(self) -> None:
+        text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}"
+        instance_id = self.vnfm.created_from(extra=text)
+        request = self.vnfm.deployment_only()
+        extra = "Files/kubernetes/extra.yaml"
+        request["additionalParams"]["lcm-kubernetes-def-files"].append(extra)
+        end = self.vnfm.run(instance_id, "instantiate", request)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        other = self.vnfm.onboard()
+        path = f"/vnflcm/v2/vnf_instances/{instance_id}"
+        refused = self.vnfm.call("PATCH", path, {"vnfdId": other})
+        self.assertEqual(400, refused.status)
+        self.assertIn(f"has no file {extra!r}", refused.detail)
+        end = self.vnfm.run(
+            instance_id, "terminate", {"terminationType": "FORCEFUL"}
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual(self.empty, self.objects())

@@ -1,6 +1,4 @@
-"""The fault matrix: each step fails, or its conductor dies around the commit;
-the end state, who holds the instance, and the VIM have to be right.
-"""
+"""What a failure tells, and who may go on with what another conductor had."""
 
 import threading
 from typing import Any
@@ -9,44 +7,12 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.cmd import compose
-from tacker_cnf.conductor.service import Conductor
-from tacker_cnf.db.op_occs import Result, Work
-from tacker_cnf.lcm.states import Event
+from tests.fixtures.mortal import MortalConductor, conductor_of
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
-
-GRANTED = Event.GRANTED
-DONE = Event.DONE
-
-
-class Died(BaseException):
-    """The conductor's process is no more."""
-
-
-class MortalConductor(Conductor):
-    """A conductor that can die around the commit of a step."""
-
-    #: (event, whether its commit still happens)
-    dies_at: tuple[Event, bool] | None = None
-    dead = False
-
-    def _record(
-        self, work: Work, event: Event, result: Result, run: Any
-    ) -> None:
-        if self.dies_at is None or self.dies_at[0] != event:
-            super()._record(work, event, result, run)
-            return
-        if self.dies_at[1]:
-            super()._record(work, event, result, run)
-        self.dead = True
-        raise Died
-
-    def run(self, op_occ_id: str) -> None:
-        if not self.dead:
-            super().run(op_occ_id)
 
 
 class FaultCase(testtools.TestCase):
-    """A service whose first conductor may die; a second one is at hand."""
+    """A service whose conductor may die."""
 
     resume = False
 
@@ -56,115 +22,75 @@ class FaultCase(testtools.TestCase):
             Vnfm(conductor={"lease": 1.0, "resume_infra": self.resume})
         )
         self.vnfm.conductor.stop()
-        self.mortal = self.conductor(MortalConductor)
+        self.conductor = conductor_of(self.vnfm, MortalConductor)
         self.request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 
-    def conductor(self, kind: type[Conductor]) -> Any:
-        parts = self.vnfm.parts
-        made = kind(
-            self.vnfm.conf,
-            parts.store,
-            parts.catalogue,
-            parts.drivers,
-            self.vnfm.nfvo,
-        )
-        made.start(parts.transport)
-        self.addCleanup(made.stop)
-        return made
 
-    def busy(self, instance_id: str) -> bool:
-        """Tell whether an operation holds the instance."""
-        answer = self.vnfm.task(instance_id, "instantiate", self.request)
-        if answer.status == 409:
-            return "held by" in answer.detail
-        self.vnfm.ended(answer.headers["Location"])
-        return False
+class TestErrors(FaultCase):
+    def failed(self, error: Exception) -> Any:
+        """Let the VIM fail; give the end of an instantiation."""
 
-    def die(self, event: Event, *, committed: bool) -> Any:
-        """Instantiate on a conductor that dies; give the end of it."""
-        self.mortal.dies_at = (event, committed)
+        def fail(_task: Any) -> None:
+            raise error
+
+        self.vnfm.driver.before["apply"] = fail
         instance_id = self.vnfm.create()
-        answer = self.vnfm.task(instance_id, "instantiate", self.request)
-        self.assertEqual(202, answer.status)
-        while not self.mortal.dead:
-            pass
-        self.conductor(Conductor)
-        return self.vnfm.ended(answer.headers["Location"])
+        return self.vnfm.run(instance_id, "instantiate", self.request)
 
-
-class TestSteps(FaultCase):
-    """A step raises."""
-
-    def test_grant(self) -> None:
+    def test_the_nfvo_refuses(self) -> None:
         self.vnfm.nfvo.fails_with = errors.GrantRefused("not today")
         instance_id = self.vnfm.create()
         end = self.vnfm.run(instance_id, "instantiate", self.request)
         self.assertEqual("ROLLED_BACK", end["operationState"])
         self.assertEqual(403, end["error"]["status"])
         self.assertEqual("not today", end["error"]["detail"])
-        self.vnfm.nfvo.fails_with = None
-        self.assertFalse(self.busy(instance_id))
 
-    def test_infra(self) -> None:
-        def fail(_task: Any) -> None:
-            raise errors.InfraError("quota exceeded")
+    def test_the_vim_cannot(self) -> None:
+        end = self.failed(errors.InfraError("quota exceeded"))
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertEqual(422, end["error"]["status"])
+        self.assertEqual("quota exceeded", end["error"]["detail"])
 
-        self.vnfm.driver.before["apply"] = fail
+    def test_a_driver_that_tells_nonsense(self) -> None:
+        """The VIM was changed, and nobody can say what there is now."""
+        self.vnfm.driver.apply = lambda _: "nonsense"  # type: ignore[assignment,method-assign,return-value]
         instance_id = self.vnfm.create()
         end = self.vnfm.run(instance_id, "instantiate", self.request)
         self.assertEqual("FAILED_TEMP", end["operationState"])
-        self.assertEqual("quota exceeded", end["error"]["detail"])
-        self.assertTrue(self.busy(instance_id))
+        self.assertEqual(500, end["error"]["status"])
 
     def test_a_bug(self) -> None:
-        def fail(_task: Any) -> None:
-            raise ZeroDivisionError("the inside of a bug")
-
-        self.vnfm.driver.before["apply"] = fail
-        instance_id = self.vnfm.create()
-        end = self.vnfm.run(instance_id, "instantiate", self.request)
+        end = self.failed(ZeroDivisionError("the inside of a bug"))
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(500, end["error"]["status"])
         self.assertNotIn("inside", str(end))
 
 
 class TestDeath(FaultCase):
-    """The conductor dies before or after the commit of a step."""
+    """The conductor dies when the VIM was changed, before it says so."""
 
-    def assert_lost(self, end: Any) -> None:
+    def die(self) -> Any:
+        instance_id = self.vnfm.create()
+        self.conductor.dies_at[instance_id] = (1, False)
+        return self.vnfm.run(instance_id, "instantiate", self.request)
+
+    def test_somebody_has_to_decide(self) -> None:
+        end = self.die()
         self.assertEqual("FAILED_TEMP", end["operationState"])
-        owner = self.mortal.claims.owner
-        self.assertIn(f"Conductor {owner} was lost", end["error"]["detail"])
-        self.assertTrue(self.busy(end["vnfInstanceId"]))
-        again = self.vnfm.decide(end["id"], "retry")
-        self.assertEqual("COMPLETED", again["operationState"])
-
-    def assert_done(self, end: Any) -> None:
-        self.assertEqual("COMPLETED", end["operationState"])
-        instance = self.vnfm.instance(end["vnfInstanceId"])
-        self.assertEqual("INSTANTIATED", instance["instantiationState"])
-
-    def test_before_the_grant_is_kept_it_begins_again(self) -> None:
-        self.assert_done(self.die(GRANTED, committed=False))
-        self.assertEqual(2, len(self.vnfm.nfvo.requests))
-
-    def test_after_the_grant_is_kept_somebody_has_to_decide(self) -> None:
-        self.assert_lost(self.die(GRANTED, committed=True))
-        self.assertEqual(1, len(self.vnfm.nfvo.requests))
-
-    def test_before_the_end_is_kept_somebody_has_to_decide(self) -> None:
-        self.assert_lost(self.die(DONE, committed=False))
-
-    def test_after_the_end_is_kept_all_is_well(self) -> None:
-        self.assert_done(self.die(DONE, committed=True))
+        self.assertEqual(
+            f"Conductor {self.conductor.claims.owner} was lost while it "
+            "carried out step INFRA of this operation. What may be done now: "
+            "retry, rollback, fail.",
+            end["error"]["detail"],
+        )
 
 
-class TestResume(FaultCase):
+class TestResume(TestDeath):
     resume = True
 
-    def test_infra_goes_on_when_the_operator_allows_it(self) -> None:
-        end = self.die(DONE, committed=False)
-        self.assertEqual("COMPLETED", end["operationState"], end)
+    def test_somebody_has_to_decide(self) -> None:
+        """Nobody has to, where the operator allows to go on."""
+        self.assertEqual("COMPLETED", self.die()["operationState"])
 
 
 class TestClaims(FaultCase):
@@ -178,9 +104,9 @@ class TestClaims(FaultCase):
             if not blocked:
                 blocked.append(task)
                 # nobody renews the lease of what is not held
-                self.mortal.claims.let_go(op_occ_id)
-                self.mortal.dead = True
-                self.conductor(Conductor)
+                self.conductor.claims.let_go(op_occ_id)
+                self.deaf()
+                conductor_of(self.vnfm)
                 self.vnfm.ended(location)
 
         self.vnfm.driver.before["apply"] = freeze
@@ -189,13 +115,13 @@ class TestClaims(FaultCase):
         location = answer.headers["Location"]
         op_occ_id = location.rsplit("/", 1)[1]
         end = self.vnfm.ended(location)
-        while op_occ_id in self.mortal._queued:
+        while op_occ_id in self.conductor._queued:
             pass
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(end, self.vnfm.call("GET", location).json)
 
     def test_what_a_living_conductor_has_is_left_alone(self) -> None:
-        self.conductor(Conductor)
+        conductor_of(self.vnfm)
         calls = []
 
         def slow(task: Any) -> None:
@@ -209,12 +135,15 @@ class TestClaims(FaultCase):
         self.assertEqual(1, len(calls))
 
     def test_a_lost_wake_up_only_delays(self) -> None:
-        self.mortal.dead = True  # it takes the message, and does nothing
+        self.deaf()  # it takes the message, and does nothing
         instance_id = self.vnfm.create()
         answer = self.vnfm.task(instance_id, "instantiate", self.request)
-        self.conductor(Conductor)
+        conductor_of(self.vnfm)
         end = self.vnfm.ended(answer.headers["Location"])
         self.assertEqual("COMPLETED", end["operationState"])
+
+    def deaf(self) -> None:
+        self.conductor._stopping.set()
 
 
 class TestCompose(testtools.TestCase):

@@ -78,11 +78,11 @@ class TestPaths(HttpTest):
             ("PUT", INSTANCES, "GET, POST"),
             ("DELETE", INSTANCES, "GET, POST"),
             ("OPTIONS", INSTANCES, "GET, POST"),
-            ("POST", f"{INSTANCES}/x", "DELETE, GET"),
+            ("POST", f"{INSTANCES}/x", "DELETE, GET, PATCH"),
             ("GET", task, "POST"),
             ("FOO", task, "POST"),
             ("DELETE", f"{OP_OCCS}/x", "GET"),
-            ("POST", f"{PACKAGES}/x/package_content", "GET, PUT"),
+            ("POST", f"{PACKAGES}/x/package_content", "GET, HEAD, PUT"),
             ("PATCH", VIMS, "GET, POST"),
             ("POST", "/healthcheck", "GET"),
         ):
@@ -443,6 +443,20 @@ class TestPolicy(HttpTest):
             ("DELETE", f"{VIMS}/x"),
         ):
             answer = self.as_("reader", method, path)
+            self.assert_problem(403, answer, "does not allow this")
+
+    def test_who_may_not_is_told_so_before_the_body_is_read(self) -> None:
+        token = {"X-Auth-Token": "reader"}
+        for method, path in (
+            ("POST", INSTANCES),
+            ("PATCH", f"{INSTANCES}/x"),
+            ("POST", f"{INSTANCES}/x/scale"),
+            ("POST", f"{OP_OCCS}/x/cancel"),
+            ("POST", VIMS),
+            ("PUT", f"{VIMS}/x"),
+            ("POST", PACKAGES),
+        ):
+            answer = self.call(method, path, b"{", token)
             self.assert_problem(403, answer, "does not allow this")
 
     def test_who_may_write(self) -> None:

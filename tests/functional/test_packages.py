@@ -264,6 +264,20 @@ class TestDelete(PackageTest):
         self.assert_problem(404, answer, "There is no VNF package none")
 
 
+class TestLeftovers(PackageTest):
+    def test_content_that_no_package_was_given_goes(self) -> None:
+        """Its process was killed after it was kept, before the commit."""
+        path = self.onboarded()
+        content = self.vnfm.parts.catalogue.content
+        with content.incoming() as staged:
+            (staged / "tree").mkdir()
+            content.keep(staged, "f" * 64)
+        self.assertEqual(2, len(self.kept()))
+        self.vnfm.parts.catalogue.sweep()
+        shown = self.call("GET", path).json
+        self.assertEqual({shown["checksum"]["hash"]}, self.kept())
+
+
 class TestBadContent(PackageTest):
     def bad(self) -> dict[str, tuple[bytes, str]]:
         """Give contents that are refused, and what is told of each."""

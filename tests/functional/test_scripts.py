@@ -4,10 +4,11 @@ import json
 import os
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import testtools
 
+from tacker_cnf.scripts.process import bounds_of
 from tests.fixtures.vnfm import FAKE_VIM, SAMPLES, Csar, Vnfm
 
 FLAVOUR = "Definitions/five_kinds_df_small.yaml"
@@ -38,32 +39,36 @@ RECORDING = """\
 """
 
 
+def flavour_with_scripts(*hooks: str) -> str:
+    """Give the flavour's definition with a script at each hook."""
+    named = "".join(
+        f"          {hook}: {{implementation: hooks}}\n" for hook in hooks
+    )
+    plain = (SAMPLES / "cnf" / FLAVOUR).read_text()
+    return plain.replace(
+        "        flavour_description: The Deployment alone\n",
+        "        flavour_description: The Deployment alone\n"
+        "      interfaces:\n        Vnflcm:\n" + named + "      artifacts:\n"
+        "        hooks:\n"
+        "          type: tosca.artifacts.Implementation.Python\n"
+        f"          file: ../{SCRIPT}\n",
+    )
+
+
 class ScriptCase(testtools.TestCase):
+    hooks: tuple[str, ...] = HOOKS
+
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(Vnfm(scripts={"timeout": 5.0}))
         self.seen = Path(self.vnfm.state_path) / "seen"
 
-    def flavour(self) -> str:
-        """Give the flavour's definition with a script at each hook."""
-        hooks = "".join(
-            f"          {hook}: {{implementation: hooks}}\n" for hook in HOOKS
-        )
-        plain = (SAMPLES / "cnf" / FLAVOUR).read_text()
-        return plain.replace(
-            "        flavour_description: The Deployment alone\n",
-            "        flavour_description: The Deployment alone\n"
-            "      interfaces:\n        Vnflcm:\n"
-            + hooks
-            + "      artifacts:\n"
-            "        hooks:\n"
-            "          type: tosca.artifacts.Implementation.Python\n"
-            f"          file: ../{SCRIPT}\n",
-        )
-
     def instance(self, script: str) -> str:
         """Make an instance of a package with this script."""
-        files = {SCRIPT: textwrap.dedent(script), FLAVOUR: self.flavour()}
+        files = {
+            SCRIPT: textwrap.dedent(script),
+            FLAVOUR: flavour_with_scripts(*self.hooks),
+        }
         csar = self.useFixture(Csar(files=files))
         return self.vnfm.create(self.vnfm.onboard(csar))
 
@@ -77,7 +82,7 @@ class ScriptCase(testtools.TestCase):
 
     def recording(self, body: str = "self.write(told)") -> str:
         hooks = "\n\n        ".join(
-            f"def {hook}(self, told): {body}" for hook in HOOKS
+            f"def {hook}(self, told): {body}" for hook in self.hooks
         )
         return RECORDING.format(path=str(self.seen), hooks=hooks)
 
@@ -212,6 +217,235 @@ class TestHooks(ScriptCase):
         self.assertNotIn("OS_PASSWORD", self.seen.read_text())
 
 
+class TestReply(ScriptCase):
+    """What a script says changes the instance, as far as it may."""
+
+    def said(self, body: str) -> tuple[Any, str]:
+        """Instantiate with a script that says something; give the operation
+        and the instance's id.
+        """
+        script = f"""\
+            import json, sys
+            told = json.load(sys.stdin)
+            if told["operation"] == "instantiate_end":
+                instance = told["vnfInstance"]
+                {body}
+                print(json.dumps({{"vnfInstance": instance}}))
+        """
+        instance_id = self.instance(script)
+        return self.instantiate(instance_id), instance_id
+
+    def test_attributes(self) -> None:
+        end, instance_id = self.said(
+            "instance['metadata'] = {'a': 1}; "
+            "instance['extensions'] = {'b': {}}; "
+            "instance['vnfConfigurableProperties'] = {'c': None}"
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        found = self.vnfm.instance(instance_id)
+        self.assertEqual({"a": 1}, found["metadata"])
+        self.assertEqual({"b": {}}, found["extensions"])
+        self.assertEqual({"c": None}, found["vnfConfigurableProperties"])
+
+    def test_who_it_is_stays(self) -> None:
+        end, instance_id = self.said(
+            "instance.update(id='x', vnfdId='x', vnfProvider='x', "
+            "vnfInstanceName='x', instantiationState='NOT_INSTANTIATED', "
+            "vimConnectionInfo={}); "
+            "instance['instantiatedVnfInfo'].update(flavourId='x', "
+            "vnfState='STOPPED', scaleStatus=[])"
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        found = self.vnfm.instance(instance_id)
+        self.assertNotIn("x", json.dumps([found["vnfdId"], found["id"]]))
+        self.assertEqual("INSTANTIATED", found["instantiationState"])
+        info = found["instantiatedVnfInfo"]
+        self.assertEqual("small", info["flavourId"])
+        self.assertEqual("STARTED", info["vnfState"])
+        self.assertEqual(["vim1"], list(found["vimConnectionInfo"]))
+
+    def test_resources(self) -> None:
+        end, instance_id = self.said(
+            "info = instance['instantiatedVnfInfo']; "
+            "info['vnfcResourceInfo'][0]['id'] = 'other'; "
+            "info['metadata'] = {'stack': 7}"
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        info = self.vnfm.instance(instance_id)["instantiatedVnfInfo"]
+        self.assertEqual("web-other", info["vnfcInfo"][0]["id"])
+        self.assertEqual("other", info["vnfcInfo"][0]["vnfcResourceInfoId"])
+        self.assertEqual({"stack": 7}, info["metadata"])
+        (affected,) = end["resourceChanges"]["affectedVnfcs"]
+        self.assertEqual("other", affected["id"])
+
+    def test_what_cannot_be(self) -> None:
+        found = "instance['instantiatedVnfInfo']['vnfcResourceInfo']"
+        for body, told in (
+            (f"{found}[0]['vduId'] = 'moon'", "moon"),
+            (f"{found} *= 2", "twice"),
+            (f"{found} = [1]", "instantiatedVnfInfo.vnfcResourceInfo[0]"),
+            ("instance['metadata'] = 'text'", "$.vnfInstance.metadata"),
+        ):
+            end, _ = self.said(body)
+            self.assertEqual("FAILED_TEMP", end["operationState"], body)
+            self.assertIn(told, end["error"]["detail"])
+            end = self.vnfm.decide(end["id"], "rollback")
+            self.assertEqual("ROLLED_BACK", end["operationState"])
+
+    def test_tackers_protocol(self) -> None:
+        script = """\
+            import pickle
+            import sys
+            told = pickle.load(sys.stdin.buffer)
+            instance = told["vnf_instance"]
+            instance["metadata"] = {"by": told["operation"]}
+            sys.stdout.buffer.write(pickle.dumps({"vnf_instance": instance}))
+        """
+        instance_id = self.instance(script)
+        end = self.instantiate(instance_id)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual(
+            {"by": "instantiate_end"},
+            self.vnfm.instance(instance_id)["metadata"],
+        )
+
+    def test_a_driver_says_it(self) -> None:
+        script = """\
+            from tacker_cnf.lcm.scripted import InstanceChanges
+            from tacker_cnf.mgmt_drivers.base import MgmtDriver
+
+            class Driver(MgmtDriver):
+                def instantiate_end(self, told):
+                    known = told.vnf_instance.metadata
+                    self.changes = InstanceChanges(
+                        metadata={**known, "licence": 12}
+                    )
+
+            Driver.main()
+        """
+        instance_id = self.instance(script)
+        self.instantiate(instance_id)
+        found = self.vnfm.instance(instance_id)
+        self.assertEqual({"licence": 12}, found["metadata"])
+
+    def test_what_a_start_said_survives_a_lost_conductor(self) -> None:
+        script = """\
+            from tacker_cnf.lcm.scripted import InstanceChanges
+            from tacker_cnf.mgmt_drivers.base import MgmtDriver
+
+            class Driver(MgmtDriver):
+                def instantiate_start(self, told):
+                    self.changes = InstanceChanges(metadata={"begun": 1})
+
+            Driver.main()
+        """
+        lost: list[Any] = []
+
+        def lose(task: Any) -> None:
+            if not lost:
+                lost.append(task)
+                raise SystemExit  # what no except clause of ours catches
+
+        self.vnfm.conf.set_override(
+            "resume_infra", override=True, group="conductor"
+        )
+        self.vnfm.conductor.claims._lease = 1.0
+        self.vnfm.driver.before["apply"] = lose
+        instance_id = self.instance(script)
+        end = self.instantiate(instance_id)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        found = self.vnfm.instance(instance_id)
+        self.assertEqual({"begun": 1}, found["metadata"])
+
+
+class TestLog(ScriptCase):
+    """What a script writes on stderr is kept, without secrets."""
+
+    vim: Final = {
+        "vim1": {
+            "vimType": "fake",
+            "interfaceInfo": {"endpoint": "x"},
+            "accessInfo": {"password": "hunter-2", "username": "ops"},
+        }
+    }
+
+    def ran(self, script: str, **request: Any) -> Any:
+        body = {"flavourId": "small", "vimConnectionInfo": self.vim} | request
+        instance_id = self.instance(script)
+        return self.vnfm.run(instance_id, "instantiate", body)
+
+    def test_what_is_wrong_with_its_answer_tells_no_secret(self) -> None:
+        end = self.ran(
+            "import pickle, sys; sys.stdin.buffer.read(); "
+            r"sys.stdout.buffer.write(b'cposix\nhunter-2\n.')"
+        )
+        detail = end["error"]["detail"]
+        self.assertIn("posix.*** is not plain data", detail)
+
+    def test_it_is_kept(self) -> None:
+        end = self.ran("import sys; print('two', 'words', file=sys.stderr)")
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual(
+            "instantiate_start, Scripts/hooks.py:\ntwo words\n"
+            "instantiate_end, Scripts/hooks.py:\ntwo words\n",
+            end["scriptLog"],
+        )
+        path = "/vnflcm/v2/vnf_lcm_op_occs"
+        (listed,) = self.vnfm.call("GET", path).json
+        self.assertNotIn("scriptLog", listed)
+        (listed,) = self.vnfm.call("GET", f"{path}?all_fields").json
+        self.assertIn("scriptLog", listed)
+
+    def test_without_secrets(self) -> None:
+        script = """\
+            import json, sys
+            told = json.load(sys.stdin)
+            vim = told["vnfInstance"].get("vimConnectionInfo") or {}
+            print(vim or told["request"]["vimConnectionInfo"], file=sys.stderr)
+            print(told["request"]["additionalParams"], file=sys.stderr)
+            sys.exit(1)
+        """
+        key = "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----"
+        end = self.ran(script, additionalParams={"private_key": key})
+        self.assertEqual("FAILED_TEMP", end["operationState"], end)
+        for text in (end["scriptLog"], end["error"]["detail"]):
+            self.assertNotIn("hunter", text)
+            self.assertNotIn("MIIabc", text)
+            self.assertIn("'password': '***'", text)
+            self.assertIn("'username': 'ops'", text)
+
+    def test_bounded(self) -> None:
+        script = """\
+            import sys
+            for number in range(100_000):
+                print("line", number, file=sys.stderr)
+        """
+        end = self.ran(script)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        first, second = end["scriptLog"].split("instantiate_end", 1)
+        self.assertLess(len(first), 70_000)
+        self.assertIn("line 99999", first)
+        self.assertIn("line 99999", second)
+        self.assertNotIn("line 10\n", first)
+
+    def test_vims_are_told_with_what_logs_in(self) -> None:
+        script = self.recording()
+        self.ran(script)
+        (vim,) = self.told()[1]["vnfInstance"]["vimConnectionInfo"].values()
+        self.assertEqual("hunter-2", vim["accessInfo"]["password"])
+
+    def test_or_without(self) -> None:
+        self.vnfm.conf.set_override(
+            "vim_credentials", group="scripts", override=False
+        )
+        self.vnfm.conductor._script_bounds = bounds_of(self.vnfm.conf)
+        self.ran(self.recording())
+        told = self.told()[1]
+        (vim,) = told["vnfInstance"]["vimConnectionInfo"].values()
+        self.assertEqual({"username": "ops"}, vim["accessInfo"])
+        self.assertNotIn("hunter", json.dumps(told))
+
+
 class TestResume(ScriptCase):
     def test_a_script_that_ended_is_not_run_again(self) -> None:
         """Its conductor was lost in the step that followed it."""
@@ -258,6 +492,10 @@ class TestMisbehaviour(ScriptCase):
         script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
         self.assertIn("killed by SIGKILL", self.failed(script))
 
+    def test_killed_by_a_signal_without_a_name(self) -> None:
+        script = "import os; os.kill(os.getpid(), 35)"
+        self.assertIn("killed by signal 35", self.failed(script))
+
     def test_garbage_on_stdout(self) -> None:
         detail = self.failed("print('hello')")
         self.assertIn("no valid answer", detail)
@@ -287,19 +525,70 @@ class TestMisbehaviour(ScriptCase):
         """
         self.assertIn("system is not plain data", self.failed(script))
 
+    def test_a_pickle_of_a_script_for_tacker(self) -> None:
+        """Whatever stands in it, nothing of it is run or grows."""
+        for dumped, told in (
+            ("b'nonsense'", "no plain pickle"),
+            ("b'\\x80\\x04]\\x94h\\x00a.'", "too deep"),
+            ("b'cposix\\nsystem\\n.'", "posix.system is not plain data"),
+            ("pickle.dumps(print)", "builtins.print is not plain data"),
+            ("pickle.dumps({'vnf_instance': [1]})", "$.vnfInstance"),
+            ("pickle.dumps({'vnf_instance': {(): 1}})", "no plain pickle"),
+        ):
+            script = f"""\
+                import pickle, sys
+                sys.stdout.buffer.write({dumped})
+            """
+            self.assertIn(told, self.failed(script), dumped)
+
+    def test_an_answer_too_deep(self) -> None:
+        self.assertIn(
+            "no valid answer", self.failed("print('['*100000 + ']'*100000)")
+        )
+
+    def test_deleting_what_it_got(self) -> None:
+        script = """\
+            import json, os, shutil, sys
+            told = json.load(sys.stdin)
+            shutil.rmtree(told["packageDir"])
+            shutil.rmtree(os.environ["HOME"])
+            sys.exit("all gone")
+        """
+        self.assertIn("all gone", self.failed(script))
+        self.assertEqual("COMPLETED", self.again()["operationState"])
+
+    def again(self) -> Any:
+        """Instantiate from a package with a script that does nothing."""
+        return self.instantiate(self.instance(""))
+
+    def test_leaving_somebody_behind(self) -> None:
+        """Even who leaves the process group goes with the script."""
+        script = f"""\
+            import os, time
+            for _ in range(20):
+                if os.fork() == 0:
+                    os.setsid()
+                    if os.fork() == 0:
+                        with open({str(self.seen)!r}, "a") as file:
+                            file.write(f"{{os.getpid()}}\\n")
+                        time.sleep(60)
+                    os._exit(0)
+            while len(open({str(self.seen)!r}).readlines()) < 20:
+                time.sleep(0.01)
+        """
+        self.seen.touch()
+        end = self.instantiate(self.instance(script))
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        pids = self.seen.read_text().split()
+        self.assertEqual(20 * 2, len(pids))  # of two hooks
+        self.assertEqual([], [p for p in pids if Path(f"/proc/{p}").exists()])
+
     def test_too_much_memory(self) -> None:
         self.assertIn("MemoryError", self.failed("x = bytearray(3 << 30)"))
 
     def test_hanging_with_children(self) -> None:
-        self.vnfm.conf.set_override("timeout", 0.5, "scripts")
-        self.vnfm.conductor._script_bounds = type(
-            self.vnfm.conductor._script_bounds
-        )(
-            timeout=0.5,
-            max_memory=0,
-            max_file=0,
-            max_output=1000,
-        )
+        self.vnfm.conf.set_override("timeout", 2.0, "scripts")
+        self.vnfm.conductor._script_bounds = bounds_of(self.vnfm.conf)
         script = f"""\
             import os, subprocess, time
             child = subprocess.Popen(["sleep", "60"])
@@ -307,7 +596,7 @@ class TestMisbehaviour(ScriptCase):
                 file.write(str(child.pid))
             time.sleep(60)
         """
-        self.assertIn("did not end within 0.5 s", self.failed(script))
+        self.assertIn("did not end within 2 s", self.failed(script))
         pid = int(self.seen.read_text())
         state = Path(f"/proc/{pid}/stat")
         if state.exists():  # not yet reaped by whoever adopted it

@@ -5,6 +5,7 @@ from typing import Any
 
 import testtools
 
+from tacker_cnf import errors
 from tests.fixtures.cluster import APPS, CnfService
 from tests.fixtures.vnfm import Vnfm
 
@@ -66,6 +67,19 @@ class TestSync(testtools.TestCase):
         self.set_replicas(9)  # beyond the largest level
         self.synced(lambda: self.vdus().count("web") == 9)
         self.assertEqual(2, self.level())
+        told = {"web_aspect": {"web": 9}}
+        self.assertEqual(told, self.unmatched())
+        more = {"type": "SCALE_IN", "aspectId": "web_aspect"}
+        done = self.vnfm.run(self.vnf, "scale", more)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual({"web_aspect": {"web": 8}}, self.unmatched())
+        self.set_replicas(3)
+        self.synced(lambda: self.unmatched() is None)
+        self.assertEqual(2, self.level())
+
+    def unmatched(self) -> Any:
+        info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
+        return info["metadata"].get("unmatched_counts")
 
     def test_what_was_lost_comes_back_by_a_heal_of_the_whole(self) -> None:
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
@@ -74,10 +88,11 @@ class TestSync(testtools.TestCase):
         done = self.vnfm.run(self.vnf, "heal", {})
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(1, self.vdus().count("web"))
+        self.assertIsNone(self.unmatched())
 
     def test_a_look_changes_no_level(self) -> None:
         before = self.vnfm.instance(self.vnf)
-        self.assertFalse(self.vnfm.conductor._sync.once(self.vnf))
+        self.assertFalse(self.vnfm.conductor.upkeep.sync.once(self.vnf))
         self.assertEqual(before, self.vnfm.instance(self.vnf))
 
     def test_what_is_not_there_has_nothing_to_sync(self) -> None:
@@ -104,11 +119,12 @@ class TestRace(testtools.TestCase):
                 # what the look began with is old news by now
                 vnfm.driver.vnfcs[instance_id] = ()
 
+        once = vnfm.conductor.upkeep.sync.once
         vnfm.driver.before["observe"] = scale_meanwhile
-        self.assertFalse(vnfm.conductor._sync.once(instance_id))
+        self.assertRaises(errors.OperationInProgress, once, instance_id)
         info = vnfm.instance(instance_id)["instantiatedVnfInfo"]
         vdus = [v["vduId"] for v in info["vnfcResourceInfo"]]
         self.assertEqual(2, vdus.count("web"))
         vnfm.driver.before.clear()
-        self.assertTrue(vnfm.conductor._sync.once(instance_id))
-        self.assertFalse(vnfm.conductor._sync.once(instance_id))
+        self.assertTrue(once(instance_id))
+        self.assertFalse(once(instance_id))

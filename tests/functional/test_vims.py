@@ -297,7 +297,9 @@ class TestInUse(VimTest):
 
     def test_a_vim_stays_while_a_vnf_lives_on_it(self) -> None:
         self.instantiate()
-        self.assert_problem(409, self.delete(), "VNF instances live on VIM")
+        told = f"VNF instances live on VIM {self.vim_id}"
+        self.assert_problem(409, self.delete(), told)
+        self.assertIn(self.instance_id, self.delete().detail)
         self.assertEqual(200, self.change(self.vim_id, name="new").status)
         self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
         self.assertEqual(409, self.delete().status)

@@ -3,6 +3,7 @@
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 import fixtures
@@ -62,11 +63,13 @@ class Client(fixtures.Fixture):
         path: str,
         body: Any = None,
         kind: str = "application/json",
+        headers: Mapping[str, str] = {},
     ) -> Answer:
         """Make one request; what is not bytes is sent as JSON."""
         url = path if path.startswith("http") else self.endpoint + path
         request = urllib.request.Request(url, method=method)  # noqa: S310
-        request.add_header("Version", "2.0.0")
+        for name, value in {"Version": "2.0.0", **headers}.items():
+            request.add_header(name, value)
         if body is not None:
             raw = isinstance(body, bytes)
             request.data = body if raw else json.dumps(body).encode()

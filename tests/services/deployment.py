@@ -85,10 +85,12 @@ class Program(fixtures.Fixture):
         return code, time.monotonic() - begun
 
     def memory(self) -> Mapping[int, float]:
-        """Tell the MiB that it, or each of its workers, has resident."""
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
-        pids = [int(pid) for pid in children.read_text().split()]
-        return {pid: _resident(pid) for pid in pids or [self.pid]}
+        """Tell the MiB that it, and each of its children, has resident."""
+        threads = Path(f"/proc/{self.pid}/task")
+        pids = [self.pid]
+        for children in threads.glob("*/children"):
+            pids += map(int, children.read_text().split())
+        return {pid: _resident(pid) for pid in pids}
 
     def _end(self) -> None:
         if self.process.poll() is not None:
@@ -145,6 +147,8 @@ class Deployment(fixtures.Fixture):
             "api": {"auth_strategy": "noauth", "port": 0},
             "conductor": {"sweep_interval": 0.3},
             "database": {},
+            # where the subscribers of tests are
+            "notification": {"loopback_callbacks": True},
         }
         for group, values in options.items():
             self.options.setdefault(group, {}).update(values)

@@ -40,6 +40,17 @@ def _rabbit(url: str) -> Any:
     return kombu.connection.Connection(amqp)  # type: ignore[no-untyped-call]
 
 
+#: how to ask a server for the open transactions of others in one database
+TRANSACTIONS = {
+    "postgresql": "SELECT count(*) AS count FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND xact_start IS NOT NULL",
+    "mysql": "SELECT count(*) AS count FROM information_schema.innodb_trx"
+    " JOIN information_schema.processlist ON trx_mysql_thread_id = id"
+    " WHERE db = database() AND id <> connection_id()",
+}
+
+
 class Database(fixtures.Fixture):
     """An empty database; it goes when the test ends."""
 
@@ -76,6 +87,11 @@ class Database(fixtures.Fixture):
         """Change something behind the service's back."""
         with self.engine.begin() as connection:
             connection.execute(sa.text(statement), values)
+
+    def is_quiet(self) -> bool:
+        """Tell whether nobody is in the middle of a transaction."""
+        found = self.ask(TRANSACTIONS[self._server.get_backend_name()])
+        return not found["count"]
 
     def ask(self, query: str, **values: object) -> dict[str, object]:
         """Read one row behind the service's back."""

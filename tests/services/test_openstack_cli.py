@@ -9,9 +9,10 @@ from typing import Any
 import fixtures
 import testtools
 
+from tests.fixtures.receiver import Receiver
 from tests.fixtures.vnfm import Csar
 from tests.services import waiting
-from tests.services.client import instantiation
+from tests.services.client import OP_OCCS, Client, instantiation
 from tests.services.deployment import PROGRAMS, START
 from tests.services.servers import do_without
 
@@ -27,18 +28,28 @@ ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 
 
 class Sandbox(fixtures.Fixture):
-    """tacker-cnf-sandbox, a process of its own."""
+    """tacker-cnf-sandbox, a process of its own.
+
+    :param settings: what a configuration file says
+    """
+
+    def __init__(self, settings: str = "", pod_start_delay: int = 1) -> None:
+        super().__init__()
+        self._settings = settings
+        self._delay = pod_start_delay
 
     def _setUp(self) -> None:
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         state = self.folder / "state"
+        (state / "conf.d").mkdir(parents=True)
+        (state / "conf.d" / "test.conf").write_text(self._settings)
         with (self.folder / "said").open("wb") as said:
             self._process = subprocess.Popen(
                 [
                     str(PROGRAMS / "tacker-cnf-sandbox"),
                     f"--state={state}",
                     "--port=0",
-                    "--pod-start-delay=4",
+                    f"--pod-start-delay={self._delay}",
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
@@ -54,13 +65,23 @@ class Sandbox(fixtures.Fixture):
         self._process.wait(30)
 
 
-class TestOpenstackCommand(testtools.TestCase):
+class CommandTest(testtools.TestCase):
+    """The command, and a sandbox that it is used on."""
+
+    #: seconds that a pod takes to start
+    pod_start_delay = 1
+    #: what the sandbox's configuration says
+    settings = ""
+    #: the VNF instance that a test is about
+    instance = ""
+
     def setUp(self) -> None:
         super().setUp()
         if not OPENSTACK.exists():
             reason = f"{OPENSTACK} is not there; tools/cli-venv makes it"
             do_without(self, reason)
-        self.sandbox = self.useFixture(Sandbox())
+        delay = self.pod_start_delay
+        self.sandbox = self.useFixture(Sandbox(self.settings, delay))
         self.folder = self.sandbox.folder
 
     def openstack(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -121,6 +142,19 @@ class TestOpenstackCommand(testtools.TestCase):
         self.assertEqual(self.instance, shown["VNF Instance ID"])
         return shown
 
+    def onboarded(self) -> str:
+        """Register the VIM and onboard the sample; give its VNFD id."""
+        self.good(
+            "vim register cluster --is-default --config-file",
+            self.sandbox.facts["vim"],
+        )
+        csar = self.useFixture(Csar())
+        package = self.told("vnf package create")["ID"]
+        self.good("vnf package upload --path", str(csar.path), package)
+        return csar.vnfd_id
+
+
+class TestOpenstackCommand(CommandTest):
     def vnfcs(self, vdu: str) -> list[str]:
         info = self.told(self.lcm(f"show {self.instance}"))[
             "Instantiated Vnf Info"
@@ -204,22 +238,63 @@ class TestOpenstackCommand(testtools.TestCase):
         command = f"vnf package artifact download {package} nope --file"
         self.bad(command, "nope", str(artifact))
 
-    def test_life_of_a_vnf(self) -> None:
-        self.check_versions()
-        self.good(
-            "vim register cluster --is-default --config-file",
-            self.sandbox.facts["vim"],
-        )
+    def test_subscriptions(self) -> None:
+        receiver = self.useFixture(Receiver())
+        types = ["VnfIdentifierCreationNotification"]
+        asked = {
+            "callbackUri": receiver.url,
+            "filter": {"notificationTypes": types},
+            "authentication": {
+                "authType": ["BASIC"],
+                "paramsBasic": {"userName": "vnfm", "password": "hush"},
+            },
+        }
+        path = self.file("subscription.json", asked)
+        made = self.told(self.lcm("subsc create"), path)
+        self.assertEqual(receiver.url, made["Callback URI"])
+        self.assertEqual(types, made["Filter"]["notificationTypes"])
+        self.assertNotIn("hush", str(made))
+        shown = self.told(self.lcm(f"subsc show {made['ID']}"))
+        self.assertEqual(made, shown)
+        listed = self.told(self.lcm("subsc list"))
+        self.assertEqual([made["ID"]], [one["ID"] for one in listed])
+        chosen = f"(eq,id,{made['ID']})"
+        for filter_, count in ((chosen, 1), (f"(neq,id,{made['ID']})", 0)):
+            found = self.told(self.lcm("subsc list --filter"), filter_)
+            self.assertEqual(count, len(found))
+        # it is led to what there is, and goes there with another POST
+        self.bad(self.lcm("subsc create"), "POST is not possible", path)
+        self.assertEqual(listed, self.told(self.lcm("subsc list")))
+        self.check_told(receiver, made["ID"])
+        said = self.good(self.lcm(f"subsc delete {made['ID']}"))
+        self.assertIn("is deleted successfully", said)
+        self.assertEqual([], self.told(self.lcm("subsc list")))
+        self.bad(self.lcm(f"subsc show {made['ID']}"), made["ID"])
+        self.bad(self.lcm(f"subsc delete {NOBODY}"), NOBODY)
+        wrong = self.file("wrong.json", {"callbackUri": "http://127.0.0.1:1"})
+        self.bad(self.lcm("subsc create"), "callbackUri", wrong)
+
+    def check_told(self, receiver: Receiver, subscription: str) -> None:
         csar = self.useFixture(Csar())
         package = self.told("vnf package create")["ID"]
         self.good("vnf package upload --path", str(csar.path), package)
-        self.create(csar.vnfd_id)
+        made = self.told(self.lcm(f"create {csar.vnfd_id}"))
+        told = receiver.wait(1)[0]
+        self.assertEqual(made["ID"], told.json["vnfInstanceId"])
+        self.assertEqual(subscription, told.json["subscriptionId"])
+        self.assertTrue(told.headers["Authorization"].startswith("Basic "))
+
+    def test_life_of_a_vnf(self) -> None:
+        self.check_versions()
+        vnfd_id = self.onboarded()
+        self.create(vnfd_id)
         self.instantiate()
         self.scale()
         self.heal()
+        self.update()
         self.bad("vim delete cluster", "live")
         self.terminate()
-        self.create(csar.vnfd_id)
+        self.create(vnfd_id)
         self.good(self.lcm(f"delete {self.instance}"))
         self.assertEqual([], self.told(self.lcm("list")))
 
@@ -247,9 +322,6 @@ class TestOpenstackCommand(testtools.TestCase):
         self.bad(command, "nope", self.file("wrong.json", wrong))
         body = self.file("instantiate.json", instantiation())
         self.assertIn("has been accepted", self.good(command, body))
-        # pods need seconds here: the operation has not ended
-        self.bad(command, "lifecycle operation", body)
-        self.bad(self.lcm(f"delete {self.instance}"), "lifecycle operation")
         done = self.ended()
         self.assertEqual("INSTANTIATE", done["Operation"])
         self.assertEqual(6, len(done["Resource Changes"]["affectedVnfcs"]))
@@ -277,6 +349,19 @@ class TestOpenstackCommand(testtools.TestCase):
         self.assertEqual("HEAL", self.ended()["Operation"])
         self.assertNotEqual([other], self.vnfcs("web"))
 
+    def update(self) -> None:
+        command = self.lcm(f"update {self.instance} --I")
+        patch = {"vnfInstanceName": "renamed", "metadata": {"owner": "ops"}}
+        said = self.good(command, self.file("update.json", patch))
+        self.assertIn(f"Update vnf:{self.instance}", said)
+        done = self.ended()
+        self.assertEqual("MODIFY_INFO", done["Operation"])
+        self.assertEqual(patch, done["Changed Info"])
+        shown = self.told(self.lcm(f"show {self.instance}"))
+        self.assertEqual("renamed", shown["VNF Instance Name"])
+        other = {"vnfdId": NOBODY}
+        self.bad(command, NOBODY, self.file("other.json", other))
+
     def terminate(self) -> None:
         said = self.good(
             self.lcm(
@@ -290,3 +375,55 @@ class TestOpenstackCommand(testtools.TestCase):
         done = self.told(self.lcm("op list"))
         self.assertEqual("TERMINATE", done[-1]["Operation"])
         self.assertEqual("COMPLETED", done[-1]["Operation State"])
+
+
+class TestDecisions(CommandTest):
+    """An operation that does not end by itself, and what is decided."""
+
+    pod_start_delay = 600
+
+    def test_what_is_decided_about_an_operation(self) -> None:
+        made = self.told(self.lcm(f"create {self.onboarded()}"))
+        self.instance = made["ID"]
+        body = self.file("instantiate.json", instantiation())
+        command = self.lcm(f"instantiate {self.instance}")
+        self.good(command, body)
+        self.bad(command, "is held by", body)
+        self.bad(self.lcm(f"delete {self.instance}"), "is held by")
+        first = self.newest()
+        self.bad(self.lcm(f"op retry {first}"), "PROCESSING")
+        self.cancel(first)
+        said = self.good(self.lcm(f"op rollback {first}"))
+        self.assertIn("has been accepted", said)
+        self.become(first, "ROLLED_BACK")
+        self.good(command, body)
+        second = self.newest()
+        self.cancel(second)
+        said = self.good(self.lcm(f"op retry {second}"))
+        self.assertIn("has been accepted", said)
+        self.become(second, "PROCESSING")
+        self.cancel(second)
+        failed = self.told(self.lcm(f"op fail {second}"))
+        self.assertEqual("FAILED", failed["Operation State"])
+        self.assertIn("was cancelled", failed["Error"]["detail"])
+        self.bad(self.lcm(f"op rollback {second}"), "FAILED")
+        self.bad(self.lcm(f"op fail {NOBODY}"), NOBODY)
+        self.good(self.lcm(f"delete {self.instance}"))
+
+    def newest(self) -> str:
+        return str(self.told(self.lcm("op list"))[-1]["ID"])
+
+    def become(self, op_occ_id: str, state: str) -> None:
+        def look() -> bool:
+            shown = self.told(self.lcm(f"op show {op_occ_id}"))
+            return bool(shown["Operation State"] == state)
+
+        waiting.until(look, state, START)
+
+    def cancel(self, op_occ_id: str) -> None:
+        """Cancel it by REST: the command cannot, in version 2."""
+        client = self.useFixture(Client(self.sandbox.facts["api"]))
+        path = f"{OP_OCCS}/{op_occ_id}/cancel"
+        answer = client.call("POST", path, {"cancelMode": "FORCEFUL"})
+        self.assertEqual(202, answer.status)
+        self.become(op_occ_id, "FAILED_TEMP")

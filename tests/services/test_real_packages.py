@@ -29,11 +29,15 @@ WORKLOADS = {"Pod", "ReplicaSet", "Deployment", "DaemonSet", "StatefulSet"}
 
 
 class RealPackage(fixtures.Fixture):
-    """A package's source as a CSAR; its TOSCA.meta stays as it is."""
+    """A package's source as a CSAR; its TOSCA.meta stays as it is.
 
-    def __init__(self, source: Path) -> None:
+    :param vnfd_id: to be that of its VNFD, where two packages have the same
+    """
+
+    def __init__(self, source: Path, vnfd_id: str = "") -> None:
         super().__init__()
         self.source = source
+        self._vnfd_id = vnfd_id
 
     def _setUp(self) -> None:
         folder = Path(self.useFixture(fixtures.TempDir()).path)
@@ -41,9 +45,17 @@ class RealPackage(fixtures.Fixture):
         with zipfile.ZipFile(self.path, "w") as archive:
             for path in sorted(self.source.rglob("*")):
                 if path.is_file():
-                    archive.write(path, path.relative_to(self.source))
+                    name = str(path.relative_to(self.source))
+                    archive.writestr(name, self._renamed(path))
             for script in self._scripts():
                 archive.writestr(script, "")
+
+    def _renamed(self, path: Path) -> bytes:
+        content = path.read_bytes()
+        if not self._vnfd_id or path.parent.name != "Definitions":
+            return content
+        old, new = self.vnfd_id.encode(), self._vnfd_id.encode()
+        return content.replace(old, new)
 
     def _scripts(self) -> set[str]:
         definitions = (self.source / "Definitions").glob("*.yaml")

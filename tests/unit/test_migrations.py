@@ -1,11 +1,16 @@
 """The migrations lead to the tables that the models describe."""
 
+from pathlib import Path
+
+import fixtures
 import sqlalchemy as sa
 import testtools
-from alembic import autogenerate, config, migration, script
+from alembic import autogenerate, command, config, migration, script
 
-from tacker_cnf.db import models, schema
+from tacker_cnf import errors
+from tacker_cnf.db import instances, keys, models, schema
 from tacker_cnf.db.session import Store
+from tacker_cnf.db.types import VAULT, Vault
 
 
 class TestMigrations(testtools.TestCase):
@@ -32,3 +37,96 @@ class TestMigrations(testtools.TestCase):
         self.assertEqual(
             {*models.Base.metadata.tables, "alembic_version"}, tables
         )
+
+
+class TestFrom0001(testtools.TestCase):
+    """Rows of the first schema, which had more of them in the clear."""
+
+    hidden = '{"password":"hunter2"}'
+
+    def setUp(self) -> None:
+        super().setUp()
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        keys.create(folder / "key")
+        VAULT.open(keys.load(folder / "key"))
+        self.store = Store(f"sqlite:///{folder / 'test.sqlite'}")
+        self.addCleanup(self.store.close)
+        with self.store.engine.begin() as connection:
+            command.upgrade(schema._config(connection), "0001")
+            connection.execute(
+                sa.text(
+                    "INSERT INTO vnf_packages (id, onboarding_state,"
+                    " operational_state, user_defined_data, created_at,"
+                    " vnfd_id) VALUES ('p', 'ONBOARDED', 'ENABLED', '{}',"
+                    " '2026-01-01 00:00:00', 'd')"
+                )
+            )
+        self.add("full", self.hidden)
+        self.add("bare", None)
+
+    def add(self, instance_id: str, value: str | None) -> None:
+        with self.store.engine.begin() as connection:
+            connection.execute(
+                sa.text(
+                    "INSERT INTO vnf_instances (id, vnfd_id, vnf_provider,"
+                    " vnf_product_name, vnf_software_version, vnfd_version,"
+                    " instantiation_state, created_at, generation,"
+                    " vnf_configurable_properties, extensions, metadata)"
+                    " VALUES (:id, 'd', 'p', 'n', '1', '1',"
+                    " 'NOT_INSTANTIATED', '2026-01-01 00:00:00', 0,"
+                    " :value, :value, :value)"
+                ),
+                {"id": instance_id, "value": value},
+            )
+
+    def lies(self) -> list[str]:
+        columns = "vnf_configurable_properties, extensions, metadata"
+        query = f"SELECT {columns} FROM vnf_instances WHERE id = 'full'"  # noqa: S608
+        with self.store.engine.connect() as connection:
+            return list(connection.execute(sa.text(query)).one())
+
+    def check(self) -> None:
+        for text in self.lies():
+            self.assertNotIn("hunter2", text)
+            self.assertNotIn("password", text)
+        with self.store.reader() as session:
+            full = instances.get(session, "full")
+            bare = instances.get(session, "bare")
+        for found, expected in ((full, {"password": "hunter2"}), (bare, {})):
+            self.assertEqual(
+                [expected] * 3,
+                [
+                    found.vnf_configurable_properties,
+                    found.extensions,
+                    found.metadata,
+                ],
+            )
+
+    def test_they_are_encrypted_and_can_be_read(self) -> None:
+        schema.upgrade(self.store)
+        self.check()
+
+    def test_an_upgrade_that_was_interrupted_goes_on(self) -> None:
+        done = VAULT.fernet.encrypt(self.hidden.encode()).decode()
+        with self.store.engine.begin() as connection:
+            connection.execute(
+                sa.text("UPDATE vnf_instances SET extensions = :done"),
+                {"done": done},
+            )
+            connection.execute(
+                sa.text(
+                    "UPDATE vnf_instances SET extensions = NULL"
+                    " WHERE id = 'bare'"
+                )
+            )
+        schema.upgrade(self.store)
+        self.check()
+
+    def test_without_keys_nothing_is_touched(self) -> None:
+        fernet, VAULT._fernet = VAULT._fernet, Vault()._fernet
+        self.addCleanup(setattr, VAULT, "_fernet", fernet)
+        before = self.lies()
+        error = self.assertRaises(errors.VnfmError, schema.upgrade, self.store)
+        self.assertEqual("No key file was loaded.", str(error))
+        self.assertEqual("0001", schema.version(self.store))
+        self.assertEqual(before, self.lies())

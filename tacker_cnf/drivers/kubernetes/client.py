@@ -1,21 +1,20 @@
-"""The one module that talks to a cluster.
+"""What is asked of a cluster; bodies go in and out as plain dicts."""
 
-The official dynamic client, so that any kind and any custom resource is
-served; bodies go in and out as plain dicts. Its errors become ours here.
-"""
-
+import contextlib
+import functools
 import hashlib
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 import msgspec
 import urllib3
 from oslo_log import log
 
-from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import refusals
 from tacker_cnf.drivers.kubernetes.connection import Connection
+from tacker_cnf.drivers.kubernetes.endurance import Endurance
+from tacker_cnf.drivers.kubernetes.link import Link
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -25,52 +24,20 @@ Object = dict[str, Any]
 FIELD_MANAGER: Final = "tacker_cnf"
 #: clusters a process keeps a connection pool for
 KEPT: Final = 256
-#: seconds between tries while a cluster has no time for us
-PAUSES: Final = (0.05, 0.5, 1.0, 2.0, 4.0)
-#: requests of one process that a cluster answers at once without new sockets
-POOL: Final = 64
 
 
 class Cluster:
-    """A cluster, reached through one pool of connections."""
+    """A cluster, as one task asks things of it.
 
-    def __init__(self, connection: Connection, timeout: float) -> None:
-        """Connect.
+    No change is begun once the task was called off, and no watch goes on
+    once it was called off at once.
+    """
 
-        :raises VimUnreachable: it does not answer
-        :raises VimRefused: it does not let us in
-        """
-        from tacker_cnf.drivers.kubernetes import library
-
-        self._library = library
-        self._endpoint = connection.endpoint.rstrip("/")
+    def __init__(self, link: Link, endurance: Endurance) -> None:
+        self._link = link
+        self._endurance = endurance
+        self.halt = endurance.halt
         self._kinds: dict[tuple[str, str], Any] = {}
-        self._timeout = timeout
-        pool = urllib3.PoolManager(
-            maxsize=POOL,
-            ssl_context=connection.ssl_context(),
-            retries=False,  # _send knows better what may be sent twice
-        )
-        self._client = self._told(
-            lambda: library.dynamic_client(
-                connection.endpoint, connection.token, pool
-            )
-        )
-        self._discovery = threading.Lock()
-
-    def _discovered(self, api_version: str, kind: str) -> Any:
-        with self._discovery:
-            try:
-                return self._told(
-                    lambda: self._client.resources.get(
-                        api_version=api_version, kind=kind
-                    )
-                )
-            except self._library.NotServed:
-                raise refusals.Gone(
-                    f"The cluster {self._endpoint} has no kind {kind} in "
-                    f"{api_version}."
-                ) from None
 
     def kind(self, api_version: str, kind: str) -> Any:
         """Find a kind that the cluster serves: its path, verbs and scope.
@@ -79,7 +46,9 @@ class Cluster:
         """
         key = (api_version, kind)
         if key not in self._kinds:
-            self._kinds[key] = self._discovered(api_version, kind)
+            self._kinds[key] = self._link.known(*key) or self._endurance.ask(
+                lambda: self._link.kind(*key)
+            )
         return self._kinds[key]
 
     def get(
@@ -105,6 +74,7 @@ class Cluster:
 
         :raises AlreadyExists: one of its name exists
         """
+        self.halt.check()
         path = resource.path(namespace=namespace)
         return self._json("post", path, body=body, field_manager=FIELD_MANAGER)
 
@@ -112,6 +82,7 @@ class Cluster:
         self, resource: Any, body: Object, namespace: str | None
     ) -> Object:
         """Make an object as it is here, by server-side apply."""
+        self.halt.check()
         path = resource.path(body["metadata"]["name"], namespace)
         return self._json(
             "patch",
@@ -122,10 +93,37 @@ class Cluster:
             force_conflicts=True,
         )
 
+    def replace(
+        self, resource: Any, body: Object, namespace: str | None
+    ) -> Object:
+        """Make an object wholly as it is here.
+
+        :raises AlreadyExists: it has changed since it was read
+        """
+        self.halt.check()
+        path = resource.path(body["metadata"]["name"], namespace)
+        return self._json("put", path, body=body, field_manager=FIELD_MANAGER)
+
+    def patch(
+        self, resource: Any, name: str, namespace: str | None, change: Object
+    ) -> Object:
+        """Change what is named here of an object; null takes away. Of a list
+        of containers those that are named.
+        """
+        self.halt.check()
+        return self._json(
+            "patch",
+            resource.path(name, namespace),
+            body=change,
+            content_type="application/strategic-merge-patch+json",
+            field_manager=FIELD_MANAGER,
+        )
+
     def scale(
         self, resource: Any, name: str, namespace: str, replicas: int
     ) -> None:
         """Set the replicas of a workload, and nothing else of it."""
+        self.halt.check()
         self._json(
             "patch",
             resource.path(name, namespace) + "/scale",
@@ -140,6 +138,7 @@ class Cluster:
         """Delete just this object, its dependents first; if it has gone, or
         another has taken its name, that is well.
         """
+        self.halt.check()
         meta = found["metadata"]
         body: Object = {
             "propagationPolicy": "Foreground",
@@ -153,6 +152,27 @@ class Cluster:
         except (refusals.Gone, refusals.AlreadyExists):
             LOG.debug("%s %s had gone", resource.kind, meta["name"])
 
+    def evict(self, resource: Any, pod: Object) -> None:
+        """Delete just this pod, if its PodDisruptionBudget allows it; if it
+        has gone, that is well.
+
+        :raises BudgetSpent: not now
+        """
+        self.halt.check()
+        meta = pod["metadata"]
+        place = {"name": meta["name"], "namespace": meta["namespace"]}
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": place,
+            "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
+        }
+        path = resource.path(**place) + "/eviction"
+        try:
+            self._json("post", path, body=body)
+        except (refusals.Gone, refusals.AlreadyExists):
+            LOG.debug("Pod %s had gone", meta["name"])
+
     def watch(
         self,
         resource: Any,
@@ -165,6 +185,7 @@ class Cluster:
 
         :raises Expired: that resourceVersion is too old; list again
         """
+        timeout = self._link.timeout
         response = self._send(
             "get",
             resource.path(namespace=namespace),
@@ -172,68 +193,46 @@ class Cluster:
             resource_version=since,
             timeout_seconds=seconds,
             allow_watch_bookmarks=True,
-            _request_timeout=(self._timeout, seconds + self._timeout),
+            _request_timeout=(timeout, seconds + timeout),
             **selectors,
         )
         try:
-            for line in _lines(response):
-                event = msgspec.json.decode(line)
-                if event["type"] == "ERROR":
-                    raise refusals.of_watch(event["object"])
-                yield event["type"], event["object"]
+            with self.halt.wakes(functools.partial(_cut, response)):
+                yield from _events(response)
         except (urllib3.exceptions.HTTPError, msgspec.DecodeError) as error:
             # a watch that breaks is opened again; a dead cluster shows there
-            LOG.info("A watch of %s broke: %s", self._endpoint, error)
+            LOG.info("A watch of %s broke: %s", self._link.endpoint, error)
         finally:
             response.close()
 
     def _json(self, method: str, path: str, **options: Any) -> Object:
-        response = self._send(method, path, **options)
-        body: Object = self._told(lambda: msgspec.json.decode(response.data))
-        return body
+        def ask() -> Object:
+            response = self._link.send(method, path, **options)
+            body: Object = self._link.told(
+                lambda: msgspec.json.decode(response.data)
+            )
+            return body
+
+        return self._endurance.ask(ask)
 
     def _send(self, method: str, path: str, **options: Any) -> Any:
-        options.setdefault("_request_timeout", self._timeout)
+        return self._endurance.ask(
+            lambda: self._link.send(method, path, **options)
+        )
 
-        def send() -> Any:
-            return self._client.request(
-                method, path, serialize=False, **options
-            )
 
-        for pause in PAUSES:
-            try:
-                return self._told(send)
-            except (refusals.Dropped, refusals.Busy):
-                # all that we send may be sent twice
-                threading.Event().wait(pause)
-        return self._told(send)
+def _events(response: Any) -> Iterator[tuple[str, Object]]:
+    for line in _lines(response):
+        event = msgspec.json.decode(line)
+        if event["type"] == "ERROR":
+            raise refusals.of_watch(event["object"])
+        yield event["type"], event["object"]
 
-    def _told(self, ask: Callable[[], Any]) -> Any:
-        """Ask the cluster, and tell its errors as ours."""
-        try:
-            return ask()
-        except self._library.ERRORS as error:
-            if not error.status:  # so the client tells what TLS refused
-                refused = " ".join(str(error.reason).split())
-                raise errors.VimUnreachable(
-                    f"The cluster {self._endpoint} does not answer: {refused}"
-                ) from error
-            raise refusals.of_status(
-                error.status, error.body, error.reason
-            ) from error
-        except urllib3.exceptions.ProtocolError as error:
-            raise refusals.Dropped(
-                f"The cluster {self._endpoint} dropped the connection."
-            ) from error
-        except urllib3.exceptions.HTTPError as error:
-            reason = getattr(error, "reason", None) or error
-            raise errors.VimUnreachable(
-                f"The cluster {self._endpoint} does not answer: {reason}"
-            ) from error
-        except (msgspec.DecodeError, AttributeError, ValueError) as error:
-            raise errors.VimUnreachable(
-                f"What answers at {self._endpoint} is no Kubernetes API."
-            ) from error
+
+def _cut(response: Any) -> None:
+    """End what another thread reads; closing alone would not wake it."""
+    with contextlib.suppress(OSError, RuntimeError, ValueError):
+        response.shutdown()  # unless it has ended by itself
 
 
 def _lines(response: Any) -> Iterator[bytes]:
@@ -249,10 +248,12 @@ class Clusters:
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._kept: dict[str, Cluster] = {}
+        self._kept: dict[str, Link] = {}
 
-    def connect(self, info: VimConnectionInfo) -> Cluster:
-        """Give the pool of a cluster; it is connected when it is new.
+    def connect(
+        self, info: VimConnectionInfo, endurance: Endurance
+    ) -> Cluster:
+        """Give a cluster; it is connected when it is new.
 
         :raises InvalidVimConnection: the connection says too little
         :raises VimUnreachable: the cluster does not answer
@@ -263,9 +264,9 @@ class Clusters:
         with self._lock:
             kept = self._kept.pop(key, None)
         # outside the lock: one dead cluster holds up nobody else
-        cluster = kept or Cluster(connection, self._timeout)
+        link = kept or endurance.ask(lambda: Link(connection, self._timeout))
         with self._lock:
-            self._kept[key] = cluster  # the newest last
+            self._kept[key] = link  # the newest last
             while len(self._kept) > KEPT:
                 self._kept.pop(next(iter(self._kept)))
-        return cluster
+        return Cluster(link, endurance)

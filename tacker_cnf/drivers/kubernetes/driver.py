@@ -1,24 +1,37 @@
 """The Kubernetes driver: makes a namespace match a target."""
 
 import contextlib
+import dataclasses
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import Deadline, InfraTask
-from tacker_cnf.drivers.kubernetes import manifests
-from tacker_cnf.drivers.kubernetes.client import Clusters
+from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.drivers.kubernetes import (
+    healing,
+    inventory,
+    manifests,
+    placing,
+    watching,
+)
+from tacker_cnf.drivers.kubernetes.client import Cluster, Clusters
+from tacker_cnf.drivers.kubernetes.endurance import Endurance
 from tacker_cnf.drivers.kubernetes.manifests import (
     SCALABLE,
     Manifest,
     Rendered,
 )
+from tacker_cnf.drivers.kubernetes.package_change import PackageChange
+from tacker_cnf.drivers.kubernetes.placing import Placement
+from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import Forbidden
 from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -26,6 +39,29 @@ from tacker_cnf.sol.common import VimConnectionInfo
 LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
+
+#: seconds for which somebody who looks whether a cluster is there bears it
+BRIEF: Final = 1.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Works:
+    """One task in all the clusters that it has to do with."""
+
+    #: what is in all of them
+    rendered: Rendered
+    #: VDU -> key of vimConnectionInfo; empty where there is but one
+    places: Placement
+    each: Sequence[Work]
+
+    def result(self) -> InfraResult:
+        """Take the inventory."""
+        return InfraResult(
+            vnfc_resource_info=tuple(
+                vnfc for work in self.each for vnfc in work.vnfcs()
+            ),
+            metadata=inventory.described(self.rendered, self.places),
+        )
 
 
 class KubernetesDriver:
@@ -36,7 +72,8 @@ class KubernetesDriver:
         self._clusters = Clusters(self._conf.request_timeout)
 
     def reach(self, connection: VimConnectionInfo) -> None:
-        cluster = self._clusters.connect(connection)
+        patience = self._endurance(Deadline.within(BRIEF))
+        cluster = self._clusters.connect(connection, patience)
         # who is let in, and limited to some namespaces, is well
         with contextlib.suppress(Forbidden):
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
@@ -51,51 +88,100 @@ class KubernetesDriver:
         if target is None:
             return
         rendered = manifests.render(task, target)
+        placing.placement(task, target)
         _check_singletons(rendered)
-        if task.target and task.current and not task.heals:
+        if task.current_package:
+            PackageChange(task, rendered)
+        elif task.target and task.current and not task.heals:
             _changed(rendered, task.current, task.target)
 
     def apply(self, task: InfraTask) -> InfraResult:
-        work = self._work(task, task.target)
+        works = self._works(task, task.target)
         if task.current is None:
-            _tell_missing(work.rendered)
-            work.make(work.rendered.objects)
-            work.waiter.all_ready(work.rendered.objects)
+            _tell_missing(works.rendered)
+            for work in works.each:
+                work.make(work.rendered.objects)
+            for work in works.each:
+                work.waiter.all_ready(work.rendered.objects)
+        elif task.current_package:
+            PackageChange(task, works.rendered).carry_out(works.each)
         else:
             assert task.target is not None
-            changed = _changed(work.rendered, task.current, task.target)
-            work.scale(changed)
-            work.waiter.all_ready(changed)
-        return work.inventory()
+            changed = _changed(works.rendered, task.current, task.target)
+            for work in works.each:
+                work.scale(work.own(changed))
+            for work in works.each:
+                work.waiter.all_ready(work.own(changed))
+        return works.result()
 
     def replace(self, task: InfraTask) -> InfraResult:
-        work = self._work(task, task.target)
+        works = self._works(task, task.target)
         if task.vnfcs:
-            work.replace_pods(task)
+            patience = self._conf.disruption_timeout
+            healing.replace_pods(works.each, task, patience)
         else:
-            work.replace_all(task)
-        return work.inventory()
+            healing.replace_all(works.each, task)
+        return works.result()
 
     def destroy(self, task: InfraTask) -> InfraResult:
-        work = self._work(task, task.current)
-        found = work.owned(work.rendered.objects)
-        work.remove(found, work.pods(), task.grace)
+        for work in self._works(task, task.current).each:
+            found = work.owned(work.rendered.objects)
+            work.remove(found, work.pods(), task.grace)
         return InfraResult()
 
     def observe(self, task: InfraTask) -> InfraResult:
-        return self._work(task, task.target or task.current).inventory()
+        return self._works(task, task.target or task.current).result()
 
-    def _work(self, task: InfraTask, target: Target | None) -> Work:
+    def watch(self, task: WatchTask) -> None:
+        def connect(halt: Halt) -> Cluster:
+            # who watches begins anew when the cluster is lost
+            patience = Endurance(
+                Deadline(math.inf), halt, contact=BRIEF, outage=BRIEF
+            )
+            return self._clusters.connect(task.vim_connection, patience)
+
+        watching.watch(connect, task)
+
+    def _works(self, task: InfraTask, target: Target | None) -> Works:
         assert target is not None
         rendered = manifests.render(task, target)
-        connection = next(iter(task.vim_connections.values()))
-        cluster = self._clusters.connect(connection)
+        places = placing.placement(task, target)
         patience = self._conf.ready_timeout + (task.grace or 0)
-        timeout = min(patience, task.deadline.remaining)
-        grace = self._conf.failure_grace
-        deadline = Deadline.within(timeout)
-        return Work(
-            cluster, rendered, Waiter(cluster, rendered, grace, deadline)
+        deadline = Deadline.within(min(patience, task.deadline.remaining))
+        progress = Progress(task.tell)
+        return Works(
+            rendered=rendered,
+            places=places if len(task.vim_connections) > 1 else {},
+            each=[
+                self._work(task, key, part, deadline, progress)
+                for key, part in placing.split(rendered, places).items()
+            ],
+        )
+
+    def _work(
+        self,
+        task: InfraTask,
+        key: str,
+        rendered: Rendered,
+        deadline: Deadline,
+        progress: Progress,
+    ) -> Work:
+        cluster = self._clusters.connect(
+            task.vim_connections[key], self._endurance(deadline, task.halt)
+        )
+        waiter = Waiter(
+            cluster, rendered, self._conf.failure_grace, deadline, progress
+        )
+        return Work(key, cluster, rendered, waiter, progress)
+
+    def _endurance(
+        self, deadline: Deadline, halt: Halt | None = None
+    ) -> Endurance:
+        return Endurance(
+            deadline,
+            halt,
+            contact=self._conf.contact_timeout,
+            outage=self._conf.outage_timeout,
         )
 
 

@@ -28,6 +28,8 @@ LONGEST: Final = 1500
 def fault(pod: Object) -> str | None:
     """Tell what keeps a pod from becoming ready; None: nothing known."""
     status = pod.get("status", {})
+    if status.get("phase") == "Succeeded":
+        return "Completed: it has ended, and nobody starts it again"
     if status.get("phase") == "Failed":
         return f"Failed: {status.get('message') or status.get('reason')}"
     for condition in status.get("conditions", ()):

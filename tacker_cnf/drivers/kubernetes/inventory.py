@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import VDU_LABEL, Rendered
-from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
@@ -21,36 +20,48 @@ CONTROLLERS: Final[Mapping[str, str | None]] = {
 }
 
 
-def read(cluster: Cluster, rendered: Rendered) -> InfraResult:
-    """Take the inventory of an instance."""
+def read(
+    cluster: Cluster, rendered: Rendered, key: str
+) -> tuple[VnfcResourceInfo, ...]:
+    """Take the inventory of an instance in one cluster.
+
+    :param key: by which vimConnectionInfo names the cluster
+    """
     pods = cluster.list(
         cluster.kind("v1", "Pod"),
         rendered.namespace,
         label_selector=rendered.selector,
     )["items"]
-    return of_pods(pods, rendered)
+    return of_pods(pods, rendered, key)
 
 
-def of_pods(pods: Iterable[Object], rendered: Rendered) -> InfraResult:
+def of_pods(
+    pods: Iterable[Object], rendered: Rendered, key: str
+) -> tuple[VnfcResourceInfo, ...]:
     """Tell the pods that are VNFCs, in the order of their creation."""
     living = sorted(filter(is_living, pods), key=_age)
-    vnfcs = [
-        _vnfc(pod, kind)
+    return tuple(
+        _vnfc(pod, kind, key)
         for pod in living
         if (kind := _kind(pod, rendered)) is not None
-    ]
-    return InfraResult(
-        vnfc_resource_info=tuple(vnfcs),
-        metadata={
-            "namespace": rendered.namespace,
-            "tenant": rendered.namespace,
-            "lcm-kubernetes-def-files": list(rendered.def_files),
-            "vdu_reses": {
-                vdu: manifest.body
-                for vdu, manifest in rendered.workloads.items()
-            },
-        },
     )
+
+
+def described(rendered: Rendered, places: Mapping[str, str]) -> Object:
+    """Tell what later operations have to know of an instance.
+
+    :param places: VDU -> key of vimConnectionInfo; none where there is but
+        one
+    """
+    told = {
+        "namespace": rendered.namespace,
+        "tenant": rendered.namespace,
+        "lcm-kubernetes-def-files": list(rendered.def_files),
+        "vdu_reses": {
+            vdu: manifest.body for vdu, manifest in rendered.workloads.items()
+        },
+    }
+    return {**told, "vim_connections": dict(places)} if places else told
 
 
 def is_living(pod: Object) -> bool:
@@ -87,13 +98,15 @@ def _kind(pod: Object, rendered: Rendered) -> str | None:
     )
 
 
-def _vnfc(pod: Object, kind: str) -> VnfcResourceInfo:
+def _vnfc(pod: Object, kind: str, key: str) -> VnfcResourceInfo:
     meta = pod["metadata"]
     return VnfcResourceInfo(
         id=meta["name"],
         vdu_id=meta["labels"][VDU_LABEL],
         compute_resource=ResourceHandle(
-            resource_id=meta["name"], vim_level_resource_type=kind
+            vim_connection_id=key,
+            resource_id=meta["name"],
+            vim_level_resource_type=kind,
         ),
         metadata={"uid": meta["uid"]},
     )

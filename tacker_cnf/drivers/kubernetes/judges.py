@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
 
 from tacker_cnf import errors
@@ -21,6 +21,11 @@ def is_ready(pod: Object) -> bool:
         condition["type"] == "Ready" and condition["status"] == "True"
         for condition in pod.get("status", {}).get("conditions", ())
     )
+
+
+def has_succeeded(pod: Object) -> bool:
+    """Tell whether a pod has done what it was to do, as a Job does."""
+    return bool(pod.get("status", {}).get("phase") == "Succeeded")
 
 
 class Patience:
@@ -45,6 +50,8 @@ class PodJudge:
     """Waits for the pods of some VDUs: as many as asked, ready, no others.
 
     :param expected: VDU -> number of pods
+    :param daemons: VDUs that may have others: a DaemonSet leaves those be
+        whose nodes it wants no longer, such as one that is lost
     """
 
     def __init__(
@@ -53,10 +60,12 @@ class PodJudge:
         namespace: str,
         expected: Mapping[str, int],
         grace: float,
+        daemons: Container[str] = (),
     ) -> None:
         self._cluster = cluster
         self._namespace = namespace
         self._expected = expected
+        self._daemons = daemons
         self._patience = Patience(grace)
         self._grace = grace
 
@@ -65,16 +74,31 @@ class PodJudge:
 
         :raises NotReady: a pod has shown a fault for too long
         """
-        mine = [p for p in pods if _vdu(p) in self._expected]
+        mine = self.mine(pods)
         look_again = self._worst(filter(_is_waited_for, mine))
         ready = Counter(_vdu(p) for p in mine if is_ready(p))
         staying = Counter(_vdu(p) for p in mine if is_living(p))
         going = any("deletionTimestamp" in p["metadata"] for p in mine)
         complete = all(
-            ready[vdu] == staying[vdu] == count
+            ready[vdu] >= count
+            if vdu in self._daemons
+            else ready[vdu] == staying[vdu] == count
             for vdu, count in self._expected.items()
         )
         return None if complete and not going else NotYet(look_again)
+
+    def mine(self, pods: Iterable[Object]) -> list[Object]:
+        """Choose the pods that are waited for."""
+        return [pod for pod in pods if _vdu(pod) in self._expected]
+
+    def progress(self, pods: Iterable[Object]) -> str:
+        """Tell how many of the pods are ready."""
+        ready = Counter(_vdu(pod) for pod in pods if is_ready(pod))
+        found = sum(
+            min(ready[vdu], count) for vdu, count in self._expected.items()
+        )
+        wanted = sum(self._expected.values())
+        return f"{found} of {wanted} pods are ready"
 
     def _worst(self, pods: Iterable[Object]) -> float:
         """Tell when the next pod has shown its fault for too long."""
@@ -133,6 +157,23 @@ def _deployment_ready(body: Object) -> bool:
     }
 
 
+def _stateful_set_ready(body: Object) -> bool:
+    """Tell whether all is ready, and of the newest template, as far as the
+    StatefulSet itself replaces its pods.
+    """
+    strategy = body["spec"].get("updateStrategy") or {}
+    status = body.get("status", {})
+    if not _replicas_ready(body):
+        return False
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return True
+    kept = (strategy.get("rollingUpdate") or {}).get("partition") or 0
+    if kept:
+        wanted = max(body["spec"].get("replicas", 1) - kept, 0)
+        return bool((status.get("updatedReplicas") or 0) >= wanted)
+    return bool(status.get("updateRevision") == status.get("currentRevision"))
+
+
 def _daemon_set_ready(body: Object) -> bool:
     numbers = _numbers(
         body,
@@ -160,10 +201,10 @@ def _has_condition(body: Object, kind: str) -> bool:
 READY: Final[Mapping[str, Callable[[Object], bool]]] = {
     "Deployment": _deployment_ready,
     "ReplicaSet": _replicas_ready,
-    "StatefulSet": _replicas_ready,
+    "StatefulSet": _stateful_set_ready,
     "DaemonSet": _daemon_set_ready,
     "Job": lambda body: _has_condition(body, "Complete"),
-    "Pod": is_ready,
+    "Pod": lambda body: is_ready(body) or has_succeeded(body),
     "CustomResourceDefinition": lambda b: _has_condition(b, "Established"),
 }
 #: conditions that say that an object will not become ready by itself

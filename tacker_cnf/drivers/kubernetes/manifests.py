@@ -46,6 +46,8 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
         msgspec.field(name="lcm-kubernetes-def-files")
     )
     namespace: str | None = None
+    #: VDU -> key of the vimConnectionInfo that it is to be on
+    vim_connections: Mapping[str, str] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +111,7 @@ def render(task: InfraTask, target: Target) -> Rendered:
         objects do not share one namespace
     """
     asked = parameters_of(target)
-    plain = _load(task.package, asked.def_files)
+    plain = load(task.package, asked.def_files)
     namespace = asked.namespace or _common_namespace(plain)
     vdus = _vdus(task.package, target)
     objects = [
@@ -132,7 +134,12 @@ def _vdus(package: PackageTree, target: Target) -> Mapping[str, str]:
     return {vdu.name: vdu.id for vdu in flavour.vdus.values()}
 
 
-def _load(package: PackageTree, names: Iterable[str]) -> tuple[Object, ...]:
+def load(package: PackageTree, names: Iterable[str]) -> tuple[Object, ...]:
+    """Read the objects of some files; nobody may change what this gives.
+
+    :raises InvalidParameters: a file is missing or is no manifest, or an
+        object stands in two
+    """
     bodies: list[Object] = []
     for name in names:
         path = package.file(name)

@@ -4,16 +4,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import Deadline
 from tacker_cnf.drivers.kubernetes import events, judges
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.inventory import is_living
+from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
 from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
+from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.refusals import Gone
 from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
+from tacker_cnf.halting import Deadline
 
 Object = dict[str, Any]
 
@@ -35,11 +37,13 @@ class Waiter:
         rendered: Rendered,
         grace: float,
         deadline: Deadline,
+        progress: Progress,
     ) -> None:
         self._cluster = cluster
         self._rendered = rendered
-        self._grace = grace
-        self._deadline = deadline
+        self._grace = self.grace = grace
+        self._deadline = self.deadline = deadline
+        self._progress = progress
 
     def all_ready(self, manifests: Iterable[Manifest]) -> None:
         """Wait until these are ready and their former pods have gone.
@@ -59,20 +63,34 @@ class Waiter:
         if not expected:
             return
         pods = judges.PodJudge(
-            self._cluster, self._rendered.namespace, expected, self._grace
+            self._cluster,
+            self._rendered.namespace,
+            expected,
+            self._grace,
+            [
+                m.vdu_id
+                for m in manifests
+                if m.kind == "DaemonSet" and m.vdu_id
+            ],
         )
         late = Deadline.within(self._grace)
+        lost = LostNodes(self._cluster)
 
         def judge(found: Iterable[Object]) -> NotYet | None:
-            verdict = pods(found)
-            if verdict and late.passed:
+            mine = pods.mine(found)
+            self._progress(pods.progress(mine))
+            verdict = pods(mine)
+            if verdict is None:
+                return None
+            if late.passed:
                 self._check_stalled(manifests)
-            return verdict
+            return NotYet(min(verdict.look_again, lost.look(mine)))
 
         if not self._wait("v1", "Pod", judge, self._rendered.selector):
             raise errors.NotReady(
                 "The pods were not ready in time: "
                 + events.shortened(self._warnings(manifests))
+                + lost.told()
             )
 
     def size(self, manifest: Manifest) -> int:
@@ -124,6 +142,7 @@ class Waiter:
 
         def judge(found: Iterable[Object]) -> NotYet | None:
             nonlocal at_once
+            self._progress(f"Waiting for {manifest.kind} {manifest.name}")
             for body in found:
                 if judges.READY[manifest.kind](body):
                     return None
@@ -194,6 +213,31 @@ class Waiter:
         )["items"]
         return found
 
+    def pods_gone(self, uids: set[str]) -> None:
+        """Wait until these pods have gone, and end those by force whose node
+        is lost.
+
+        :raises NotReady: they did not go in time
+        """
+        left: list[Object] = []
+        lost = LostNodes(self._cluster)
+
+        def judge(found: Iterable[Object]) -> NotYet | None:
+            left[:] = [p for p in found if p["metadata"]["uid"] in uids]
+            self._progress(f"{len(left)} of {len(uids)} pods have to go")
+            return NotYet(lost.look(left)) if left else None
+
+        if not self._wait("v1", "Pod", judge, self._rendered.selector):
+            names = ", ".join(
+                f"{pod['metadata']['name']} on node "
+                f"{pod['spec'].get('nodeName')}"
+                for pod in left
+            )
+            raise errors.NotReady(
+                f"Pods were deleted and did not go in time: {names}."
+                + lost.told()
+            )
+
     def all_gone(self, api_version: str, kind: str, uids: set[str]) -> None:
         """Wait until these objects have gone.
 
@@ -202,6 +246,7 @@ class Waiter:
 
         def judge(found: Iterable[Object]) -> NotYet | None:
             left = uids & {body["metadata"]["uid"] for body in found}
+            self._progress(f"{len(left)} of {len(uids)} {kind} have to go")
             return NotYet() if left else None
 
         selector = self._rendered.selector

@@ -1,5 +1,6 @@
 """What a cluster answers when it does not do what it was asked."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,20 +20,31 @@ class Gone(errors.VimRefused):
 
 
 class Forbidden(errors.VimRefused):
-    """The caller may not do this."""
+    """The caller may not do this, or nobody may."""
+
+
+class BudgetSpent(errors.VimRefused):
+    """A PodDisruptionBudget does not allow an eviction now."""
 
 
 class Expired(errors.VimRefused):
     """The cluster no longer remembers this resourceVersion."""
 
 
-class Busy(errors.VimUnreachable):
+class Away(errors.VimUnreachable):
+    """The cluster does not answer now; it may in some seconds."""
+
+
+class Busy(Away):
     """The cluster has no time for this now."""
 
 
-class Dropped(errors.VimUnreachable):
+class Dropped(Away):
     """The connection was closed in the middle of a request."""
 
+
+#: what a cluster says of a caller who is not authorized
+_MAY_NOT: Final = re.compile('User ".*" cannot ')
 
 _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
     403: Forbidden,
@@ -40,21 +52,49 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
     409: AlreadyExists,
     410: Expired,
     429: Busy,
-    500: errors.VimUnreachable,
+    500: Away,
+    502: Away,
     503: Busy,
-    504: errors.VimUnreachable,
+    504: Away,
 }
 
 
 def of_status(status: int, body: Any, reason: Any) -> errors.InfraError:
     """Tell a Kubernetes Status as an error of ours, by its message alone."""
+    kind = _BY_STATUS.get(status, errors.VimRefused)
     try:
         told = msgspec.json.decode(body or b"")
         message = told.get("message") or reason
     except (msgspec.DecodeError, AttributeError):
-        message = reason
-    kind = _BY_STATUS.get(status, errors.VimRefused)
-    return kind(f"The cluster answered {status}: {message}")
+        return kind(f"The cluster answered {status}: {reason}")
+    if kind is Forbidden:
+        return kind(f"{_why_forbidden(str(message))} (403): {message}")
+    return _of_eviction(told) or kind(
+        f"The cluster answered {status}: {message}"
+    )
+
+
+def _why_forbidden(message: str) -> str:
+    """Tell apart who may not, and what may not be: a quota, a level of pod
+    security and an admission webhook forbid things to everybody.
+    """
+    if _MAY_NOT.search(message):
+        return "The credentials of the VIM do not suffice"
+    return "The cluster refused"
+
+
+def _of_eviction(told: Object) -> errors.VimRefused | None:
+    """Tell what budgets say of an eviction; by its status it could be a
+    cluster that is busy or broken.
+    """
+    causes = (told.get("details") or {}).get("causes") or ()
+    for cause in causes:
+        if cause.get("reason") == "DisruptionBudget":
+            return BudgetSpent(str(cause.get("message")))
+    message = str(told.get("message"))
+    if "more than one PodDisruptionBudget" in message:
+        return errors.VimRefused(message)
+    return None
 
 
 def of_watch(status: Object) -> errors.InfraError:

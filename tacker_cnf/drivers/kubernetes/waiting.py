@@ -2,14 +2,13 @@
 
 import contextlib
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from tacker_cnf.drivers.base import Deadline
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.refusals import Expired
+from tacker_cnf.halting import Deadline
 
 Object = dict[str, Any]
 
@@ -43,6 +42,7 @@ def wait(
     """Watch objects until the judge is content, or the deadline passes.
 
     :raises InfraError: what the judge raises, or the cluster
+    :raises VnfmError: the work was called off at once
     """
     while True:
         listed = cluster.list(resource, namespace, **selectors)
@@ -69,7 +69,7 @@ def wait(
                     and time.monotonic() < begun + BRIEF
                 ):
                     # somebody between us and the cluster cuts watches
-                    threading.Event().wait(BRIEF)
+                    cluster.halt.wait(BRIEF)
         except Expired:
             continue
 

@@ -1,10 +1,10 @@
 """One task in one cluster: make, scale, replace, remove."""
 
-from collections.abc import Iterable
-from typing import Any
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes import inventory, readiness
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import (
@@ -13,38 +13,72 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
+from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists, Gone
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 Object = dict[str, Any]
+
+PODS: Final = ("v1", "Pod")
 
 
 class Work:
     """One task in one cluster."""
 
     def __init__(
-        self, cluster: Cluster, rendered: Rendered, waiter: Waiter
+        self,
+        key: str,
+        cluster: Cluster,
+        rendered: Rendered,
+        waiter: Waiter,
+        progress: Progress,
     ) -> None:
+        self._key = key
         self.cluster = cluster
         self.rendered = rendered
         self.waiter = waiter
+        self.progress = progress
 
-    def inventory(self) -> InfraResult:
-        return inventory.read(self.cluster, self.rendered)
+    def vnfcs(self) -> tuple[VnfcResourceInfo, ...]:
+        """Tell what VNFCs are there."""
+        return inventory.read(self.cluster, self.rendered, self._key)
 
     def make(self, objects: Iterable[Manifest]) -> None:
         """Make what is missing, and what is ours as the manifest says."""
-        for manifest in objects:
-            resource = self._kind(manifest)
-            try:
-                self.cluster.create(
-                    resource, manifest.body, self._place(resource)
+        made: list[Manifest] = []
+        wanted = tuple(objects)
+        with self.ends_what_began(lambda: self.waiter.all_ready(made)):
+            for manifest in wanted:
+                self.cluster.halt.check()
+                self.progress(
+                    f"Making {manifest.kind} {manifest.name}, {len(made)} of "
+                    f"{len(wanted)} objects are made"
                 )
-            except AlreadyExists:
-                self._take_over(resource, manifest)
-            if manifest.kind == "CustomResourceDefinition":
-                self.waiter.all_ready([manifest])
+                self._make(manifest)
+                made.append(manifest)
+
+    def _make(self, manifest: Manifest) -> None:
+        resource = self._kind(manifest)
+        try:
+            self.cluster.create(resource, manifest.body, self._place(resource))
+        except AlreadyExists:
+            self._take_over(resource, manifest)
+        if manifest.kind == "CustomResourceDefinition":
+            self.waiter.all_ready([manifest])
+
+    @contextlib.contextmanager
+    def ends_what_began(self, wait: Callable[[], None]) -> Iterator[None]:
+        """When the work is called off between two changes of this block,
+        wait for those that were made (SOL003 5.4.17, GRACEFUL).
+        """
+        try:
+            yield
+        except errors.VnfmError as why:
+            if self.cluster.halt.called_off is why:
+                with contextlib.suppress(errors.InfraError):
+                    wait()
+            raise
 
     def _take_over(self, resource: Any, manifest: Manifest) -> None:
         place = self._place(resource)
@@ -80,18 +114,30 @@ class Work:
         labels = found["metadata"].get("labels", {})
         return bool(labels.get(INSTANCE_LABEL) == self.rendered.instance_id)
 
+    def own(self, manifests: Iterable[Manifest]) -> list[Manifest]:
+        """Choose what of these manifests is in this cluster."""
+        return [m for m in manifests if m in self.rendered.objects]
+
     def scale(self, workloads: Iterable[Manifest]) -> None:
         """Set the replicas of workloads, and touch nothing else."""
-        for manifest in workloads:
-            try:
-                self.cluster.scale(
-                    self._kind(manifest),
-                    manifest.name,
-                    self.rendered.namespace,
-                    self.rendered.counts[manifest.vdu_id or ""],
-                )
-            except Gone:
-                raise readiness.missing(manifest) from None
+        done: list[Manifest] = []
+        with self.ends_what_began(lambda: self.waiter.all_ready(done)):
+            for manifest in workloads:
+                self._scale(manifest)
+                done.append(manifest)
+
+    def _scale(self, manifest: Manifest) -> None:
+        count = self.rendered.counts[manifest.vdu_id or ""]
+        self.progress(f"Scaling {manifest.kind} {manifest.name} to {count}")
+        try:
+            self.cluster.scale(
+                self._kind(manifest),
+                manifest.name,
+                self.rendered.namespace,
+                count,
+            )
+        except Gone:
+            raise readiness.missing(manifest) from None
 
     def owned(
         self, objects: Iterable[Manifest]
@@ -125,25 +171,33 @@ class Work:
     def remove(
         self,
         found: Iterable[tuple[Manifest, Object]],
-        pods: Iterable[Object],
+        pods: Sequence[Object],
         grace: int | None,
     ) -> None:
         """Delete objects and wait until they and their pods have gone.
 
         :param grace: seconds the pods may take to end; None: what they say
         """
-        uids: dict[tuple[str, str], set[str]] = {}
-        for manifest, body in found:
-            self.cluster.delete(self._kind(manifest), body, grace=grace)
-            key = (manifest.api_version, manifest.kind)
-            uids.setdefault(key, set()).add(body["metadata"]["uid"])
-        for pod in pods:
+        uids: dict[tuple[str, str], set[str]] = {PODS: set()}
+        with self.ends_what_began(lambda: self._await_all_gone(uids)):
+            for manifest, body in found:
+                self.cluster.delete(self._kind(manifest), body, grace=grace)
+                key = (manifest.api_version, manifest.kind)
+                uids.setdefault(key, set()).add(body["metadata"]["uid"])
             if grace is not None:
                 # a workload's own deletion leaves its pods their full time
-                self._delete_pods([pod], grace)
-            uids.setdefault(("v1", "Pod"), set()).add(pod["metadata"]["uid"])
-        for (api_version, kind), doomed in uids.items():
-            self.waiter.all_gone(api_version, kind, doomed)
+                self.delete_pods(pods, grace)
+        uids[PODS].update(pod["metadata"]["uid"] for pod in pods)
+        self._await_all_gone(uids)
+
+    def _await_all_gone(
+        self, uids: Mapping[tuple[str, str], set[str]]
+    ) -> None:
+        # the others wait for their pods, and these may have to be ended
+        self.waiter.pods_gone(uids[PODS])
+        for key, doomed in uids.items():
+            if key != PODS:
+                self.waiter.all_gone(*key, doomed)
 
     def pods(self) -> list[Object]:
         """List the pods of the instance."""
@@ -154,51 +208,16 @@ class Work:
         )["items"]
         return found
 
-    def _delete_pods(
+    def delete_pods(
         self, pods: Iterable[Object], grace: int | None = None
     ) -> None:
+        """Delete pods, and wait for none.
+
+        :param grace: seconds they may take to end; None: what they say
+        """
         resource = self.cluster.kind("v1", "Pod")
         for pod in pods:
             self.cluster.delete(resource, pod, grace=grace)
-
-    def replace_pods(self, task: InfraTask) -> None:
-        """Heal VNFCs: delete their pods, make singletons again, wait."""
-        vdus = {vnfc.vdu_id for vnfc in task.vnfcs}
-        healed = [
-            m for vdu, m in self.rendered.workloads.items() if vdu in vdus
-        ]
-        pods = self.pods()
-        doomed = set(task.notes)
-        if not doomed:
-            for manifest in healed:
-                self.waiter.size(manifest)  # who will make them anew is there
-            doomed = _uids_of(task, pods)
-            task.note(tuple(sorted(doomed)))
-        self._delete_pods(p for p in pods if p["metadata"]["uid"] in doomed)
-        self.waiter.all_gone("v1", "Pod", doomed)
-        self.make(m for m in healed if m.kind == "Pod")
-        self.waiter.all_ready(healed)
-
-    def replace_all(self, task: InfraTask) -> None:
-        """Heal the whole VNF: delete what holds no data, and make it anew."""
-        found = [
-            (manifest, body)
-            for manifest, body in self.owned(self.rendered.objects)
-            if manifest.kind not in KEPT
-        ]
-        pods = self.pods()
-        doomed = set(task.notes)
-        if not doomed:
-            bodies = [*(body for _, body in found), *pods]
-            doomed = {body["metadata"]["uid"] for body in bodies}
-            task.note(tuple(sorted(doomed)))
-        self.remove(
-            [(m, b) for m, b in found if b["metadata"]["uid"] in doomed],
-            [pod for pod in pods if pod["metadata"]["uid"] in doomed],
-            None,
-        )
-        self.make(self.rendered.objects)
-        self.waiter.all_ready(self.rendered.objects)
 
 
 def _claims(objects: Iterable[Manifest]) -> list[Manifest]:
@@ -213,19 +232,3 @@ def _has_controller(body: Object) -> bool:
     """Tell whether another object made this one, and takes it along."""
     owners = body["metadata"].get("ownerReferences", ())
     return any(owner.get("controller") for owner in owners)
-
-
-def _uids_of(task: InfraTask, pods: Iterable[Object]) -> set[str]:
-    """Find the pods of the VNFCs that are to be healed.
-
-    :raises InfraError: one of them no longer exists
-    """
-    uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in pods}
-    missing = [v.id for v in task.vnfcs if v.id not in uids]
-    if missing:
-        raise errors.InfraError(
-            f"Pod {', '.join(missing)} no longer exists in the cluster. Fail "
-            "this operation, synchronize the VNF instance (POST .../sync), "
-            "and heal by the new ids."
-        )
-    return {uids[vnfc.id] for vnfc in task.vnfcs}

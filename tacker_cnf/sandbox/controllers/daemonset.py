@@ -70,6 +70,19 @@ class DaemonSets(Controller):
             and not nodes.taints_against(entry.obj, spec)
         ]
 
+    def _bears(self, obj: Obj, node: str) -> bool:
+        """Tell whether a pod that is on a node already may stay there."""
+        spec = _bearing(obj["spec"]["template"]["spec"])
+        found = self.store.get(nodes.KEY, "", node)
+        return (
+            found is not None
+            and placement.is_wanted(found, spec)
+            and not any(
+                taint["effect"] == "NoExecute"
+                for taint in nodes.taints_against(found, spec)
+            )
+        )
+
     def _by_node(self, obj: Obj) -> dict[str, list[Obj]]:
         found: dict[str, list[Obj]] = {}
         for pod in self.store.owned(uid_of(obj), pods.KEY):
@@ -83,8 +96,9 @@ class DaemonSets(Controller):
             if not living:
                 self._create(obj, node, revision)
         for node, present in by_node.items():
+            stays = node in eligible or self._bears(obj, node)
             for pod in present:
-                unwanted = node not in eligible or pods.is_over(pod)
+                unwanted = not stays or pods.is_over(pod)
                 if unwanted and not is_deleting(pod):
                     self._delete(obj, pod)
 

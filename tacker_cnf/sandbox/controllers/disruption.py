@@ -92,7 +92,7 @@ class Disruption(Controller):
 
         :raises ApiError: 429
         """
-        if pods.is_over(pod) or not pods.is_ready(pod):
+        if _counts_for_none(pod):
             return
         budgets = self._budgets(pod)
         if len(budgets) > 1:
@@ -104,6 +104,10 @@ class Disruption(Controller):
             )
         for budget in budgets:
             status = budget["status"]
+            if not pods.is_ready(pod) and _lets_unhealthy_go(budget):
+                return
+            if _is_stale(budget):
+                raise errors.too_many_requests(_REFUSED, [_unread(budget)])
             if not status["disruptionsAllowed"]:
                 raise errors.too_many_requests(
                     _REFUSED, [_needed(budget, status)]
@@ -111,6 +115,33 @@ class Disruption(Controller):
             if not dry_run:
                 left = status["disruptionsAllowed"] - 1
                 self.set_status(budget, {**status, "disruptionsAllowed": left})
+
+
+def _counts_for_none(pod: Obj) -> bool:
+    pending = pod["status"].get("phase") == "Pending"
+    return pending or pods.is_over(pod) or is_deleting(pod)
+
+
+def _lets_unhealthy_go(budget: Obj) -> bool:
+    """Tell whether a pod that serves nobody may be evicted."""
+    policy = budget["spec"].get("unhealthyPodEvictionPolicy")
+    status = budget["status"]
+    healthy, desired = status["currentHealthy"], status["desiredHealthy"]
+    return bool(policy == "AlwaysAllow" or healthy >= desired > 0)
+
+
+def _is_stale(budget: Obj) -> bool:
+    seen = budget["status"].get("observedGeneration", 0)
+    return bool(seen < budget["metadata"]["generation"])
+
+
+def _unread(budget: Obj) -> Cause:
+    return Cause(
+        "",
+        "DisruptionBudget",
+        f"The disruption budget {name_of(budget)} is still being processed by"
+        " the server.",
+    )
 
 
 def _needed(budget: Obj, status: Obj) -> Cause:

@@ -1,6 +1,9 @@
 """What a test does to the cluster shows as it would on a real one."""
 
+import contextlib
+import socket
 import time
+import urllib.parse
 from collections.abc import Callable
 from typing import Any
 
@@ -115,6 +118,51 @@ class TestControls(ControlTestCase):
         found = self.get(f"/api/v1/nodes/{node}")
         self.assertEqual("True", condition(found, "Ready")["status"])
 
+    def test_pods_that_do_not_bear_a_lost_node_are_deleted(self) -> None:
+        short = {
+            "key": "node.kubernetes.io/unreachable",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": 1,
+        }
+        self.deploy(tolerations=[short])
+        self.deploy("patient")
+        pods = {p["metadata"]["labels"]["app"]: p for p in self.pods()}
+        for number in (1, 2):
+            self.cluster.lose_node(f"sandbox-node-{number}", 0.1)
+
+        def going() -> set[str]:
+            return {
+                pod["metadata"]["name"]
+                for pod in self.pods()
+                if "deletionTimestamp" in pod["metadata"]
+            }
+
+        self.assertEqual(set(), going())
+        self.wait(going)
+        time.sleep(0.3)  # nobody ends them, and the other is borne longer
+        self.assertEqual({pods["web"]["metadata"]["name"]}, going())
+        told = self.get("/api/v1/namespaces/default/events")["items"]
+        reasons = {event["reason"] for event in told}
+        self.assertIn("TaintManagerEviction", reasons)
+
+    def test_a_binding_means_a_pod(self) -> None:
+        path = "/api/v1/namespaces/default/bindings"
+        body = {
+            "metadata": {"name": "nobody"},
+            "target": {"kind": "Node", "name": "sandbox-node-1"},
+        }
+        status, answer = self.client.ask("POST", path, body)
+        self.assertEqual(404, status)
+        self.assertEqual('pods "nobody" not found', answer["message"])
+        for number in (1, 2):
+            self.cluster.set_node_capacity(f"sandbox-node-{number}", pods=0)
+        self.deploy()
+        pod = self.wait(self.pods)[0]["metadata"]["name"]
+        body["metadata"] = {"name": pod}
+        self.assertEqual(201, self.client.ask("POST", path, body)[0])
+        self.wait(self.ready_pods)
+
     def test_full_nodes_take_no_pod_until_there_is_room(self) -> None:
         for number in (1, 2):
             self.cluster.set_node_capacity(f"sandbox-node-{number}", pods=0)
@@ -136,6 +184,25 @@ class TestControls(ControlTestCase):
         self.deploy()
         time.sleep(0.3)
         self.assertEqual([], self.ready_pods())
+
+    def listens(self) -> bool:
+        url = urllib.parse.urlsplit(self.cluster.endpoint)
+        with contextlib.suppress(OSError):
+            socket.create_connection((url.hostname, url.port or 0)).close()
+            return True
+        return False
+
+    def test_the_api_server_goes_away_and_comes_back(self) -> None:
+        self.deploy()
+        before = self.wait(self.ready_pods)
+        self.assertEqual(
+            200,
+            self.client.ask("POST", "/sandbox/api-away", {"seconds": 1})[0],
+        )
+        time.sleep(0.3)
+        self.assertFalse(self.listens())
+        self.wait(self.listens)
+        self.assertEqual(before, self.ready_pods())
 
     def test_controls_answer_over_http(self) -> None:
         self.deploy()

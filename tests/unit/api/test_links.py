@@ -4,6 +4,7 @@ from typing import Any
 import testtools
 
 from tacker_cnf.api import links
+from tacker_cnf.lcm.states import ACTIVE
 from tacker_cnf.sol.base import encode
 from tacker_cnf.sol.vnf_instance import InstantiationState
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
@@ -41,8 +42,11 @@ class TestInstance(testtools.TestCase):
             instance = an_instance(
                 instantiation_state=InstantiationState(state)
             )
+            wanted = tasks(INSTANCE, *names)
+            if state == "INSTANTIATED":  # whose path has another name
+                wanted["changeVnfPkg"] = f"{INSTANCE}/change_vnfpkg"
             self.assertEqual(
-                tasks(INSTANCE, *names),
+                wanted,
                 told(links.with_instance_links(instance, BASE)),
             )
 
@@ -52,9 +56,10 @@ class TestOpOcc(testtools.TestCase):
         both = {Op.INSTANTIATE, Op.SCALE}
         for op in (*both, Op.HEAL, Op.TERMINATE):
             for state in S:
-                names = ["retry", "fail"] if state == S.FAILED_TEMP else []
-                if names and op in both:
-                    names.append("rollback")
+                names = ["cancel"] if state in ACTIVE else []
+                if state == S.FAILED_TEMP:
+                    names = ["retry", "fail"]
+                    names += ["rollback"] if op in both else []
                 op_occ = an_op_occ(op, operation_state=state)
                 self.assertEqual(
                     tasks(OP_OCC, *names) | {"vnfInstance": INSTANCE},

@@ -115,13 +115,15 @@ def any_instance(chance: random.Random, number: int) -> VnfInstance:
     )
 
 
-def any_op_occ(chance: random.Random, number: int) -> VnfLcmOpOcc:
+def any_op_occ(
+    chance: random.Random, number: int, instance_id: str
+) -> VnfLcmOpOcc:
     pending = chance.choice([True, False])
     return an_op_occ(
         op=chance.choice(list(LcmOperationType)),
         id=f"{chance.choice(NAMES)[:30]}{number}",
         operation_state=chance.choice(list(LcmOperationStateType)),
-        vnf_instance_id=chance.choice(NAMES)[:36],
+        vnf_instance_id=instance_id,
         is_automatic_invocation=chance.choice([True, False]),
         is_cancel_pending=pending,
         cancel_mode=chance.choice(list(CancelModeType)) if pending else None,
@@ -147,8 +149,11 @@ class Agreement:
                     seconds=chance.randint(-2, 2),
                     microseconds=chance.choice([0, 1, 500_000, 999_999]),
                 )
-                instances.add(session, any_instance(chance, number), moment)
-                op_occs.add(session, any_op_occ(chance, number), {}, moment, 1)
+                instance = any_instance(chance, number)
+                instances.add(session, instance, moment)
+                session.flush()
+                op_occ = any_op_occ(chance, number, instance.id)
+                op_occs.add(session, op_occ, {}, moment, 1)
 
     def compare(self, table: Any, kind: Any, names: Any, rounds: int) -> int:
         """Ask as often, and tell how many were found."""

@@ -1,6 +1,8 @@
 import hashlib
 import io
+import os
 import threading
+import time
 from pathlib import Path
 from typing import BinaryIO
 
@@ -116,6 +118,37 @@ class TestStore(ContentTest):
         self.assertRaises(errors.Conflict, fail)
         with self.store.guard():
             pass
+
+
+class TestSweep(ContentTest):
+    def left(self, name: str, age: float) -> Path:
+        """Write what a killed process leaves."""
+        path = self.root / "incoming" / name
+        (path / "tree" / "a").mkdir(parents=True)
+        (path / "tree" / "a" / "file").write_bytes(b"x")
+        (path / "tree" / "a").chmod(0o500)
+        then = time.time() - age
+        os.utime(path, (then, then))
+        return path
+
+    def test_what_killed_uploads_left_goes(self) -> None:
+        old, young = self.left("old", 3600), self.left("young", 5)
+        with self.store.incoming() as held:
+            os.utime(held, (1, 1))
+            self.store.sweep()
+            self.assertTrue(held.exists())
+        self.assertFalse(old.exists())
+        self.assertTrue(young.exists())
+
+    def test_there_may_be_nothing(self) -> None:
+        self.store.sweep()
+        self.assertEqual([], self.store.ids())
+
+    def test_what_is_here(self) -> None:
+        with self.store.incoming() as staged:
+            (staged / "tree").mkdir()
+            self.store.keep(staged, "abc")
+        self.assertEqual(["abc"], self.store.ids())
 
 
 class TestReceive(ContentTest):

@@ -10,6 +10,7 @@ from tacker_cnf.db.listing import Wanted
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState
+from tacker_cnf.sol.vnf_package import OperationalState
 from tests.factories import (
     NOW,
     a_running_instance,
@@ -93,45 +94,36 @@ class TestReading(InstanceTest):
 
 
 class TestReserve(InstanceTest):
-    def test_a_free_instance_in_the_right_state(self) -> None:
-        # its state, who holds it, the state that is needed; whether it is got
+    def test_a_free_instance_that_is_as_it_was_seen(self) -> None:
+        # who holds it, its generation, the one that was seen
         cases = [
-            (OUT, None, OUT, True),
-            (OUT, None, IN, False),
-            (IN, None, IN, True),
-            (IN, None, OUT, False),
-            (OUT, "another", OUT, False),
-            (IN, "another", IN, False),
+            (None, 0, 0, None),
+            (None, 1, 0, errors.Stale),
+            ("other", 0, 0, errors.OperationInProgress),
+            ("other", 1, 0, errors.OperationInProgress),
         ]
-        self.add(an_instance())
-        for state, holder, needed, got in cases:
+        for holder, now, seen, refusal in cases:
             with self.store.writer() as session:
-                session.execute(
-                    sa.update(instances.Row).values(
-                        instantiation_state=state, busy_with=holder
-                    )
-                )
-            try:
-                self.write(instances.reserve, "an-instance", "me", needed)
-            except errors.OperationInProgress:
-                self.assertFalse(got)
+                session.execute(sa.delete(instances.Row))
+            self.add(an_instance())
+            with self.store.writer() as session:
+                held = {"busy_with": holder, "generation": now}
+                session.execute(sa.update(instances.Row).values(**held))
+            asked = (instances.reserve, "an-instance", "me", seen)
+            if refusal:
+                self.assertRaises(refusal, self.write, *asked)
             else:
-                self.assertTrue(got)
+                self.write(*asked)
 
     def test_one_that_is_not_there(self) -> None:
         self.assertRaises(
-            errors.OperationInProgress,
-            self.write,
-            instances.reserve,
-            "none",
-            "me",
-            OUT,
+            errors.Stale, self.write, instances.reserve, "none", "me", 0
         )
 
     def test_who_holds_it_is_told(self) -> None:
         self.add(an_instance())
         self.write(instances.check_free, "an-instance")
-        self.write(instances.reserve, "an-instance", "op-1", OUT)
+        self.write(instances.reserve, "an-instance", "op-1", 0)
         error = self.assertRaises(
             errors.OperationInProgress,
             self.write,
@@ -144,9 +136,24 @@ class TestReserve(InstanceTest):
             str(error),
         )
 
+    def test_which_are_held(self) -> None:
+        for name in ("free", "held", "other"):
+            self.add(an_instance(id=name))
+        with self.store.writer() as session:
+            held = instances.Row.id.in_(["held", "other"])
+            session.execute(
+                sa.update(instances.Row).where(held).values(busy_with="me")
+            )
+        with self.store.reader() as session:
+            for asked, expected in (
+                (["free", "held", "none"], ["held"]),
+                ([], []),
+            ):
+                self.assertEqual(expected, instances.held(session, asked))
+
     def test_only_the_holder_lets_it_go(self) -> None:
         self.add(an_instance())
-        self.write(instances.reserve, "an-instance", "op-1", OUT)
+        self.write(instances.reserve, "an-instance", "op-1", 0)
         self.write(instances.release, "op-2")
         self.assertRaises(
             errors.OperationInProgress,
@@ -167,23 +174,49 @@ class TestRelease(InstanceTest):
         with self.store.reader() as session:
             return list(session.scalars(sa.select(models.VimUse.vim_id)))
 
-    def test_only_what_runs_needs_its_vim(self) -> None:
-        for instance, left in ((an_instance(), []), (FULL, ["a-vim"])):
+    def test_only_the_vims_that_it_is_on_have_to_stay(self) -> None:
+        there = {"v": VimConnectionInfo(vim_id="a-vim", vim_type="fake")}
+        on_it = msgspec.structs.replace(FULL, vim_connection_info=there)
+        for instance, left in (
+            (an_instance(), []),
+            (FULL, []),
+            (on_it, ["a-vim"]),
+        ):
             with self.store.writer() as session:
                 session.execute(sa.delete(instances.Row))
             self.add(instance)
-            state = instance.instantiation_state
-            self.write(instances.reserve, "an-instance", "op-1", state)
+            self.write(instances.reserve, "an-instance", "op-1", 0)
             self.write(vims.use, "an-instance", ["a-vim", "not registered"])
             self.assertEqual(["a-vim"], self.uses())
             self.write(instances.release, "op-1")
             self.assertEqual(left, self.uses())
 
-    def test_a_use_is_of_the_last_operation(self) -> None:
+    def test_a_use_is_noted_once(self) -> None:
         self.add(an_instance())
-        self.write(vims.use, "an-instance", ["a-vim"])
-        self.write(vims.use, "an-instance", [])
-        self.assertEqual([], self.uses())
+        for used in (["a-vim"], [], ["a-vim", "not registered"]):
+            self.write(vims.use, "an-instance", used)
+            self.assertEqual(["a-vim"], self.uses())
+
+    def test_the_vnfd_that_it_was_taken_to_may_go(self) -> None:
+        self.add(an_instance())
+        package = a_package(
+            id="new",
+            vnfd_id="new-vnfd",
+            operational_state=OperationalState.ENABLED,
+        )
+        self.write(packages.add, package)
+        self.write(instances.reserve, "an-instance", "op-1", 0)
+        self.write(packages.use, "an-instance", "new-vnfd")
+        self.assertEqual("IN_USE", self.usage())
+        self.assertRaises(ReferenceError, self.write, packages.delete, package)
+        self.write(instances.release, "op-1")
+        self.assertEqual("NOT_IN_USE", self.usage())
+        self.write(packages.delete, package)
+
+    def usage(self) -> str:
+        with self.store.reader() as session:
+            package = packages.get(session, "new")
+            return packages.usage_state(session, package)
 
 
 class TestDelete(InstanceTest):
@@ -195,12 +228,11 @@ class TestDelete(InstanceTest):
     def test_others_stay(self) -> None:
         self.add(FULL)
         self.add(an_instance(id="busy"))
-        self.write(instances.reserve, "busy", "op-1", OUT)
-        for name in ("an-instance", "busy", "none"):
-            self.assertRaises(
-                errors.OperationInProgress,
-                self.write,
-                instances.delete,
-                name,
-            )
+        self.write(instances.reserve, "busy", "op-1", 0)
+        for name, refusal in (
+            ("an-instance", errors.OperationInProgress),
+            ("busy", errors.OperationInProgress),
+            ("none", errors.NotFound),
+        ):
+            self.assertRaises(refusal, self.write, instances.delete, name)
         self.assertEqual(FULL, self.get())

@@ -14,6 +14,7 @@ from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_instance import InstantiationState
+from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tests.factories import NOW, an_instance, an_op_occ
@@ -22,6 +23,7 @@ from tests.unit.db.test_types import a_package
 
 BRIEF = Wanted(attributes=op_occs.COLUMNS.keys() - op_occs.HEAVY)
 OUT = InstantiationState.NOT_INSTANTIATED
+GRACEFUL, FORCEFUL = CancelModeType.GRACEFUL, CancelModeType.FORCEFUL
 PROBLEM = ProblemDetails(status=422, detail="it broke")
 #: seconds: never within a test, and long ago
 LONG, PAST = 1000.0, -1000.0
@@ -42,7 +44,7 @@ class OpOccTest(StoreTest):
         op_occ = an_op_occ(**overrides)
         vims = {"vim1": VimConnectionInfo(vim_type="fake")}
         with self.store.writer() as session:
-            instances.reserve(session, "an-instance", op_occ.id, OUT)
+            instances.reserve(session, "an-instance", op_occ.id, 0)
             op_occs.add(session, op_occ, vims, NOW, patience)
 
     def set(self, **values: Any) -> None:
@@ -71,8 +73,14 @@ class OpOccTest(StoreTest):
 
     def record(self, work: Work, event: Event, **result: Any) -> S:
         with self.store.writer() as session:
+            recorded = session.scalar(sa.select(Row.recorded)) or 0
             return op_occs.record(
-                session, work, event, Result(**{"step": None} | result), NOW
+                session,
+                work,
+                recorded + 1,
+                event,
+                Result(**{"step": None} | result),
+                NOW,
             )
 
     def decide(self, event: Event) -> S:
@@ -167,6 +175,20 @@ class TestRecord(OpOccTest):
         self.record(self.claimed(), Event.FAIL, step="INFRA", error=PROBLEM)
         self.assertEqual(("INFRA", PROBLEM), self.row("step", "error"))
 
+    def test_what_a_script_left_outlives_an_error_without_it(self) -> None:
+        left, other = (
+            ProblemDetails(
+                status=422, detail="x", user_script_err_handling_data={"n": n}
+            )
+            for n in (1, 2)
+        )
+        for error, kept in ((left, 1), (PROBLEM, 1), (other, 2)):
+            self.set(operation_state=S.PROCESSING, owner=None, lease_until=0.0)
+            self.record(self.claimed(), Event.FAIL, error=error)
+            (found,) = self.row("error")
+            self.assertEqual(error.detail, found.detail)
+            self.assertEqual({"n": kept}, found.user_script_err_handling_data)
+
     def test_who_was_overtaken_changes_nothing(self) -> None:
         for state, event in TRANSITIONS:
             if state not in ACTIVE:
@@ -179,6 +201,25 @@ class TestRecord(OpOccTest):
                 (state, "second"), self.row("operation_state", "owner")
             )
             self.assertEqual("an-op-occ", self.holder())
+
+    def test_what_was_recorded_before_is_not_recorded_again(self) -> None:
+        work = self.claimed()
+        self.record(work, Event.GRANTED, step="PREAMBLE")
+        with self.store.writer() as session:
+            again = Result(step="INFRA")
+            state = op_occs.record(session, work, 1, Event.GRANTED, again, NOW)
+        self.assertEqual(S.PROCESSING, state)
+        self.assertEqual(("PREAMBLE", 1), self.row("step", "recorded"))
+
+    def test_after_a_decision_the_former_conductor_is_not_heard(self) -> None:
+        work = self.claimed()
+        self.record(work, Event.GRANTED)
+        self.record(work, Event.FAIL, error=PROBLEM)
+        self.decide(Event.RETRY)
+        self.assertRaises(
+            errors.LostClaim, self.record, work, Event.FAIL, error=PROBLEM
+        )
+        self.assertEqual((S.PROCESSING,), self.row("operation_state"))
 
     def test_an_operation_that_is_no_more(self) -> None:
         work = self.claimed()
@@ -204,6 +245,108 @@ class TestRecord(OpOccTest):
         self.assertEqual(((),), self.row("notes"))
 
 
+class TestCancel(OpOccTest):
+    def cancel(self, mode: CancelModeType = GRACEFUL) -> None:
+        with self.store.writer() as session:
+            op_occs.cancel(session, "an-op-occ", mode)
+
+    def cancelled(self) -> Any:
+        return self.row("is_cancel_pending", "cancel_mode")
+
+    def test_it_is_kept_for_who_carries_the_operation_out(self) -> None:
+        for state in ACTIVE:
+            self.set(operation_state=state)
+            self.cancel()
+            self.assertEqual((True, GRACEFUL), self.cancelled())
+            self.assertEqual((state,), self.row("operation_state"))
+
+    def test_nobody_is_told_who_is_not_there(self) -> None:
+        for state in set(S) - ACTIVE:
+            self.set(operation_state=state)
+            error = self.assertRaises(errors.WrongState, self.cancel)
+            self.assertIn(f"the operation is {state}, not", str(error))
+            self.assertEqual((False, None), self.cancelled())
+
+    def test_it_can_become_more_urgent_and_not_less(self) -> None:
+        self.cancel()
+        self.cancel(FORCEFUL)
+        self.cancel()
+        self.assertEqual((True, FORCEFUL), self.cancelled())
+
+    def test_a_step_that_ended_well_then_counts_as_failed(self) -> None:
+        # state, what happened, state after
+        cases = [
+            (S.STARTING, Event.GRANTED, S.ROLLED_BACK),
+            (S.PROCESSING, Event.STEPPED, S.FAILED_TEMP),
+            (S.PROCESSING, Event.DONE, S.FAILED_TEMP),
+            (S.ROLLING_BACK, Event.DONE, S.FAILED_TEMP),
+        ]
+        there = an_instance(vnf_instance_name="changed")
+        for before, event, after in cases:
+            self.set(operation_state=before, owner=None)
+            work = self.claimed()
+            self.cancel()
+            state = self.record(work, event, instance=there)
+            self.assertEqual(after, state)
+            (error,) = self.row("error")
+            self.assertEqual(
+                "The operation was cancelled (GRACEFUL) when one of its steps "
+                "had just ended.",
+                error.detail,
+            )
+            self.assertEqual((False, None), self.cancelled())
+        with self.store.reader() as session:
+            instance = instances.get(session, "an-instance")
+        self.assertIsNone(instance.vnf_instance_name)
+
+    def test_what_failed_by_itself_says_so(self) -> None:
+        self.set(operation_state=S.PROCESSING)
+        work = self.claimed()
+        self.cancel()
+        self.record(work, Event.FAIL, error=PROBLEM)
+        self.assertEqual(
+            (PROBLEM, False), self.row("error", "is_cancel_pending")
+        )
+
+    def test_the_heartbeat_hears_it(self) -> None:
+        self.claimed()
+        self.assertEqual({"an-op-occ": None}, self.beat())
+        self.cancel(FORCEFUL)
+        self.assertEqual({"an-op-occ": FORCEFUL}, self.beat())
+        self.set(owner="other")
+        self.assertEqual({}, self.beat())
+
+    def beat(self) -> Any:
+        with self.store.writer() as session:
+            return op_occs.heartbeat(session, "me", ["an-op-occ"], LONG)
+
+    def test_an_operation_that_is_not_there(self) -> None:
+        def cancel() -> None:
+            with self.store.writer() as session:
+                op_occs.cancel(session, "another", GRACEFUL)
+
+        self.assertRaises(errors.NotFound, cancel)
+
+
+class TestProgress(OpOccTest):
+    def tell(self, owner: str) -> None:
+        with self.store.writer() as session:
+            op_occs.tell(session, owner, {"an-op-occ": "INFRA: 1 of 2"})
+
+    def test_only_the_owner_tells_it(self) -> None:
+        self.claimed("me")
+        self.tell("other")
+        self.assertEqual((None,), self.row("progress"))
+        self.tell("me")
+        self.assertEqual(("INFRA: 1 of 2",), self.row("progress"))
+
+    def test_the_next_step_begins_anew(self) -> None:
+        work = self.claimed("me")
+        self.tell("me")
+        self.record(work, Event.GRANTED, step="PREAMBLE")
+        self.assertEqual(("PREAMBLE",), self.row("progress"))
+
+
 class TestDecide(OpOccTest):
     def test_a_failed_operation_goes_on_or_ends(self) -> None:
         # event, state after, whether the instance is still held
@@ -218,7 +361,8 @@ class TestDecide(OpOccTest):
             self.assertEqual("an-op-occ" if held else None, self.holder())
 
     def test_other_states_refuse(self) -> None:
-        for state, event in itertools.product(S, TASKS):
+        decisions = TASKS.keys() - {Event.CANCEL}
+        for state, event in itertools.product(S, decisions):
             if state == S.FAILED_TEMP:
                 continue
             self.set(operation_state=state)

@@ -56,6 +56,23 @@ class TestWriter(StoreTest):
         self.assertRaises(DuplicateEntry, twice)
         self.assertEqual(0, self.count())
 
+    def test_an_error_tells_no_values(self) -> None:
+        with self.store.writer() as session:
+            session.add_all([a_vim(id=name, name=name) for name in "ab"])
+
+        def clash() -> None:
+            change = {"name": "b", "description": "hunter2"}
+            with self.store.writer() as session:
+                session.execute(
+                    sa.update(models.Vim)
+                    .where(models.Vim.id == "a")
+                    .values(**change)
+                )
+
+        error = self.assertRaises(DuplicateEntry, clash)
+        self.assertIn("UPDATE vims SET", str(error))
+        self.assertNotIn("hunter2", str(error))
+
     def test_a_row_may_not_refer_to_nothing(self) -> None:
         def orphan() -> None:
             with self.store.writer() as session:

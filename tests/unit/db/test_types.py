@@ -4,10 +4,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from tacker_cnf import errors
-from tacker_cnf.db import keys, models
+from tacker_cnf.db import instances, keys, models
 from tacker_cnf.db.types import VAULT, UtcDateTime, Vault
 from tacker_cnf.sol.vnf_package import OnboardingState, OperationalState
-from tests.factories import NOW
+from tests.factories import NOW, an_instance
 from tests.unit.db.base import StoreTest
 
 CREDENTIALS = {"username": "me", "password": "hunter2"}
@@ -126,6 +126,25 @@ class TestSecrets(ColumnTest):
         self.store.close()
         for file in self.folder.iterdir():
             self.assertNotIn(b"hunter2", file.read_bytes(), file.name)
+
+    def test_nor_of_what_an_instance_has_or_is_told_of_it(self) -> None:
+        hidden = {"password": "hunter2"}
+        with self.store.writer() as session:
+            session.add(a_package(vnfd_id="a-vnfd"))
+            session.flush()
+            instance = an_instance(
+                vnfd_id="a-vnfd",
+                vnf_instance_name="a-name",
+                extensions=hidden,
+                metadata=hidden,
+                vnf_configurable_properties=hidden,
+            )
+            instances.add(session, instance, NOW)
+        columns = "extensions || metadata || vnf_configurable_properties"
+        lies = self.raw(columns, "vnf_instances")
+        lies += self.raw("announcement", "lifecycle_events")
+        for part in ("hunter2", "password", "a-name"):
+            self.assertNotIn(part, lies)
 
     def test_the_same_secret_lies_differently_each_time(self) -> None:
         self.keep(a_vim())

@@ -29,8 +29,8 @@ def rendered(kind: str = "Deployment") -> Rendered:
 
 
 def names(*pods: Any, kind: str = "Deployment") -> list[str]:
-    found = inventory.of_pods(pods, rendered(kind))
-    return [vnfc.id for vnfc in found.vnfc_resource_info]
+    found = inventory.of_pods(pods, rendered(kind), "vim1")
+    return [vnfc.id for vnfc in found]
 
 
 class TestOfPods(testtools.TestCase):
@@ -93,20 +93,25 @@ class TestOfPods(testtools.TestCase):
         self.assertEqual(["c", "a", "b"], names(*pods))
 
     def test_what_is_told_of_a_vnfc(self) -> None:
-        found = inventory.of_pods([a_pod()], rendered())
-        (vnfc,) = found.vnfc_resource_info
+        (vnfc,) = inventory.of_pods([a_pod()], rendered(), "vim1")
         self.assertEqual("web-1", vnfc.id)
         self.assertEqual("web", vnfc.vdu_id)
         self.assertEqual({"uid": "uid of web-1"}, vnfc.metadata)
         self.assertEqual("web-1", vnfc.compute_resource.resource_id)
+        self.assertEqual("vim1", vnfc.compute_resource.vim_connection_id)
         self.assertEqual(
             "Deployment", vnfc.compute_resource.vim_level_resource_type
         )
 
     def test_what_later_operations_are_told(self) -> None:
-        metadata = inventory.of_pods([], rendered()).metadata
+        metadata = inventory.described(rendered(), {})
+        self.assertNotIn("vim_connections", metadata)
         self.assertEqual("here", metadata["namespace"])
         self.assertEqual(
             ["a.yaml", "b.yaml"], metadata["lcm-kubernetes-def-files"]
         )
         self.assertEqual({"web"}, set(metadata["vdu_reses"]))
+
+    def test_where_the_vdus_are_is_told_when_there_is_a_choice(self) -> None:
+        metadata = inventory.described(rendered(), {"web": "vim2"})
+        self.assertEqual({"web": "vim2"}, metadata["vim_connections"])

@@ -1,6 +1,6 @@
 import copy
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import testtools
@@ -154,11 +154,12 @@ class JudgeTest(testtools.TestCase):
         self,
         expected: Mapping[str, int],
         grace: float = LONG,
+        daemons: Container[str] = (),
         **cluster: Any,
     ) -> PodJudge:
         events = [an_event("Failed", "no image")]
         told: Any = EventsOnly(*events, **cluster)
-        return PodJudge(told, "here", expected, grace)
+        return PodJudge(told, "here", expected, grace, daemons)
 
 
 class TestPodJudge(JudgeTest):
@@ -189,6 +190,20 @@ class TestPodJudge(JudgeTest):
             verdict = self.judge(expected)(pods)
             names = [pod["metadata"]["name"] for pod in pods]
             self.assertEqual(content, verdict is None, f"{expected} {names}")
+
+    def test_daemons_on_nodes_that_are_no_longer_wanted(self) -> None:
+        here, lost = a_ready_pod("agent-1", "agent"), a_pod("agent-2", "agent")
+        going = a_ready_pod("agent-3", "agent", deletionTimestamp="now")
+        cases: tuple[tuple[list[Object], bool], ...] = (
+            ([here, lost], True),
+            ([here, a_ready_pod("agent-2", "agent")], True),
+            ([lost], False),
+            ([here, going], False),
+        )
+        for pods, content in cases:
+            judge = self.judge({"agent": 1}, daemons={"agent"})
+            names = [pod["metadata"]["name"] for pod in pods]
+            self.assertEqual(content, judge(pods) is None, str(names))
 
 
 class TestFaults(JudgeTest):

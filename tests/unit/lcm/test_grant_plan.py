@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import testtools
 
 from tacker_cnf.lcm import grant_plan, target
 from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ResourceHandle
+from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import (
     GrantedLcmOperationType,
     GrantRequest,
@@ -20,10 +23,25 @@ from tacker_cnf.sol.lcm_request import (
     TerminateVnfRequest,
     TerminationType,
 )
-from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.virtual_link import (
+    VnfLinkPortInfo,
+    VnfVirtualLinkResourceInfo,
+)
+from tacker_cnf.sol.vnf_instance import (
+    VirtualStorageResourceInfo,
+    VnfInstance,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.vnfd.model import (
+    AffinityRule,
+    ConnectionPoint,
+    VirtualLink,
+    VirtualStorage,
+)
 from tests.factories import (
+    a_flavour,
     a_running_instance,
+    a_vdu,
     a_vnfc,
     a_vnfd,
     an_info,
@@ -43,10 +61,15 @@ ALL = ["agent agent-1", "web web-1", "web web-2"]
 PARAMETERS: dict[str, Any] = {"additional_params": {"colour": "red"}}
 
 
-def build(op: Op, request: SolType, instance: VnfInstance) -> GrantRequest:
+def build(
+    op: Op, request: SolType, instance: VnfInstance, **flavour: Any
+) -> GrantRequest:
     current = target.of_instance(instance)
-    wanted = target.wanted(request, current, a_vnfd())
-    return grant_plan.build(an_op_occ(op), request, instance, current, wanted)
+    simple = a_flavour(**flavour)
+    wanted = target.wanted(request, current, a_vnfd(simple))
+    return grant_plan.build(
+        an_op_occ(op), request, instance, current, wanted, simple
+    )
 
 
 def told(resources: tuple[ResourceDefinition, ...]) -> list[str]:
@@ -149,8 +172,221 @@ class TestBuild(testtools.TestCase):
         self.assertEqual("busy", levels.pop(Op.INSTANTIATE))
         self.assertEqual({None}, set(levels.values()))
 
+    def test_asked_again_it_is_asked_in_the_same_words(self) -> None:
+        for op, request, instance, *_ in CASES:
+            self.assertEqual(
+                build(op, request, instance), build(op, request, instance)
+            )
+
+    def test_secrets_are_kept_back(self) -> None:
+        told = {"colour": "red", "login": {"user": "me", "password": "x"}}
+        request = InstantiateVnfRequest(
+            flavour_id="simple", additional_params=told
+        )
+        grant = build(Op.INSTANTIATE, request, an_instance())
+        self.assertEqual(
+            {"colour": "red", "login": {"user": "me"}},
+            grant.additional_params,
+        )
+
     def test_a_vdu_of_which_less_is_there_than_was_counted(self) -> None:
         info = an_info(a_vnfc("web-1"), levels={"web_aspect": 1})
         instance = a_running_instance(info=info)
         grant = build(Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), instance)
         self.assertEqual(["web web-1"], told(grant.remove_resources))
+
+
+#: a flavour whose web servers have a disk and a port each
+WHOLE: dict[str, Any] = {
+    "vdus": {
+        "web": msgspec.structs.replace(a_vdu("web"), storages=("disk",)),
+        "agent": a_vdu("agent"),
+    },
+    "storages": {"disk": VirtualStorage(id="disk", kind="BLOCK")},
+    "virtual_links": {"inner": VirtualLink(id="inner")},
+    "connection_points": {
+        "port": ConnectionPoint(id="port", vdu="web", virtual_link="inner")
+    },
+}
+HANDLES = {name: ResourceHandle(resource_id=name) for name in ("p", "d", "n")}
+WEB = msgspec.structs.replace(
+    a_vnfc("web-1"),
+    storage_resource_ids=("disk-1",),
+    vnfc_cp_info=(
+        VnfcCpInfo(id="cp-1", cpd_id="port", vnf_link_port_id="port-1"),
+        VnfcCpInfo(id="cp-2", cpd_id="outside"),
+    ),
+)
+WHOLE_INFO = an_info(
+    WEB,
+    a_vnfc("agent-1", "agent"),
+    levels={"web_aspect": 1},
+    virtual_storage_resource_info=(
+        VirtualStorageResourceInfo(
+            id="disk-1",
+            virtual_storage_desc_id="disk",
+            storage_resource=HANDLES["d"],
+        ),
+    ),
+    vnf_virtual_link_resource_info=(
+        VnfVirtualLinkResourceInfo(
+            id="link-1",
+            vnf_virtual_link_desc_id="inner",
+            network_resource=HANDLES["n"],
+            vnf_link_ports=(
+                VnfLinkPortInfo(id="port-1", resource_handle=HANDLES["p"]),
+            ),
+        ),
+    ),
+)
+
+
+class TestWhatAVnfcHas(testtools.TestCase):
+    """Disks, ports and networks of VNFs that have them."""
+
+    def kinds(self, resources: tuple[ResourceDefinition, ...]) -> list[str]:
+        return sorted(
+            f"{r.type} {r.resource_template_id} {r.vdu_id or '-'}"
+            + (f" {r.resource.resource_id}" if r.resource else "")
+            for r in resources
+        )
+
+    def test_instantiate(self) -> None:
+        request = InstantiateVnfRequest(flavour_id="simple")
+        grant = build(Op.INSTANTIATE, request, an_instance(), **WHOLE)
+        self.assertEqual(
+            [
+                "COMPUTE agent agent",
+                "COMPUTE web web",
+                "LINKPORT port web",
+                "STORAGE disk web",
+                "VL inner -",
+            ],
+            self.kinds(grant.add_resources),
+        )
+
+    def test_a_network_that_is_given_is_not_made(self) -> None:
+        managed = ExtManagedVirtualLinkData(
+            id="m", vnf_virtual_link_desc_id="inner", resource_id="net"
+        )
+        request = InstantiateVnfRequest(
+            flavour_id="simple", ext_managed_virtual_links=(managed,)
+        )
+        grant = build(Op.INSTANTIATE, request, an_instance(), **WHOLE)
+        self.assertNotIn("VL", {r.type for r in grant.add_resources})
+
+    def test_scale_out_makes_no_network(self) -> None:
+        instance = a_running_instance(info=WHOLE_INFO)
+        grant = build(
+            Op.SCALE, a_scale(ScaleType.SCALE_OUT, 1), instance, **WHOLE
+        )
+        self.assertEqual(
+            ["COMPUTE web web", "LINKPORT port web", "STORAGE disk web"],
+            self.kinds(grant.add_resources),
+        )
+
+    def test_scale_in(self) -> None:
+        instance = a_running_instance(info=WHOLE_INFO)
+        grant = build(
+            Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), instance, **WHOLE
+        )
+        self.assertEqual(
+            [
+                "COMPUTE web web web-1",
+                "LINKPORT port web p",
+                "STORAGE disk web d",
+            ],
+            self.kinds(grant.remove_resources),
+        )
+
+    def test_terminate(self) -> None:
+        instance = a_running_instance(info=WHOLE_INFO)
+        grant = build(Op.TERMINATE, TERMINATE, instance, **WHOLE)
+        self.assertEqual(
+            [
+                "COMPUTE agent agent agent-1",
+                "COMPUTE web web web-1",
+                "LINKPORT port web p",
+                "STORAGE disk web d",
+                "VL inner - n",
+            ],
+            self.kinds(grant.remove_resources),
+        )
+
+
+def a_rule(kind: str, scope: str, *targets: str) -> AffinityRule:
+    return AffinityRule(id="rule", kind=kind, scope=scope, targets=targets)
+
+
+def referred(grant: GrantRequest) -> list[tuple[str, str, list[str]]]:
+    """Write each constraint as its kind, its scope, and what it is about."""
+    vdus = {r.id: f"new {r.resource_template_id}" for r in grant.add_resources}
+    return [
+        (
+            str(constraint.affinity_or_anti_affinity),
+            str(constraint.scope),
+            [
+                vdus.get(r.resource_id, r.resource_id)
+                for r in constraint.resource
+            ],
+        )
+        for constraint in grant.placement_constraints
+    ]
+
+
+BUSY = InstantiateVnfRequest(
+    flavour_id="simple", instantiation_level_id="busy"
+)
+OUT = a_scale(ScaleType.SCALE_OUT, 1)
+APART = a_rule("ANTI_AFFINITY", "ZONE", "web")
+#: operation, request, instance, rule, what the constraint is about
+RULES: list[tuple[Op, Any, VnfInstance, AffinityRule, list[str]]] = [
+    (Op.INSTANTIATE, BUSY, an_instance(), APART, ["new web"] * 3),
+    (
+        Op.INSTANTIATE,
+        BUSY,
+        an_instance(),
+        a_rule("AFFINITY", "NFVI_NODE", "crowd"),
+        ["new web", "new web", "new web", "new agent"],
+    ),
+    (
+        Op.INSTANTIATE,
+        BUSY,
+        an_instance(),
+        a_rule("AFFINITY", "NFVI_POP", "agent"),
+        [],  # one alone
+    ),
+    (
+        Op.INSTANTIATE,
+        BUSY,
+        an_instance(),
+        a_rule("AFFINITY", "NETWORK_LINK_AND_NODE", "web"),
+        [],  # a scope that SOL003 cannot tell
+    ),
+    (Op.SCALE, OUT, RUNNING, APART, ["new web", "web-1", "web-2"]),
+    (Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), RUNNING, APART, []),
+    (Op.HEAL, HealVnfRequest(), RUNNING, APART, []),
+    (Op.TERMINATE, TERMINATE, RUNNING, APART, []),
+]
+
+
+class TestPlacement(testtools.TestCase):
+    def test_the_rules_of_the_vnfd(self) -> None:
+        for op, request, instance, rule, about in RULES:
+            grant = build(
+                op,
+                request,
+                instance,
+                affinity_rules=(rule,),
+                placement_groups={"crowd": ("web", "agent")},
+            )
+            expected = [(rule.kind, rule.scope, about)] if about else []
+            self.assertEqual(expected, referred(grant), f"{op} {rule}")
+
+    def test_what_exists_is_named_as_the_vim_names_it(self) -> None:
+        grant = build(Op.SCALE, OUT, RUNNING, affinity_rules=(APART,))
+        (constraint,) = grant.placement_constraints
+        self.assertEqual(
+            ["GRANT", "RES_MGMT", "RES_MGMT"],
+            [str(resource.id_type) for resource in constraint.resource],
+        )

@@ -6,7 +6,7 @@ import testtools
 from tacker_cnf import errors
 from tacker_cnf.lcm import operations
 from tacker_cnf.lcm.operations import OPERATIONS, TASKS
-from tacker_cnf.lcm.states import Event
+from tacker_cnf.lcm.states import ACTIVE, FINAL, Event
 from tacker_cnf.sol import lcm_request
 from tacker_cnf.sol.vnf_instance import InstantiationState
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
@@ -22,6 +22,8 @@ FACTS = {
     Op.SCALE: (IN, True),
     Op.HEAL: (IN, False),
     Op.TERMINATE: (IN, False),
+    Op.MODIFY_INFO: (None, True),
+    Op.CHANGE_VNFPKG: (IN, True),
 }
 REQUESTS = {
     Op.INSTANTIATE: lcm_request.InstantiateVnfRequest(
@@ -35,6 +37,12 @@ REQUESTS = {
         termination_type=lcm_request.TerminationType.GRACEFUL,
         graceful_termination_timeout=5,
     ),
+    Op.CHANGE_VNFPKG: lcm_request.ChangeCurrentVnfPkgRequest(
+        vnfd_id="another", additional_params={"upgrade_type": "RollingUpdate"}
+    ),
+    Op.MODIFY_INFO: lcm_request.VnfInfoModificationRequest(
+        vnf_instance_name=None, metadata={"a": {"b": None}}
+    ),
 }
 
 
@@ -42,12 +50,10 @@ class TestTable(testtools.TestCase):
     def test_it_has_every_operation(self) -> None:
         self.assertEqual(set(FACTS), set(OPERATIONS))
 
-    def test_what_each_leaves_is_what_the_next_needs(self) -> None:
-        leaves = {op: facts.leaves for op, facts in OPERATIONS.items()}
-        self.assertEqual(
-            {Op.INSTANTIATE: IN, Op.SCALE: IN, Op.HEAL: IN, Op.TERMINATE: OUT},
-            leaves,
-        )
+    def test_what_asks_nobody_for_leave_begins_a_state_later(self) -> None:
+        begins = {op: operations.first_state(op) for op in FACTS}
+        self.assertEqual(S.PROCESSING, begins.pop(Op.MODIFY_INFO))
+        self.assertEqual({S.STARTING}, set(begins.values()))
 
 
 class TestCheckState(testtools.TestCase):
@@ -56,7 +62,7 @@ class TestCheckState(testtools.TestCase):
             FACTS.items(), (OUT, IN)
         ):
             instance = an_instance(instantiation_state=state)
-            if state == needs:
+            if needs in {None, state}:
                 operations.check_state(op, instance)
                 continue
             error = self.assertRaises(
@@ -77,10 +83,13 @@ class TestDecisions(testtools.TestCase):
                 operations.decisions(op, S.FAILED_TEMP),
             )
 
-    def test_no_other_state_takes_one(self) -> None:
-        for op, state in itertools.product(FACTS, S):
-            if state != S.FAILED_TEMP:
-                self.assertEqual(set(), operations.decisions(op, state))
+    def test_what_is_carried_out_can_be_cancelled(self) -> None:
+        for op, state in itertools.product(FACTS, ACTIVE):
+            self.assertEqual({Event.CANCEL}, operations.decisions(op, state))
+
+    def test_about_what_is_over_nothing_is_decided(self) -> None:
+        for op, state in itertools.product(FACTS, FINAL):
+            self.assertEqual(set(), operations.decisions(op, state))
 
     def test_what_may_be_decided_is_what_is_accepted(self) -> None:
         for op, state, event in itertools.product(FACTS, S, TASKS):
@@ -105,6 +114,8 @@ class TestDecisions(testtools.TestCase):
             (Op.HEAL, S.FAILED_TEMP): "HEAL cannot be rolled back.",
             (Op.SCALE, S.FAILED): "rollback is not possible: the operation "
             "is FAILED, not FAILED_TEMP.",
+            (Op.SCALE, S.COMPLETED): "rollback is not possible: the operation "
+            "is COMPLETED, not FAILED_TEMP.",
         }
         for (op, state), sentence in cases.items():
             error = self.assertRaises(

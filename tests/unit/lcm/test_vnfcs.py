@@ -37,17 +37,29 @@ class TestNamed(testtools.TestCase):
         )
         self.assertEqual(
             "vnfcInstanceId: VNF instance an-instance has no VNFC instance "
-            "moon, web-web-9.",
+            "moon, web-web-9; it has agent-node-1, web-web-1, web-web-2.",
             str(error),
         )
 
+    def test_not_too_many_of_the_known_ones_are_told(self) -> None:
+        many = [a_vnfc(f"web-{number:02}") for number in range(25)]
+        error = self.assertRaises(
+            errors.UnknownVnfc,
+            vnfcs.named,
+            HealVnfRequest(vnfc_instance_id=("moon",)),
+            a_running_instance(*many),
+        )
+        self.assertIn("it has web-web-00, ", str(error))
+        self.assertIn("web-web-19 and 5 more.", str(error))
+
     def test_an_instance_that_does_not_run_has_none(self) -> None:
-        self.assertRaises(
+        error = self.assertRaises(
             errors.UnknownVnfc,
             vnfcs.named,
             HealVnfRequest(vnfc_instance_id=("web-1",)),
             an_instance(),
         )
+        self.assertIn("it has none.", str(error))
 
     def test_other_requests_name_none(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")

@@ -11,6 +11,7 @@ import testtools
 from tacker_cnf import sol
 from tacker_cnf.sol.base import SolType
 
+COMMON = "id notificationType subscriptionId timeStamp vnfInstanceId _links"
 REQUIRED = {
     "AddressRange": "minAddress maxAddress",
     "AffectedExtLinkPort": "id changeType extCpInstanceId resourceHandle",
@@ -21,6 +22,7 @@ REQUIRED = {
     "ApiVersion": "version",
     "ApiVersionInformation": "uriPrefix apiVersions",
     "CancelMode": "cancelMode",
+    "CertificateRef": "type value",
     "ChangeCurrentVnfPkgRequest": "vnfdId",
     "ChangeExtVnfConnectivityRequest": "extVirtualLinks",
     "ChangeVnfFlavourRequest": "newFlavourId",
@@ -49,11 +51,19 @@ REQUIRED = {
     "IpAddressesInfo": "type",
     "IpOverEthernetAddressData": "",
     "IpOverEthernetAddressInfo": "",
+    "LccnLinks": "vnfInstance subscription",
+    "LccnSubscription": "id callbackUri verbosity",
+    "LccnSubscriptionLinks": "self",
+    "LccnSubscriptionRequest": "callbackUri",
+    "LifecycleChangeNotificationsFilter": "",
     "Link": "href",
     "ModificationsTriggeredByVnfPkgChange": "",
     "MonitoringParameter": "id performanceMetric",
     "NetAttDefResourceData": "netAttDefResourceId resourceHandle",
+    "Notification": COMMON,
     "OperateVnfRequest": "changeStateTo",
+    "ParamsBasic": "userName password",
+    "ParamsOauth2ClientCert": "clientId certificateRef tokenEndpoint",
     "ParamsOauth2ClientCredentials": "clientId clientPassword tokenEndpoint",
     "PlacementConstraint": "affinityOrAntiAffinity scope resource",
     "ProblemDetails": "status detail",
@@ -64,8 +74,10 @@ REQUIRED = {
     "ScaleVnfRequest": "type aspectId",
     "ScaleVnfToLevelRequest": "",
     "SnapshotResourceDefinition": "vnfSnapshotId",
+    "SubscriptionAuthentication": "authType",
     "TerminateVnfRequest": "terminationType",
     "UploadVnfPackageFromUriRequest": "addressInformation",
+    "Version": "vnfSoftwareVersion",
     "VimAssets": "",
     "VimComputeResourceFlavour": "vnfdVirtualComputeDescId vimFlavourId",
     "VimConnectionInfo": "",
@@ -77,14 +89,20 @@ REQUIRED = {
     "VnfExtCpConfig": "",
     "VnfExtCpData": "cpdId cpConfig",
     "VnfExtCpInfo": "id cpdId cpConfigId cpProtocolInfo",
+    "VnfIdentifierCreationNotification": COMMON,
+    "VnfIdentifierDeletionNotification": COMMON,
     "VnfInfoModificationRequest": "",
     "VnfInfoModifications": "",
     "VnfInstance": "id vnfdId vnfProvider vnfProductName vnfSoftwareVersion"
     " vnfdVersion instantiationState",
     "VnfInstanceLinks": "self",
+    "VnfInstanceSubscriptionFilter": "",
     "VnfLcmOpOcc": "id operationState stateEnteredTime startTime vnfInstanceId"
     " operation isAutomaticInvocation isCancelPending",
     "VnfLcmOpOccLinks": "self vnfInstance",
+    "VnfLcmOperationOccurrenceNotification": COMMON
+    + " notificationStatus operationState operation"
+    " isAutomaticInvocation verbosity vnfLcmOpOccId",
     "VnfLinkPortData": "vnfLinkPortId resourceHandle",
     "VnfLinkPortInfo": "id resourceHandle",
     "VnfPackageArtifactInfo": "checksum isEncrypted",
@@ -93,6 +111,8 @@ REQUIRED = {
     "VnfPkgInfo": "id onboardingState operationalState usageState",
     "VnfPkgInfoLinks": "self packageContent",
     "VnfPkgInfoModifications": "",
+    "VnfProduct": "vnfProductName",
+    "VnfProductsFromProvider": "vnfProvider",
     "VnfVirtualLinkResourceInfo": "id vnfVirtualLinkDescId networkResource",
     "VnfcCpInfo": "id cpdId",
     "VnfcInfo": "id vduId vnfcState",

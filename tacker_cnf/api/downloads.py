@@ -1,0 +1,102 @@
+"""Files as answers, whole or one range of them (IETF RFC 9110, 13 and 14).
+
+A range that cannot be understood is no range, and the whole file is given.
+More than one range is refused, as SOL003 10.4.5.3.2 has one only.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+import pecan
+
+from tacker_cnf import errors
+from tacker_cnf.api import http
+
+CHUNK: Final = 256 * 1024
+_RANGES: Final = re.compile(
+    r"bytes[ \t]*=[ \t]*((?:\d*-\d*)(?:[ \t]*,[ \t]*\d*-\d*)*)",
+    re.ASCII | re.IGNORECASE,
+)
+#: more digits than any file has bytes
+_DIGITS: Final = 18
+
+
+class Range(NamedTuple):
+    """Bytes of a file."""
+
+    first: int
+    size: int
+
+
+def answer(path: Path, kind: str, tag: str) -> Any:
+    """Give a file, or the part of it that the request asks for.
+
+    :param tag: changes whenever the file does
+
+    :raises RangeNotSatisfiable: the range begins behind the file's end
+    :raises BadRequest: several ranges are asked for
+    :raises NotFound: the package was deleted just now
+    """
+    try:
+        length = path.stat().st_size
+        part = _part(tag, length)
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise errors.NotFound("It was deleted just now.") from None
+    first, size = part or Range(0, length)
+    response = pecan.response
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["ETag"] = f'"{tag}"'
+    if part:
+        response.status = 206
+        last = first + size - 1
+        response.headers["Content-Range"] = f"bytes {first}-{last}/{length}"
+    response.content_type = kind
+    response.charset = None
+    pecan.request.environ[http.LENGTH] = size
+    response.app_iter = _chunks(file, first, size)
+    return response
+
+
+def _part(tag: str, length: int) -> Range | None:
+    request = pecan.request
+    seen = request.headers.get("If-Range", f'"{tag}"')
+    if request.method != "GET" or seen != f'"{tag}"':
+        return None
+    return asked(request.headers.get("Range"), length)
+
+
+def asked(header: str | None, length: int) -> Range | None:
+    """Read a Range header; None: the whole file is asked for.
+
+    :raises RangeNotSatisfiable: no byte of the file is in the range
+    :raises BadRequest: several ranges are asked for
+    """
+    match = _RANGES.fullmatch(header.strip()) if header else None
+    if match is None:
+        return None
+    if "," in match[1]:
+        raise errors.BadRequest("Range: one range at a time is given.")
+    start, _, end = match[1].partition("-")
+    if not start + end or max(len(start), len(end)) > _DIGITS:
+        return None
+    if start and end and int(start) > int(end):
+        return None
+    first = int(start) if start else max(length - int(end), 0)
+    last = int(end) if start and end else length
+    size = min(last + 1, length) - first
+    if size <= 0:
+        raise errors.RangeNotSatisfiable(length)
+    return Range(first, size)
+
+
+def _chunks(file: BinaryIO, first: int, size: int) -> Iterator[bytes]:
+    with file:
+        file.seek(first)
+        left = size - min(CHUNK, size)
+        yield file.read(size - left)  # even of none, or pecan says 204
+        while left and (chunk := file.read(min(CHUNK, left))):
+            left -= len(chunk)
+            yield chunk

@@ -1,0 +1,138 @@
+"""/openapi.json: what this API is, in the words of OpenAPI 3.1.
+
+All of it comes from the table of routes, and from what the handlers say of
+themselves in ``http.endpoint``.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf.api import described, http, middleware, parameters
+from tacker_cnf.api.described import Operation
+from tacker_cnf.api.routing import Methods
+from tacker_cnf.sol import base
+from tacker_cnf.sol.problem import ProblemDetails
+
+Json = dict[str, Any]
+
+KEYSTONE: Final = "keystone"
+#: keywords whose texts are written anew
+_WORDS: Final[Mapping[str, Callable[[str], str]]] = {
+    "description": inspect.cleandoc,
+    # the end of the text; in ECMA 262 that is $
+    "pattern": lambda text: text.replace(r"\Z", "$"),
+}
+_REF: Final = "#/components/schemas/{name}"
+_INFO: Final = {
+    "title": "tacker_cnf",
+    "description": "A VNF manager: lifecycle management by ETSI NFV-SOL 003"
+    " and 002 version 3.3.1, VNF packages, and VIMs. What is under"
+    f" {middleware.LCM_ROOTS[0]} is under {middleware.LCM_ROOTS[1]} as well.",
+    "version": "2.0.0",
+    "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+}
+_TOKEN: Final = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "X-Auth-Token",
+    "description": "A token of Keystone.",
+}
+
+
+class Document:
+    """/openapi.json: the API, described by itself."""
+
+    def __init__(self, table: Mapping[str, Methods]) -> None:
+        self._table = table
+        self._told: dict[tuple[str, str], msgspec.Raw] = {}
+
+    @http.endpoint(200, answers=dict[str, Any])
+    def get(self) -> msgspec.Raw:
+        """Describe this API in OpenAPI 3.1."""
+        settings = http.settings()
+        how = (settings.auth_strategy, settings.endpoint or "/")
+        if how not in self._told:
+            told = base.encode(document(self._table, *how))
+            self._told[how] = msgspec.Raw(told)
+        return self._told[how]
+
+
+def document(
+    table: Mapping[str, Methods], auth_strategy: str, server: str
+) -> Json:
+    """Describe an API.
+
+    :param table: all routes; one that leads where another one leads is an
+        alias, or HEAD, and is left out
+    :param auth_strategy: as in [api]
+    :param server: where the paths begin
+    """
+    operations = list(_operations(table))
+    kinds, schemas = _schemas(operations)
+    paths: dict[str, Json] = {}
+    for operation in operations:
+        methods = paths.setdefault(operation.path, {})
+        methods[operation.method.lower()] = operation.told(kinds)
+    components: Json = {
+        "headers": {
+            one.name: described.value(one) for one in parameters.SIGNED
+        },
+        "schemas": schemas,
+    }
+    told = {
+        "openapi": "3.1.1",
+        "info": _INFO,
+        "servers": [{"url": server}],
+        "tags": _tags(operations),
+        "paths": paths,
+        "components": components,
+    }
+    if auth_strategy == KEYSTONE:
+        components["securitySchemes"] = {KEYSTONE: _TOKEN}
+        told["security"] = [{KEYSTONE: []}]
+    return told
+
+
+def _operations(table: Mapping[str, Methods]) -> Iterator[Operation]:
+    seen = set()
+    for path, methods in table.items():
+        for method, handler in methods.items():
+            if handler not in seen:
+                seen.add(handler)
+                yield Operation(path, method, handler)
+
+
+def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Json], Json]:
+    """Tell of each type how it is referred to, and all that they are of."""
+    kinds: list[Any] = [ProblemDetails]
+    for operation in operations:
+        endpoint = operation.endpoint
+        kinds += [endpoint.body, endpoint.answers]
+    found = [kind for kind in dict.fromkeys(kinds) if kind is not None]
+    told, schemas = msgspec.json.schema_components(found, ref_template=_REF)
+    return dict(zip(found, told, strict=True)), _clean(schemas)
+
+
+def _clean(schema: Any) -> Any:
+    """Say the same without what only Python knows."""
+    if isinstance(schema, list):
+        return [_clean(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _WORDS[name](value)
+        if name in _WORDS and isinstance(value, str)
+        else _clean(value)
+        for name, value in schema.items()
+    }
+
+
+def _tags(operations: Iterable[Operation]) -> list[Json]:
+    owners = dict.fromkeys(operation.owner for operation in operations)
+    return [
+        {"name": owner.__name__, "description": inspect.getdoc(owner) or ""}
+        for owner in owners
+    ]

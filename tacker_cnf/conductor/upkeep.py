@@ -1,0 +1,214 @@
+"""Keeps what is known of the VNFs true: by watches, in turns, on demand."""
+
+import concurrent.futures
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final
+
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.conductor.duties import Duties
+from tacker_cnf.conductor.held import Held
+from tacker_cnf.conductor.placement import Placement
+from tacker_cnf.conductor.settling import Settling
+from tacker_cnf.conductor.sync import Sync
+from tacker_cnf.conductor.watches import Watches
+from tacker_cnf.db import instances
+from tacker_cnf.db.session import (
+    DATABASE_DOWN,
+    Store,
+    first_line,
+    transaction,
+)
+from tacker_cnf.drivers.registry import Registry
+
+LOG = log.getLogger(__name__)
+
+#: instances that one conductor synchronizes at once
+AT_ONCE: Final = 4
+#: instances that stand in line in a turn
+BATCH: Final = 100
+#: seconds between two looks which instances are held no longer
+HELD: Final = 5.0
+#: seconds between two looks for VIMs at least
+BREATH: Final = 1.0
+#: seconds that a thread has to see that all is to end
+PATIENCE: Final = 1.0
+#: the duty to look at every instance
+TURN: Final = "sync"
+
+
+class Upkeep:
+    """Synchronizes instances, in threads of its own."""
+
+    def __init__(
+        self,
+        conf: Any,
+        store: Store,
+        drivers: Registry,
+        sync: Sync,
+        owner: str,
+    ) -> None:
+        self._conf = conf
+        self._store = store
+        self.sync = sync
+        self.duties = Duties(store, owner, conf.lease)
+        self._soon = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sync")
+        # a VIM that does not answer holds up a turn, and nothing else
+        self._turns = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="turn")
+        self._settling = Settling(self.synchronize)
+        self._held = Held(store)
+        self.watches = Watches(
+            Placement(store), drivers, self.duties, self._settling.note
+        )
+        #: instances that stand in line
+        self._queued: set[str] = set()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        #: set when somebody is to look which VIMs are in use
+        self._wanted = threading.Event()
+        self._clocks: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to watch, and to look at every instance from time to time."""
+        self._settling.start()
+        self._clock(self._renew)
+        self._clock(self._return_to_held)
+        if self._conf.sync_watch:
+            self._clock(self._watch)
+        if self._conf.sync_interval:
+            self._clock(self._take_turns)
+
+    def stop(self) -> None:
+        """End all of it at once; others may go on."""
+        with self._lock:
+            self._stopped.set()
+        self._wanted.set()
+        self._held.wake()
+        self._settling.stop()
+        self.sync.stop()
+        for pool in (self._soon, self._turns):
+            pool.shutdown(wait=False, cancel_futures=True)
+        for clock in self._clocks:
+            clock.join(PATIENCE)
+        self.watches.stop()
+        try:
+            self.duties.drop_all()
+        except Exception:
+            LOG.exception("Others have to wait until the leases run out")
+
+    def look(self) -> None:
+        """Look soon which VIMs are in use: that may have changed."""
+        self._wanted.set()
+
+    def synchronize(self, instance_id: str) -> None:
+        """Put the synchronization of an instance in line."""
+        with self._lock:
+            if instance_id in self._queued or self._stopped.is_set():
+                return
+            self._queued.add(instance_id)
+            self._soon.submit(self._take, instance_id)
+
+    def _take(self, instance_id: str) -> None:
+        with self._lock:
+            # what is asked for from here on wants another look
+            self._queued.discard(instance_id)
+        self._sync_now(instance_id)
+
+    def _sync_now(self, instance_id: str) -> None:
+        try:
+            self.sync.once(instance_id)
+        except errors.NotFound:
+            LOG.debug("There is no VNF instance %s here", instance_id)
+        except errors.OperationInProgress:
+            self._held.note(instance_id)
+        except errors.VnfmError as error:
+            LOG.warning("%s was not synchronized: %s", instance_id, error)
+        except Exception:
+            LOG.exception("%s was not synchronized", instance_id)
+
+    def _clock(self, act: Callable[[], None]) -> None:
+        def go_on() -> None:
+            while not self._stopped.is_set():
+                try:
+                    act()
+                except DATABASE_DOWN as error:
+                    LOG.warning("%s: %s", act.__name__, first_line(error))
+                    self._stopped.wait(BREATH)
+                except Exception:
+                    LOG.exception("%s will be tried again", act.__name__)
+                    self._stopped.wait(BREATH)
+
+        name = act.__name__
+        clock = threading.Thread(target=go_on, daemon=True, name=name)
+        clock.start()
+        self._clocks.append(clock)
+
+    def _renew(self) -> None:
+        if not self._stopped.wait(self._conf.lease / 3):
+            self.duties.renew()
+
+    def _return_to_held(self) -> None:
+        self._held.wait()
+        if not self._stopped.wait(HELD):
+            self._settling.note(self._held.freed())
+
+    def _watch(self) -> None:
+        self._wanted.clear()
+        self.watches.look()
+        self._stopped.wait(BREATH)
+        self._wanted.wait(self._conf.lease / 3)
+
+    def _take_turns(self) -> None:
+        """Look at every instance from time to time, while it is this
+        conductor's duty. The first time is by chance, so that not all that
+        were started together do it together.
+        """
+        pause = random.uniform(0, self._conf.sync_interval)  # noqa: S311
+        while self._wait_for_turn(pause):
+            self.turn()
+            pause = self._conf.sync_interval
+
+    def _wait_for_turn(self, pause: float) -> bool:
+        """Wait until it is time; tell whether the duty is still here."""
+        due = time.monotonic() + pause
+        while self.duties.take(TURN):
+            left = due - time.monotonic()
+            if left <= 0:
+                return True
+            if self._stopped.wait(min(left, self._conf.lease / 3)):
+                return False
+        self._stopped.wait(self._conf.lease / 3)
+        return False
+
+    def turn(self) -> None:
+        """Look at every instance that no operation holds."""
+        for batch in self._idle():
+            looks = self._looks(batch)
+            while looks:
+                if self._stopped.is_set() or not self.duties.has(TURN):
+                    for look in looks:
+                        look.cancel()
+                    return
+                looks = concurrent.futures.wait(looks, PATIENCE).not_done
+
+    def _looks(self, batch: Sequence[str]) -> set[Future[None]]:
+        with self._lock:
+            if self._stopped.is_set():
+                return set()
+            return {self._turns.submit(self._sync_now, one) for one in batch}
+
+    def _idle(self) -> Iterator[Sequence[str]]:
+        after = ""
+        while batch := self._idle_after(after):
+            yield batch
+            after = batch[-1]
+
+    @transaction
+    def _idle_after(self, after: str) -> Sequence[str]:
+        with self._store.reader() as session:
+            return instances.idle(session, after, BATCH)

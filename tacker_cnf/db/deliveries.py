@@ -1,0 +1,272 @@
+"""What subscribers have still to be told, as rows.
+
+An event is fanned out once: a delivery for each subscription that wants to
+know it. A delivery that was made is deleted, and its event with the last one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tacker_cnf import errors
+from tacker_cnf.db import models
+from tacker_cnf.db.models import DeliveryState
+from tacker_cnf.db.session import epoch
+from tacker_cnf.lcm.announcement import Announcement
+
+Row = models.Delivery
+Event = models.LifecycleEvent
+
+
+class Delivery(NamedTuple):
+    """That one subscriber has to be told of one event."""
+
+    subscription_id: str
+    event_id: int
+    announcement: Announcement
+
+
+class Parked(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery that failed for too long."""
+
+    subscription_id: str
+    event_id: int
+    callback_uri: str
+    announcement: Announcement
+    attempts: int
+    error: str | None
+
+
+def new_events(
+    session: orm.Session, limit: int
+) -> Sequence[tuple[int, Announcement]]:
+    """Find what happened that is not fanned out; of one instance in order."""
+    rows = session.execute(
+        sa.select(Event.id, Event.announcement)
+        .where(Event.fanned_out.is_(False))
+        .order_by(Event.id)
+        .limit(limit)
+    )
+    return [(row.id, row.announcement) for row in rows]
+
+
+def fan_out(
+    session: orm.Session,
+    event_ids: Sequence[int],
+    made: Sequence[Delivery],
+) -> None:
+    """Keep the deliveries that were made of these events.
+
+    :raises LostClaim: somebody else has fanned out some of them
+    :raises ReferenceError: a subscription was just deleted
+    """
+    wanted = {delivery.event_id for delivery in made}
+    unwanted = [e for e in event_ids if e not in wanted]
+    new = Event.fanned_out.is_(False)
+    change = sa.update(Event).where(Event.id.in_(wanted), new)
+    connection = session.connection()
+    changed = connection.execute(change.values(fanned_out=True)).rowcount
+    gone = connection.execute(
+        sa.delete(Event).where(Event.id.in_(unwanted), new)
+    ).rowcount
+    if changed + gone != len(event_ids):
+        raise errors.LostClaim
+    if made:
+        connection.execute(sa.insert(Row), list(map(_values, made)))
+
+
+def _values(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "subscription_id": delivery.subscription_id,
+        "event_id": delivery.event_id,
+        "vnf_instance_id": delivery.announcement.subject.id,
+        "state": DeliveryState.WAITING,
+        "attempts": 0,
+    }
+
+
+def waiting(
+    session: orm.Session, subscription_id: str, after: int, limit: int
+) -> list[Delivery]:
+    """List what a subscriber has to be told, the oldest first."""
+    rows = session.execute(
+        sa.select(Row.subscription_id, Row.event_id, Event.announcement)
+        .join(Event, Event.id == Row.event_id)
+        .where(
+            Row.subscription_id == subscription_id,
+            Row.event_id > after,
+            Row.state == DeliveryState.WAITING,
+        )
+        .order_by(Row.event_id)
+        .limit(limit)
+    )
+    return [Delivery(*row) for row in rows]
+
+
+def owed(session: orm.Session) -> Sequence[str]:
+    """Tell which subscriptions have deliveries that wait."""
+    return session.scalars(
+        sa.select(Row.subscription_id)
+        .where(Row.state == DeliveryState.WAITING)
+        .distinct()
+    ).all()
+
+
+def made(
+    session: orm.Session,
+    done: Mapping[str, Sequence[int]],
+    recovered: Iterable[str] = (),
+) -> None:
+    """Forget deliveries that were made, and events all were told of.
+
+    :param recovered: subscriptions out of trouble: what was never tried
+        does not count as failing any more
+    """
+    connection = session.connection()
+    for subscription_id in recovered:
+        connection.execute(
+            sa.update(Row)
+            .where(
+                Row.subscription_id == subscription_id,
+                Row.state == DeliveryState.WAITING,
+                Row.attempts == 0,
+                Row.failing_since.is_not(None),
+            )
+            .values(failing_since=None, error=None)
+        )
+    for subscription_id, event_ids in done.items():
+        connection.execute(
+            sa.delete(Row).where(
+                Row.subscription_id == subscription_id,
+                Row.event_id.in_(event_ids),
+            )
+        )
+    forget_events(session, {e for ids in done.values() for e in ids})
+
+
+def forget_events(
+    session: orm.Session, event_ids: Iterable[int] | None = None
+) -> None:
+    """Forget the events, of these or of all, that nobody has to be told."""
+    owed_to = sa.select(Row.event_id).where(Row.event_id == Event.id)
+    over = sa.and_(Event.fanned_out.is_(True), ~owed_to.exists())
+    if event_ids is not None:
+        over = sa.and_(over, Event.id.in_(event_ids))
+    session.connection().execute(sa.delete(Event).where(over))
+
+
+def failed(
+    session: orm.Session,
+    failure: Delivery,
+    why: str,
+    patience: float,
+    *,
+    everything: bool,
+) -> frozenset[int]:
+    """Keep that a delivery failed, and park what failed for too long.
+
+    :param patience: seconds for which a delivery may fail
+    :param everything: whether nothing at all could be delivered to this
+        subscriber
+
+    :returns: the events whose deliveries were parked
+    """
+    waits = sa.and_(
+        Row.subscription_id == failure.subscription_id,
+        Row.state == DeliveryState.WAITING,
+    )
+    this = sa.and_(waits, Row.event_id == failure.event_id)
+    concerned = waits if everything else this
+    change = sa.update(Row)
+    connection = session.connection()
+    connection.execute(
+        change.where(this).values(attempts=Row.attempts + 1, error=why)
+    )
+    connection.execute(
+        change.where(concerned, Row.failing_since.is_(None)).values(
+            failing_since=epoch(), error=why
+        )
+    )
+    tired = sa.and_(concerned, Row.failing_since <= epoch() - patience)
+    parked = session.scalars(sa.select(Row.event_id).where(tired)).all()
+    if parked:
+        connection.execute(
+            change.where(concerned, Row.event_id.in_(parked)).values(
+                state=DeliveryState.PARKED
+            )
+        )
+    return frozenset(parked)
+
+
+def parked(session: orm.Session) -> list[Parked]:
+    """List the deliveries that failed for too long."""
+    subscription = models.LccnSubscription
+    rows = session.execute(
+        sa.select(
+            Row.subscription_id,
+            Row.event_id,
+            subscription.callback_uri,
+            Event.announcement,
+            Row.attempts,
+            Row.error,
+        )
+        .join(Event, Event.id == Row.event_id)
+        .join(subscription, subscription.id == Row.subscription_id)
+        .where(Row.state == DeliveryState.PARKED)
+        .order_by(Row.subscription_id, Row.event_id)
+    )
+    return [Parked(**row._mapping) for row in rows]  # noqa: SLF001
+
+
+def _chosen(subscription_id: str | None) -> sa.ColumnElement[bool]:
+    is_parked = Row.state == DeliveryState.PARKED
+    if subscription_id is None:
+        return is_parked
+    return sa.and_(is_parked, Row.subscription_id == subscription_id)
+
+
+def resend(session: orm.Session, subscription_id: str | None) -> int:
+    """Ask for another try of what is parked; tell how much that is."""
+    got = session.connection().execute(
+        sa.update(Row)
+        .where(_chosen(subscription_id))
+        .values(
+            state=DeliveryState.RESENT,
+            attempts=0,
+            failing_since=None,
+            error=None,
+        )
+    )
+    return int(got.rowcount)
+
+
+def drop(session: orm.Session, subscription_id: str | None) -> int:
+    """Forget what is parked; tell how much that was."""
+    got = session.connection().execute(
+        sa.delete(Row).where(_chosen(subscription_id))
+    )
+    forget_events(session)
+    return int(got.rowcount)
+
+
+def resent(session: orm.Session) -> Sequence[str]:
+    """Tell of which subscriptions an operator wants some tried again."""
+    is_resent = Row.state == DeliveryState.RESENT
+    return session.scalars(
+        sa.select(Row.subscription_id).where(is_resent).distinct()
+    ).all()
+
+
+def let_wait(session: orm.Session, subscription_ids: Sequence[str]) -> None:
+    """Have what is to be tried again wait like all others."""
+    session.connection().execute(
+        sa.update(Row)
+        .where(
+            Row.state == DeliveryState.RESENT,
+            Row.subscription_id.in_(subscription_ids),
+        )
+        .values(state=DeliveryState.WAITING)
+    )

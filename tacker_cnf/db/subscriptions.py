@@ -1,0 +1,135 @@
+"""Subscriptions as rows, given out as SOL003 LccnSubscription."""
+
+import datetime
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tacker_cnf import errors
+from tacker_cnf.db import listing, models
+from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.sol.authentication import SubscriptionAuthentication
+from tacker_cnf.sol.subscription import (
+    LccnSubscription,
+    LccnSubscriptionRequest,
+    LifecycleChangeNotificationsFilter,
+)
+
+Row = models.LccnSubscription
+
+COLUMNS: Final = {
+    name: getattr(Row, name)
+    for name in LccnSubscription.__struct_fields__
+    if name != "links"
+}
+
+
+class Contact(msgspec.Struct, frozen=True, kw_only=True):
+    """What it takes to reach a subscriber."""
+
+    subscription: LccnSubscription
+    authentication: SubscriptionAuthentication | None
+    #: how it reaches this API
+    api_base: str
+
+
+def add(
+    session: orm.Session, contact: Contact, now: datetime.datetime
+) -> None:
+    """Keep a new subscription."""
+    given = contact.subscription
+    session.add(
+        Row(
+            **{name: getattr(given, name) for name in COLUMNS},
+            authentication=contact.authentication,
+            api_base=contact.api_base,
+            created_at=now,
+        )
+    )
+
+
+def same(
+    session: orm.Session, request: LccnSubscriptionRequest
+) -> LccnSubscription | None:
+    """Find a subscription that was made by the very same request."""
+    rows = session.scalars(
+        sa.select(Row)
+        .where(Row.callback_uri == request.callback_uri)
+        .order_by(Row.created_at)
+    )
+    for row in rows:
+        made_of = LccnSubscriptionRequest(
+            filter=row.filter,
+            callback_uri=row.callback_uri,
+            authentication=row.authentication,
+            verbosity=row.verbosity,
+        )
+        if made_of == request:
+            return _value(row)
+    return None
+
+
+def _value(row: Row) -> LccnSubscription:
+    return LccnSubscription(**{name: getattr(row, name) for name in COLUMNS})
+
+
+def get(session: orm.Session, subscription_id: str) -> LccnSubscription:
+    """Read one subscription.
+
+    :raises NotFound: there is none of this id
+    """
+    row = session.execute(
+        sa.select(*COLUMNS.values()).where(Row.id == subscription_id)
+    ).one_or_none()
+    if row is None:
+        raise errors.NotFound(f"There is no subscription {subscription_id}.")
+    return LccnSubscription(**row._mapping)  # noqa: SLF001
+
+
+def contact(session: orm.Session, subscription_id: str) -> Contact | None:
+    """Read how to reach a subscriber, unless it has unsubscribed."""
+    row = session.get(Row, subscription_id)
+    if row is None:
+        return None
+    return Contact(
+        subscription=_value(row),
+        authentication=row.authentication,
+        api_base=row.api_base,
+    )
+
+
+def find(
+    session: orm.Session, wanted: Wanted
+) -> Iterator[tuple[Position, LccnSubscription]]:
+    """List subscriptions, the oldest first, and where each stands."""
+    order = (Row.created_at, Row.id)
+    for position, row in listing.rows(session, COLUMNS, order, wanted):
+        yield position, LccnSubscription(**row)
+
+
+def ids(session: orm.Session) -> Sequence[str]:
+    """Tell which subscriptions there are."""
+    return session.scalars(sa.select(Row.id)).all()
+
+
+def filters(
+    session: orm.Session,
+) -> Sequence[tuple[str, LifecycleChangeNotificationsFilter | None]]:
+    """Tell what each subscription wants to know."""
+    rows = session.execute(sa.select(Row.id, Row.filter))
+    return [(row.id, row.filter) for row in rows]
+
+
+def delete(session: orm.Session, subscription_id: str) -> None:
+    """Forget a subscription, and what its subscriber was still to be told.
+
+    :raises NotFound: there is none of this id
+    """
+    got = session.connection().execute(
+        sa.delete(Row).where(Row.id == subscription_id)
+    )
+    if got.rowcount != 1:
+        raise errors.NotFound(f"There is no subscription {subscription_id}.")

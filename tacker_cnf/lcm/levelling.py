@@ -1,0 +1,52 @@
+"""Scale levels that follow what is there."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.vnfd import scaling
+from tacker_cnf.vnfd.model import Flavour
+
+
+class Levelled(NamedTuple):
+    """What an instance is by its VNFCs."""
+
+    target: Target
+    #: what is of no scale level: aspect -> VDU -> number of VNFCs
+    unmatched: Mapping[str, Mapping[str, int]]
+
+
+def levelled(
+    current: Target,
+    flavour: Flavour,
+    found: InfraResult,
+    told: Mapping[str, Any],
+) -> Levelled:
+    """Let the scale levels follow the counted VNFCs, where they divide.
+
+    Levels that do not fit what never moved stay: a package may make the
+    VNFCs of some of its VDUs only.
+
+    :param told: what was of no scale level before
+    """
+    counts = Counter(vnfc.vdu_id for vnfc in found.vnfc_resource_info)
+    levels = dict(current.scale_levels)
+    unmatched = {}
+    for aspect in levels.keys() & flavour.aspects.keys():
+        now = scaling.counts_moved(flavour, aspect, counts)
+        before = scaling.counts_moved(flavour, aspect, current.counts)
+        if now == before and aspect not in told:
+            continue
+        level = scaling.level_of(flavour, aspect, counts)
+        if level is not None:
+            levels[aspect] = level
+        elif now:
+            unmatched[aspect] = now
+    target = msgspec.structs.replace(
+        current, scale_levels=levels, counts=counts
+    )
+    return Levelled(target, unmatched)

@@ -1,0 +1,224 @@
+"""What a PATCH makes of a VNF instance (SOL003 5.5.2.12)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import fitting, merge, reach, unseen
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
+from tacker_cnf.sol.lcm_request import (
+    VnfcInfoModifications,
+    VnfInfoModificationRequest,
+    VnfInfoModifications,
+)
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    InstantiationState,
+    VnfcInfo,
+    VnfInstance,
+)
+from tacker_cnf.vnfd.model import Vnfd
+
+VimConnections = dict[str, VimConnectionInfo]
+
+#: what a value takes the place of, and what is merged
+PLAIN: Final = ("vnf_instance_name", "vnf_instance_description")
+MERGED: Final = ("vnf_configurable_properties", "metadata", "extensions")
+#: attribute of an instance -> what its VNFD calls it
+DESCRIBED: Final[Mapping[str, str]] = {
+    "vnfd_id": "id",
+    "vnf_provider": "provider",
+    "vnf_product_name": "product_name",
+    "vnf_software_version": "software_version",
+    "vnfd_version": "descriptor_version",
+}
+#: attribute of an instance -> the VNFD's defaults for it
+DEFAULTS: Final[Mapping[str, str]] = {
+    "vnf_configurable_properties": "configurable_properties",
+    "metadata": "metadata",
+    "extensions": "extensions",
+}
+
+
+def next_vnfd_id(instance: VnfInstance, request: SolType) -> str | None:
+    """Tell the VNFD that a request takes an instance to; None: it keeps its
+    own.
+    """
+    asked: str | None = getattr(request, "vnfd_id", None) or None
+    return None if asked == instance.vnfd_id else asked
+
+
+def connections(
+    instance: VnfInstance, request: VnfInfoModificationRequest
+) -> VimConnections:
+    """Tell by which connections an instance is reached after a patch.
+
+    :raises InvalidVimConnection: the instance is on no VIM, would be left
+        without a connection that it needs, or an entry says too little, such
+        as another address without credentials for it
+    """
+    patch = msgspec.to_builtins(request).get("vimConnectionInfo", UNSET)
+    if patch is UNSET:
+        return dict(instance.vim_connection_info)
+    if instance.instantiation_state != InstantiationState.INSTANTIATED:
+        raise errors.InvalidVimConnection(
+            f"vimConnectionInfo: VNF instance {instance.id} is on no VIM; "
+            "give it when you instantiate."
+        )
+    new = reach.patched(instance.vim_connection_info, patch) if patch else {}
+    lost = [key for key in _needed(instance) if key not in new]
+    if lost:
+        raise errors.InvalidVimConnection(
+            "vimConnectionInfo: what the VNF has on its VIM is reached by "
+            f"{', '.join(lost)}, which cannot be taken away."
+        )
+    return new
+
+
+def _needed(instance: VnfInstance) -> list[str]:
+    """Tell the connections that resources name; the first, if none does."""
+    info = instance.instantiated_vnf_info
+    handles = _handles(info) if info else ()
+    named = {h.vim_connection_id: None for h in handles if h.vim_connection_id}
+    return [*named] or [*instance.vim_connection_info][:1]
+
+
+def _handles(info: InstantiatedVnfInfo) -> Iterator[ResourceHandle]:
+    for vnfc in info.vnfc_resource_info:
+        yield vnfc.compute_resource
+    for storage in info.virtual_storage_resource_info:
+        yield storage.storage_resource
+    for link in info.vnf_virtual_link_resource_info:
+        yield link.network_resource
+
+
+def modified(
+    instance: VnfInstance,
+    request: VnfInfoModificationRequest,
+    vim_connections: Mapping[str, VimConnectionInfo],
+    vnfd: Vnfd | None = None,
+) -> VnfInstance:
+    """Put a patch into an instance.
+
+    :param vim_connections: those of the instance after the patch
+    :param vnfd: the VNFD that the instance is to have, if it changes
+    :raises UnknownVnfc: vnfcInfoModifications names no VNFC of the instance
+    :raises VnfdNotFitting: the instance cannot become one of this VNFD
+    """
+    values = of_vnfd(instance, vnfd) if vnfd else {}
+    for name in PLAIN:
+        if (value := getattr(request, name)) is not UNSET:
+            values[name] = value
+    for name in MERGED:
+        if (patch := getattr(request, name)) is not UNSET:
+            old = values.get(name, getattr(instance, name))
+            values[name] = {} if patch is None else unseen.patched(old, patch)
+    if request.vim_connection_info is not UNSET:
+        values["vim_connection_info"] = dict(vim_connections)
+    values["instantiated_vnf_info"] = _modified_info(instance, request, vnfd)
+    return msgspec.structs.replace(instance, **values)
+
+
+def of_vnfd(instance: VnfInstance, vnfd: Vnfd) -> dict[str, Any]:
+    """Tell what another VNFD says of an instance; its defaults are for what
+    the instance does not have yet.
+    """
+    values = {name: getattr(vnfd, of) for name, of in DESCRIBED.items()}
+    defaults = {
+        name: merge.patched(getattr(vnfd, of), getattr(instance, name))
+        for name, of in DEFAULTS.items()
+    }
+    return values | defaults
+
+
+def _modified_info(
+    instance: VnfInstance,
+    request: VnfInfoModificationRequest,
+    vnfd: Vnfd | None,
+) -> InstantiatedVnfInfo | None:
+    info = instance.instantiated_vnf_info
+    patches = {
+        vnfc.id: vnfc.vnfc_configurable_properties
+        for vnfc in request.vnfc_info_modifications or ()
+    }
+    known = {vnfc.id for vnfc in (info.vnfc_info if info else ())}
+    if unknown := sorted(patches.keys() - known):
+        raise errors.UnknownVnfc(
+            f"vnfcInfoModifications: VNF instance {instance.id} has no VNFC "
+            f"instance {', '.join(unknown)}."
+        )
+    if info is None:
+        return None
+    state = instance.instantiation_state
+    if vnfd and state == InstantiationState.INSTANTIATED:
+        info = fitting.described(info, vnfd)
+    vnfcs = tuple(_modified_vnfc(v, patches.get(v.id)) for v in info.vnfc_info)
+    return msgspec.structs.replace(info, vnfc_info=vnfcs)
+
+
+def _modified_vnfc(
+    vnfc: VnfcInfo, patch: Mapping[str, Any] | None
+) -> VnfcInfo:
+    if patch is None:
+        return vnfc
+    properties = unseen.patched(vnfc.vnfc_configurable_properties, patch)
+    return msgspec.structs.replace(
+        vnfc, vnfc_configurable_properties=properties
+    )
+
+
+def changed(
+    before: VnfInstance, after: VnfInstance
+) -> VnfInfoModifications | None:
+    """Tell what a modification changed; None: nothing."""
+    values: dict[str, Any] = {
+        name: getattr(after, name)
+        for name in (*PLAIN, *DESCRIBED)
+        if getattr(after, name) != getattr(before, name)
+    }
+    for name in MERGED:
+        old, new = getattr(before, name), getattr(after, name)
+        gone = dict.fromkeys(old.keys() - new.keys())
+        values[name] = _entries(old, new) | gone
+    told = VnfInfoModifications(
+        **values,
+        vim_connection_info=_entries(
+            before.vim_connection_info, after.vim_connection_info
+        ),
+        vnfc_info_modifications=tuple(_changed_vnfcs(before, after)),
+    )
+    return None if told == VnfInfoModifications() else told
+
+
+def _entries(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give the entries that are new or other than before."""
+    return {
+        name: value
+        for name, value in after.items()
+        if name not in before or before[name] != value
+    }
+
+
+def _changed_vnfcs(
+    before: VnfInstance, after: VnfInstance
+) -> Iterator[VnfcInfoModifications]:
+    old = before.instantiated_vnf_info
+    new = after.instantiated_vnf_info
+    known = {vnfc.id: vnfc for vnfc in (old.vnfc_info if old else ())}
+    for vnfc in new.vnfc_info if new else ():
+        if vnfc.id not in known:
+            continue  # a management script has replaced a VNFC
+        had = known[vnfc.id].vnfc_configurable_properties
+        has = vnfc.vnfc_configurable_properties
+        if has != had:
+            gone = dict.fromkeys(had.keys() - has.keys())
+            yield VnfcInfoModifications(
+                id=vnfc.id,
+                vnfc_configurable_properties=_entries(had, has) | gone,
+            )

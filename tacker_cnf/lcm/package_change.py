@@ -1,0 +1,44 @@
+"""What a change of package makes of a VNF instance (SOL003 5.5.2.11a)."""
+
+import msgspec
+
+from tacker_cnf.lcm import fitting, modification, unseen
+from tacker_cnf.sol.lcm_request import ChangeCurrentVnfPkgRequest
+from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import ModificationsTriggeredByVnfPkgChange
+from tacker_cnf.vnfd.model import Vnfd
+
+#: attributes that a request may change beside the package
+ASKED = ("extensions", "vnf_configurable_properties")
+
+
+def check(instance: VnfInstance, vnfd: Vnfd) -> None:
+    """Make sure that a VNF that runs can become one of another VNFD.
+
+    :raises VnfdNotFitting: it lacks what the VNF is made of
+    """
+    if info := instance.instantiated_vnf_info:
+        fitting.described(info, vnfd)
+
+
+def changed(
+    instance: VnfInstance, request: ChangeCurrentVnfPkgRequest, vnfd: Vnfd
+) -> VnfInstance:
+    """Give the instance the VNFD, its defaults, and what is asked for."""
+    values = modification.of_vnfd(instance, vnfd)
+    for name in ASKED:
+        values[name] = unseen.patched(values[name], getattr(request, name))
+    return msgspec.structs.replace(instance, **values)
+
+
+def told(
+    before: VnfInstance, after: VnfInstance
+) -> ModificationsTriggeredByVnfPkgChange | None:
+    """Tell what changed of the instance itself; None: nothing."""
+    changes = modification.changed(before, after)
+    if changes is None:
+        return None
+    names = ModificationsTriggeredByVnfPkgChange.__struct_fields__
+    return ModificationsTriggeredByVnfPkgChange(
+        **{name: getattr(changes, name) for name in names}
+    )

@@ -1,0 +1,72 @@
+"""Which of a VNF's resources belong together, or apart (SOL003 9.5.3.6)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from tacker_cnf.sol.grant import (
+    AffinityOrAntiAffinity,
+    ConstraintResourceIdType,
+    ConstraintResourceRef,
+    PlacementConstraint,
+    PlacementScope,
+    ResourceDefinition,
+    ResourceDefinitionType,
+)
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
+from tacker_cnf.vnfd.model import AffinityRule, Flavour
+
+#: the scopes that SOL003 can tell; a VNFD may name others
+SCOPES: Final = frozenset(PlacementScope)
+#: of what a VNF has, what an affinity rule may be about (SOL001)
+PLACED: Final = frozenset(
+    {ResourceDefinitionType.COMPUTE, ResourceDefinitionType.VL}
+)
+
+
+def constraints(
+    flavour: Flavour,
+    added: Iterable[ResourceDefinition],
+    staying: Sequence[VnfcResourceInfo],
+) -> Iterator[PlacementConstraint]:
+    """Tell the VNFD's rules that hold for what is added, each with what is
+    there already. A rule that two resources at least are not about says
+    nothing.
+    """
+    fresh = [r for r in added if r.type in PLACED]
+    for rule in flavour.affinity_rules:
+        if rule.scope not in SCOPES:
+            continue
+        targets = _targets(flavour, rule)
+        new = [_granted(r) for r in fresh if r.resource_template_id in targets]
+        old = [_managed(v) for v in staying if v.vdu_id in targets]
+        if new and len(new) + len(old) > 1:
+            yield PlacementConstraint(
+                affinity_or_anti_affinity=AffinityOrAntiAffinity(rule.kind),
+                scope=PlacementScope(rule.scope),
+                resource=(*new, *old),
+            )
+
+
+def _targets(flavour: Flavour, rule: AffinityRule) -> frozenset[str]:
+    """Tell what a rule is about, its placement groups resolved."""
+    return frozenset(
+        member
+        for target in rule.targets
+        for member in flavour.placement_groups.get(target, (target,))
+    )
+
+
+def _granted(resource: ResourceDefinition) -> ConstraintResourceRef:
+    return ConstraintResourceRef(
+        id_type=ConstraintResourceIdType.GRANT, resource_id=resource.id
+    )
+
+
+def _managed(vnfc: VnfcResourceInfo) -> ConstraintResourceRef:
+    handle = vnfc.compute_resource
+    return ConstraintResourceRef(
+        id_type=ConstraintResourceIdType.RES_MGMT,
+        resource_id=handle.resource_id,
+        vim_connection_id=handle.vim_connection_id,
+        resource_provider_id=handle.resource_provider_id,
+    )

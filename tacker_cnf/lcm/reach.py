@@ -1,0 +1,66 @@
+"""How VIMs are reached after a change (SOL003 4.4.1.6)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import merge
+from tacker_cnf.lcm.secret_names import is_secret_access
+from tacker_cnf.sol.common import VimConnectionInfo
+
+Connections = Mapping[str, VimConnectionInfo]
+
+#: what says where a VIM is, and how it proves that it is the right one
+_REACH: Final = ("vim_id", "vim_type", "interface_info")
+#: where a CA may stand as well
+_CA: Final = "ssl_ca_cert"
+
+
+def patched(
+    known: Connections, patch: Mapping[str, Any]
+) -> dict[str, VimConnectionInfo]:
+    """Put a JSON merge patch into VIM connections.
+
+    Credentials go to no other address than they were given for: a patch
+    that changes how a VIM is reached has to bring its own.
+
+    :raises InvalidVimConnection: it does not, or an entry says too little
+    """
+    merged = merge.patched(msgspec.to_builtins(known), patch)
+    try:
+        found = msgspec.convert(merged, dict[str, VimConnectionInfo])
+    except msgspec.ValidationError as error:
+        raise errors.InvalidVimConnection(
+            f"vimConnectionInfo: {error}."
+        ) from None
+    for key in known.keys() & found.keys() & patch.keys():
+        if known[key].access_info and _moves(known[key], found[key]):
+            own = _own(key, known[key], patch[key])
+            found[key] = msgspec.structs.replace(found[key], access_info=own)
+    return found
+
+
+def _moves(before: VimConnectionInfo, after: VimConnectionInfo) -> bool:
+    changed = any(getattr(before, n) != getattr(after, n) for n in _REACH)
+    ca = before.access_info.get(_CA), after.access_info.get(_CA)
+    return changed or ca[0] != ca[1]
+
+
+def _own(
+    key: str, before: VimConnectionInfo, patch: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give the credentials of a patch; null: none, and nothing else is.
+
+    What was shown of the old ones and is sent back does not count.
+    """
+    own = patch.get("accessInfo", {})
+    hidden = any(map(is_secret_access, before.access_info))
+    given = own and any(map(is_secret_access, own)) if hidden else own
+    if own is not None and not given:
+        raise errors.InvalidVimConnection(
+            f"vimConnectionInfo.{key}: credentials go to no other address "
+            "than they were given for; give accessInfo, too."
+        )
+    return merge.patched({}, own or {})

@@ -1,0 +1,159 @@
+"""What leaves this service without its secrets."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from tacker_cnf.lcm.secret_names import (
+    is_access,
+    is_secret,
+    is_secret_access,
+)
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.grant import Grant
+from tacker_cnf.sol.lcm_request import (
+    VnfcInfoModifications,
+    VnfInfoModifications,
+)
+from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    VnfcInfo,
+    VnfInstance,
+)
+from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
+
+Vnfc = TypeVar("Vnfc", VnfcInfo, VnfcInfoModifications)
+Connected = TypeVar("Connected", VnfInstance, Grant)
+
+Hides = Callable[[str], bool]
+
+
+def without_secrets(value: Any) -> Any:
+    """Copy a JSON value without the attributes that are secrets.
+
+    A pair of name and value, as the env of a container is, counts as an
+    attribute. Of an accessInfo only that is left which is known to be
+    harmless.
+    """
+    return _cut(value, is_secret)
+
+
+def access(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave of what logs in to a VIM what is known to be harmless."""
+    shown: dict[str, Any] = _cut(dict(value), is_secret_access)
+    return shown
+
+
+def _cut(value: Any, hides: Hides) -> Any:
+    if isinstance(value, dict):
+        pair = hides_value(value)
+        return {
+            name: _cut(
+                inner, is_secret_access if is_access(name) else is_secret
+            )
+            for name, inner in value.items()
+            if not hides(name) and not (pair and name == "value")
+        }
+    if isinstance(value, list | tuple):
+        return [_cut(inner, hides) for inner in value]
+    return value
+
+
+def hides_value(value: Mapping[str, Any]) -> bool:
+    """Tell whether this is a name with a value, which is a secret."""
+    return is_secret(str(value.get("name", "")))
+
+
+#: what clients, packages and scripts fill as they like
+_FREE: Final = ("vnf_configurable_properties", "extensions", "metadata")
+
+
+def _free(value: SolType) -> dict[str, Any]:
+    return {name: without_secrets(getattr(value, name)) for name in _FREE}
+
+
+def instance(value: VnfInstance) -> VnfInstance:
+    """Take the secrets out of a VNF instance."""
+    info = value.instantiated_vnf_info
+    return msgspec.structs.replace(
+        value,
+        **_free(value),
+        instantiated_vnf_info=info and _info(info),
+        vim_connection_info=_connections(value.vim_connection_info),
+    )
+
+
+def _info(value: InstantiatedVnfInfo) -> InstantiatedVnfInfo:
+    return msgspec.structs.replace(
+        value,
+        metadata=without_secrets(value.metadata),
+        vnfc_info=_vnfcs(value.vnfc_info),
+    )
+
+
+def _vnfcs(value: Iterable[Vnfc]) -> tuple[Vnfc, ...]:
+    return tuple(
+        msgspec.structs.replace(
+            vnfc,
+            vnfc_configurable_properties=without_secrets(
+                vnfc.vnfc_configurable_properties
+            ),
+        )
+        for vnfc in value
+    )
+
+
+def _connections(
+    value: Mapping[str, VimConnectionInfo],
+) -> dict[str, VimConnectionInfo]:
+    return {
+        key: msgspec.structs.replace(
+            connection,
+            access_info=access(connection.access_info),
+            interface_info=without_secrets(connection.interface_info),
+            extra=without_secrets(connection.extra),
+        )
+        for key, connection in value.items()
+    }
+
+
+def unconnected(value: Connected) -> Connected:
+    """Take from a value the secrets by which its VIMs are reached."""
+    connections = _connections(value.vim_connection_info)
+    return msgspec.structs.replace(value, vim_connection_info=connections)
+
+
+def op_occ(value: VnfLcmOpOcc) -> VnfLcmOpOcc:
+    """Take the secrets out of what an operation was asked and changed."""
+    info = value.changed_info
+    follows = value.modifications_triggered_by_vnf_pkg_change
+    return msgspec.structs.replace(
+        value,
+        operation_params=without_secrets(value.operation_params),
+        error=value.error and problem(value.error),
+        changed_info=info and _changes(info),
+        modifications_triggered_by_vnf_pkg_change=follows
+        and msgspec.structs.replace(follows, **_free(follows)),
+    )
+
+
+def _changes(value: VnfInfoModifications) -> VnfInfoModifications:
+    return msgspec.structs.replace(
+        value,
+        **_free(value),
+        vim_connection_info=_connections(value.vim_connection_info),
+        vnfc_info_modifications=_vnfcs(value.vnfc_info_modifications),
+    )
+
+
+def problem(value: ProblemDetails) -> ProblemDetails:
+    """Take the secrets out of what a script wants to be told again."""
+    return msgspec.structs.replace(
+        value,
+        user_script_err_handling_data=without_secrets(
+            value.user_script_err_handling_data
+        ),
+    )

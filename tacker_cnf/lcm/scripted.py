@@ -1,0 +1,109 @@
+"""What a management script may change of a VNF instance."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tacker_cnf import errors
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.sol.base import KeyValuePairs, SolType
+from tacker_cnf.sol.connection_point import VnfExtCpInfo
+from tacker_cnf.sol.virtual_link import (
+    ExtManagedVirtualLinkInfo,
+    ExtVirtualLinkInfo,
+    VnfVirtualLinkResourceInfo,
+)
+from tacker_cnf.sol.vnf_instance import (
+    VirtualStorageResourceInfo,
+    VnfcResourceInfo,
+    VnfInstance,
+)
+
+
+class InfoChanges(SolType):
+    """Of instantiatedVnfInfo: what a driver finds out otherwise."""
+
+    vnfc_resource_info: tuple[VnfcResourceInfo, ...] | UnsetType = UNSET
+    virtual_storage_resource_info: (
+        tuple[VirtualStorageResourceInfo, ...] | UnsetType
+    ) = UNSET
+    vnf_virtual_link_resource_info: (
+        tuple[VnfVirtualLinkResourceInfo, ...] | UnsetType
+    ) = UNSET
+    ext_cp_info: tuple[VnfExtCpInfo, ...] | UnsetType = UNSET
+    ext_virtual_link_info: tuple[ExtVirtualLinkInfo, ...] | UnsetType = UNSET
+    ext_managed_virtual_link_info: (
+        tuple[ExtManagedVirtualLinkInfo, ...] | UnsetType
+    ) = UNSET
+    metadata: KeyValuePairs | UnsetType = UNSET
+
+
+class InstanceChanges(SolType):
+    """What is given takes the place of what was; all else a script says of
+    an instance is passed over: who it is, its state, and how its VIMs are
+    reached are not for a script to say.
+    """
+
+    vnf_configurable_properties: KeyValuePairs | UnsetType = UNSET
+    metadata: KeyValuePairs | UnsetType = UNSET
+    extensions: KeyValuePairs | UnsetType = UNSET
+    instantiated_vnf_info: InfoChanges | UnsetType = UNSET
+
+
+def _given(changes: Any) -> dict[str, Any]:
+    values = msgspec.structs.asdict(changes)
+    return {name: v for name, v in values.items() if v is not UNSET}
+
+
+def attributes(changes: InstanceChanges) -> InstanceChanges:
+    """Give what changes of the instance itself, without what it has."""
+    return msgspec.structs.replace(changes, instantiated_vnf_info=UNSET)
+
+
+def merged(first: InstanceChanges, then: InstanceChanges) -> InstanceChanges:
+    """Put the changes of two scripts together."""
+    return msgspec.structs.replace(first, **_given(then))
+
+
+def found(
+    instance: VnfInstance,
+    result: InfraResult | None,
+    changes: InstanceChanges,
+    vdus: Iterable[str],
+) -> InfraResult | None:
+    """Tell what there is, after what a script said about it.
+
+    :param result: what the driver found; None: it has not looked
+    :param vdus: those that the VNF has
+    :raises ScriptFailed: it says what cannot be
+    """
+    info = instance.instantiated_vnf_info
+    said = changes.instantiated_vnf_info
+    if said is UNSET or not (result or info):
+        return result
+    _check(said, frozenset(vdus))
+    names = InfraResult.__struct_fields__
+    known = result or InfraResult(**{n: getattr(info, n) for n in names})
+    return msgspec.structs.replace(known, **_given(said))
+
+
+def _check(said: InfoChanges, vdus: frozenset[str]) -> None:
+    vnfcs = said.vnfc_resource_info or ()
+    twice = [id_ for id_, n in Counter(v.id for v in vnfcs).items() if n > 1]
+    if twice:
+        raise errors.ScriptFailed(
+            f"its answer names VNFC {', '.join(twice)} twice"
+        )
+    if unknown := {vnfc.vdu_id for vnfc in vnfcs} - vdus:
+        raise errors.ScriptFailed(
+            f"its answer names VDU {', '.join(sorted(unknown))}, which the "
+            "VNFD does not have"
+        )
+
+
+def applied(instance: VnfInstance, changes: InstanceChanges) -> VnfInstance:
+    """Put into an instance what scripts changed of it itself."""
+    return msgspec.structs.replace(instance, **_given(attributes(changes)))

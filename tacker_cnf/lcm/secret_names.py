@@ -1,0 +1,64 @@
+"""Which attributes hold secrets, by their names.
+
+Names are compared without case and separators: ``adminPass``, ``admin_pass``
+and ``admin.pass`` are one name.
+"""
+
+import re
+from typing import Final
+
+_SECRET: Final = re.compile(
+    # whatever comes before
+    r"(passwords?|passwd|passphrase|passcode|pwd|secret|(?<!pull)secrets"
+    r"|tokens?|credentials?|authorization|psk|jwt|cookie|kubeconfig)$"
+    # "bypass" and "monkey" are none
+    r"|(^|admin|root|user|login|db|database|bind|proxy|auth)pass$"
+    r"|(client|api|access|secret|ssh|tls|ssl|auth|account|shared|master"
+    r"|signing|encryption|server)keys?(data|pem)?$"
+    r"|privatekey"
+)
+_SEPARATORS: Final = re.compile(r"[-_. ]")
+#: of what logs in to a VIM, what is no secret
+_HARMLESS_ACCESS: Final = frozenset(
+    {
+        "username",
+        "userid",
+        "userdomain",
+        "userdomainname",
+        "userdomainid",
+        "project",
+        "projectname",
+        "projectid",
+        "projectdomain",
+        "projectdomainname",
+        "projectdomainid",
+        "tenant",
+        "domain",
+        "region",
+        "namespace",
+        "sslcacert",
+        "clientcert",
+        "certverify",
+    }
+)
+
+
+def _bare(name: str) -> str:
+    return _SEPARATORS.sub("", name.lower())
+
+
+def is_secret(name: str) -> bool:
+    """Tell by its name whether an attribute holds a secret."""
+    return bool(_SECRET.search(_bare(name)))
+
+
+def is_secret_access(name: str) -> bool:
+    """Tell whether an attribute of accessInfo is to be kept secret: each of
+    which it is not known that it need not be.
+    """
+    return _bare(name) not in _HARMLESS_ACCESS
+
+
+def is_access(name: str) -> bool:
+    """Tell whether an attribute is what logs in to a VIM."""
+    return _bare(name) == "accessinfo"

@@ -1,0 +1,120 @@
+"""Updates a CNF that runs: its ConfigMaps, its Secrets, and its images.
+
+A VNF package uses it by a script of its own::
+
+    from tacker_cnf.mgmt_drivers.container_update import ContainerUpdate
+
+    ContainerUpdate.main()
+
+that its VNFD names for ``modify_information_end`` and
+``modify_information_rollback_end``.
+"""
+
+from typing import ClassVar
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes import inventory, placing
+from tacker_cnf.drivers.kubernetes.client import Clusters
+from tacker_cnf.drivers.kubernetes.endurance import Endurance
+from tacker_cnf.drivers.kubernetes.manifests import Rendered
+from tacker_cnf.drivers.kubernetes.progress import Progress
+from tacker_cnf.drivers.kubernetes.readiness import Waiter
+from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.halting import Deadline
+from tacker_cnf.lcm.scripted import InfoChanges, InstanceChanges
+from tacker_cnf.mgmt_drivers import update_plan
+from tacker_cnf.mgmt_drivers.base import MgmtDriver
+from tacker_cnf.mgmt_drivers.update_plan import Plan
+from tacker_cnf.mgmt_drivers.update_work import UpdateWork
+from tacker_cnf.scripts.protocol import ScriptInput
+from tacker_cnf.sol.common import VimConnectionInfo
+
+
+class ContainerUpdate(MgmtDriver):
+    """Makes the cluster match the package that the VNF instance moves to.
+
+    A subclass may set other patience; all are seconds.
+    """
+
+    #: within which what was changed has to be ready
+    ready_timeout: ClassVar[float] = 500.0
+    #: for which a pod may show a fault
+    failure_grace: ClassVar[float] = 20.0
+    #: that the cluster has for one request, and to be there at all
+    request_timeout: ClassVar[float] = 30.0
+    contact_timeout: ClassVar[float] = 10.0
+    outage_timeout: ClassVar[float] = 30.0
+
+    def modify_information_end(self, told: ScriptInput) -> None:
+        """Go to the new package.
+
+        :raises InvalidParameters: it breaks a rule of updates; nothing was
+            changed
+        :raises InfraError: the cluster could not, or not in time
+        """
+        if plan := update_plan.make(told):
+            self._carry_out(told, plan, back=False)
+
+    def modify_information_rollback_end(self, told: ScriptInput) -> None:
+        """Undo what a failed update did.
+
+        :raises InfraError: the cluster could not, or not in time
+        """
+        try:
+            plan = update_plan.make(told)
+        except errors.InvalidParameters as error:
+            self.log(f"Nothing was changed, and nothing is undone: {error}")
+            return
+        if plan:
+            self._carry_out(told, plan.backwards(), back=True)
+
+    def _carry_out(self, told: ScriptInput, plan: Plan, *, back: bool) -> None:
+        # a clear word before the time is up, not an end without one
+        seconds = min(self.ready_timeout, told.timeout * 0.9)
+        deadline = Deadline.within(seconds)
+        clusters = told.vnf_instance.vim_connection_info
+        places = {vdu: next(iter(clusters)) for vdu in plan.after.workloads}
+        places |= plan.places
+        works = [
+            self._work(key, clusters[key], rendered, deadline)
+            for key, rendered in placing.split(plan.after, places).items()
+        ]
+        mark = told.vnf_lcm_op_occ_id
+        for work in works:
+            part = plan.within(work.rendered)
+            UpdateWork(work, part, mark, back=back).carry_out()
+        info = InfoChanges(
+            vnfc_resource_info=tuple(
+                vnfc for work in works for vnfc in work.vnfcs()
+            ),
+            metadata=inventory.described(plan.after, plan.places),
+        )
+        self.changes = InstanceChanges(instantiated_vnf_info=info)
+
+    def _work(
+        self,
+        key: str,
+        connection: VimConnectionInfo,
+        rendered: Rendered,
+        deadline: Deadline,
+    ) -> Work:
+        """Connect to a cluster of the VNF.
+
+        :raises InfraError: it does not answer, or does not let us in
+        """
+        patience = Endurance(
+            deadline,
+            contact=self.contact_timeout,
+            outage=self.outage_timeout,
+        )
+        clusters = Clusters(self.request_timeout)
+        cluster = clusters.connect(connection, patience)
+        progress = Progress(self.log)
+        waiter = Waiter(
+            cluster, rendered, self.failure_grace, deadline, progress
+        )
+        return Work(key, cluster, rendered, waiter, progress)
+
+
+if __name__ == "__main__":
+    ContainerUpdate.main()

@@ -1,0 +1,205 @@
+"""Carries an update of a CNF out in its cluster, or takes it back.
+
+What an update has touched bears its mark: an operation that is tried again
+goes on where it was, and one that is rolled back undoes what was done and
+nothing else. The mark is in the template of the pods, so that they roll.
+"""
+
+import base64
+from collections.abc import Iterable
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes import judges, readiness
+from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, Manifest
+from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.mgmt_drivers import pod_references, pod_update
+from tacker_cnf.mgmt_drivers.pod_references import SECRET, Key
+from tacker_cnf.mgmt_drivers.pod_update import MARK, PodUpdate, changed_images
+from tacker_cnf.mgmt_drivers.update_plan import Pair, Plan
+
+Object = dict[str, Any]
+
+#: attributes of a ConfigMap or Secret that an update changes
+CONTENT: Final = ("data", "binaryData")
+#: an updateStrategy: the pods are replaced when somebody deletes them
+ON_DELETE: Final = "OnDelete"
+#: suffix of the mark of what was undone
+UNDONE: Final = ".undone"
+
+
+class UpdateWork:
+    """One update in one cluster.
+
+    :param mark: of this operation
+    :param back: whether the plan is the way back
+    """
+
+    def __init__(
+        self, work: Work, plan: Plan, mark: str, *, back: bool
+    ) -> None:
+        self._work = work
+        self._plan = plan
+        #: of those that there is something to do with
+        self._known = {mark, mark + UNDONE} if back else {mark}
+        self._mark = mark + UNDONE if back else mark
+        self._back = back
+
+    def carry_out(self) -> None:
+        """Change what differs, and wait until all is ready.
+
+        :raises InfraError: the cluster could not, or not in time
+        """
+        written = {
+            pair.key for pair in self._plan.configs if self._write(pair)
+        }
+        touched = [
+            pair for pair in self._plan.workloads if self._touch(pair, written)
+        ]
+        for pair in touched:
+            if pair.after.kind == "Pod":
+                self._pod_update(pair).settle()
+            else:
+                self._replace_pods(pair.after)
+        self._work.waiter.all_ready(pair.after for pair in touched)
+
+    def _live(self, manifest: Manifest) -> Object | None:
+        """Read an object.
+
+        :raises VimRefused: it belongs to somebody else
+        """
+        resource = self._work.cluster.kind(manifest.api_version, manifest.kind)
+        namespace = self._work.rendered.namespace
+        found = self._work.cluster.get(resource, manifest.name, namespace)
+        owner = self._work.rendered.instance_id
+        labels = found["metadata"].get("labels", {}) if found else {}
+        if found and labels.get(INSTANCE_LABEL) != owner:
+            raise errors.VimRefused(
+                f"{manifest.kind} {manifest.name} does not belong to this "
+                "VNF instance."
+            )
+        return found
+
+    def _patch(self, manifest: Manifest, change: Object) -> None:
+        self._work.progress(f"Updating {manifest.kind} {manifest.name}")
+        resource = self._work.cluster.kind(manifest.api_version, manifest.kind)
+        self._work.cluster.patch(
+            resource, manifest.name, self._work.rendered.namespace, change
+        )
+
+    def _is_known(self, body: Object) -> bool:
+        annotations = body["metadata"].get("annotations") or {}
+        return annotations.get(MARK) in self._known
+
+    def _write(self, pair: Pair) -> bool:
+        """Make a ConfigMap or Secret as it is to be; tell whether this, or
+        an earlier try, changes what its readers see.
+        """
+        live = self._live(pair.after)
+        if live is None:
+            self._work.make([pod_update.marked(pair.after, self._mark)])
+            return True
+        new, old = _content(pair.after.body), _content(pair.before.body)
+        differs = _content(live) != new
+        if self._back and not self._is_known(live):
+            return False
+        if differs:
+            self._patch(pair.after, self._content_patch(live, new))
+        return differs or new != old or self._is_known(live)
+
+    def _content_patch(self, live: Object, new: Object) -> Object:
+        change: Object = {"metadata": {"annotations": {MARK: self._mark}}}
+        for name in CONTENT:
+            gone = (live.get(name) or {}).keys() - new[name].keys()
+            change[name] = {**new[name], **dict.fromkeys(gone)}
+        return change
+
+    def _touch(self, pair: Pair, written: Iterable[Key]) -> bool:
+        """Change what is to be changed of a workload; tell whether there was
+        anything, in this try or an earlier one, or in one that was given up.
+
+        :raises NotReady: the workload does not exist
+        """
+        live = self._live(pair.after)
+        if pair.after.kind == "Pod":
+            return self._pod(pair, live, written)
+        if live is None:
+            raise readiness.missing(pair.after)
+        template = live["spec"]["template"]
+        reads = pod_references.of_pod(template["spec"]) & set(written)
+        images = changed_images(template["spec"], pair.after.body["spec"])
+        known = self._is_known(template)
+        if not known and (self._back or not (reads or images)):
+            return self._was_changed(pair)
+        wanted = {"annotations": {MARK: self._mark}}
+        if (
+            images
+            or template["metadata"].get("annotations", {}).get(MARK)
+            != self._mark
+        ):
+            change = {"metadata": wanted, "spec": images}
+            self._patch(pair.after, {"spec": {"template": change}})
+        return True
+
+    def _pod(
+        self, pair: Pair, live: Object | None, written: Iterable[Key]
+    ) -> bool:
+        update = self._pod_update(pair)
+        if live is None:
+            return update.make_again(written)
+        if self._back and not self._is_known(live):
+            return False
+        annotations = live["metadata"].get("annotations") or {}
+        if annotations.get(MARK) == self._mark:
+            return True  # by an earlier try
+        return update.change(live, written) or self._was_changed(pair)
+
+    def _was_changed(self, pair: Pair) -> bool:
+        """Tell whether a workload has what this update brings already: an
+        update that was given up may have left it without a pod that runs.
+        """
+        before, after = (one.body["spec"] for one in (pair.before, pair.after))
+        return not self._back and bool(changed_images(before, after))
+
+    def _pod_update(self, pair: Pair) -> PodUpdate:
+        return PodUpdate(self._work, pair, self._mark, back=self._back)
+
+    def _replace_pods(self, manifest: Manifest) -> None:
+        """Replace the pods that are of the former template one after the
+        other, where their workload leaves them as they are.
+        """
+        live = self._live(manifest)
+        if live is None:
+            raise readiness.missing(manifest)
+        strategy = live["spec"].get("updateStrategy") or {}
+        leaves_all = strategy.get("type") == ON_DELETE
+        meta = live["spec"]["template"].get("metadata") or {}
+        mark = (meta.get("annotations") or {}).get(MARK)
+        for pod in self._work.pods():
+            owners = pod["metadata"].get("ownerReferences", ())
+            mine = any(o["uid"] == live["metadata"]["uid"] for o in owners)
+            annotations = pod["metadata"].get("annotations") or {}
+            if not mine or annotations.get(MARK) == mark:
+                continue
+            if manifest.kind == "ReplicaSet" or leaves_all:
+                self._replace_pod(pod)
+                self._work.waiter.all_ready([manifest])
+            elif manifest.kind == "StatefulSet" and not judges.is_ready(pod):
+                # which waits for this one before it rolls any
+                self._replace_pod(pod)
+
+    def _replace_pod(self, pod: Object) -> None:
+        self._work.delete_pods([pod])
+        self._work.waiter.pods_gone({pod["metadata"]["uid"]})
+
+
+def _content(body: Object) -> dict[str, Object]:
+    """Give what a ConfigMap or Secret holds, as the cluster keeps it."""
+    content = {name: dict(body.get(name) or {}) for name in CONTENT}
+    if body["kind"] == SECRET:
+        plain = body.get("stringData") or {}
+        content["data"] |= {
+            name: base64.b64encode(str(text).encode()).decode()
+            for name, text in plain.items()
+        }
+    return content

@@ -1,0 +1,1 @@
+"""Who is told what, and that they are told."""

@@ -1,0 +1,1 @@
+"""How this service speaks HTTP to others."""

@@ -1,0 +1,245 @@
+"""Reads a pickle of plain data from somebody whom nobody trusts.
+
+A pickle is a program. This is a small machine for the part of its language
+that builds containers, text and numbers: it hashes nothing but them, so that
+no value, however deep, is walked through by code that cannot bear it.
+"""
+
+import io
+import pickletools
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tacker_cnf import errors
+
+#: a value may be named again and again: how much larger it may be than its
+#: pickle, and how large a small one may be
+GROWTH: Final = 4
+SMALL: Final = 10_000
+#: how many containers may stand in each other
+DEEPEST: Final = 100
+#: the numbers that may be keys: among larger ones too many share a hash
+_KEYS: Final = range(-(2**63), 2**64)
+#: what names a class or a function
+_BY_ARGUMENT: Final = frozenset({"GLOBAL", "INST"})
+_BY_STACK: Final = frozenset({"STACK_GLOBAL"})
+
+
+def load(data: bytes) -> Any:
+    """Give the value.
+
+    :raises ScriptFailed: it is damaged, holds more than plain data, or would
+        be far larger than it says
+    """
+    try:
+        value = _Machine().run(data)
+    except errors.ScriptFailed:
+        raise
+    except Exception:  # noqa: BLE001  # of damaged bytes, anything
+        # what it complains of may be a secret
+        raise _refused("it is damaged") from None
+    _weigh(value, len(data) * GROWTH + SMALL)
+    return value
+
+
+def _refused(why: str) -> errors.ScriptFailed:
+    return errors.ScriptFailed(
+        f"what it wrote on stdout is no plain pickle: {why}"
+    )
+
+
+class _Machine:
+    """The stack and the memory with which a pickle makes its value."""
+
+    def __init__(self) -> None:
+        self._stack: list[Any] = []
+        #: the stacks below each mark
+        self._below: list[list[Any]] = []
+        self._memory: dict[int, Any] = {}
+
+    def run(self, data: bytes) -> Any:
+        for opcode, argument, _ in pickletools.genops(io.BytesIO(data)):
+            operation = _OPERATIONS.get(opcode.name)
+            if operation is None:
+                what = self._named(opcode.name, argument)
+                raise _refused(f"{what} is not plain data")
+            operation(self, argument)
+        return self._stack.pop()
+
+    def _named(self, operation: str, argument: Any) -> str:
+        """Tell what a class is called; of all else only the operation, as
+        any text may be a secret.
+        """
+        if operation in _BY_ARGUMENT:
+            return str(argument).replace(" ", ".")[:200]
+        if operation in _BY_STACK:
+            return ".".join(map(_text, self._stack[-2:]))[:200]
+        return operation
+
+    def nothing(self, _: Any) -> None:
+        """Pass over what says nothing about the value."""
+
+    def push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    def mark(self, _: Any) -> None:
+        self._below.append(self._stack)
+        self._stack = []
+
+    def since_mark(self, _: Any = None) -> list[Any]:
+        values, self._stack = self._stack, self._below.pop()
+        return values
+
+    def pop(self, _: Any) -> None:
+        if self._stack:
+            self._stack.pop()
+        else:
+            self.since_mark()
+
+    def repeat(self, _: Any) -> None:
+        self.push(self._stack[-1])
+
+    def as_list(self, _: Any) -> None:
+        self.push(self.since_mark())
+
+    def as_tuple(self, _: Any) -> None:
+        self.push(tuple(self.since_mark()))
+
+    def as_dict(self, _: Any) -> None:
+        values = self.since_mark()
+        self.push({})
+        self._set(values)
+
+    def append(self, _: Any) -> None:
+        self._extend([self._stack.pop()])
+
+    def appends(self, _: Any) -> None:
+        self._extend(self.since_mark())
+
+    def set_item(self, _: Any) -> None:
+        value, key = self._stack.pop(), self._stack.pop()
+        self._set([key, value])
+
+    def set_items(self, _: Any) -> None:
+        self._set(self.since_mark())
+
+    def memoize(self, _: Any) -> None:
+        self._memory[len(self._memory)] = self._stack[-1]
+
+    def put(self, number: Any) -> None:
+        self._memory[int(number)] = self._stack[-1]
+
+    def get(self, number: Any) -> None:
+        self.push(self._memory[int(number)])
+
+    def last(self, count: int) -> None:
+        """Make a tuple of so many values."""
+        values = [self._stack.pop() for _ in range(count)]
+        self.push(tuple(reversed(values)))
+
+    def _extend(self, values: list[Any]) -> None:
+        target = self._stack[-1]
+        if not isinstance(target, list):
+            raise _refused("it appends to what is no list")
+        target += values
+
+    def _set(self, values: list[Any]) -> None:
+        target = self._stack[-1]
+        if not isinstance(target, dict):
+            raise _refused("it sets an item of what is no dict")
+        for key, value in zip(values[::2], values[1::2], strict=True):
+            target[_key(key)] = value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def _key(value: Any) -> Any:
+    """Make sure that a value may be a key: to hash a tuple is to hash all
+    that is in it, without an end.
+    """
+    plain = value is None or isinstance(value, str | int | float)
+    if not plain or (isinstance(value, int) and value not in _KEYS):
+        raise _refused("it has a key that is no text and no number")
+    return value
+
+
+_Operation = Callable[[_Machine, Any], object]
+
+
+def _constant(make: Callable[[], Any]) -> _Operation:
+    return lambda machine, _: machine.push(make())
+
+
+def _tuple_of(count: int) -> _Operation:
+    return lambda machine, _: machine.last(count)
+
+
+#: the opcodes that make, fill or remember plain values
+_OPERATIONS: Final[Mapping[str, _Operation]] = {
+    **dict.fromkeys(("PROTO", "FRAME", "STOP"), _Machine.nothing),
+    **dict.fromkeys(
+        (
+            "INT",
+            "BININT",
+            "BININT1",
+            "BININT2",
+            "LONG",
+            "LONG1",
+            "LONG4",
+            "FLOAT",
+            "BINFLOAT",
+            "UNICODE",
+            "BINUNICODE",
+            "SHORT_BINUNICODE",
+            "BINUNICODE8",
+        ),
+        _Machine.push,
+    ),
+    **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT"), _Machine.put),
+    **dict.fromkeys(("GET", "BINGET", "LONG_BINGET"), _Machine.get),
+    "MEMOIZE": _Machine.memoize,
+    "NONE": _constant(lambda: None),
+    "NEWTRUE": _constant(lambda: True),
+    "NEWFALSE": _constant(lambda: False),
+    "EMPTY_DICT": _constant(dict),
+    "EMPTY_LIST": _constant(list),
+    "EMPTY_TUPLE": _constant(tuple),
+    "MARK": _Machine.mark,
+    "POP": _Machine.pop,
+    "POP_MARK": _Machine.since_mark,
+    "DUP": _Machine.repeat,
+    "LIST": _Machine.as_list,
+    "DICT": _Machine.as_dict,
+    "TUPLE": _Machine.as_tuple,
+    "TUPLE1": _tuple_of(1),
+    "TUPLE2": _tuple_of(2),
+    "TUPLE3": _tuple_of(3),
+    "APPEND": _Machine.append,
+    "APPENDS": _Machine.appends,
+    "SETITEM": _Machine.set_item,
+    "SETITEMS": _Machine.set_items,
+}
+
+
+def _weigh(value: Any, most: int) -> None:
+    """Make sure that a value is not far larger than its pickle: one that
+    holds another twice, and that the next twice, soon is.
+    """
+    left = [(value, 0)]
+    weight = 0
+    while left:
+        one, depth = left.pop()
+        weight += len(one) + 1 if isinstance(one, str) else 1
+        if depth > DEEPEST:
+            raise _refused("it is too deep")
+        left += [(inner, depth + 1) for inner in _inner(one)]
+        if weight + len(left) > most:
+            raise _refused("it is larger than it says")
+
+
+def _inner(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    return list(value) if isinstance(value, list | tuple) else []

@@ -1,0 +1,35 @@
+"""Addresses that others give and this service calls."""
+
+import ipaddress
+import re
+from typing import Annotated, Final
+from urllib import parse
+
+import msgspec
+
+#: http or https, without user and password; IETF RFC 3986, 3.2 and 3.3
+HttpUri = Annotated[
+    str,
+    msgspec.Meta(
+        max_length=2048,
+        pattern=r"^https?://"
+        r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~]+)(:[0-9]{1,5})?"
+        r"([/?][A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]*)?\Z",
+    ),
+]
+_NUMBERS: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
+
+
+def check_address(name: str, uri: str) -> None:
+    """Make sure of what a pattern of HttpUri cannot say.
+
+    :param name: the attribute that has it
+    :raises ValueError: its port or its IP address cannot be
+    """
+    try:
+        address = parse.urlsplit(uri)
+        host, _ = address.hostname or "", address.port
+        if ":" in host or _NUMBERS.fullmatch(host):
+            ipaddress.ip_address(host)
+    except ValueError as error:
+        raise ValueError(f"{name} leads nowhere: {error}") from None

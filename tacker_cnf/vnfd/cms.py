@@ -1,0 +1,304 @@
+"""Detached signatures in CMS (IETF RFC 5652), as SOL004 has them.
+
+The cryptography library makes such signatures and reads the certificates in
+them, but it does not verify them.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+
+from tacker_cnf import errors
+from tacker_cnf.vnfd import der
+
+T = TypeVar("T")
+#: what makes the digests of the content that would be right
+Digests = Callable[[str], Collection[bytes]]
+
+PEM: Final = re.compile(
+    rb"\s*-----BEGIN (CMS|PKCS7)-----(.*)-----END \1-----\s*", re.DOTALL
+)
+MAX_SIGNERS: Final = 8
+SIGNED_DATA: Final = "1.2.840.113549.1.7.2"
+DATA: Final = "1.2.840.113549.1.7.1"
+CONTENT_TYPE: Final = "1.2.840.113549.1.9.3"
+MESSAGE_DIGEST: Final = "1.2.840.113549.1.9.4"
+HASHES: Final[dict[str, hashes.HashAlgorithm]] = {
+    "sha224": hashes.SHA224(),
+    "sha256": hashes.SHA256(),
+    "sha384": hashes.SHA384(),
+    "sha512": hashes.SHA512(),
+}
+DIGESTS: Final = {
+    "2.16.840.1.101.3.4.2.4": "sha224",
+    "2.16.840.1.101.3.4.2.1": "sha256",
+    "2.16.840.1.101.3.4.2.2": "sha384",
+    "2.16.840.1.101.3.4.2.3": "sha512",
+}
+#: the way of a signature, and the digest that is part of its name
+WAYS: Final[dict[str, tuple[str, str | None]]] = {
+    "1.2.840.113549.1.1.1": ("rsa", None),
+    "1.2.840.113549.1.1.14": ("rsa", "sha224"),
+    "1.2.840.113549.1.1.11": ("rsa", "sha256"),
+    "1.2.840.113549.1.1.12": ("rsa", "sha384"),
+    "1.2.840.113549.1.1.13": ("rsa", "sha512"),
+    "1.2.840.113549.1.1.10": ("rsa-pss", None),
+    "1.2.840.10045.2.1": ("ecdsa", None),
+    "1.2.840.10045.4.3.1": ("ecdsa", "sha224"),
+    "1.2.840.10045.4.3.2": ("ecdsa", "sha256"),
+    "1.2.840.10045.4.3.3": ("ecdsa", "sha384"),
+    "1.2.840.10045.4.3.4": ("ecdsa", "sha512"),
+    "1.3.101.112": ("ed25519", None),
+}
+
+
+class SignerInfo(NamedTuple):
+    """RFC 5652, 5.3, as far as it is needed."""
+
+    #: issuer and serial number as they are written in the certificate
+    issuer_and_serial: bytes
+    subject_key_id: bytes
+    digest: str
+    way: str
+    #: the signed attributes as they were signed; empty: there are none
+    attributes: bytes
+    signature: bytes
+
+
+class SignedData(NamedTuple):
+    """RFC 5652, 5.1, as far as it is needed."""
+
+    content_type: str
+    certificates: Sequence[x509.Certificate]
+    signers: Sequence[SignerInfo]
+
+
+def read(data: bytes, where: str) -> SignedData:
+    """Read a detached signature, PEM or DER.
+
+    :raises InvalidPackage: it is none, or of a kind that is not supported
+    """
+    try:
+        match = PEM.fullmatch(data)
+        if match:
+            data = base64.b64decode(b"".join(match[2].split()), validate=True)
+        return _signed_data(data)
+    except (ValueError, IndexError, UnsupportedAlgorithm) as error:
+        raise errors.InvalidPackage(
+            f"{where}: the signature cannot be read: {error}"
+        ) from None
+
+
+def verify(
+    signed: SignedData,
+    digests: Digests,
+    beside: Sequence[x509.Certificate],
+    where: str,
+) -> tuple[x509.Certificate, ...]:
+    """Verify every signature; give the certificates of who signed.
+
+    Whether these certificates are to be trusted is another question.
+
+    :param beside: certificates that are not in the signature
+
+    :raises InvalidPackage: a signature is not of this content, or nobody's
+    """
+    known = (*signed.certificates, *beside)
+    return tuple(
+        _verify(signer, signed.content_type, digests, known, where)
+        for signer in signed.signers
+    )
+
+
+def _signed_data(data: bytes) -> SignedData:
+    kind, content = der.values(der.only(data, der.SEQUENCE))
+    if _oid(kind) != SIGNED_DATA or content.tag != der.CONTEXT[0]:
+        raise ValueError("it is no signature in CMS")
+    _, _, inside, *rest = der.values(der.only(content.content, der.SEQUENCE))
+    carried = der.values(inside.content)
+    if len(carried) != 1:
+        raise ValueError("it carries content of its own")
+    certificates = [
+        certificate
+        for value in rest
+        if value.tag == der.CONTEXT[0]
+        for certificate in _certificates(value.content)
+    ]
+    signers = [
+        _signer(one)
+        for value in rest
+        if value.tag == der.SET
+        for one in der.values(value.content)
+    ]
+    if not 1 <= len(signers) <= MAX_SIGNERS:
+        raise ValueError(f"it has {len(signers)} signers")
+    return SignedData(_oid(carried[0]), certificates, signers)
+
+
+def _certificates(content: bytes) -> Iterator[x509.Certificate]:
+    for value in der.values(content):
+        if value.tag == der.SEQUENCE:
+            yield x509.load_der_x509_certificate(value.whole)
+
+
+def _signer(value: der.Value) -> SignerInfo:
+    _, who, digest, *rest = der.values(value.content)
+    attributes = b""
+    if rest[0].tag == der.CONTEXT[0]:
+        # signed as the SET that it is
+        attributes = bytes([der.SET]) + rest.pop(0).whole[1:]
+    way, signature = rest[:2]
+    taken = _known(DIGESTS, digest)
+    name, own = _known(WAYS, way)
+    if own not in {None, taken}:
+        raise ValueError("its digests are of two kinds")
+    by_key = who.tag == der.CONTEXT_PLAIN
+    return SignerInfo(
+        issuer_and_serial=b"" if by_key else who.content,
+        subject_key_id=who.content if by_key else b"",
+        digest=taken,
+        way=name,
+        attributes=attributes,
+        signature=signature.content,
+    )
+
+
+def _oid(value: der.Value) -> str:
+    return der.dotted(der.only(value.whole, der.OBJECT_ID))
+
+
+def _known(table: Mapping[str, T], algorithm: der.Value) -> T:
+    oid = _oid(der.values(algorithm.content)[0])
+    if oid not in table:
+        raise ValueError(f"the algorithm {oid} is not supported")
+    return table[oid]
+
+
+def _verify(
+    signer: SignerInfo,
+    content_type: str,
+    digests: Digests,
+    known: Sequence[x509.Certificate],
+    where: str,
+) -> x509.Certificate:
+    certificate = _certificate_of(signer, known, where)
+    digest = _signed_digest(signer, content_type, digests, where)
+    try:
+        _check(certificate, signer, digest)
+    except (InvalidSignature, ValueError, UnsupportedAlgorithm):
+        raise errors.InvalidPackage(
+            f"{where}: the signature does not match"
+        ) from None
+    return certificate
+
+
+def _certificate_of(
+    signer: SignerInfo, known: Sequence[x509.Certificate], where: str
+) -> x509.Certificate:
+    for certificate in known:
+        if _is_of(signer, certificate):
+            return certificate
+    raise errors.InvalidPackage(
+        f"{where}: the certificate of who signed is not in the package"
+    )
+
+
+def _is_of(signer: SignerInfo, certificate: x509.Certificate) -> bool:
+    if signer.subject_key_id:
+        try:
+            found = certificate.extensions.get_extension_for_class(
+                x509.SubjectKeyIdentifier
+            )
+        except (x509.ExtensionNotFound, ValueError):
+            return False
+        return found.value.digest == signer.subject_key_id
+    inside = der.only(certificate.tbs_certificate_bytes, der.SEQUENCE)
+    fields = der.values(inside)
+    if fields[0].tag == der.CONTEXT[0]:  # the version
+        fields.pop(0)
+    serial, _, issuer = fields[:3]
+    return issuer.whole + serial.whole == signer.issuer_and_serial
+
+
+def _signed_digest(
+    signer: SignerInfo, content_type: str, digests: Digests, where: str
+) -> bytes:
+    """Give the digest of what was signed: of attributes that have that of
+    the content, or of the content itself.
+    """
+    right = digests(signer.digest)
+    if not signer.attributes:
+        if content_type != DATA:
+            raise errors.InvalidPackage(
+                f"{where}: the signature has no signed attributes"
+            )
+        return next(iter(right))
+    told = _attributes(signer.attributes, where)
+    if told.get(MESSAGE_DIGEST) not in right:
+        raise errors.InvalidPackage(
+            f"{where}: the signature is of another content"
+        )
+    if told.get(CONTENT_TYPE) != content_type.encode():
+        raise errors.InvalidPackage(
+            f"{where}: the signature is of another type of content"
+        )
+    return hashlib.new(signer.digest, signer.attributes).digest()
+
+
+def _attributes(signed: bytes, where: str) -> dict[str, bytes]:
+    try:
+        return dict(_told(signed))
+    except (ValueError, IndexError) as error:
+        raise errors.InvalidPackage(
+            f"{where}: the signature cannot be read: {error}"
+        ) from None
+
+
+def _told(signed: bytes) -> Iterator[tuple[str, bytes]]:
+    seen = set()
+    for attribute in der.values(der.only(signed, der.SET)):
+        kind, content = der.values(attribute.content)
+        name = _oid(kind)
+        if name in seen:
+            raise ValueError("an attribute is there twice")
+        seen.add(name)
+        if name == MESSAGE_DIGEST:
+            yield name, der.only(content.content, der.OCTETS)
+        elif name == CONTENT_TYPE:
+            yield name, _oid(der.values(content.content)[0]).encode()
+
+
+def _check(
+    certificate: x509.Certificate, signer: SignerInfo, digest: bytes
+) -> None:
+    """Check one signature.
+
+    :raises InvalidSignature: it does not match
+    :raises ValueError: the key is not one for this way to sign
+    """
+    key = certificate.public_key()
+    taken = HASHES[signer.digest]
+    hashed = Prehashed(taken)
+    if signer.way == "rsa" and isinstance(key, rsa.RSAPublicKey):
+        key.verify(signer.signature, digest, padding.PKCS1v15(), hashed)
+    elif signer.way == "rsa-pss" and isinstance(key, rsa.RSAPublicKey):
+        mask = padding.PSS(padding.MGF1(taken), padding.PSS.AUTO)
+        key.verify(signer.signature, digest, mask, hashed)
+    elif signer.way == "ecdsa" and isinstance(key, ec.EllipticCurvePublicKey):
+        key.verify(signer.signature, digest, ec.ECDSA(hashed))
+    elif (
+        signer.way == "ed25519"
+        and signer.attributes
+        and isinstance(key, ed25519.Ed25519PublicKey)
+    ):
+        key.verify(signer.signature, signer.attributes)
+    else:
+        raise ValueError("the key is of another kind")

@@ -1,0 +1,78 @@
+"""A strict reader of DER (ITU-T X.690), as far as signatures need it."""
+
+from typing import Final, NamedTuple
+
+INTEGER: Final = 0x02
+OCTETS: Final = 0x04
+OBJECT_ID: Final = 0x06
+SEQUENCE: Final = 0x30
+SET: Final = 0x31
+#: context tags, constructed
+CONTEXT: Final = (0xA0, 0xA1)
+#: the context tag 0 when it holds no other values
+CONTEXT_PLAIN: Final = 0x80
+
+
+class Value(NamedTuple):
+    """One value: its tag, what is in it, and all of its bytes."""
+
+    tag: int
+    content: bytes
+    whole: bytes
+
+
+def values(data: bytes) -> list[Value]:
+    """Read values that follow each other.
+
+    :raises ValueError: this is not DER
+    """
+    found = []
+    while data:
+        value = _first(data)
+        found.append(value)
+        data = data[len(value.whole) :]
+    return found
+
+
+def only(data: bytes, tag: int) -> bytes:
+    """Give what is in the one value that there is.
+
+    :raises ValueError: there is not exactly one, or it is something else
+    """
+    value = _first(data)
+    if value.tag != tag or len(value.whole) != len(data):
+        raise ValueError("a value of another kind is expected")
+    return value.content
+
+
+def dotted(object_id: bytes) -> str:
+    """Write an object identifier as it is read.
+
+    :raises ValueError: it is none
+    """
+    arcs = [0]
+    for byte in object_id:
+        arcs[-1] = arcs[-1] << 7 | byte & 0x7F
+        if not byte & 0x80:
+            arcs.append(0)
+    if len(arcs) < 2 or len(object_id) > 64 or object_id[-1] & 0x80:
+        raise ValueError("this is no object identifier")
+    first = min(arcs[0] // 40, 2)
+    return ".".join(map(str, (first, arcs[0] - 40 * first, *arcs[1:-1])))
+
+
+def _first(data: bytes) -> Value:
+    if len(data) < 2 or data[0] & 0x1F == 0x1F:
+        raise ValueError("this is not DER")
+    start, length = 2, data[1]
+    if length & 0x80:
+        start += length & 0x7F
+        size = data[2:start]
+        length = int.from_bytes(size)
+        # of indefinite length, or longer written than need be
+        if not 1 <= len(size) <= 4 or not size[0] or length < 0x80:
+            raise ValueError("this is not DER")
+    if len(data) < start + length:
+        raise ValueError("this is not all of it")
+    end = start + length
+    return Value(data[0], data[start:end], data[:end])

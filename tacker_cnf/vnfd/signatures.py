@@ -1,0 +1,231 @@
+"""Signatures of packages (SOL004 5): which are asked for, and verified.
+
+Option 1: the manifest, which has the digests of all files, ends with its
+signature. Option 2: the package lies in a ZIP beside its signature.
+"""
+
+import enum
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from tacker_cnf import errors
+from tacker_cnf.sol.vnf_package import PackageSecurityOption
+from tacker_cnf.vnfd import cms, metadata, trust
+from tacker_cnf.vnfd.archive import Archive
+from tacker_cnf.vnfd.csar import Csar
+from tacker_cnf.vnfd.limits import MIB, Limits
+
+PACKAGES: Final = frozenset({".csar", ".zip"})
+SIGNATURES: Final = frozenset({".cms", ".p7s"})
+_BEGIN: Final = re.compile(metadata.SIGNATURE.pattern.encode(), re.MULTILINE)
+
+
+class Demand(enum.StrEnum):
+    """What is asked of packages."""
+
+    REQUIRED = "required"
+    CHECKED = "checked"
+    OFF = "off"
+
+
+class Seal(msgspec.Struct, frozen=True, kw_only=True):
+    """That a package is signed, and by whom."""
+
+    option: PackageSecurityOption
+    #: PEM
+    certificate: str
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """A package that lies beside its signature (SOL004 5.1, option 2)."""
+
+    name: str
+    signature: bytes
+    signature_name: str
+    certificates: tuple[bytes, ...] = ()
+
+
+class Signatures:
+    """Verifies signatures, as far as they are asked for.
+
+    :param trusted: file or directory of certificates (PEM or DER)
+
+    :raises VnfmError: a certificate cannot be read
+    """
+
+    def __init__(self, demand: Demand, trusted: str | None) -> None:
+        self._demand = demand
+        self._trusted = trusted
+        self._certificates()
+
+    def _certificates(self) -> trust.Certificates:
+        """Read them each time: they change while we run."""
+        return trust.read(self._trusted) if self._trusted else ()
+
+    def of_envelope(self, envelope: Envelope, package: Path) -> Seal | None:
+        """Verify the signature beside a package.
+
+        :raises InvalidPackage: it is not good
+        """
+        if self._demand == Demand.OFF:
+            return None
+
+        def digests(algorithm: str) -> tuple[bytes, ...]:
+            return (_digest(package, algorithm),)
+
+        where = envelope.signature_name
+        beside = _loaded(envelope.certificates, where)
+        signer = self._verify(envelope.signature, digests, beside, where)
+        return Seal(option=PackageSecurityOption.OPTION_2, certificate=signer)
+
+    def of_tree(self, tree: Path, opened: Csar) -> Seal | None:
+        """Verify the manifest's signature, and those of single files.
+
+        :raises InvalidPackage: one is not good
+        """
+        if self._demand == Demand.OFF:
+            return None
+        beside = _of_file(tree, opened.certificate)
+        for artifact in opened.signed:
+            told = artifact.metadata
+            own = _of_file(tree, told.get("certificate")) or beside
+            self._of_artifact(tree, artifact.path, told["signature"], own)
+        return self._of_manifest(tree, opened, beside)
+
+    def _of_manifest(
+        self, tree: Path, opened: Csar, beside: trust.Certificates
+    ) -> Seal | None:
+        name = opened.manifest
+        whole = (tree / name).read_bytes() if name else b""
+        begin = _BEGIN.search(whole)
+        if not name or not begin:
+            return None
+        body = whole[: begin.start()]
+        # who signs a text by S/MIME signs it with its lines ended so
+        bodies = (body, re.sub(rb"\r?\n", b"\r\n", body))
+
+        def digests(algorithm: str) -> tuple[bytes, ...]:
+            return tuple(hashlib.new(algorithm, b).digest() for b in bodies)
+
+        signer = self._verify(whole[begin.start() :], digests, beside, name)
+        if opened.unsigned:
+            raise errors.InvalidPackage(
+                f"{name}: {opened.unsigned[0]} is in the package, and the"
+                " signature is not of it"
+            )
+        return Seal(option=PackageSecurityOption.OPTION_1, certificate=signer)
+
+    def _of_artifact(
+        self, tree: Path, name: str, signature: str, own: trust.Certificates
+    ) -> None:
+        def digests(algorithm: str) -> tuple[bytes, ...]:
+            return (_digest(tree / name, algorithm),)
+
+        self._verify(_bytes(tree, signature), digests, own, signature)
+
+    def _verify(
+        self,
+        signature: bytes,
+        digests: cms.Digests,
+        beside: trust.Certificates,
+        where: str,
+    ) -> str:
+        """Verify one signature; give the certificate of who signed."""
+        signed = cms.read(signature, where)
+        signers = cms.verify(signed, digests, beside, where)
+        others = (*signed.certificates, *beside)
+        trusted = self._certificates()
+        for signer in signers:
+            trust.check(signer, others, trusted, where)
+        return signers[0].public_bytes(Encoding.PEM).decode()
+
+    def check_demand(self, seal: Seal | None) -> None:
+        """Refuse a package that should be signed and is not.
+
+        :raises InvalidPackage: it is not
+        """
+        if seal is None and self._demand == Demand.REQUIRED:
+            raise errors.InvalidPackage(
+                "the package is not signed, and only signed ones are taken"
+            )
+
+
+def envelope_of(archive: Path, into: Path, limits: Limits) -> Envelope | None:
+    """Take the package out of its envelope; None: it has none.
+
+    :param into: the file that the package becomes
+
+    :raises InvalidPackage: the envelope cannot be read, or has no signature
+    """
+    with Archive(archive, limits) as opened:
+        kinds = {
+            name: posixpath.splitext(name)[1].lower() for name in opened.files
+        }
+        names = [name for name in kinds if kinds[name] in PACKAGES]
+        others = set(kinds.values()) - PACKAGES - SIGNATURES - trust.SUFFIXES
+        if len(names) != 1 or others or any("/" in name for name in kinds):
+            return None
+        signatures = [name for name in kinds if kinds[name] in SIGNATURES]
+        if len(signatures) != 1:
+            raise errors.InvalidPackage(
+                f"the archive holds {names[0]} and {len(signatures)}"
+                " signatures of it, where there should be one"
+            )
+        opened.extract(names[0], into)
+        return Envelope(
+            name=names[0],
+            signature=opened.small(signatures[0]),
+            signature_name=signatures[0],
+            certificates=tuple(
+                opened.small(name)
+                for name in kinds
+                if kinds[name] in trust.SUFFIXES
+            ),
+        )
+
+
+def _digest(path: Path, algorithm: str) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).digest()
+
+
+def _of_file(tree: Path, name: str | None) -> trust.Certificates:
+    """Read a file of certificates that need not be signed.
+
+    :raises InvalidPackage: it holds anything else, which nobody vouches for
+    """
+    if not name:
+        return ()
+    data = _bytes(tree, name)
+    found = _loaded([data], name)
+    if not trust.is_bare(data):
+        raise errors.InvalidPackage(f"{name}: it holds more than certificates")
+    return found
+
+
+def _loaded(files: Iterable[bytes], where: str) -> trust.Certificates:
+    try:
+        return tuple(one for data in files for one in trust.load(data))
+    except ValueError:
+        raise errors.InvalidPackage(
+            f"{where}: a certificate beside it cannot be read"
+        ) from None
+
+
+def _bytes(tree: Path, name: str) -> bytes:
+    """Read a file that the manifest names.
+
+    :raises InvalidPackage: the package has none of this name, or it is huge
+    """
+    path = tree / name
+    inside = path.resolve().is_relative_to(tree.resolve())
+    if not inside or not path.is_file() or path.stat().st_size > 4 * MIB:
+        raise errors.InvalidPackage(f"{name}: no signature or certificate")
+    return path.read_bytes()

@@ -1,0 +1,170 @@
+"""Whose signatures are trusted: X.509 certificates (IETF RFC 5280)."""
+
+import datetime
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509 import verification
+from cryptography.x509.verification import Criticality, ExtensionPolicy
+
+from tacker_cnf import errors
+
+PEM: Final = b"-----BEGIN CERTIFICATE-----"
+SUFFIXES: Final = frozenset({".pem", ".crt", ".cer", ".cert"})
+
+#: what an RSA key has at least, as for the authorities
+RSA_BITS: Final = 2048
+
+_BARE: Final = re.compile(
+    rb"\s*(?:-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+"
+    rb"-----END CERTIFICATE-----\s*)+"
+)
+
+Certificates = Sequence[x509.Certificate]
+
+
+def load(data: bytes) -> Certificates:
+    """Read certificates, PEM or DER.
+
+    :raises ValueError: there are none
+    """
+    if PEM in data:
+        return x509.load_pem_x509_certificates(data)
+    return (x509.load_der_x509_certificate(data),)
+
+
+def is_bare(data: bytes) -> bool:
+    """Tell whether there is nothing around the certificates that load gives.
+
+    PEM ignores the text between its blocks; DER has none.
+    """
+    return PEM not in data or _BARE.fullmatch(data) is not None
+
+
+def read(path: str) -> Certificates:
+    """Read the certificates of a file, or of the files of a directory.
+
+    :raises VnfmError: one cannot be read
+    """
+    place = Path(path)
+    try:
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+        return tuple(
+            certificate
+            for file in files
+            if file == place or file.suffix in SUFFIXES
+            for certificate in load(file.read_bytes())
+        )
+    except (OSError, ValueError) as error:
+        raise errors.VnfmError(
+            "[catalogue] trusted_certificates cannot be read:"
+            f" {path}: {error}."
+        ) from None
+
+
+def check(
+    signer: x509.Certificate,
+    others: Certificates,
+    trusted: Certificates,
+    where: str,
+) -> None:
+    """Make sure that a certificate is good today, and leads to a trusted one
+    or is one.
+
+    :param others: certificates that may stand in between
+
+    :raises InvalidPackage: it is not
+    """
+    now = datetime.datetime.now(datetime.UTC)
+    name = signer.subject.rfc4514_string()
+    fault = _fault_of_time(signer, now) or _fault_of_key(signer)
+    if not fault and signer not in trusted:
+        fault = _fault_of_chain(signer, others, trusted, now)
+    if fault:
+        raise errors.InvalidPackage(
+            f"{where}: the certificate of {name!r:.200} is not trusted:"
+            f" {fault}"
+        )
+
+
+def _fault_of_time(
+    certificate: x509.Certificate, now: datetime.datetime
+) -> str | None:
+    if now < certificate.not_valid_before_utc:
+        return f"not valid before {certificate.not_valid_before_utc}"
+    if now > certificate.not_valid_after_utc:
+        return f"not valid after {certificate.not_valid_after_utc}"
+    return None
+
+
+def _fault_of_key(certificate: x509.Certificate) -> str | None:
+    key = certificate.public_key()
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size < RSA_BITS:
+        return f"its key has {key.key_size} bits"
+    return None
+
+
+def _fault_of_chain(
+    signer: x509.Certificate,
+    others: Certificates,
+    trusted: Certificates,
+    now: datetime.datetime,
+) -> str | None:
+    if not trusted:
+        return "[catalogue] trusted_certificates names none"
+    verifier = (
+        verification.PolicyBuilder()
+        .store(verification.Store(list(trusted)))
+        .time(now)
+        .extension_policies(ca_policy=_AUTHORITY, ee_policy=_SIGNER)
+        .build_client_verifier()
+    )
+    try:
+        verifier.verify(signer, list(others))
+    except (verification.VerificationError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def _check_authority(
+    _policy: verification.Policy,
+    _certificate: x509.Certificate,
+    constraints: x509.BasicConstraints,
+) -> None:
+    if not constraints.ca:
+        raise ValueError("it is no certificate of an authority")
+
+
+def _check_authority_use(
+    _policy: verification.Policy,
+    _certificate: x509.Certificate,
+    use: x509.KeyUsage | None,
+) -> None:
+    if use and not use.key_cert_sign:
+        raise ValueError("its key is not for signing certificates")
+
+
+def _check_use(
+    _policy: verification.Policy,
+    _certificate: x509.Certificate,
+    use: x509.KeyUsage | None,
+) -> None:
+    if use and not (use.digital_signature or use.content_commitment):
+        raise ValueError("its key is not for signing")
+
+
+_AUTHORITY: Final = (
+    ExtensionPolicy.permit_all()
+    .require_present(
+        x509.BasicConstraints, Criticality.AGNOSTIC, _check_authority
+    )
+    .may_be_present(x509.KeyUsage, Criticality.AGNOSTIC, _check_authority_use)
+)
+#: signers are no web servers: names and purposes are theirs to choose
+_SIGNER: Final = ExtensionPolicy.permit_all().may_be_present(
+    x509.KeyUsage, Criticality.AGNOSTIC, _check_use
+)

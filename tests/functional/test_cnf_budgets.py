@@ -1,0 +1,340 @@
+"""Heals of several VNFCs whose pods have PodDisruptionBudgets."""
+
+import dataclasses
+import threading
+import time
+from typing import Any, Self
+
+import fixtures
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.sandbox.errors import ApiError
+from tests.fixtures.cluster import CORE, CnfCase, CnfService
+
+POLICY = "/apis/policy/v1"
+WEB = {"matchLabels": {"tacker_vdu_id": "web"}}
+
+
+class BudgetCase(CnfCase):
+    """A VNF of three web pods."""
+
+    def make_service(self) -> CnfService:
+        return CnfService(disruption_timeout=0.6)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.instance_id = self.start()
+
+    def start(self, **access: str) -> str:
+        instance_id = self.vnfm.started(
+            self.vnfm.deployment_only(
+                vimConnectionInfo=self.cluster.vim(**access)
+            )
+        )
+        scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        while len(self.vnfm.vnfcs(instance_id)) < 3:
+            self.vnfm.run(instance_id, "scale", scaled)
+        return instance_id
+
+    def budget(self, name: str = "web", **spec: Any) -> None:
+        path = (
+            f"{POLICY}/namespaces/{self.vnfm.namespace}/poddisruptionbudgets"
+        )
+        body = {"metadata": {"name": name}, "spec": {"selector": WEB, **spec}}
+        self.cluster.call("POST", path, body)
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            status = self.cluster.call("GET", f"{path}/{name}")["status"]
+            if status.get("observedGeneration"):
+                return
+            time.sleep(0.02)
+        raise AssertionError(status)
+
+    def drop_budget(self, name: str = "web") -> None:
+        path = (
+            f"{POLICY}/namespaces/{self.vnfm.namespace}/poddisruptionbudgets"
+        )
+        self.cluster.call("DELETE", f"{path}/{name}")
+
+    def pods(self) -> list[Any]:
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/pods"
+        found: list[Any] = self.cluster.call("GET", path)["items"]
+        return found
+
+    def serving(self) -> list[Any]:
+        return [
+            pod
+            for pod in self.pods()
+            if "deletionTimestamp" not in pod["metadata"]
+            and any(
+                one["type"] == "Ready" and one["status"] == "True"
+                for one in pod["status"].get("conditions", ())
+            )
+        ]
+
+    def uids(self) -> set[str]:
+        return {pod["metadata"]["uid"] for pod in self.pods()}
+
+    def heal(self, number: int = 3) -> Any:
+        names = list(self.vnfm.vnfcs(self.instance_id))[:number]
+        return self.vnfm.run(
+            self.instance_id, "heal", {"vnfcInstanceId": names}
+        )
+
+    def break_pods(self, number: int) -> None:
+        """Let pods no longer serve."""
+        for pod in self.serving()[:number]:
+            meta = pod["metadata"]
+            path = f"{CORE}/namespaces/{meta['namespace']}/pods/{meta['name']}"
+            for condition in pod["status"]["conditions"]:
+                if condition["type"] == "Ready":
+                    condition["status"] = "False"
+            self.cluster.call("PUT", f"{path}/status", pod)
+        until = time.monotonic() + 5
+        while len(self.serving()) != 3 - number:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+
+
+class Fewest:
+    """Counts the fewest pods that serve within a with block."""
+
+    def __init__(self, case: BudgetCase) -> None:
+        self._case = case
+        self._ends = threading.Event()
+        self.found = 99
+
+    def _look(self) -> None:
+        while not self._ends.wait(0.01):
+            self.found = min(self.found, len(self._case.serving()))
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        self._thread.join()
+
+
+class TestBatches(BudgetCase):
+    def test_as_many_at_a_time_as_the_budget_allows(self) -> None:
+        for spec, fewest in (
+            ({"maxUnavailable": 1}, 2),
+            ({"minAvailable": 1}, 1),
+            ({"maxUnavailable": "100%"}, 0),
+        ):
+            self.budget(**spec)
+            before = self.uids()
+            with Fewest(self) as seen:
+                done = self.heal()
+            self.assertEqual("COMPLETED", done["operationState"], done)
+            self.assertEqual(set(), before & self.uids())
+            self.assertGreaterEqual(seen.found, fewest)
+            self.drop_budget()
+
+    def test_one_alone_regards_no_budget(self) -> None:
+        self.budget(minAvailable=3)
+        before = self.uids()
+        self.assertEqual("COMPLETED", self.heal(1)["operationState"])
+        self.assertEqual(2, len(before & self.uids()))
+
+    def test_a_budget_that_never_allows(self) -> None:
+        self.budget(minAvailable=3)
+        before = self.uids()
+        failed = self.heal(2)
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        detail = failed["error"]["detail"]
+        self.assertIn(
+            "PodDisruptionBudget web has allowed no disruption", detail
+        )
+        self.assertIn("needs 3 healthy pods and has 3 currently", detail)
+        self.assertEqual(before, self.uids())
+        self.drop_budget()
+        done = self.vnfm.decide(failed["id"], "retry")
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(1, len(before & self.uids()))
+
+    def test_two_budgets_for_a_pod(self) -> None:
+        self.budget(maxUnavailable=1)
+        self.budget("all", maxUnavailable=2)
+        before = self.uids()
+        failed = self.heal(2)
+        self.assertIn(
+            "more than one PodDisruptionBudget (all, web)",
+            failed["error"]["detail"],
+        )
+        self.assertEqual(before, self.uids())
+
+    def test_pods_that_do_not_serve_while_enough_do(self) -> None:
+        self.budget(minAvailable=2)
+        before = self.uids()
+        self.break_pods(1)
+        done = self.heal()
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(set(), before & self.uids())
+
+    def test_pods_that_do_not_serve_and_too_few_do(self) -> None:
+        self.budget(minAvailable=2)
+        self.break_pods(2)
+        failed = self.heal()
+        self.assertIn("PodDisruptionBudget web", failed["error"]["detail"])
+
+    def test_pods_that_do_not_serve_may_always_go(self) -> None:
+        self.budget(minAvailable=2, unhealthyPodEvictionPolicy="AlwaysAllow")
+        before = self.uids()
+        self.break_pods(2)
+        done = self.heal()
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(set(), before & self.uids())
+
+    def test_a_retry_goes_on_with_those_that_are_left(self) -> None:
+        self.budget(maxUnavailable=1)
+        driver = KubernetesDriver(self.vnfm.conf)
+        task = self.vnfm.infra_task(self.instance_id)
+        before = self.uids()
+        halt = Halt()
+        notes: list[tuple[str, ...]] = []
+
+        def tell(line: str) -> None:
+            if line == "2 of 3 pods to heal":
+                halt.call_off(errors.Cancelled("Called off."), at_once=False)
+
+        task = dataclasses.replace(
+            task, halt=halt, tell=tell, note=notes.append
+        )
+        self.assertRaises(errors.Cancelled, driver.replace, task)
+        self.assertEqual(2, len(before & self.uids()))
+        after_first = self.uids() - before
+        task = dataclasses.replace(task, halt=Halt(), notes=notes[-1])
+        driver.replace(task)
+        self.assertEqual(set(), before & self.uids())
+        self.assertLessEqual(after_first, self.uids())
+
+    def test_a_retry_that_finds_but_one_left_regards_its_budget(self) -> None:
+        self.budget(maxUnavailable=1)
+        driver = KubernetesDriver(self.vnfm.conf)
+        task = self.vnfm.infra_task(self.instance_id)
+        before = self.uids()
+        halt = Halt()
+        notes: list[tuple[str, ...]] = []
+
+        def tell(line: str) -> None:
+            if line == "1 of 3 pods to heal":
+                halt.call_off(errors.Cancelled("Called off."), at_once=False)
+
+        first = dataclasses.replace(
+            task, halt=halt, tell=tell, note=notes.append
+        )
+        self.assertRaises(errors.Cancelled, driver.replace, first)
+        self.assertEqual(1, len(before & self.uids()))
+        self.drop_budget()
+        self.budget(minAvailable=3)
+        again = dataclasses.replace(task, notes=notes[-1])
+        self.assertRaises(errors.NotReady, driver.replace, again)
+        self.assertEqual(1, len(before & self.uids()))
+        self.drop_budget()
+        driver.replace(again)
+        self.assertEqual(set(), before & self.uids())
+
+
+class TestNarrowCredentials(BudgetCase):
+    def setUp(self) -> None:
+        CnfCase.setUp(self)
+        self.core = ["pods", "configmaps", "secrets", "events"]
+
+    def allow(self, *more: str) -> None:
+        """Let the viewer have to do with these of the core group."""
+        everything = ["*"]
+        self.cluster.allow_viewer(
+            self.vnfm.namespace,
+            {
+                "apiGroups": [""],
+                "resources": [*self.core, *more],
+                "verbs": everything,
+            },
+            {
+                "apiGroups": ["apps"],
+                "resources": everything,
+                "verbs": everything,
+            },
+        )
+        token = self.cluster.sandbox.viewer_token
+        self.instance_id = self.start(bearer_token=token)
+        self.budget(maxUnavailable=1)
+
+    def test_budgets_that_cannot_be_read_are_regarded(self) -> None:
+        self.allow("pods/eviction")
+        before = self.uids()
+        with Fewest(self) as seen:
+            done = self.heal()
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(set(), before & self.uids())
+        self.assertGreaterEqual(seen.found, 2)
+
+    def check_fails(self, *told: str) -> None:
+        """A heal of several fails, for good then, and has ended no pod."""
+        before = self.uids()
+        failed = self.heal()
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        for part in told:
+            self.assertIn(part, failed["error"]["detail"])
+        self.assertEqual(before, self.uids())
+        self.vnfm.decide(failed["id"], "fail")
+
+    def test_who_may_neither_read_nor_evict_is_told_so(self) -> None:
+        self.allow()
+        self.check_fails(
+            'cannot create resource "pods/eviction"',
+            'cannot list resource "poddisruptionbudgets"',
+            "A heal of it alone regards no budget.",
+        )
+        before = self.uids()
+        done = self.heal(1)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(2, len(before & self.uids()))
+
+    def test_an_eviction_that_nobody_may_do_deletes_nothing(self) -> None:
+        denied = 'admission webhook "calm.example" denied the request: no'
+
+        def deny(*_: object, **__: object) -> None:
+            raise ApiError(403, "Forbidden", denied)
+
+        place = "tacker_cnf.sandbox.controllers.disruption.Disruption"
+        self.allow("pods/eviction")
+        self.useFixture(fixtures.MonkeyPatch(f"{place}.check_eviction", deny))
+        self.check_fails(f"The cluster refused (403): {denied}")
+
+
+class TestDeadline(BudgetCase):
+    def make_service(self) -> CnfService:
+        return CnfService(disruption_timeout=30.0)
+
+    def test_a_budget_is_not_waited_for_beyond_the_operation(self) -> None:
+        self.budget(minAvailable=3)
+        driver = KubernetesDriver(self.vnfm.conf)
+        before = self.uids()
+        begun = time.monotonic()
+        task = dataclasses.replace(
+            self.vnfm.infra_task(self.instance_id),
+            deadline=Deadline.within(1.0),
+        )
+        refused = self.assertRaises(errors.NotReady, driver.replace, task)
+        self.assertLess(time.monotonic() - begun, 5.0)
+        self.assertIn("PodDisruptionBudget web has allowed", str(refused))
+        self.assertEqual(before, self.uids())
+
+    def test_nothing_is_evicted_when_the_time_is_up(self) -> None:
+        self.budget(maxUnavailable=1)
+        driver = KubernetesDriver(self.vnfm.conf)
+        before = self.uids()
+        task = dataclasses.replace(
+            self.vnfm.infra_task(self.instance_id),
+            deadline=Deadline.within(0.0),
+        )
+        refused = self.assertRaises(errors.NotReady, driver.replace, task)
+        self.assertIn("The time to heal is up. Left to heal", str(refused))
+        self.assertEqual(before, self.uids())

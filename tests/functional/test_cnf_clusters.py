@@ -1,0 +1,255 @@
+"""VNFs whose VDUs live on several clusters."""
+
+import time
+from typing import Any
+
+import msgspec
+
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.nfvo.fake import FakeNfvo
+from tacker_cnf.sol.grant import Grant, GrantRequest
+from tests.fixtures.cluster import Cluster, CnfCase, CnfService
+
+HERE = {"web", "cache", "agent"}
+THERE = {"store", "probe"}
+
+
+class TwoClusters(CnfCase):
+    """A cluster "vim1" and another, "there"."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.other = self.useFixture(Cluster())
+        body = {"metadata": {"name": self.vnfm.namespace}}
+        self.other.call("POST", "/api/v1/namespaces", body)
+        self.empty = [set(found) for found in self.both()]
+
+    def both(self) -> list[dict[tuple[str, str], Any]]:
+        """Give what is on each cluster."""
+        return [
+            one.objects(self.vnfm.namespace)
+            for one in (self.cluster, self.other)
+        ]
+
+    def request(self, **places: str) -> dict[str, Any]:
+        request = self.vnfm.request()
+        request["vimConnectionInfo"]["there"] = self.other.vim()["vim1"]
+        request["additionalParams"]["vim_connections"] = places
+        return request
+
+    def parted(self) -> str:
+        """Make a VNF with two of its VDUs on the other cluster."""
+        return self.vnfm.started(self.request(store="there", probe="there"))
+
+    def vdus(self) -> list[set[str]]:
+        """Tell the VDUs that have pods on each cluster."""
+        return [
+            {
+                body["metadata"]["labels"]["tacker_vdu_id"]
+                for (kind, _), body in found.items()
+                if kind == "pods"
+            }
+            for found in self.both()
+        ]
+
+    def keys(self, instance_id: str) -> dict[str, str]:
+        """Tell the cluster of each VDU, as the instance does."""
+        return {
+            vnfc["vduId"]: vnfc["computeResource"]["vimConnectionId"]
+            for vnfc in self.vnfm.vnfcs(instance_id).values()
+        }
+
+    def uids(self) -> list[dict[tuple[str, str], str]]:
+        return [
+            one.uids(self.vnfm.namespace) for one in (self.cluster, self.other)
+        ]
+
+
+class TestLife(TwoClusters):
+    def test_each_vdu_is_where_the_request_says(self) -> None:
+        instance_id = self.parted()
+        self.assertEqual([HERE, THERE], self.vdus())
+        expected = dict.fromkeys(HERE, "vim1") | dict.fromkeys(THERE, "there")
+        self.assertEqual(expected, self.keys(instance_id))
+        for found in self.both():  # what is no VDU's is on both
+            self.assertIn(("secrets", "web-secret"), found)
+        here, there = self.both()
+        self.assertIn(("deployments", "web"), here)
+        self.assertNotIn(("deployments", "web"), there)
+        self.assertIn(("statefulsets", "store"), there)
+        self.assertNotIn(("statefulsets", "store"), here)
+
+    def test_the_first_is_used_where_nothing_is_said(self) -> None:
+        instance_id = self.vnfm.started(self.request())
+        self.assertEqual([HERE | THERE, set()], self.vdus())
+        self.assertEqual({"vim1"}, set(self.keys(instance_id).values()))
+        self.assertEqual(self.empty[1], set(self.both()[1]))
+
+    def test_a_cluster_without_vdus_is_not_used(self) -> None:
+        places = dict.fromkeys(HERE | THERE, "there")
+        self.vnfm.started(self.request(**places))
+        self.assertEqual([set(), HERE | THERE], self.vdus())
+        self.assertEqual(self.empty[0], set(self.both()[0]))
+
+    def test_scale(self) -> None:
+        instance_id = self.parted()
+        before = self.uids()
+        scaled = {"type": "SCALE_OUT", "aspectId": "store_aspect"}
+        done = self.vnfm.run(instance_id, "scale", scaled)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(before[0], self.uids()[0])
+        self.assertIn(("pods", "store-1"), self.uids()[1])
+
+    def test_heal_of_vnfcs_on_both(self) -> None:
+        instance_id = self.parted()
+        before = self.uids()
+        vnfcs = [self.vnfm.vnfc_of(instance_id, v) for v in ("web", "probe")]
+        body = {"vnfcInstanceId": vnfcs}
+        done = self.vnfm.run(instance_id, "heal", body)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        after = self.uids()
+        self.assertNotEqual(
+            before[1]["pods", "probe"], after[1]["pods", "probe"]
+        )
+        self.assertEqual(
+            before[1]["pods", "store-0"], after[1]["pods", "store-0"]
+        )
+        self.assertEqual(
+            1, len(set(before[0].values()) - set(after[0].values()))
+        )
+        self.assertEqual([HERE, THERE], self.vdus())
+
+    def test_heal_of_all(self) -> None:
+        instance_id = self.parted()
+        before = self.uids()
+        done = self.vnfm.run(instance_id, "heal", {})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        after = self.uids()
+        for one, key in (
+            (0, ("deployments", "web")),
+            (1, ("statefulsets", "store")),
+        ):
+            self.assertNotEqual(before[one][key], after[one][key])
+        self.assertEqual([HERE, THERE], self.vdus())
+
+    def test_terminate(self) -> None:
+        instance_id = self.parted()
+        done = self.vnfm.run(
+            instance_id, "terminate", {"terminationType": "FORCEFUL"}
+        )
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(self.empty, [set(found) for found in self.both()])
+
+    def test_synchronize(self) -> None:
+        instance_id = self.parted()
+        self.other.sandbox.kill_pod(self.vnfm.namespace, "store-0")
+        until = time.monotonic() + 10
+        while not self.is_known(instance_id):
+            self.assertLess(time.monotonic(), until)
+            self.vnfm.task(instance_id, "sync", None)
+            time.sleep(0.1)
+        self.assertEqual("there", self.keys(instance_id)["store"])
+
+    def is_known(self, instance_id: str) -> bool:
+        """Tell whether the pod of the store that is there now is known."""
+        now = self.uids()[1].get(("pods", "store-0"))
+        return now in {
+            vnfc["metadata"]["uid"]
+            for vnfc in self.vnfm.vnfcs(instance_id).values()
+        }
+
+
+class TestWrongRequests(TwoClusters):
+    def refused(self, **places: Any) -> str:
+        instance_id = self.vnfm.create()
+        answer = self.vnfm.task(
+            instance_id, "instantiate", self.request(**places)
+        )
+        self.assertEqual(400, answer.status, answer.detail)
+        self.assertEqual(self.empty, [set(found) for found in self.both()])
+        return answer.detail
+
+    def test_an_unknown_connection(self) -> None:
+        detail = self.refused(web="moon")
+        self.assertIn("'moon'", detail)
+        self.assertIn("there, vim1", detail)
+
+    def test_an_unknown_vdu(self) -> None:
+        self.assertIn("no VDU 'moon'", self.refused(moon="there"))
+
+    def test_no_text(self) -> None:
+        self.assertIn("vim_connections", self.refused(web=1))
+
+
+class PlacingNfvo(FakeNfvo):
+    """Grants each VDU's VNFCs on the VIM connections it was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: dict[str, list[str]] = {}
+
+    def grant(
+        self, request: GrantRequest, halt: Halt, deadline: Deadline
+    ) -> Grant:
+        usual = super().grant(request, halt, deadline)
+        vdus = {one.id: one.vdu_id or "" for one in request.add_resources}
+        left = {vdu: list(keys) for vdu, keys in self.places.items()}
+        placed = []
+        for info in usual.add_resources:
+            keys = left.get(vdus[info.resource_definition_id], [])
+            key = keys.pop(0) if keys else None
+            placed.append(msgspec.structs.replace(info, vim_connection_id=key))
+        return msgspec.structs.replace(usual, add_resources=tuple(placed))
+
+
+class TestGranted(TwoClusters):
+    def make_service(self) -> CnfService:
+        service = CnfService()
+        self.nfvo = service.nfvo = PlacingNfvo()
+        return service
+
+    def test_the_grant_wins(self) -> None:
+        self.nfvo.places = {"web": ["there"], "cache": ["there"]}
+        instance_id = self.vnfm.started(self.request(web="vim1"))
+        self.assertEqual(
+            [{"agent", "store", "probe"}, {"web", "cache"}], self.vdus()
+        )
+        self.nfvo.places = {"web": ["vim1"]}  # it runs, and stays
+        scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        done = self.vnfm.run(instance_id, "scale", scaled)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual("there", self.keys(instance_id)["web"])
+        self.assertNotIn("web", self.vdus()[0])
+
+    def fails(self, **places: list[str]) -> str:
+        """Instantiate by a grant that cannot be carried out."""
+        self.nfvo.places = places
+        request = self.request()
+        request["instantiationLevelId"] = "busy"
+        failed = self.vnfm.run(self.vnfm.create(), "instantiate", request)
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        self.assertEqual(self.empty, [set(found) for found in self.both()])
+        return str(failed["error"]["detail"])
+
+    def test_a_connection_that_nobody_knows(self) -> None:
+        detail = self.fails(web=["moon"])
+        self.assertIn("The grant's addResources: VDU web", detail)
+        self.assertIn("'moon'", detail)
+
+    def test_a_workload_cannot_be_parted(self) -> None:
+        detail = self.fails(web=["vim1", "there"])
+        self.assertIn("cannot be on several clusters (there, vim1)", detail)
+
+    def test_a_rollback_goes_where_the_grant_said(self) -> None:
+        self.nfvo.places = {"web": ["there"]}
+        for node in ("sandbox-node-1", "sandbox-node-2"):
+            self.other.sandbox.set_node_capacity(node, pods=0)
+        request = self.request()
+        failed = self.vnfm.run(self.vnfm.create(), "instantiate", request)
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        self.assertIn(("deployments", "web"), self.both()[1])
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        self.assertEqual(self.empty, [set(found) for found in self.both()])

@@ -1,0 +1,350 @@
+"""Manifests of many kinds, and VNFs beside each other."""
+
+from typing import Any
+
+from tests.fixtures.cluster import APPS, CORE, RBAC, CnfCase
+
+GROUP = "example.com"
+NETWORK = "/apis/networking.k8s.io/v1"
+SCHEDULING = "/apis/scheduling.k8s.io/v1"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+DEFINITION = f"""\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: gadgets.{GROUP}}}
+spec:
+  group: {GROUP}
+  scope: %s
+  names: {{plural: gadgets, singular: gadget, kind: Gadget}}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          x-kubernetes-preserve-unknown-fields: true
+"""
+GADGET = f"""\
+apiVersion: {GROUP}/v1
+kind: Gadget
+metadata: {{name: one}}
+"""
+#: one of each kind that VNFs bring along, the dependent before what it needs
+MANY = f"""\
+{GADGET}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: reader}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}}
+subjects: [{{kind: ServiceAccount, name: worker}}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {{name: reader}}
+rules: [{{apiGroups: [""], resources: [pods], verbs: [get]}}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {{name: node-reader}}
+rules: [{{apiGroups: [""], resources: [nodes], verbs: [get]}}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {{name: node-reader}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: node-reader
+subjects: [{{kind: ServiceAccount, name: worker, namespace: default}}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: worker}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: web}}
+spec:
+  rules:
+    - host: web.example.com
+      http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend: {{service: {{name: web, port: {{number: 80}}}}}}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {{name: web}}
+spec: {{podSelector: {{}}, policyTypes: [Ingress]}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: nightly}}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{{name: main, image: busybox}}]
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {{name: vnf-high}}
+value: 1000
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: web}}
+spec:
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
+  minReplicas: 1
+  maxReplicas: 3
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{name: web}}
+spec: {{maxUnavailable: 1, selector: {{matchLabels: {{app: web}}}}}}
+---
+{DEFINITION % "Namespaced"}"""
+
+
+class KindsCase(CnfCase):
+    def request(self, *more: str) -> dict[str, Any]:
+        request = self.vnfm.deployment_only()
+        names = request["additionalParams"]["lcm-kubernetes-def-files"]
+        names += [f"Files/kubernetes/{name}.yaml" for name in more]
+        return request
+
+    def started(self, **files: str) -> str:
+        """Make a VNF that runs with more manifests."""
+        instance_id = self.vnfm.created_from(**files)
+        self.completes(instance_id, "instantiate", self.request(*files))
+        return instance_id
+
+    def completes(self, instance_id: str, task: str, body: Any) -> None:
+        done = self.vnfm.run(instance_id, task, body)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+
+    def terminate(self, instance_id: str) -> None:
+        body = {"terminationType": "FORCEFUL"}
+        self.completes(instance_id, "terminate", body)
+
+    def inside(self, root: str, plural: str, name: str) -> str:
+        """Give the path of an object in the namespace."""
+        return f"{root}/namespaces/{self.vnfm.namespace}/{plural}/{name}"
+
+
+class TestManyKinds(KindsCase):
+    def paths(self) -> dict[str, str]:
+        """Tell where the objects of MANY are."""
+        custom = f"/apis/{GROUP}/v1"
+        return {
+            "Gadget": self.inside(custom, "gadgets", "one"),
+            "RoleBinding": self.inside(RBAC, "rolebindings", "reader"),
+            "Role": self.inside(RBAC, "roles", "reader"),
+            "ClusterRole": f"{RBAC}/clusterroles/node-reader",
+            "ClusterRoleBinding": f"{RBAC}/clusterrolebindings/node-reader",
+            "ServiceAccount": self.inside(CORE, "serviceaccounts", "worker"),
+            "Ingress": self.inside(NETWORK, "ingresses", "web"),
+            "NetworkPolicy": self.inside(NETWORK, "networkpolicies", "web"),
+            "CronJob": self.inside("/apis/batch/v1", "cronjobs", "nightly"),
+            "PriorityClass": f"{SCHEDULING}/priorityclasses/vnf-high",
+            "HorizontalPodAutoscaler": self.inside(
+                "/apis/autoscaling/v2", "horizontalpodautoscalers", "web"
+            ),
+            "PodDisruptionBudget": self.inside(
+                "/apis/policy/v1", "poddisruptionbudgets", "web"
+            ),
+            "CustomResourceDefinition": f"{DEFINITIONS}/gadgets.{GROUP}",
+        }
+
+    def found(self) -> dict[str, Any]:
+        return {
+            kind: self.cluster.call("GET", path)
+            for kind, path in self.paths().items()
+        }
+
+    def test_each_is_made_healed_and_deleted(self) -> None:
+        instance_id = self.started(many=MANY)
+        before = self.found()
+        for kind, body in before.items():
+            self.assertIsNotNone(body, kind)
+            labels = body["metadata"]["labels"]
+            self.assertEqual(
+                instance_id, labels["tacker_vnf_instance_id"], kind
+            )
+        self.completes(instance_id, "heal", {})
+        after = self.found()
+        for kind in before:
+            is_kept = kind == "CustomResourceDefinition"
+            uids = [one[kind]["metadata"]["uid"] for one in (before, after)]
+            self.assertEqual(is_kept, uids[0] == uids[1], kind)
+        self.terminate(instance_id)
+        self.assertEqual(dict.fromkeys(before), self.found())
+
+    def test_what_others_have_is_refused_and_left_alone(self) -> None:
+        body = {"metadata": {"name": "vnf-high"}, "value": 5}
+        path = f"{SCHEDULING}/priorityclasses"
+        theirs = self.cluster.call("POST", path, body)
+        instance_id = self.vnfm.created_from(many=MANY)
+        failed = self.vnfm.run(
+            instance_id, "instantiate", self.request("many")
+        )
+        self.assertIn(
+            "PriorityClass vnf-high exists in the cluster and does not "
+            "belong to this VNF instance",
+            failed["error"]["detail"],
+        )
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        left = {kind: body for kind, body in self.found().items() if body}
+        self.assertEqual({"PriorityClass": theirs}, left)
+
+
+class TestDefinitions(KindsCase):
+    def gadget(self, *, is_namespaced: bool) -> Any:
+        custom = f"/apis/{GROUP}/v1"
+        path = self.inside(custom, "gadgets", "one")
+        return self.cluster.call(
+            "GET", path if is_namespaced else f"{custom}/gadgets/one"
+        )
+
+    def test_a_kind_that_gets_another_scope(self) -> None:
+        for scope in ("Namespaced", "Cluster", "Namespaced"):
+            text = f"{GADGET}\n---\n{DEFINITION % scope}"
+            instance_id = self.started(gadgets=text)
+            is_namespaced = scope == "Namespaced"
+            found = self.gadget(is_namespaced=is_namespaced)
+            self.assertIsNotNone(found, scope)
+            self.assertIsNone(self.gadget(is_namespaced=not is_namespaced))
+            self.terminate(instance_id)
+            self.assertIsNone(self.gadget(is_namespaced=is_namespaced))
+
+    def test_a_kind_that_nobody_defines(self) -> None:
+        instance_id = self.vnfm.created_from(gadgets=GADGET)
+        failed = self.vnfm.run(
+            instance_id, "instantiate", self.request("gadgets")
+        )
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  restartPolicy: Never
+  containers: [{name: main, image: busybox, command: ["true"]}]
+"""
+
+
+class TestPodsThatEnd(KindsCase):
+    def test_a_pod_that_has_done_its_work_is_ready(self) -> None:
+        self.started(once=POD % "migrate")
+        path = self.inside(CORE, "pods", "migrate")
+        pod = self.cluster.call("GET", path)
+        self.assertEqual("Succeeded", pod["status"]["phase"])
+
+    def test_a_vdu_that_ends_is_not_waited_for_in_full(self) -> None:
+        instance_id = self.vnfm.created_from(pod=POD % "probe")
+        failed = self.vnfm.run(instance_id, "instantiate", self.vnfm.request())
+        self.assertIn(
+            "Pod probe is not ready: Completed", failed["error"]["detail"]
+        )
+
+
+class TestNeighbours(KindsCase):
+    """Two VNFs in one namespace, whose pods begin with the same words."""
+
+    OTHERS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-2}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web-2}}
+  template:
+    metadata: {labels: {app: web-2}}
+    spec: {containers: [{name: main, image: nginx}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web-config-2}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: main, image: nginx}]}
+"""
+
+    def other(self) -> str:
+        instance_id = self.vnfm.created_from(others=self.OTHERS)
+        request = self.request("others")
+        names = request["additionalParams"]["lcm-kubernetes-def-files"]
+        names[:] = names[-1:]
+        self.completes(instance_id, "instantiate", request)
+        return instance_id
+
+    def uids_of(self, instance_id: str) -> dict[tuple[str, str], str]:
+        return {
+            key: body["metadata"]["uid"]
+            for key, body in self.objects().items()
+            if body["metadata"].get("labels", {}).get("tacker_vnf_instance_id")
+            == instance_id
+        }
+
+    def test_no_operation_touches_the_other(self) -> None:
+        mine = self.vnfm.started(self.vnfm.deployment_only())
+        other = self.other()
+        before = self.uids_of(other)
+        self.assertEqual(5, len(before))  # 1 Deployment, its set, 3 pods
+        scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        self.completes(mine, "scale", scaled)
+        vnfc = self.vnfm.vnfc_of(mine, "web")
+        self.completes(mine, "heal", {"vnfcInstanceId": [vnfc]})
+        self.completes(mine, "heal", {})
+        own = self.uids_of(mine)
+        self.assertEqual(before, self.uids_of(other))
+        self.terminate(mine)
+        self.assertEqual({}, self.uids_of(mine))
+        self.assertEqual(before, self.uids_of(other))
+        self.assertNotEqual({}, own)
+
+    def test_a_second_one_of_the_same_names_is_refused(self) -> None:
+        mine = self.vnfm.started(self.vnfm.deployment_only())
+        before = self.uids_of(mine)
+        second = self.vnfm.create()
+        failed = self.vnfm.run(
+            second, "instantiate", self.vnfm.deployment_only()
+        )
+        self.assertIn("does not belong", failed["error"]["detail"])
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        self.assertEqual(before, self.uids_of(mine))
+        where = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        self.assertIsNotNone(self.cluster.call("GET", where))
+
+
+class TestBindings(KindsCase):
+    def test_a_binding_of_a_pod_that_is_missing(self) -> None:
+        text = """\
+apiVersion: v1
+kind: Binding
+metadata: {name: nobody}
+target: {apiVersion: v1, kind: Node, name: sandbox-node-1}
+"""
+        instance_id = self.vnfm.created_from(bindings=text)
+        failed = self.vnfm.run(
+            instance_id, "instantiate", self.request("bindings")
+        )
+        self.assertIn('pods "nobody" not found', failed["error"]["detail"])
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)

@@ -1,0 +1,152 @@
+"""Pods on nodes that are lost: who ends them, and where they come again."""
+
+from typing import Any
+
+from tests.fixtures.cluster import CORE, CnfCase, CnfService
+
+#: where the pods are
+LOST = "sandbox-node-1"
+
+
+class TestLostNodes(CnfCase):
+    def setUp(self) -> None:
+        super().setUp()
+        # all pods but an agent come to the node that is lost then
+        self.cordon("sandbox-node-2", is_cordoned=True)
+        self.instance_id = self.vnfm.started()
+        self.cordon("sandbox-node-2", is_cordoned=False)
+
+    def cordon(self, name: str, *, is_cordoned: bool) -> None:
+        """Let a node take no new pods, or let it take some again."""
+        path = f"{CORE}/nodes/{name}"
+        node = self.cluster.call("GET", path)
+        node["spec"]["unschedulable"] = is_cordoned
+        self.cluster.call("PUT", path, node)
+
+    def lose(self, notice: float = 0.0) -> None:
+        self.cluster.sandbox.lose_node(LOST, notice)
+
+    def pods(self) -> dict[str, Any]:
+        """Give the pods: uid -> pod."""
+        return {
+            body["metadata"]["uid"]: body
+            for (kind, _), body in self.objects().items()
+            if kind == "pods"
+        }
+
+    def heal(self, *vdus: str) -> Any:
+        vnfcs = [self.vnfm.vnfc_of(self.instance_id, vdu) for vdu in vdus]
+        return self.vnfm.run(
+            self.instance_id, "heal", {"vnfcInstanceId": vnfcs}
+        )
+
+    def assert_elsewhere(self, vdu: str, before: dict[str, Any]) -> None:
+        """All pods of a VDU are new ones, on a node that works."""
+        mine = {
+            uid: pod
+            for uid, pod in self.pods().items()
+            if pod["metadata"]["labels"].get("tacker_vdu_id") == vdu
+        }
+        self.assertNotEqual({}, mine)
+        self.assertEqual(set(), mine.keys() & before.keys())
+        nodes = {pod["spec"]["nodeName"] for pod in mine.values()}
+        self.assertEqual({"sandbox-node-2"}, nodes)
+
+    def test_each_kind_of_vdu_comes_again_elsewhere(self) -> None:
+        before = self.pods()
+        self.lose()
+        done = self.heal("web", "store", "probe", "cache")
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        for vdu in ("web", "store", "probe", "cache"):
+            self.assert_elsewhere(vdu, before)
+
+    def test_a_loss_that_is_noticed_later(self) -> None:
+        before = self.pods()
+        self.lose(notice=2.5)
+        done = self.heal("store")
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assert_elsewhere("store", before)
+
+    def test_a_node_that_no_longer_exists(self) -> None:
+        before = self.pods()
+        self.lose()
+        self.cluster.call("DELETE", f"{CORE}/nodes/{LOST}")
+        done = self.heal("store", "probe")
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        for vdu in ("store", "probe"):
+            self.assert_elsewhere(vdu, before)
+
+    def test_the_whole_vnf_comes_again_elsewhere(self) -> None:
+        before = self.pods()
+        self.lose()
+        done = self.vnfm.run(self.instance_id, "heal", {})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        for vdu in ("web", "store", "probe", "cache"):
+            self.assert_elsewhere(vdu, before)
+
+    def test_the_vnf_is_terminated(self) -> None:
+        self.lose()
+        body = {
+            "terminationType": "GRACEFUL",
+            "gracefulTerminationTimeout": 1,
+        }
+        done = self.vnfm.run(self.instance_id, "terminate", body)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual({}, self.pods())
+
+    def test_a_daemon_elsewhere_does_not_wait_for_the_one_that_is_lost(
+        self,
+    ) -> None:
+        before = self.pods()
+        self.lose()
+        agents = {
+            pod["spec"]["nodeName"]: uid
+            for uid, pod in before.items()
+            if pod["metadata"]["labels"]["tacker_vdu_id"] == "agent"
+        }
+        here = agents["sandbox-node-2"]
+        name = before[here]["metadata"]["name"]
+        heal = {"vnfcInstanceId": [f"agent-{name}"]}
+        done = self.vnfm.run(self.instance_id, "heal", heal)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        now = self.pods()
+        self.assertNotIn(here, now)
+        self.assertIn(agents[LOST], now)
+        self.assertEqual(len(before), len(now))
+
+    def test_a_pod_that_is_going_already_holds_up_nobody(self) -> None:
+        before = self.pods()
+        self.lose()
+        for pod in before.values():
+            self.cluster.call(
+                "DELETE",
+                f"{CORE}/namespaces/{self.vnfm.namespace}/pods/"
+                f"{pod['metadata']['name']}",
+            )
+        self.vnfm.task(self.instance_id, "sync", {})
+        scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        done = self.vnfm.run(self.instance_id, "scale", scaled)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assert_elsewhere("web", before)
+
+
+class TestNodesThatCannotBeRead(CnfCase):
+    def make_service(self) -> CnfService:
+        return CnfService(ready_timeout=3.0)
+
+    def test_the_error_says_so(self) -> None:
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+        self.cluster.allow_viewer(self.vnfm.namespace, rule)
+        token = self.cluster.sandbox.viewer_token
+        vim = self.cluster.vim(bearer_token=token)
+        request = self.vnfm.request(vimConnectionInfo=vim)
+        instance_id = self.vnfm.started(request)
+        for node in (LOST, "sandbox-node-2"):
+            self.cluster.sandbox.lose_node(node)
+        vnfc = self.vnfm.vnfc_of(instance_id, "store")
+        body = {"vnfcInstanceId": [vnfc]}
+        failed = self.vnfm.run(instance_id, "heal", body)
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        detail = failed["error"]["detail"]
+        self.assertIn("did not go in time: store-0 on node", detail)
+        self.assertIn('cannot get resource "nodes"', detail)

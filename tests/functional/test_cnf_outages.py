@@ -1,0 +1,107 @@
+"""An API server that goes away for a while, whatever is being done."""
+
+import dataclasses
+import threading
+from collections.abc import Callable
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.lcm.outcome import InfraResult
+from tests.fixtures.cluster import CnfCase
+
+#: seconds for which the API server is away
+AWAY = 0.7
+
+
+class TestOutages(CnfCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver = KubernetesDriver(self.vnfm.conf)
+        self.cluster.sandbox.set_pod_start_delay(0.3)
+        self.empty = set(self.objects())
+
+    def go_away(self) -> None:
+        self.cluster.sandbox.leave_api()
+        timer = threading.Timer(AWAY, self.cluster.sandbox.return_api)
+        timer.start()
+        self.addCleanup(timer.join)
+
+    def away_at(self, *words: str) -> Callable[[str], None]:
+        """Let it go away when such words are told, once for each."""
+        left = list(words)
+
+        def tell(line: str) -> None:
+            for word in left:
+                if word in line:
+                    left.remove(word)
+                    self.go_away()
+
+        self.addCleanup(lambda: self.assertEqual([], left))
+        return tell
+
+    def task(self, tell: Callable[[str], None]) -> InfraTask:
+        return dataclasses.replace(self.vnfm.infra_task(), tell=tell)
+
+    def made(self) -> tuple[InfraTask, InfraResult]:
+        task = self.task(lambda _: None)
+        return task, self.driver.apply(task)
+
+    def test_while_objects_are_made_and_while_pods_start(self) -> None:
+        task = self.task(self.away_at("Making Deployment", "of 6 pods are"))
+        self.assertEqual(6, len(self.driver.apply(task).vnfc_resource_info))
+
+    def test_while_pods_are_healed(self) -> None:
+        task, before = self.made()
+        healed = dataclasses.replace(
+            task,
+            current=task.target,
+            heals=True,
+            vnfcs=before.vnfc_resource_info,
+            tell=self.away_at("have to go", "of 6 pods are"),
+        )
+        after = self.driver.replace(healed).vnfc_resource_info
+        uids = [
+            {v.metadata["uid"] for v in vnfcs}
+            for vnfcs in (before.vnfc_resource_info, after)
+        ]
+        self.assertEqual(set(), uids[0] & uids[1])
+        self.assertEqual(6, len(after))
+
+    def test_while_all_is_made_anew(self) -> None:
+        task, _ = self.made()
+        before = self.cluster.uids(self.vnfm.namespace)
+        tell = self.away_at("have to go", "Making ReplicaSet")
+        healed = dataclasses.replace(
+            task, current=task.target, heals=True, tell=tell
+        )
+        self.driver.replace(healed)
+        after = self.cluster.uids(self.vnfm.namespace)
+        self.assertNotEqual(
+            before["deployments", "web"], after["deployments", "web"]
+        )
+
+    def test_while_all_is_deleted(self) -> None:
+        task, _ = self.made()
+        gone = dataclasses.replace(
+            task,
+            current=task.target,
+            target=None,
+            tell=self.away_at("have to go"),
+        )
+        self.driver.destroy(gone)
+        self.assertEqual(self.empty, set(self.objects()))
+
+    def test_before_the_first_contact(self) -> None:
+        self.vnfm.conf.set_override("contact_timeout", 5.0, "kubernetes")
+        task = self.task(lambda _: None)
+        self.go_away()
+        driver = KubernetesDriver(self.vnfm.conf)
+        self.assertEqual(6, len(driver.apply(task).vnfc_resource_info))
+
+    def test_for_too_long(self) -> None:
+        self.vnfm.conf.set_override("outage_timeout", 0.1, "kubernetes")
+        driver = KubernetesDriver(self.vnfm.conf)
+        task = self.task(self.away_at("of 6 pods are"))
+        error = self.assertRaises(errors.VimUnreachable, driver.apply, task)
+        self.assertIn("does not answer", str(error))

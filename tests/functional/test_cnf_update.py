@@ -1,0 +1,496 @@
+"""Updates of a CNF by the management driver container_update."""
+
+import time
+from typing import Any, Final
+
+import yaml
+
+from tests.fixtures.cluster import CORE, CnfCase
+from tests.fixtures.vnfm import SAMPLES, Csar
+
+MANIFESTS = "Files/kubernetes"
+DEF_FILES: Final = [
+    f"{MANIFESTS}/{name}.yaml"
+    for name in ("configuration", "other", "workloads")
+]
+PATHS: Final = {
+    "metadata": {
+        "configmap_secret_paths": [f"{MANIFESTS}/configuration-2.yaml"]
+    }
+}
+#: how each VDU's pods are treated
+NEW: Final = ("front", "store", "agent", "cache", "tool")
+IN_PLACE: Final = ("probe",)
+UNTOUCHED: Final = ("idle",)
+HASTY: Final = """\
+from tacker_cnf.mgmt_drivers.container_update import ContainerUpdate
+
+class Hasty(ContainerUpdate):
+    failure_grace = 0.3
+    contact_timeout = 1.0
+
+Hasty.main()
+"""
+SCRIPT = "Scripts/update.py"
+TACKERS = "Scripts/container_update_mgmt_v2.py"
+#: seconds: that pods need in order that an update waits, and that no
+#: update takes
+SLOW: Final = 4.0
+LONG: Final = 30.0
+
+
+class UpdateCase(CnfCase):
+    """A VNF of the package cnf-update-before that runs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.before = self.package("cnf-update-before", SCRIPT=HASTY)
+        self.instance_id = self.vnfm.create(self.before)
+        request = self.vnfm.request(
+            additionalParams={
+                "lcm-kubernetes-def-files": DEF_FILES,
+                "namespace": self.vnfm.namespace,
+            }
+        )
+        end = self.vnfm.run(self.instance_id, "instantiate", request)
+        self.assertEqual("COMPLETED", end["operationState"], str(end))
+        self.pods_before = self.pods()
+
+    def package(self, name: str, **files: str) -> str:
+        """Onboard a package; give its VNFD id."""
+        changed = {
+            SCRIPT if path == "SCRIPT" else f"{MANIFESTS}/{path}.yaml": text
+            for path, text in files.items()
+        }
+        return self.vnfm.onboard(
+            self.useFixture(Csar(name=name, files=changed))
+        )
+
+    def after(self, old: str = "", new: str = "", file: str = "") -> str:
+        """Onboard the package cnf-update-after, with a change in a file."""
+        if not file:
+            return self.package("cnf-update-after")
+        source = SAMPLES / "cnf-update-after" / MANIFESTS / f"{file}.yaml"
+        text = source.read_text()
+        self.assertIn(old, text)
+        return self.package(
+            "cnf-update-after", **{file: text.replace(old, new)}
+        )
+
+    def pods(self) -> dict[str, dict[str, Any]]:
+        """Give the pods of each VDU: name -> pod."""
+        found: dict[str, dict[str, Any]] = {}
+        for (kind, name), body in self.objects().items():
+            if kind == "pods":
+                vdu = body["metadata"]["labels"]["tacker_vdu_id"]
+                found.setdefault(vdu, {})[name] = body
+        return found
+
+    def identities(self, vdu: str) -> set[tuple[str, str]]:
+        return identities(self.pods()[vdu])
+
+    def update(self, vnfd_id: str, **request: Any) -> Any:
+        return self.vnfm.modify(
+            self.instance_id, {"vnfdId": vnfd_id, **PATHS, **request}
+        )
+
+    def updated(self, vnfd_id: str, **request: Any) -> Any:
+        op_occ = self.update(vnfd_id, **request)
+        self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
+        return op_occ
+
+    def config(self, kind: str, name: str) -> Any:
+        place = f"{CORE}/namespaces/{self.vnfm.namespace}/{kind}"
+        return self.cluster.call("GET", f"{place}/{name}")["data"]
+
+    def assert_as_known(self) -> None:
+        """Make sure that the record of the instance is as the cluster."""
+        known = {
+            (vnfc["id"], vnfc["metadata"]["uid"])
+            for vnfc in self.vnfm.vnfcs(self.instance_id).values()
+        }
+        there = {
+            one for pods in self.pods().values() for one in identities(pods)
+        }
+        self.assertEqual(there, known)
+
+
+def identities(pods: dict[str, Any]) -> set[tuple[str, str]]:
+    return {(name, pod["metadata"]["uid"]) for name, pod in pods.items()}
+
+
+def restarts(pod: Any) -> int:
+    (status,) = pod["status"]["containerStatuses"]
+    return int(status["restartCount"])
+
+
+class TestUpdate(UpdateCase):
+    def test_who_restarts_and_how(self) -> None:
+        op_occ = self.updated(self.after(), vnfInstanceName="newer")
+        after = self.pods()
+        for vdu in NEW:
+            before = identities(self.pods_before[vdu])
+            self.assertEqual(
+                set(), before & identities(after[vdu]), f"{vdu} is old"
+            )
+            self.assertEqual(len(before), len(after[vdu]))
+        for vdu in (*IN_PLACE, *UNTOUCHED):
+            same = identities(self.pods_before[vdu])
+            self.assertEqual(same, identities(after[vdu]))
+        self.assertEqual(1, restarts(after["probe"]["probe"]))
+        self.assertEqual(0, restarts(*after["idle"].values()))
+        self.check_content()
+        self.check_images(after)
+        self.check_changes(op_occ)
+        self.assert_as_known()
+
+    def check_content(self) -> None:
+        self.assertEqual(
+            {"GREETING": "Good morning"},
+            self.config("configmaps", "update-config"),
+        )
+        self.assertEqual(
+            {"TOKEN": "YmF0dGVyeS1zdGFwbGU="},
+            self.config("secrets", "update-secret"),
+        )
+        self.assertEqual(
+            {"GREETING": "Hello"}, self.config("configmaps", "other-config")
+        )
+
+    def check_images(self, after: dict[str, dict[str, Any]]) -> None:
+        images = {
+            vdu: pod["spec"]["containers"][0]["image"]
+            for vdu, pods in after.items()
+            for pod in pods.values()
+        }
+        self.assertEqual("nginx:1.28", images["front"])
+        self.assertEqual("busybox:1.38", images["probe"])
+        self.assertEqual("nginx:1.27", images["idle"])
+        (front,) = after["front"].values()
+        (port,) = front["spec"]["containers"][0]["ports"]
+        self.assertEqual(80, port["containerPort"])  # nothing else changes
+
+    def check_changes(self, op_occ: Any) -> None:
+        changed: dict[str, list[str]] = {}
+        for vnfc in op_occ["resourceChanges"]["affectedVnfcs"]:
+            changed.setdefault(vnfc["vduId"], []).append(vnfc["changeType"])
+        both = ["REMOVED", "ADDED"]
+        pods = {vdu: len(self.pods_before[vdu]) for vdu in NEW}
+        self.assertEqual(
+            {vdu: sorted(both * count) for vdu, count in pods.items()},
+            {vdu: sorted(told) for vdu, told in changed.items()},
+        )
+        self.assertEqual("newer", op_occ["changedInfo"]["vnfInstanceName"])
+        instance = self.vnfm.instance(self.instance_id)
+        self.assertEqual("newer", instance["vnfInstanceName"])
+        self.assertEqual("2.0", instance["vnfSoftwareVersion"])
+        info = instance["instantiatedVnfInfo"]
+        self.assertEqual(
+            [f"{MANIFESTS}/configuration-2.yaml", *DEF_FILES[1:]],
+            info["metadata"]["lcm-kubernetes-def-files"],
+        )
+
+    def test_scale_and_heal_afterwards(self) -> None:
+        self.updated(self.after())
+        idle = self.identities("idle")
+        scale = {"type": "SCALE_OUT", "aspectId": "front_aspect"}
+        for task, body in (("scale", scale), ("heal", {})):
+            end = self.vnfm.run(self.instance_id, task, body)
+            self.assertEqual("COMPLETED", end["operationState"], str(end))
+            self.assertEqual(2, len(self.pods()["front"]))
+            if task == "scale":
+                self.assertEqual(idle, self.identities("idle"))
+        self.assertNotEqual(idle, self.identities("idle"))
+        for pod in self.pods()["front"].values():
+            (container,) = pod["spec"]["containers"]
+            self.assertEqual("nginx:1.28", container["image"])
+            # a heal of the whole VNF takes all that the package changes
+            self.assertEqual(8080, container["ports"][0]["containerPort"])
+        self.check_content()
+        self.assert_as_known()
+
+    def test_another_update_follows(self) -> None:
+        self.updated(self.after())
+        before = self.pods()
+        self.updated(
+            self.before,
+            metadata={"configmap_secret_paths": [DEF_FILES[0]]},
+        )
+        after = self.pods()
+        for vdu in NEW:
+            left = identities(before[vdu]) & identities(after[vdu])
+            self.assertEqual(set(), left, vdu)
+        self.assertEqual(2, restarts(after["probe"]["probe"]))
+        self.assertEqual(identities(before["idle"]), self.identities("idle"))
+        self.assertEqual(
+            {"GREETING": "Hello", "LEGACY": "yes"},
+            self.config("configmaps", "update-config"),
+        )
+
+    def test_images_alone(self) -> None:
+        text = (SAMPLES / "cnf-update-before" / DEF_FILES[0]).read_text()
+        vnfd_id = self.package("cnf-update-after", configuration=text)
+        self.updated(vnfd_id, metadata={})
+        after = self.pods()
+        for vdu, before in self.pods_before.items():
+            same = identities(before) == identities(after[vdu])
+            self.assertEqual(vdu != "front", same, vdu)
+        self.assertEqual(1, restarts(after["probe"]["probe"]))
+
+    def test_configuration_of_the_same_package(self) -> None:
+        """Who reads what has not changed keeps running."""
+        paths = {"configmap_secret_paths": [DEF_FILES[0]]}
+        op_occ = self.vnfm.modify(self.instance_id, {"metadata": paths})
+        self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
+        for vdu, before in self.pods_before.items():
+            self.assertEqual(identities(before), self.identities(vdu), vdu)
+
+    def test_a_name_alone(self) -> None:
+        op_occ = self.vnfm.modify(self.instance_id, {"vnfInstanceName": "a"})
+        self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
+        self.assertNotIn("resourceChanges", op_occ)
+
+
+class TestRules(UpdateCase):
+    def refused(self, vnfd_id: str, *told: str, **request: Any) -> None:
+        """Make sure that an update changes nothing, and says why."""
+        op_occ = self.update(vnfd_id, **request)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        for text in told:
+            self.assertIn(text, op_occ["error"]["detail"])
+        self.assertNotIn("Traceback", op_occ["error"]["detail"])
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        for vdu, before in self.pods_before.items():
+            self.assertEqual(identities(before), self.identities(vdu), vdu)
+        config = self.config("configmaps", "update-config")
+        self.assertEqual("Hello", config["GREETING"])
+
+    def test_files(self) -> None:
+        for paths, told in (
+            ([f"{MANIFESTS}/nothing.yaml"], "has no file"),
+            ([f"{MANIFESTS}/workloads.yaml"], "holds a DaemonSet"),
+            ("text", "metadata.configmap_secret_paths"),
+        ):
+            self.refused(
+                self.after(),
+                told,
+                metadata={"configmap_secret_paths": paths},
+            )
+
+    def test_names(self) -> None:
+        name = "configuration-2"
+        other = self.after("name: update-secret", "name: new-secret", name)
+        self.refused(other, "Secret new-secret", "Secret update-secret")
+        both = self.after("update-", "new-", name)
+        self.refused(both, "which the VNF instance does not have")
+
+    def test_a_workload_that_the_new_package_lacks(self) -> None:
+        source = SAMPLES / "cnf-update-after" / DEF_FILES[2]
+        objects = list(yaml.safe_load_all(source.read_text()))
+        (front,) = (o for o in objects if o["metadata"]["name"] == "front")
+        dropped = [o for o in objects if o is not front]
+        front["metadata"]["name"] = "facade"
+        for left in (dropped, objects):
+            text = yaml.safe_dump_all(left)
+            vnfd_id = self.package("cnf-update-after", workloads=text)
+            self.refused(vnfd_id, "Deployment front", "do not make")
+            self.assert_as_known()
+
+    def test_a_file_that_the_new_package_lacks(self) -> None:
+        self.refused(
+            self.after(), DEF_FILES[0], metadata={"owner": "somebody"}
+        )
+
+
+class TestFailure(UpdateCase):
+    """The image of one workload cannot be pulled."""
+
+    def failed(self, workload: str) -> Any:
+        vnfd_id = self.after(workload, "invalid:1", "workloads")
+        op_occ = self.update(vnfd_id)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        self.assertIn("invalid:1", op_occ["error"]["detail"])
+        return op_occ
+
+    def test_rollback(self) -> None:
+        for image in ("nginx:1.28", "busybox:1.38", "redis:7.4"):
+            before = self.pods()
+            op_occ = self.failed(image)
+            end = self.vnfm.decide(op_occ["id"], "rollback")
+            self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+            self.assertEqual(
+                {"GREETING": "Hello", "LEGACY": "yes"},
+                self.config("configmaps", "update-config"),
+            )
+            self.assertEqual(
+                {"TOKEN": "Y29ycmVjdC1ob3JzZQ=="},
+                self.config("secrets", "update-secret"),
+            )
+            after = self.pods()
+            for vdu in ("front", "probe"):
+                (pod,) = after[vdu].values()
+                (was,) = self.pods_before[vdu].values()
+                self.assertEqual(
+                    was["spec"]["containers"][0]["image"],
+                    pod["spec"]["containers"][0]["image"],
+                )
+            self.assertEqual(
+                identities(before["probe"]), identities(after["probe"])
+            )
+            self.assertEqual(
+                identities(before["idle"]), identities(after["idle"])
+            )
+            self.assert_as_known()
+            instance = self.vnfm.instance(self.instance_id)
+            self.assertEqual(self.before, instance["vnfdId"])
+
+    def test_rollback_of_a_pod_that_was_made_again(self) -> None:
+        """It is of the former package, whatever else the new one says."""
+        source = SAMPLES / "cnf-update-after" / DEF_FILES[2]
+        objects = list(yaml.safe_load_all(source.read_text()))
+        for body in objects:
+            if body["metadata"]["name"] == "tool":
+                body["metadata"]["labels"] = {"only": "new"}
+                body["spec"]["containers"][0]["workingDir"] = "/srv"
+            if body["metadata"]["name"] == "front":
+                pod = body["spec"]["template"]["spec"]
+                pod["containers"][0]["image"] = "invalid:1"
+        text = yaml.safe_dump_all(objects)
+        op_occ = self.update(self.package("cnf-update-after", workloads=text))
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        tried = self.identities("tool")
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        self.assertNotEqual(tried, self.identities("tool"))
+        (tool,) = self.pods()["tool"].values()
+        self.assertNotIn("only", tool["metadata"]["labels"])
+        self.assertNotIn("workingDir", tool["spec"]["containers"][0])
+
+    def test_retry(self) -> None:
+        op_occ = self.failed("nginx:1.28")
+        tried = self.pods()
+        end = self.vnfm.decide(op_occ["id"], "retry")
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        after = self.pods()
+        # what was done is not done again
+        for vdu in ("agent", "tool", "probe", "idle"):
+            self.assertEqual(identities(tried[vdu]), identities(after[vdu]))
+
+    def test_given_up_and_asked_for_again(self) -> None:
+        """What has its new image already is waited for all the same."""
+        for image in ("nginx:1.28", "busybox:1.38"):
+            vnfd_id = self.after(image, "invalid:1", "workloads")
+            for _ in range(2):
+                op_occ = self.update(vnfd_id)
+                self.assertEqual(
+                    "FAILED_TEMP", op_occ["operationState"], str(op_occ)
+                )
+                self.assertIn("invalid:1", op_occ["error"]["detail"])
+                self.vnfm.decide(op_occ["id"], "fail")
+        before = self.pods()
+        self.updated(self.after())
+        self.assertEqual(identities(before["idle"]), self.identities("idle"))
+        self.check_ready()
+
+    def check_ready(self) -> None:
+        for pods in self.pods().values():
+            for pod in pods.values():
+                (status,) = pod["status"]["containerStatuses"]
+                self.assertTrue(status["ready"], pod["metadata"]["name"])
+
+    def test_cancelled_in_its_middle(self) -> None:
+        vnfd_id = self.after()
+        for decision, state in (
+            ("rollback", "ROLLED_BACK"),
+            ("retry", "COMPLETED"),
+        ):
+            self.cluster.sandbox.set_pod_start_delay(SLOW)
+            answer = self.vnfm.patch(
+                self.instance_id, {"vnfdId": vnfd_id, **PATHS}
+            )
+            location = answer.headers["Location"]
+            self.await_marked()
+            self.vnfm.call(
+                "POST", f"{location}/cancel", {"cancelMode": "FORCEFUL"}
+            )
+            op_occ = self.vnfm.ended(location)
+            self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+            self.assertIn("cancelled", op_occ["error"]["detail"])
+            self.cluster.sandbox.set_pod_start_delay(0.02)
+            end = self.vnfm.decide(op_occ["id"], decision)
+            self.assertEqual(state, end["operationState"], str(end))
+            config = self.config("configmaps", "update-config")
+            there = {"rollback": "Hello", "retry": "Good morning"}
+            self.assertEqual(there[decision], config["GREETING"])
+            self.assert_as_known()
+
+    def await_marked(self) -> None:
+        """Wait until the update has changed the Deployment."""
+        until = time.monotonic() + LONG
+        while time.monotonic() < until:
+            front = self.objects()["deployments", "front"]
+            template = front["spec"]["template"]
+            if template["spec"]["containers"][0]["image"] == "nginx:1.28":
+                return
+            time.sleep(0.05)
+        self.fail("The Deployment was not changed")
+
+    def test_the_cluster_was_away(self) -> None:
+        vnfd_id = self.after()
+        self.cluster.sandbox.leave_api()
+        op_occ = self.update(vnfd_id)
+        self.cluster.sandbox.return_api()
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        self.assertIn("does not answer", op_occ["error"]["detail"])
+        end = self.vnfm.decide(op_occ["id"], "retry")
+        self.assertEqual("COMPLETED", end["operationState"], str(end))
+        self.assert_as_known()
+
+
+class TestTackersName(UpdateCase):
+    """A package that was made for Tacker names Tacker's own script, and no
+    hook for rollbacks.
+    """
+
+    def package(self, name: str, **files: str) -> str:
+        flavour = "Definitions/update_df_simple.yaml"
+        text = (SAMPLES / name / flavour).read_text()
+        hook = "          modify_information_rollback_end:\n"
+        hook += "            implementation: update\n"
+        self.assertIn(hook, text)
+        text = text.replace(hook, "").replace(SCRIPT, TACKERS)
+        changed = {
+            flavour: text,
+            TACKERS: "raise SystemExit('this is never run')",
+        }
+        changed |= {
+            f"{MANIFESTS}/{path}.yaml": text
+            for path, text in files.items()
+            if path != "SCRIPT"
+        }
+        return self.vnfm.onboard(
+            self.useFixture(Csar(name=name, files=changed))
+        )
+
+    def test_ours_runs_and_undoes(self) -> None:
+        before = self.pods()
+        self.cluster.sandbox.set_node_capacity("sandbox-node-1", pods=0)
+        self.cluster.sandbox.set_node_capacity("sandbox-node-2", pods=0)
+        answer = self.vnfm.patch(
+            self.instance_id, {"vnfdId": self.after(), **PATHS}
+        )
+        location = answer.headers["Location"]
+        op_occ = self.vnfm.ended(location, patience=60.0)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        self.assertNotIn("never run", op_occ["error"]["detail"])
+        for node in (1, 2):
+            name = f"sandbox-node-{node}"
+            self.cluster.sandbox.set_node_capacity(name, pods=110)
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        self.assertIn("modify_information_rollback_end", end["scriptLog"])
+        config = self.config("configmaps", "update-config")
+        self.assertEqual("Hello", config["GREETING"])
+        self.assertEqual(identities(before["idle"]), self.identities("idle"))
+        self.assert_as_known()

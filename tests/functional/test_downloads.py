@@ -1,0 +1,135 @@
+"""Content and artifacts of packages, whole, by range, and by HEAD."""
+
+import random
+from typing import ClassVar
+
+from tests.fixtures.vnfm import Answer
+from tests.functional import test_packages
+
+SIZE = 1_000_000
+BINARY = random.Random(2).randbytes(SIZE)  # noqa: S311
+
+
+class TestDownloads(test_packages.PackageTest):
+    def setUp(self) -> None:
+        super().setUp()
+        files = self.files | {"Files/image": BINARY, "Files/none": b""}
+        self.path = self.onboarded(test_packages.packed(files))
+        self.image = f"{self.path}/artifacts/Files/image"
+
+    def ask(self, wanted: str, **more: str) -> Answer:
+        headers = {"Range": wanted, **more}
+        return self.call("GET", self.image, headers=headers)
+
+    def assert_whole(self, answer: Answer) -> None:
+        self.assertEqual(200, answer.status)
+        self.assertEqual(BINARY, answer.content)
+        self.assertEqual(str(SIZE), answer.headers["Content-Length"])
+        self.assertEqual("bytes", answer.headers["Accept-Ranges"])
+        self.assertNotIn("Content-Range", answer.headers)
+
+    def test_one_range(self) -> None:
+        # what is asked for: the first byte and the one behind the last
+        cases = {
+            "bytes=0-0": (0, 1),
+            "bytes=0-99": (0, 100),
+            "bytes=1-": (1, SIZE),
+            "bytes=999999-": (SIZE - 1, SIZE),
+            "bytes=300000-800000": (300_000, 800_001),
+            "bytes=5-99999999999": (5, SIZE),
+            "bytes=-1": (SIZE - 1, SIZE),
+            "bytes=-600000": (400_000, SIZE),
+            "bytes=-99999999999": (0, SIZE),
+            " Bytes = 7-8 ": (7, 9),
+        }
+        for wanted, (first, end) in cases.items():
+            answer = self.ask(wanted)
+            self.assertEqual(206, answer.status, wanted)
+            self.assertEqual("application/octet-stream", answer.type)
+            self.assertEqual(BINARY[first:end], answer.content, wanted)
+            self.assertEqual(
+                f"bytes {first}-{end - 1}/{SIZE}",
+                answer.headers["Content-Range"],
+            )
+            self.assertEqual(
+                str(end - first), answer.headers["Content-Length"]
+            )
+
+    def test_a_package_comes_back_in_pieces(self) -> None:
+        content = f"{self.path}/package_content"
+        whole = self.call("GET", content).content
+        pieces: list[bytes] = []
+        while len(b"".join(pieces)) < len(whole):
+            at = len(b"".join(pieces))
+            wanted = {"Range": f"bytes={at}-{at + 299_999}"}
+            answer = self.call("GET", content, headers=wanted)
+            self.assertEqual(206, answer.status)
+            self.assertEqual("application/zip", answer.type)
+            pieces.append(answer.content)
+        self.assertEqual(whole, b"".join(pieces))
+        self.assertEqual(4, len(pieces))
+
+    def test_ranges_behind_the_end(self) -> None:
+        for wanted in ("bytes=1000000-", "bytes=2000000-3000000", "bytes=-0"):
+            answer = self.ask(wanted)
+            self.assert_problem(416, answer, f"{SIZE} bytes")
+            self.assertEqual(
+                f"bytes */{SIZE}", answer.headers["Content-Range"]
+            )
+        none = f"{self.path}/artifacts/Files/none"
+        for wanted in ("bytes=0-", "bytes=-5"):
+            headers = {"Range": wanted}
+            answer = self.call("GET", none, headers=headers)
+            self.assert_problem(416, answer, "0 bytes")
+            self.assertEqual("bytes */0", answer.headers["Content-Range"])
+
+    def test_more_than_one_range(self) -> None:
+        for wanted in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
+            self.assert_problem(400, self.ask(wanted), "one range at a time")
+
+    def test_what_is_no_range_is_not_heeded(self) -> None:
+        for wanted in (
+            "",
+            "bytes",
+            "bytes=",
+            "bytes=-",
+            "bytes=a-b",
+            "bytes=5-2",
+            "bytes=0x1-0x2",
+            "bytes=+1-2",
+            "bytes=\u0661-\u0662".encode().decode("latin-1"),
+            "lines=0-1",
+            f"bytes={'9' * 5000}-",
+        ):
+            self.assert_whole(self.ask(wanted))
+
+    def test_a_range_of_what_was_seen_before(self) -> None:
+        tag = self.call("GET", self.image).headers["ETag"]
+        answer = self.ask("bytes=0-0", **{"If-Range": tag})
+        self.assertEqual(206, answer.status)
+        self.assertEqual(tag, answer.headers["ETag"])
+        for other in ('"other"', f"W/{tag}", "Sat, 01 Jan 2000 00:00:00 GMT"):
+            self.assert_whole(self.ask("bytes=0-0", **{"If-Range": other}))
+
+    def test_head_tells_the_size(self) -> None:
+        for path in (self.image, f"{self.path}/package_content"):
+            whole = self.call("GET", path)
+            wanted = {"Range": "bytes=0-0,5-6"}
+            answer = self.call("HEAD", path, headers=wanted)
+            self.assertEqual((200, b""), (answer.status, answer.content))
+            for name in ("Content-Length", "Content-Type", "ETag"):
+                self.assertEqual(whole.headers[name], answer.headers[name])
+        answer = self.call("HEAD", f"{self.path}/artifacts/Files/no")
+        self.assertEqual(404, answer.status)
+
+    def test_an_empty_file_is_given(self) -> None:
+        none = f"{self.path}/artifacts/Files/none"
+        self.assertEqual(b"", self.call("GET", none).content)
+        self.assertEqual(200, self.call("HEAD", none).status)
+
+    not_files: ClassVar[tuple[str, ...]] = ("", "/vnfd")
+
+    def test_only_files_have_a_head(self) -> None:
+        for part in self.not_files:
+            answer = self.call("HEAD", f"{self.path}{part}")
+            self.assertEqual(405, answer.status)

@@ -1,0 +1,370 @@
+"""The fault matrix: each operation x each step x what may go wrong there.
+
+It is a loop: what is right is told once, by rules, and not case by case. The
+cluster, the scripts and the subscriber are real; only the conductor's death
+is played: at some commit nobody goes on. All cases of a kind of operation run
+at once, as operations do.
+"""
+
+import itertools
+import textwrap
+import unittest
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.nfvo.fake import FakeNfvo
+from tacker_cnf.sol.grant import Grant, GrantRequest
+from tests.fixtures.cluster import CnfService
+from tests.fixtures.mortal import MortalConductor, conductor_of
+from tests.fixtures.receiver import Receiver
+from tests.fixtures.vnfm import Csar
+from tests.functional.test_scripts import (
+    FLAVOUR,
+    SCRIPT,
+    flavour_with_scripts,
+)
+from tests.kinds import KINDS, Kind
+
+VIM_TYPE: Final = "ETSINFV.KUBERNETES.V_1"
+INSTANCES: Final = "/vnflcm/v2/vnf_instances"
+SUBSCRIPTIONS: Final = "/vnflcm/v2/subscriptions"
+
+#: fails when it is told to, by the name of its hook in a file
+SCRIPT_TEXT: Final = """\
+    import json, pathlib, sys
+    told = json.load(sys.stdin)
+    fault = pathlib.Path({faults!r}) / told["vnfInstance"]["id"]
+    if fault.exists() and fault.read_text() == told["operation"]:
+        sys.exit("told to fail")
+    print("{{}}")
+"""
+FAULTS: Final = ("raises", "killed before", "killed after")
+#: cases that run at the same time, and seconds that any may take
+AT_ONCE: Final = 8
+PATIENCE: Final = 60.0
+
+
+class FaultyDriver:
+    """The real driver, which may fail when its work is done."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        #: instances whose operations fail
+        self.faults: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def _then_fail(self, task: InfraTask, result: InfraResult) -> InfraResult:
+        if task.instance.id in self.faults:
+            raise errors.InfraError("the VIM failed half-way")
+        return result
+
+    def apply(self, task: InfraTask) -> InfraResult:
+        return self._then_fail(task, self._inner.apply(task))
+
+    def replace(self, task: InfraTask) -> InfraResult:
+        return self._then_fail(task, self._inner.replace(task))
+
+    def destroy(self, task: InfraTask) -> InfraResult:
+        return self._then_fail(task, self._inner.destroy(task))
+
+
+class FaultyNfvo(FakeNfvo):
+    """Grants, but not to some instances."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: set[str] = set()
+
+    def grant(
+        self, request: GrantRequest, halt: Halt, deadline: Deadline
+    ) -> Grant:
+        if request.vnf_instance_id in self.faults:
+            raise errors.GrantRefused("not today")
+        return super().grant(request, halt, deadline)
+
+
+class Matrix(testtools.TestCase):
+    """One kind of operation, through all that may go wrong."""
+
+    kind: Kind
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(CnfService())
+        self.receiver = self.useFixture(Receiver())
+        body = {"callbackUri": self.receiver.url}
+        self.assertEqual(
+            201, self.vnfm.call("POST", SUBSCRIPTIONS, body).status
+        )
+        self.vnfm.conductor.stop()
+        self.nfvo = FaultyNfvo()
+        self.vnfm.nfvo = self.nfvo
+        self.driver = FaultyDriver(self.vnfm.parts.drivers.of_type(VIM_TYPE))
+        self.vnfm.parts.drivers.install(VIM_TYPE, self.driver)
+        self.faults = Path(self.vnfm.state_path) / "faults"
+        self.faults.mkdir()
+        hooks = [
+            f"{self.kind.hook}{back}_{phase}"
+            for back in ("", "_rollback")
+            for phase in ("start", "end")
+        ]
+        text = textwrap.dedent(SCRIPT_TEXT)
+        script = text.format(faults=str(self.faults))
+        files = {SCRIPT: script, FLAVOUR: flavour_with_scripts(*hooks)}
+        self.vnfd_id = self.vnfm.onboard(self.useFixture(Csar(files=files)))
+        self.conductor = conductor_of(self.vnfm, MortalConductor)
+        self.namespaces: dict[str, str] = {}
+
+    # what is asked for
+
+    def request(self, instance_id: str) -> Any:
+        body = self.vnfm.deployment_only()
+        place = self.vnfm.cluster.namespace()
+        body["additionalParams"]["namespace"] = place
+        self.namespaces[instance_id] = place
+        return body
+
+    def vnfc_of(self, instance_id: str) -> str:
+        return self.vnfm.vnfc_of(instance_id, "web")
+
+    def prepared(self) -> str:
+        """Make an instance on which the operation is possible."""
+        instance_id = self.vnfm.create(self.vnfd_id)
+        for task, body in self.kind.before:
+            asked = body or self.request(instance_id)
+            end = self.vnfm.run(instance_id, task, asked)
+            self.assertEqual("COMPLETED", end["operationState"], end)
+        return instance_id
+
+    def begin(self, instance_id: str) -> str:
+        path = f"{INSTANCES}/{instance_id}{self.kind.task}"
+        body = self.kind.body(self, instance_id)
+        answer = self.vnfm.call(self.kind.method, path, body)
+        self.assertEqual(202, answer.status)
+        return str(answer.headers["Location"])
+
+    def decide(self, location: str, decision: str) -> Any:
+        answer = self.vnfm.call("POST", f"{location}/{decision}")
+        self.assertEqual(202, answer.status)
+        return self.ended(location)
+
+    def ended(self, location: str) -> Any:
+        return self.vnfm.ended(location, PATIENCE)
+
+    # what goes wrong
+
+    def arm(
+        self, instance_id: str, step: str, fault: str, *, back: bool = False
+    ) -> None:
+        """Let something go wrong at a step."""
+        steps = self.kind.back if back else self.kind.steps
+        if fault != "raises":
+            fate = (steps.index(step), fault == "killed after")
+            self.conductor.dies_at[instance_id] = fate
+        elif step == "GRANT":
+            self.nfvo.faults.add(instance_id)
+        elif step in {"INFRA", "RESTORE"}:
+            self.driver.faults.add(instance_id)
+        else:
+            phase = "start" if step == "PREAMBLE" else "end"
+            hook = self.kind.hook + "_rollback" * back
+            (self.faults / instance_id).write_text(f"{hook}_{phase}")
+
+    def disarm(self, instance_id: str) -> None:
+        self.nfvo.faults.discard(instance_id)
+        self.driver.faults.discard(instance_id)
+        (self.faults / instance_id).unlink(missing_ok=True)
+
+    # what is right
+
+    def expected(self, step: str, fault: str) -> list[str]:
+        """Tell the states that an operation goes through by itself."""
+        began = [self.kind.begins]
+        if self.kind.begins == "STARTING":
+            began.append("PROCESSING")
+        last = self.kind.steps[-1]
+        if (step, fault) == ("GRANT", "raises"):
+            return ["STARTING", "ROLLED_BACK"]
+        if (step, fault) in {
+            ("GRANT", "killed before"),  # nothing was done: it begins again
+            (last, "killed after"),
+        }:
+            return [*began, "COMPLETED"]
+        return [*began, "FAILED_TEMP"]
+
+    def decisions(self) -> Iterable[str]:
+        return ("retry", "rollback") if self.kind.reversible else ("retry",)
+
+    def objects(self, instance_id: str) -> dict[tuple[str, str], str]:
+        """Tell what there is in the cluster: (kind, name) -> uid."""
+        place = self.namespaces.get(instance_id)
+        return self.vnfm.cluster.uids(place) if place else {}
+
+    def assert_right(
+        self, instance_id: str, op_occ: Any, states: list[str]
+    ) -> None:
+        """Compare the state, who was told what, and who holds the instance."""
+        self.assertEqual(states[-1], op_occ["operationState"], op_occ)
+        self.assert_told(op_occ["id"], states)
+        failed = states[-1] == "FAILED_TEMP"
+        self.assertEqual(failed, self.is_held(instance_id))
+        self.assertEqual(states[-1] != "COMPLETED", "error" in op_occ)
+
+    def assert_partly_told(self, op_occ: Any, step: str) -> None:
+        """See that what was changed on the VIM before it failed is told."""
+        steps = self.kind.steps
+        if "INFRA" in steps:
+            changed = steps.index(step) >= steps.index("INFRA")
+            told = bool(op_occ.get("resourceChanges"))
+            self.assertEqual(changed, told, op_occ)
+
+    def assert_offered(self, location: str, op_occ: Any) -> None:
+        """See that rollback is offered where it can be done, else refused."""
+        self.assertEqual(self.kind.reversible, "rollback" in op_occ["_links"])
+        if not self.kind.reversible:
+            refused = self.vnfm.call("POST", f"{location}/rollback")
+            self.assertEqual(409, refused.status)
+
+    def is_held(self, instance_id: str) -> bool:
+        answer = self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
+        if answer.status == 204:
+            return False
+        self.assertEqual(409, answer.status)
+        return "is held by" in answer.detail
+
+    def assert_told(self, op_occ_id: str, states: list[str]) -> None:
+        """Compare what the subscriber was told, in its order."""
+        told = self.receiver.wait(len(states), vnfLcmOpOccId=op_occ_id)
+        self.assertEqual(
+            states, [sent.json["operationState"] for sent in told]
+        )
+
+    def test_start(self) -> None:
+        """Each step fails, or the conductor dies around its commit."""
+        cases = itertools.product(self.kind.steps, FAULTS, self.decisions())
+        self.all_at_once(self.started, cases)
+
+    def all_at_once(
+        self,
+        go_through: Callable[..., None],
+        cases: Iterable[tuple[str, ...]],
+    ) -> None:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            futures = {pool.submit(go_through, *case): case for case in cases}
+        for future, case in futures.items():
+            name = " | ".join([self.kind.name, *case])
+            self.addDetail("case", testtools.content.text_content(name))
+            future.result()
+
+    def started(self, step: str, fault: str, decision: str) -> None:
+        instance_id = self.prepared()
+        there = self.objects(instance_id)
+        self.arm(instance_id, step, fault)
+        location = self.begin(instance_id)
+        end = self.ended(location)
+        self.disarm(instance_id)
+        states = self.expected(step, fault)
+        if end["operationState"] == "ROLLED_BACK":
+            self.assertEqual(there, self.objects(instance_id))
+        self.assert_right(instance_id, end, states)
+        if states[-1] == "FAILED_TEMP":
+            self.assert_partly_told(end, step)
+            self.assert_offered(location, end)
+            end = self.decide(location, decision)
+            self.assert_decided(instance_id, end, states, decision, there)
+
+    def assert_decided(
+        self,
+        instance_id: str,
+        end: Any,
+        states: list[str],
+        decision: str,
+        there: dict[tuple[str, str], str],
+    ) -> None:
+        if decision == "rollback":
+            self.assert_restored(there, self.objects(instance_id))
+            after = ["ROLLING_BACK", "ROLLED_BACK"]
+        else:
+            after = ["PROCESSING", "COMPLETED"]
+        self.assert_right(instance_id, end, [*states, *after])
+
+    def assert_restored(
+        self,
+        before: dict[tuple[str, str], str],
+        after: dict[tuple[str, str], str],
+    ) -> None:
+        """See that nothing is left over, nothing is missing, and only pods
+        that a scale had taken away are new.
+        """
+
+        def firm(found: dict[tuple[str, str], str]) -> dict[Any, str]:
+            return {k: uid for k, uid in found.items() if k[0] != "pods"}
+
+        self.assertEqual(firm(before), firm(after))
+        pods = [
+            sum(k[0] == "pods" for k in found) for found in (before, after)
+        ]
+        self.assertEqual(pods[0], pods[1])
+
+
+class ReversibleMatrix(Matrix):
+    """The same for what can be rolled back, and its rollback's own steps."""
+
+    def test_rollback(self) -> None:
+        """A rollback's step fails; another rollback ends it."""
+        self.all_at_once(
+            self.rolled_back, itertools.product(self.kind.back, FAULTS)
+        )
+
+    def rolled_back(self, step: str, fault: str) -> None:
+        failing = self.kind.steps[-1]
+        instance_id = self.prepared()
+        there = self.objects(instance_id)
+        self.arm(instance_id, failing, "raises")
+        location = self.begin(instance_id)
+        self.ended(location)
+        self.disarm(instance_id)
+        states = [*self.expected(failing, "raises"), "ROLLING_BACK"]
+        self.arm(instance_id, step, fault, back=True)
+        end = self.decide(location, "rollback")
+        self.disarm(instance_id)
+        if (step, fault) == (self.kind.back[-1], "killed after"):
+            self.assert_restored(there, self.objects(instance_id))
+            self.assert_right(instance_id, end, [*states, "ROLLED_BACK"])
+            return
+        states.append("FAILED_TEMP")
+        self.assert_right(instance_id, end, states)
+        end = self.decide(location, "rollback")
+        self.assert_decided(instance_id, end, states, "rollback", there)
+
+
+def _cases() -> Iterator[type[Matrix]]:
+    for kind in KINDS:
+        name = "".join(word.title() for word in kind.name.split())
+        # known by its name in this module, for those who run it alone
+        base = ReversibleMatrix if kind.reversible else Matrix
+        made = type(f"Test{name}", (base,), {"kind": kind})
+        made.__module__ = __name__
+        globals()[made.__name__] = made
+        yield made
+
+
+CASES: Final = tuple(_cases())
+
+
+def load_tests(
+    loader: unittest.TestLoader, _tests: Any, _pattern: Any
+) -> unittest.TestSuite:
+    """Take the kinds, not what they are made of."""
+    suites = map(loader.loadTestsFromTestCase, CASES)
+    return unittest.TestSuite(suites)

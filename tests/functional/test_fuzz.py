@@ -1,0 +1,200 @@
+"""Whatever a stranger sends is taken or refused; nothing breaks, or leaks.
+
+TACKER_CNF_FUZZ_ROUNDS says how many, TACKER_CNF_FUZZ_SEED where to begin.
+"""
+
+import contextlib
+import json
+import os
+import pickle
+import random
+import resource
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import testtools
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.catalogue.reading import Reader
+from tacker_cnf.scripts import protocol
+from tacker_cnf.sol import base
+from tests.fixtures import mutation
+from tests.fixtures.mutation import Corpus
+from tests.functional import test_packages
+
+ROUNDS = int(os.environ.get("TACKER_CNF_FUZZ_ROUNDS", "300"))
+SEED = int(os.environ.get("TACKER_CNF_FUZZ_SEED", "20261121"))
+#: MiB that all rounds together may need more than one alone
+MEMORY = 256
+LIMITS = {"max_unpacked_bytes": 5 * 10**6, "max_files": 200}
+REPLY = {
+    "vnf_instance": {"metadata": {"a": [1, "x", None, True, 1.5]}},
+    "user_script_err_handling_data": {"deep": {"er": ["b"] * 3}},
+}
+
+
+def memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+class FuzzTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.root = Path(self.useFixture(fixtures.TempDir()).path)
+        #: what happened how often
+        self.outcomes: dict[str, int] = {}
+
+    def chances(self, rounds: int) -> Any:
+        """Give each round its own dice, so that it can be played again."""
+        before = memory()
+        for number in range(SEED, SEED + rounds):
+            with self.named(number):
+                yield random.Random(number)  # noqa: S311
+        self.assertLess(memory() - before, MEMORY)
+        self.assertFalse([*Path("/").glob("fuzz-evil*")])
+        self.assertFalse([*self.root.rglob("fuzz-evil*")])
+
+    @contextlib.contextmanager
+    def named(self, number: int) -> Any:
+        try:
+            yield
+        except Exception as error:
+            raise AssertionError(f"TACKER_CNF_FUZZ_SEED={number}") from error
+
+    def count(self, outcome: str) -> None:
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+
+
+class TestPackages(FuzzTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.corpus = self.useFixture(Corpus())
+        vendor = self.root / "vendor.pem"
+        vendor.write_bytes(self.corpus.vendor.pem)
+        conf = configuration.load(["--config-dir", str(self.root)])
+        for name, value in LIMITS.items():
+            conf.set_override(name, value, "catalogue")
+        conf.set_override("trusted_certificates", str(vendor), "catalogue")
+        self.reader = Reader(conf)
+
+    def test_right_ones_are_taken(self) -> None:
+        for number, files in enumerate(self.corpus.right):
+            archive = self.root / "package.csar"
+            archive.write_bytes(test_packages.packed(files))
+            known = self.reader.read(archive, self.root / str(number))
+            self.assertTrue(known.vnfd.flavours)
+
+    def test_whatever_comes(self) -> None:
+        archive = self.root / "package.csar"
+        for chance in self.chances(ROUNDS):
+            archive.write_bytes(self.corpus.one(chance))
+            tree = self.root / "tree"
+            try:
+                known = self.reader.read(archive, tree)
+                base.encode(known.vnfd)
+                self.count("taken")
+            except errors.InvalidPackage as error:
+                self.assertTrue(str(error))
+                self.assertNotIn(str(self.root), str(error))
+                self.count("refused")
+            self.check_files(tree)
+        self.assertEqual({"taken", "refused"}, self.outcomes.keys())
+
+    def check_files(self, tree: Path) -> None:
+        """See that nothing is elsewhere, and make place again."""
+        there = {path.name for path in self.root.iterdir()} - {tree.name}
+        self.assertEqual({"package.csar", "vendor.pem"}, there)
+        for path in sorted(tree.rglob("*"), reverse=True):
+            self.assertFalse(path.is_symlink())
+            path.rmdir() if path.is_dir() else path.unlink()
+        if tree.exists():
+            tree.rmdir()
+
+
+class TestService(test_packages.PackageTest):
+    options = {"catalogue": LIMITS}  # noqa: RUF012
+
+    def test_whatever_is_uploaded(self) -> None:
+        corpus = self.useFixture(Corpus())
+        path = self.made()
+        for number in range(SEED, SEED + max(ROUNDS // 20, 10)):
+            content = corpus.one(random.Random(number))  # noqa: S311
+            answer = self.upload(path, content)
+            with self.subTest(number):
+                self.assertIn(answer.status, {202, 400}, str(answer.content))
+            if answer.status == 202:
+                self.assertEqual(1, len(self.kept()))
+                for part in ("", "/vnfd", "/package_content"):
+                    shown = self.call("GET", f"{path}{part}")
+                    self.assertEqual(200, shown.status)
+                self.disable(path)
+                self.assertEqual(204, self.call("DELETE", path).status)
+                path = self.made()
+            self.assertEqual(set(), self.kept())
+        there = {p.name for p in Path(self.vnfm.state_path).iterdir()}
+        self.assertEqual(
+            {"packages", "secrets.key"},
+            {name for name in there if "sqlite" not in name},
+        )
+
+
+class TestReplies(FuzzTest):
+    def say(self, read: Any, said: bytes) -> None:
+        try:
+            base.encode(read(said))
+            self.count("taken")
+        except errors.ScriptFailed as error:
+            self.assertTrue(str(error))
+            self.count("refused")
+
+    def right(self) -> bytes:
+        return json.dumps(
+            {
+                "vnfInstance": REPLY["vnf_instance"],
+                "userScriptErrHandlingData": REPLY[
+                    "user_script_err_handling_data"
+                ],
+            }
+        ).encode()
+
+    def test_json(self) -> None:
+        right = self.right()
+        self.say(protocol.json_output, right)
+        self.assertEqual({"taken": 1}, self.outcomes)
+        for chance in self.chances(ROUNDS):
+            said = mutation.mutated_reply(chance, right)
+            self.say(protocol.json_output, said)
+            value = mutation.odd_value(chance, json.loads(right))
+            self.say(protocol.json_output, json.dumps(value).encode())
+        self.assertEqual({"taken", "refused"}, self.outcomes.keys())
+
+    def test_pickle(self) -> None:
+        rights = [pickle.dumps(REPLY, protocol) for protocol in range(6)]
+        for right in rights:
+            self.say(protocol.pickle_output, right)
+        self.assertEqual({"taken": 6}, self.outcomes)
+        for chance in self.chances(ROUNDS):
+            right = chance.choice(rights)
+            said = mutation.mutated_reply(chance, right)
+            self.say(protocol.pickle_output, said)
+            value = mutation.odd_value(chance, REPLY)
+            self.say(protocol.pickle_output, pickle.dumps(value))
+        self.assertEqual({"taken", "refused"}, self.outcomes.keys())
+
+    def test_pickles_that_would_run_something(self) -> None:
+        gone = self.root / "gone"
+        for payload in (
+            b"cos\nsystem\n(S'touch %s'\ntR." % str(gone).encode(),
+            b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",
+            b"(i__builtin__\neval\n.",
+            b"\x80\x02\x82\x01.",
+            b"Pid\n.",
+            b"\x80\x04\x96" + b"\xff" * 7 + b"\x0f.",
+        ):
+            self.assertRaises(
+                errors.ScriptFailed, protocol.pickle_output, payload
+            )
+        self.assertFalse(gone.exists())

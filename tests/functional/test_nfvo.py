@@ -1,0 +1,730 @@
+"""Leave is asked of an NFVO that is reached by HTTP (SOL003 clause 9)."""
+
+import datetime
+import email.utils
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import fixtures
+import testtools
+from oslo_config import cfg
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.cmd import compose
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.lcm import grant_plan
+from tacker_cnf.sandbox.certificates import Authority
+from tacker_cnf.sol.grant import GrantRequest
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
+from tests.factories import a_flavour, a_target, an_instance, an_op_occ
+from tests.fixtures.nfvo import NfvoServer, answered, problem
+from tests.fixtures.receiver import Answer, Received
+from tests.fixtures.vnfm import FAKE_VIM, Vnfm
+
+HERE = "https://vnfm.example"
+INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+
+
+def hang(_: Received) -> Answer:
+    time.sleep(20)
+    raise AssertionError("nobody waits for this")
+
+
+def always(answer: Answer) -> Callable[[Received], Answer]:
+    return lambda _: answer
+
+
+def die(_: Received) -> Answer:
+    raise ConnectionResetError
+
+
+def options(nfvo: NfvoServer, **more: Any) -> dict[str, dict[str, Any]]:
+    """Give the configuration of a service that asks an NFVO."""
+    own = {"endpoint": nfvo.url, "poll_interval": 0.05, "grant_timeout": 10.0}
+    return {"api": {"endpoint": HERE}, "nfvo": own | more}
+
+
+class NfvoTest(testtools.TestCase):
+    """A service, and an NFVO that it asks."""
+
+    #: configuration of [nfvo]
+    more: ClassVar[dict[str, Any]] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.nfvo = self.useFixture(NfvoServer())
+        self.vnfm = self.useFixture(Vnfm(**options(self.nfvo, **self.more)))
+        self.instance_id = self.vnfm.create()
+
+    def run_task(self, task: str, **body: Any) -> Any:
+        return self.vnfm.run(self.instance_id, task, body)
+
+    def instantiate(self, **body: Any) -> Any:
+        return self.run_task("instantiate", **INSTANTIATE | body)
+
+    def assert_rolled_back(self, end: Any, status: int, told: str) -> None:
+        """Make sure that nothing was done, and that the instance is free."""
+        self.assertEqual("ROLLED_BACK", end["operationState"], end)
+        self.assertEqual(status, end["error"]["status"])
+        self.assertIn(told, end["error"]["detail"])
+        self.assertNotIn("grantId", end)
+        self.assertEqual({}, self.vnfm.driver.vnfcs)
+        self.assertEqual("COMPLETED", self.instantiate()["operationState"])
+
+
+class TestGranted(NfvoTest):
+    def test_what_the_nfvo_is_asked(self) -> None:
+        end = self.instantiate(
+            instantiationLevelId=None, additionalParams={"colour": "red"}
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        (request,) = self.nfvo.requests
+        self.assertEqual("/grant/v1/grants", request.path)
+        self.assertEqual("1.4.0", request.headers["Version"])
+        self.assertEqual("application/json", request.headers["Content-Type"])
+        self.assertEqual(end["id"], request.headers["Idempotency-Key"])
+        asked = request.json
+        self.assertEqual("INSTANTIATE", asked["operation"])
+        self.assertEqual({"colour": "red"}, asked["additionalParams"])
+        lcm = f"{HERE}/vnflcm/v2"
+        self.assertEqual(
+            {
+                "vnfLcmOpOcc": {"href": f"{lcm}/vnf_lcm_op_occs/{end['id']}"},
+                "vnfInstance": {
+                    "href": f"{lcm}/vnf_instances/{self.instance_id}"
+                },
+            },
+            asked["_links"],
+        )
+
+    def test_each_operation_is_granted_on_its_own(self) -> None:
+        self.instantiate()
+        self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
+        self.run_task("heal")
+        self.run_task("terminate", terminationType="FORCEFUL")
+        self.assertEqual(
+            ["INSTANTIATE", "SCALE", "HEAL", "TERMINATE"],
+            [asked["operation"] for asked in self.nfvo.asked],
+        )
+
+    def test_the_grant_is_told(self) -> None:
+        self.nfvo.grants = {"id": "a-grant"}
+        self.assertEqual("a-grant", self.instantiate()["grantId"])
+
+    def test_it_may_take_its_time(self) -> None:
+        self.nfvo.thinks = 3
+        self.assertEqual("COMPLETED", self.instantiate()["operationState"])
+        self.assertEqual(1, len(self.nfvo.asked))
+        # at the address that is configured, wherever Location leads
+        (path,) = {r.path for r in self.nfvo.requests if r.method == "GET"}
+        self.assertRegex(path, "^/grant/v1/grants/[0-9a-f-]{36}$")
+
+    def later(self, when: str) -> Callable[[Received], Answer]:
+        def answer(request: Received) -> Answer:
+            status, headers, body = self.nfvo.first(request.json)
+            return status, headers | {"Retry-After": when}, body
+
+        return answer
+
+    def test_it_says_when_to_come_back(self) -> None:
+        soon = datetime.datetime.now(datetime.UTC)
+        soon += datetime.timedelta(seconds=2)
+        for told, least in (
+            ("1", 1.0),
+            (email.utils.format_datetime(soon), 0),
+        ):
+            self.nfvo.requests.clear()
+            self.nfvo.thinks = 1
+            self.nfvo.instead = [self.later(told)]
+            self.instantiate()
+            first, second = self.nfvo.requests
+            self.assertGreaterEqual(second.at - first.at, least)
+            self.run_task("terminate", terminationType="FORCEFUL")
+            self.nfvo.requests.clear()
+
+    def test_it_is_busy_for_a_moment(self) -> None:
+        busy = {"Retry-After": "0"}
+        self.nfvo.instead = [
+            lambda _: problem(503, "come back", **busy),
+            lambda _: problem(429, "not so fast", **busy),
+        ]
+        self.assertEqual("COMPLETED", self.instantiate()["operationState"])
+        self.assertEqual(3, len(self.nfvo.asked))
+
+
+class TestRefused(NfvoTest):
+    more: ClassVar[dict[str, Any]] = {"grant_timeout": 1.0}
+
+    def test_at_once(self) -> None:
+        self.nfvo.instead = [lambda _: problem(403, "no room in the cloud")]
+        self.assert_rolled_back(
+            self.instantiate(),
+            403,
+            "The NFVO refused to grant the operation: no room in the cloud",
+        )
+
+    def test_after_a_while(self) -> None:
+        self.nfvo.thinks = 1
+        self.nfvo.instead = [
+            lambda r: self.nfvo.first(r.json),
+            lambda _: problem(403, "no room in the cloud"),
+        ]
+        end = self.instantiate()
+        self.nfvo.thinks = 0
+        self.assert_rolled_back(end, 403, "no room in the cloud")
+
+    def test_it_grants_a_part(self) -> None:
+        self.nfvo.edit = lambda grant: grant["addResources"].pop()
+        end = self.instantiate()
+        self.nfvo.edit = lambda _: None
+        self.assert_rolled_back(end, 403, "resources that were asked for")
+
+    def test_what_it_answers_is_no_grant(self) -> None:
+        other = {"vnfLcmOpOccId": "other"}
+        for answer, told in (
+            (problem(500, "I am on fire"), "answered 500 when it was asked"),
+            (problem(400, "what?"), "answered 400 when it was asked for a"),
+            (problem(401, "who?"), "answered 401 when it was asked for a"),
+            ((404, {}, b"<html>"), "it does not say why"),
+            ((307, {"Location": "http://x"}, b""), "answered 307"),
+            ((202, {}, b""), "did not say where its decision will be"),
+            ((202, {"Location": "http://x/.."}, b""), "did not say where"),
+            ((202, {"Location": "http://[x"}, b""), "did not say where"),
+            ((201, {}, b"garbage"), "The NFVO's grant is not valid"),
+            ((201, {}, b"\xff"), "The NFVO's grant is not valid"),
+            (answered({"id": 5}, 201), "`str`, got `int` - at `$.id`"),
+            (answered([], 201), "The NFVO's grant is not valid"),
+        ):
+            self.nfvo.instead = [always(answer)]
+            self.assert_rolled_back(self.instantiate(), 503, told)
+            self.run_task("terminate", terminationType="FORCEFUL")
+        self.nfvo.grants = other
+        end = self.instantiate()
+        self.nfvo.grants = {}
+        self.assert_rolled_back(end, 503, "The NFVO granted another operation")
+
+    def test_it_forgets_what_it_thought_about(self) -> None:
+        self.nfvo.thinks = 1
+        self.nfvo.instead = [
+            lambda r: self.nfvo.first(r.json),
+            lambda _: problem(404, "never heard of it"),
+        ]
+        end = self.instantiate()
+        self.nfvo.thinks = 0
+        self.assert_rolled_back(end, 503, "never heard of it")
+
+    def test_it_does_not_decide_in_time(self) -> None:
+        self.nfvo.thinks = 1_000_000
+        end = self.instantiate()
+        self.nfvo.thinks = 0
+        told = "The NFVO has not decided within 1 seconds."
+        self.assert_rolled_back(end, 503, told)
+
+    def test_it_is_busy_all_the_time(self) -> None:
+        self.nfvo.instead = [always(problem(503, "come back"))] * 1000
+        end = self.instantiate()
+        self.nfvo.instead = []
+        told = "within 1 seconds. It answered 503: come back"
+        self.assert_rolled_back(end, 503, told)
+
+    def test_it_does_not_answer_at_all(self) -> None:
+        self.nfvo.instead = [hang]
+        told = "The NFVO has not decided within 1 seconds."
+        self.assert_rolled_back(self.instantiate(), 503, told)
+
+    def test_its_answer_is_endless(self) -> None:
+        flood = b" " * (17 * 1024 * 1024)
+        self.nfvo.instead = [lambda _: (201, {}, flood)]
+        self.assert_rolled_back(self.instantiate(), 503, "is too large")
+
+    def test_a_refused_scale_leaves_what_runs(self) -> None:
+        self.instantiate()
+        before = self.vnfm.instance(self.instance_id)
+        self.nfvo.instead = [lambda _: problem(403, "enough")]
+        end = self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
+        self.assertEqual("ROLLED_BACK", end["operationState"])
+        self.assertEqual(before, self.vnfm.instance(self.instance_id))
+
+
+class TestGone(NfvoTest):
+    def test_it_goes_in_the_middle_and_comes_back(self) -> None:
+        """Its answer is lost: it is asked again, in the same words."""
+
+        def lost(request: Received) -> Answer:
+            self.nfvo.first(request.json)
+            raise ConnectionResetError
+
+        self.nfvo.instead = [lost, die]
+        self.assertEqual("COMPLETED", self.instantiate()["operationState"])
+        self.assertEqual(3, len(self.nfvo.asked))
+        self.assertEqual(1, len({r.body for r in self.nfvo.requests}))
+        keys = {r.headers["Idempotency-Key"] for r in self.nfvo.requests}
+        self.assertEqual(1, len(keys))
+
+    def test_it_goes_while_it_thinks(self) -> None:
+        self.nfvo.thinks = 2
+        self.nfvo.instead = [lambda r: self.nfvo.first(r.json), die, die]
+        self.assertEqual("COMPLETED", self.instantiate()["operationState"])
+        self.assertEqual(1, len(self.nfvo.asked))
+
+    def test_it_is_restarted(self) -> None:
+        self.nfvo.stop()
+        answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
+        self.assertEqual(202, answer.status)
+        location = answer.headers["Location"]
+        while "will be asked again" not in self.log.output:
+            time.sleep(0.01)
+        state = self.vnfm.call("GET", location).json["operationState"]
+        self.assertEqual("STARTING", state)
+        self.useFixture(NfvoServer(port=self.nfvo.port))
+        end = self.vnfm.ended(location)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+
+    def test_a_retry_does_not_ask_again(self) -> None:
+        def fail(_: Any) -> None:
+            raise errors.InfraError("quota exceeded")
+
+        self.vnfm.driver.before["apply"] = fail
+        failed = self.instantiate()
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        self.nfvo.stop()
+        del self.vnfm.driver.before["apply"]
+        end = self.vnfm.decide(failed["id"], "retry")
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual(failed["grantId"], end["grantId"])
+        self.assertEqual(1, len(self.nfvo.asked))
+
+
+class TestLost(NfvoTest):
+    more: ClassVar[dict[str, Any]] = {"grant_timeout": 0.5}
+
+    def test_it_never_comes_back(self) -> None:
+        self.nfvo.stop()
+        end = self.instantiate()
+        self.assertEqual("ROLLED_BACK", end["operationState"])
+        self.assertEqual(503, end["error"]["status"])
+        told = end["error"]["detail"]
+        self.assertIn("The NFVO has not decided within 0.5 seconds.", told)
+        self.assertIn("cannot be reached", told)
+
+
+OTHER = {
+    "vimType": "fake",
+    "interfaceInfo": {"endpoint": "https://cloud.example"},
+    "accessInfo": {"bearer_token": "t0ken"},
+}
+
+
+class TestAnswer(NfvoTest):
+    """What the NFVO says with its grant is done."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.tasks: list[InfraTask] = []
+        for verb in ("apply", "replace", "destroy"):
+            self.vnfm.driver.before[verb] = self.tasks.append
+
+    def register(self, **more: Any) -> str:
+        vim = {
+            "name": "somewhere",
+            "type": "fake",
+            "auth_url": "https://vim.example",
+            "auth_cred": {"password": "s3cret"},
+        }
+        answer = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim | more})
+        self.assertEqual(201, answer.status, str(answer.content))
+        return str(answer.json["vim"]["id"])
+
+    def instantiate_anywhere(self) -> Any:
+        return self.run_task("instantiate", flavourId="simple")
+
+    def vims(self) -> Any:
+        return self.vnfm.instance(self.instance_id)["vimConnectionInfo"]
+
+    def test_it_names_the_vim(self) -> None:
+        self.nfvo.grants = {"vimConnectionInfo": {"cloud": OTHER}}
+        end = self.instantiate_anywhere()
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.nfvo.grants = {}
+        self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
+        for task in self.tasks:
+            (vim,) = task.vim_connections.values()
+            self.assertEqual({"bearer_token": "t0ken"}, vim.access_info)
+        self.assertEqual(["cloud"], list(self.vims()))
+        self.assertNotIn("t0ken", str(self.vims()))
+
+    def test_it_names_a_registered_vim(self) -> None:
+        vim_id = self.register()
+        path = f"/v1.0/vims/{vim_id}"
+        self.nfvo.grants = {"vimConnectionInfo": {"v": {"vimId": vim_id}}}
+        end = self.instantiate_anywhere()
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        (vim,) = self.tasks[0].vim_connections.values()
+        self.assertEqual("fake", vim.vim_type)
+        self.assertEqual({"password": "s3cret"}, vim.access_info)
+        self.assertEqual(409, self.vnfm.call("DELETE", path).status)
+        self.nfvo.grants = {}
+        self.run_task("terminate", terminationType="FORCEFUL")
+        self.assertEqual(204, self.vnfm.call("DELETE", path).status)
+
+    def test_registered_credentials_go_to_no_other_address(self) -> None:
+        named = {"vimId": self.register(), "vimType": "fake"}
+        endpoint = {"interfaceInfo": {"endpoint": "https://else.example"}}
+        self.nfvo.grants = {"vimConnectionInfo": {"v": named | endpoint}}
+        self.instantiate_anywhere()
+        (vim,) = self.tasks[0].vim_connections.values()
+        self.assertEqual({}, vim.access_info)
+
+    def test_what_it_says_goes_over_what_the_request_says(self) -> None:
+        self.nfvo.grants = {"vimConnectionInfo": {"vim1": OTHER}}
+        end = self.instantiate(
+            vimConnectionInfo={"vim1": OTHER | {"extra": {"a": 1}}} | FAKE_VIM
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        (vim,) = self.tasks[0].vim_connections.values()
+        self.assertEqual(
+            "https://cloud.example", vim.interface_info["endpoint"]
+        )
+
+    def test_what_it_names_stands_in_for_the_default_vim(self) -> None:
+        self.register(is_default=True)
+        self.nfvo.grants = {"vimConnectionInfo": {"cloud": OTHER}}
+        self.instantiate_anywhere()
+        self.assertEqual(["cloud"], list(self.vims()))
+
+    def test_nobody_names_a_vim(self) -> None:
+        end = self.instantiate_anywhere()
+        self.assert_rolled_back(end, 400, "no VIM is named")
+
+    def test_it_names_a_vim_that_cannot_be_used(self) -> None:
+        strange = OTHER | {"vimType": "moon"}
+        for vim, told in (
+            ({"vimId": "unknown"}, "no VIM unknown is registered"),
+            ({"vimType": "fake"}, "does not say how to reach a VIM"),
+            (strange, "there is no driver for 'moon'"),
+            (OTHER | {"vimType": "noop"}, "take no VNFs"),
+        ):
+            self.nfvo.grants = {"vimConnectionInfo": {"v": vim}}
+            end = self.instantiate_anywhere()
+            self.nfvo.grants = {}
+            self.assert_rolled_back(end, 400, told)
+            self.run_task("terminate", terminationType="FORCEFUL")
+
+    def test_it_sends_no_credentials_elsewhere(self) -> None:
+        stored = {"accessInfo": {"bearer_token": "s3cret"}}
+        moved = {key: OTHER[key] for key in ("vimType", "interfaceInfo")}
+        self.nfvo.grants = {"vimConnectionInfo": {"vim1": moved}}
+        end = self.run_task(
+            "instantiate",
+            flavourId="simple",
+            vimConnectionInfo={"vim1": FAKE_VIM["vim1"] | stored},
+        )
+        self.assert_rolled_back(end, 400, "give accessInfo, too")
+
+    def test_a_flavour_is_checked_before_the_vim_is_known(self) -> None:
+        body = {"flavourId": "huge"}
+        answer = self.vnfm.task(self.instance_id, "instantiate", body)
+        self.assertEqual(400, answer.status)
+        self.assertEqual([], self.nfvo.requests)
+
+    def test_its_parameters(self) -> None:
+        self.nfvo.grants = {"additionalParams": {"a": 2, "c": 4}}
+        self.instantiate(additionalParams={"a": 1, "b": 3})
+        (task,) = self.tasks
+        self.assertEqual({"a": 2, "b": 3, "c": 4}, task.parameters)
+        assert task.target
+        self.assertEqual(task.parameters, task.target.parameters)
+
+    def test_its_zones_and_assets(self) -> None:
+        def place(grant: dict[str, Any]) -> None:
+            grant["zones"] = [{"id": "here", "zoneId": "nova-1"}]
+            for resource in grant["addResources"]:
+                resource["zoneId"] = "here"
+
+        images = [{"vnfdSoftwareImageId": "a", "vimSoftwareImageId": "b"}]
+        self.nfvo.grants = {"vimAssets": {"softwareImages": images}}
+        self.nfvo.edit = place
+        end = self.instantiate()
+        info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
+        zones = {vnfc["zoneId"] for vnfc in info["vnfcResourceInfo"]}
+        self.assertEqual({"nova-1"}, zones)
+        for affected in end["resourceChanges"]["affectedVnfcs"]:
+            self.assertEqual("nova-1", affected["zoneId"])
+        (task,) = self.tasks
+        assert task.grant
+        assert task.grant.vim_assets
+        (image,) = task.grant.vim_assets.software_images
+        self.assertEqual("b", image.vim_software_image_id)
+
+    def test_a_retry_works_with_the_same_answer(self) -> None:
+        def fail(_: Any) -> None:
+            raise errors.InfraError("quota exceeded")
+
+        vim_id = self.register()
+        self.nfvo.grants = {
+            "vimConnectionInfo": {"v": {"vimId": vim_id}},
+            "additionalParams": {"a": 2},
+        }
+        self.vnfm.driver.before["apply"] = fail
+        failed = self.instantiate_anywhere()
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        self.nfvo.stop()
+        self.vnfm.driver.before["apply"] = self.tasks.append
+        end = self.vnfm.decide(failed["id"], "retry")
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        (task,) = self.tasks
+        self.assertEqual({"a": 2}, task.parameters)
+        (vim,) = task.vim_connections.values()
+        self.assertEqual({"password": "s3cret"}, vim.access_info)
+
+    def test_a_rollback_works_where_it_was_granted(self) -> None:
+        def fail(_: Any) -> None:
+            raise errors.InfraError("quota exceeded")
+
+        vim_id = self.register()
+        self.nfvo.grants = {"vimConnectionInfo": {"v": {"vimId": vim_id}}}
+        self.vnfm.driver.before["apply"] = fail
+        failed = self.instantiate_anywhere()
+        end = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], end)
+        (vim,) = self.tasks[0].vim_connections.values()
+        self.assertEqual(vim_id, vim.vim_id)
+        answer = self.vnfm.call("DELETE", f"/v1.0/vims/{vim_id}")
+        self.assertEqual(204, answer.status)
+
+
+class TestStopped(NfvoTest):
+    """A conductor is stopped while it waits for the NFVO."""
+
+    def test_another_one_begins_anew(self) -> None:
+        self.nfvo.thinks = 1_000_000
+        answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
+        location = answer.headers["Location"]
+        self.nfvo.wait_asked()
+        began = time.monotonic()
+        self.assertTrue(self.vnfm.conductor.stop())
+        self.assertLess(time.monotonic() - began, 5.0)
+        state = self.vnfm.call("GET", location).json["operationState"]
+        self.assertEqual("STARTING", state)
+        self.nfvo.thinks = 0
+        other = compose.conductor(self.vnfm.parts)
+        other.start(self.vnfm.parts.transport)
+        self.addCleanup(other.stop)
+        end = self.vnfm.ended(location)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        # in the same words
+        posts = [r.body for r in self.nfvo.requests if r.method == "POST"]
+        self.assertEqual(2, len(posts))
+        self.assertEqual(1, len(set(posts)))
+
+
+class TestCancelled(NfvoTest):
+    """A caller cancels an operation that waits for the NFVO."""
+
+    def cancel(self, mode: str) -> None:
+        answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
+        location = answer.headers["Location"]
+        self.nfvo.wait_asked()
+        asked_to = {"cancelMode": mode}
+        answer = self.vnfm.call("POST", f"{location}/cancel", asked_to)
+        self.assertEqual(202, answer.status, str(answer.content))
+        end = self.vnfm.ended(location, 5.0)
+        self.nfvo.thinks = 0
+        self.assert_rolled_back(end, 409, "cancelled")
+
+    def test_while_it_thinks(self) -> None:
+        for mode in ("GRACEFUL", "FORCEFUL"):
+            self.nfvo.thinks = 1_000_000
+            self.nfvo.requests.clear()
+            self.cancel(mode)
+            self.run_task("terminate", terminationType="FORCEFUL")
+
+    def test_while_it_does_not_answer(self) -> None:
+        for mode in ("GRACEFUL", "FORCEFUL"):
+            self.nfvo.instead = [hang]
+            self.nfvo.requests.clear()
+            self.cancel(mode)
+            self.run_task("terminate", terminationType="FORCEFUL")
+
+
+def asked() -> GrantRequest:
+    """Make a request for the grant of an instantiation."""
+    return grant_plan.build(
+        an_op_occ(),
+        InstantiateVnfRequest(flavour_id="simple"),
+        an_instance(),
+        None,
+        a_target(),
+        a_flavour(),
+    )
+
+
+def configured(nfvo: NfvoServer, **more: Any) -> cfg.ConfigOpts:
+    conf = configuration.new()
+    conf([], default_config_files=[], default_config_dirs=[])
+    for group, values in options(nfvo, **more).items():
+        for name, value in values.items():
+            conf.set_override(name, value, group)
+    return conf
+
+
+class TestCalledOff(testtools.TestCase):
+    """A cancel, or a stop of the conductor, ends the waiting at once."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.server = self.useFixture(NfvoServer())
+        self.halt = Halt()
+
+    def ask(self, **more: Any) -> threading.Thread:
+        nfvo = compose.nfvo_of(configured(self.server, **more))
+        self.ends: list[errors.VnfmError] = []
+
+        def wait() -> None:
+            try:
+                nfvo.grant(asked(), self.halt, Deadline.within(30))
+            except errors.VnfmError as error:
+                self.ends.append(error)
+
+        waiting = threading.Thread(target=wait, daemon=True)
+        waiting.start()
+        return waiting
+
+    def assert_ends(self, waiting: threading.Thread) -> None:
+        waiting.join(1.0)
+        self.assertFalse(waiting.is_alive())
+        (end,) = self.ends
+        self.assertIsInstance(end, errors.Cancelled)
+
+    def call_off(self, *, at_once: bool) -> None:
+        self.halt.call_off(errors.Cancelled(), at_once=at_once)
+
+    def test_while_the_nfvo_thinks(self) -> None:
+        self.server.thinks = 1_000_000
+        waiting = self.ask(poll_interval=30.0)
+        self.server.wait_asked()
+        self.call_off(at_once=True)
+        self.assert_ends(waiting)
+
+    def test_while_it_does_not_answer(self) -> None:
+        self.server.instead = [hang]
+        waiting = self.ask()
+        self.server.wait_asked()
+        self.call_off(at_once=True)
+        self.assert_ends(waiting)
+
+    def test_while_it_cannot_be_reached(self) -> None:
+        self.server.stop()
+        waiting = self.ask(poll_interval=30.0)
+        self.call_off(at_once=True)
+        self.assert_ends(waiting)
+
+    def test_gracefully(self) -> None:
+        """Nothing has begun that would have to go on to its end."""
+        self.server.thinks = 1_000_000
+        waiting = self.ask(poll_interval=30.0)
+        self.server.wait_asked()
+        self.call_off(at_once=False)
+        self.assert_ends(waiting)
+
+    def test_gracefully_while_it_does_not_answer(self) -> None:
+        self.server.instead = [hang]
+        waiting = self.ask()
+        self.server.wait_asked()
+        self.call_off(at_once=False)
+        self.assert_ends(waiting)
+
+
+class TestWhoWeAre(testtools.TestCase):
+    """How the service proves to the NFVO who it is."""
+
+    def grant(self, server: NfvoServer, **more: Any) -> None:
+        conf = configured(server)
+        for group, values in more.items():
+            for name, value in values.items():
+                conf.set_override(name, value, group)
+        nfvo = compose.nfvo_of(conf)
+        nfvo.grant(asked(), Halt(), Deadline.within(5))
+
+    def test_basic(self) -> None:
+        server = self.useFixture(NfvoServer(basic=("vnfm", "s3cret")))
+        error = self.assertRaises(errors.PeerFailed, self.grant, server)
+        self.assertIn("answered 401", str(error))
+        own = {"auth_type": "BASIC", "user_name": "vnfm"}
+        self.grant(server, nfvo=own | {"password": "s3cret"})
+        error = self.assertRaises(
+            errors.PeerFailed, self.grant, server, nfvo=own | {"password": "x"}
+        )
+        self.assertNotIn("s3cret", str(error))
+
+    def test_oauth2(self) -> None:
+        server = self.useFixture(NfvoServer(oauth2=("vnfm", "s3cret")))
+        own = {
+            "auth_type": "OAUTH2_CLIENT_CREDENTIALS",
+            "client_id": "vnfm",
+            "client_password": "s3cret",
+            "token_endpoint": f"{server.url}/token",
+        }
+        self.grant(server, nfvo=own)
+        error = self.assertRaises(
+            errors.PeerFailed,
+            self.grant,
+            server,
+            nfvo=own | {"client_password": "wr0ng"},
+        )
+        self.assertIn("token endpoint", str(error))
+        self.assertNotIn("wr0ng", str(error))
+
+    def test_tls(self) -> None:
+        authority = Authority()
+        folder = self.useFixture(fixtures.TempDir())
+        pair = authority.client("vnfm", "")
+        ours, ca = folder.join("ours.pem"), folder.join("ca.pem")
+        for path, text in (
+            (ours, pair.certificate + pair.key),
+            (ca, authority.pem),
+        ):
+            with open(path, "w") as file:  # noqa: PTH123
+                file.write(text)
+        server = self.useFixture(
+            NfvoServer(authority=authority, wants_certificate=True)
+        )
+        own = {"auth_type": "TLS_CERT"}
+        shown = {"ca_file": ca, "client_certificate": ours}
+        self.grant(server, nfvo=own, outgoing=shown)
+        # without a certificate, and without knowing whom to trust
+        short = {"grant_timeout": 0.5}
+        for nfvo, outgoing in (
+            (short, {"ca_file": ca}),
+            (own | short, {"client_certificate": ours}),
+        ):
+            self.assertRaises(
+                errors.PeerUnreachable,
+                self.grant,
+                server,
+                nfvo=nfvo,
+                outgoing=outgoing,
+            )
+
+
+class TestConfigured(testtools.TestCase):
+    """What is missing is told when the service starts."""
+
+    def test_what_is_missing(self) -> None:
+        server = self.useFixture(NfvoServer())
+        token = "OAUTH2_CLIENT_CREDENTIALS"
+        for group, name, value, told in (
+            ("api", "endpoint", None, "[nfvo] endpoint needs [api] endpoint"),
+            ("nfvo", "auth_type", "BASIC", "[nfvo] user_name is needed"),
+            ("nfvo", "auth_type", token, "[nfvo] client_id is needed"),
+            ("nfvo", "auth_type", "TLS_CERT", "no client certificate"),
+        ):
+            conf = configured(server)
+            conf.set_override(name, value, group)
+            error = self.assertRaises(errors.VnfmError, compose.nfvo_of, conf)
+            self.assertIn(told, str(error))

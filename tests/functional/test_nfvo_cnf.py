@@ -1,0 +1,78 @@
+"""A CNF that an NFVO leads: it has the package, and knows the cluster."""
+
+from typing import Any
+
+import fixtures
+import testtools
+
+from tests.fixtures.cluster import DEF_FILES, Cluster
+from tests.fixtures.nfvo import NfvoServer, problem
+from tests.fixtures.vnfm import Csar, Vnfm
+
+
+class TestLed(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.cluster = self.useFixture(Cluster())
+        self.namespace = self.cluster.namespace()
+        self.empty = set(self.cluster.objects(self.namespace))
+        self.nfvo = self.useFixture(NfvoServer())
+        self.vnfm = self.useFixture(
+            Vnfm(
+                api={"endpoint": "http://vnfm.example"},
+                nfvo={"endpoint": self.nfvo.url, "poll_interval": 0.05},
+                kubernetes={"ready_timeout": 15.0},
+            )
+        )
+        vnfd_id = self.nfvo.offer(self.useFixture(Csar()))
+        self.instance_id = self.vnfm.create(vnfd_id)
+        self.place = {
+            "vimConnectionInfo": self.cluster.vim(),
+            "additionalParams": {
+                "lcm-kubernetes-def-files": DEF_FILES,
+                "namespace": self.namespace,
+            },
+        }
+
+    def run_task(self, task: str, **body: Any) -> Any:
+        return self.vnfm.run(self.instance_id, task, body)
+
+    def assert_completed(self, task: str, **body: Any) -> None:
+        end = self.run_task(task, **body)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+
+    def test_its_whole_life(self) -> None:
+        self.nfvo.grants = self.place
+        self.nfvo.thinks = 2
+        self.assert_completed("instantiate", flavourId="simple")
+        self.nfvo.grants = {}
+        (asked,) = self.nfvo.asked
+        info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
+        self.assertEqual(
+            {vnfc["vduId"] for vnfc in info["vnfcResourceInfo"]},
+            {resource["vduId"] for resource in asked["addResources"]},
+        )
+        self.assert_completed("scale", type="SCALE_OUT", aspectId="web_aspect")
+        vnfc = info["vnfcInfo"][0]["id"]
+        self.assert_completed("heal", vnfcInstanceId=[vnfc])
+        self.nfvo.instead = [lambda _: problem(403, "it is needed")]
+        end = self.run_task("terminate", terminationType="FORCEFUL")
+        self.assertEqual("ROLLED_BACK", end["operationState"])
+        info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
+        self.assertEqual("STARTED", info["vnfState"])
+        self.assert_completed("terminate", terminationType="FORCEFUL")
+        kept = {"persistentvolumeclaims"}
+        left = set(self.cluster.objects(self.namespace)) - self.empty
+        self.assertEqual(set(), {key for key in left if key[0] not in kept})
+
+    def test_the_parameters_it_gives_are_checked(self) -> None:
+        parameters = self.place["additionalParams"] | {
+            "lcm-kubernetes-def-files": ["moon.yaml"]
+        }
+        self.nfvo.grants = self.place | {"additionalParams": parameters}
+        end = self.run_task("instantiate", flavourId="simple")
+        self.assertEqual("ROLLED_BACK", end["operationState"])
+        self.assertEqual(400, end["error"]["status"])
+        self.assertIn("moon.yaml", end["error"]["detail"])
+        self.assertEqual(self.empty, set(self.cluster.objects(self.namespace)))

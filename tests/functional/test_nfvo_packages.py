@@ -1,0 +1,249 @@
+"""VNF packages that the NFVO has are fetched when they are needed."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import fixtures
+import testtools
+
+from tests.fixtures.nfvo import NfvoServer, answered, problem
+from tests.fixtures.receiver import Answer, Received
+from tests.fixtures.vnfm import FAKE_VIM, Csar, Vnfm
+from tests.fixtures.vnfm import Answer as Answered
+
+INSTANCES = "/vnflcm/v2/vnf_instances"
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
+V2 = "/vnfpkgm/v2/onboarded_vnf_packages"
+
+
+def always(answer: Answer) -> Callable[[Received], Answer]:
+    return lambda _: answer
+
+
+class PackageTest(testtools.TestCase):
+    """An NFVO that has a package, and a service that has none."""
+
+    version = "2.1.0"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.nfvo = self.useFixture(NfvoServer())
+        self.vnfm = self.useFixture(
+            Vnfm(
+                api={"endpoint": "http://vnfm.example"},
+                nfvo={
+                    "endpoint": self.nfvo.url,
+                    "package_version": self.version,
+                },
+            )
+        )
+        self.csar = self.useFixture(Csar())
+        self.vnfd_id = self.nfvo.offer(self.csar)
+
+    def create(self, vnfd_id: str | None = None) -> Answered:
+        body = {"vnfdId": vnfd_id or self.vnfd_id}
+        return self.vnfm.call("POST", INSTANCES, body)
+
+    def packages(self) -> Any:
+        path = f"{PACKAGES}?all_fields"
+        return self.vnfm.call("GET", path).json
+
+    def assert_problem(self, status: int, answer: Answered, told: str) -> None:
+        self.assertEqual(status, answer.status, str(answer.content))
+        self.assertEqual("application/problem+json", answer.type)
+        self.assertIn(told, answer.detail)
+        self.assertEqual([], self.packages())
+
+
+class TestFetch(PackageTest):
+    def test_a_package_that_is_not_here_is_fetched(self) -> None:
+        answer = self.create()
+        self.assertEqual(201, answer.status, str(answer.content))
+        self.assertEqual(self.vnfd_id, answer.json["vnfdId"])
+        (package,) = self.packages()
+        self.assertEqual("ENABLED", package["operationalState"])
+        self.assertEqual({"from": "the NFVO"}, package["userDefinedData"])
+        content = f"{PACKAGES}/{package['id']}/package_content"
+        self.assertEqual(
+            self.csar.read(), self.vnfm.call("GET", content).content
+        )
+        self.assertEqual(
+            [
+                f"{V2}?filter=%28eq%2CvnfdId%2C{self.vnfd_id}%29",
+                f"{V2}/{self.vnfd_id}/package_content",
+            ],
+            [request.path for request in self.nfvo.requests],
+        )
+        versions = {r.headers["Version"] for r in self.nfvo.requests}
+        self.assertEqual({"2.1.0"}, versions)
+
+    def test_once_is_enough(self) -> None:
+        self.create()
+        self.nfvo.stop()
+        self.assertEqual(201, self.create().status)
+
+    def test_it_works_as_any_other(self) -> None:
+        instance_id = self.create().json["id"]
+        end = self.vnfm.run(
+            instance_id,
+            "instantiate",
+            {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM},
+        )
+        self.assertEqual("COMPLETED", end["operationState"], end)
+
+    def test_what_was_uploaded_is_not_asked_for(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        self.assertEqual(201, self.create(vnfd_id).status)
+        self.assertEqual([], self.nfvo.requests)
+
+    def test_many_at_once(self) -> None:
+        barrier = threading.Barrier(4)
+
+        def create(_: int) -> int:
+            barrier.wait()
+            return self.create().status
+
+        with ThreadPoolExecutor(4) as pool:
+            statuses = list(pool.map(create, range(4)))
+        self.assertEqual([201] * 4, statuses)
+        self.assertEqual(1, len(self.packages()))
+
+    def test_a_checksum_of_a_kind_that_nobody_knows(self) -> None:
+        strange = {"algorithm": "CRC-8", "hash": "0"}
+        self.nfvo.offer(self.csar, checksum=strange)
+        self.assertEqual(201, self.create().status)
+
+
+class TestModify(PackageTest):
+    def test_a_patch_fetches_the_package_it_names(self) -> None:
+        instance_id = self.vnfm.create(self.vnfm.onboard())
+        end = self.vnfm.modify(instance_id, {"vnfdId": self.vnfd_id})
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        found = self.vnfm.instance(instance_id)
+        self.assertEqual(self.vnfd_id, found["vnfdId"])
+        self.assertEqual(2, len(self.packages()))
+
+    def test_a_change_of_the_package_fetches_it_too(self) -> None:
+        up = self.vnfm.instantiated()
+        end = self.vnfm.run(up, "change_vnfpkg", {"vnfdId": self.vnfd_id})
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual(self.vnfd_id, self.vnfm.instance(up)["vnfdId"])
+
+    def test_nobody_is_asked_for_an_instance_that_is_not_there(self) -> None:
+        answer = self.vnfm.patch("none", {"vnfdId": self.vnfd_id})
+        self.assert_problem(404, answer, "There is no VNF instance")
+        self.assertEqual([], self.nfvo.requests)
+
+    def test_what_cannot_be_fetched_changes_nothing(self) -> None:
+        instance_id = self.vnfm.create(self.vnfm.onboard())
+        before = self.vnfm.instance(instance_id)
+        answer = self.vnfm.patch(instance_id, {"vnfdId": "moon"})
+        self.assertEqual(422, answer.status, str(answer.content))
+        self.assertIn("here or at the NFVO", answer.detail)
+        self.nfvo.instead = [always(problem(500, "broken"))]
+        answer = self.vnfm.patch(instance_id, {"vnfdId": self.vnfd_id})
+        self.assertEqual(503, answer.status, str(answer.content))
+        self.assertEqual(before, self.vnfm.instance(instance_id))
+
+
+class TestVersion1(PackageTest):
+    version = "1.2.0"
+
+    def test_packages_are_named_by_their_ids(self) -> None:
+        self.assertEqual(201, self.create().status)
+        self.assertEqual(
+            [
+                f"{PACKAGES}?filter=%28eq%2CvnfdId%2C{self.vnfd_id}%29",
+                f"{PACKAGES}/id-of-{self.vnfd_id}/package_content",
+            ],
+            [request.path for request in self.nfvo.requests],
+        )
+
+
+class TestNotUsable(PackageTest):
+    def test_nobody_has_it(self) -> None:
+        for vnfd_id in ("moon", "a 'strange', (one)"):
+            self.assert_problem(
+                422, self.create(vnfd_id), "here or at the NFVO"
+            )
+
+    def test_it_is_not_ready(self) -> None:
+        for more, told in (
+            ({"operationalState": "DISABLED"}, "is disabled"),
+            ({"onboardingState": "PROCESSING"}, "is PROCESSING"),
+            ({"vnfdId": "other"}, "here or at the NFVO"),
+        ):
+            self.nfvo.offer(self.csar, **more)
+            self.assert_problem(422, self.create(), told)
+
+    def test_it_is_not_what_the_nfvo_says(self) -> None:
+        checksum = {"algorithm": "SHA-512", "hash": "00"}
+        self.nfvo.offer(self.csar, checksum=checksum)
+        self.assert_problem(422, self.create(), "its checksum is not the one")
+
+    def test_it_holds_another_vnfd(self) -> None:
+        other = self.useFixture(Csar()).read()
+        self.nfvo.packages[self.vnfd_id] = other, {}
+        self.assert_problem(422, self.create(), "The package holds the VNFD")
+
+    def test_it_is_no_package(self) -> None:
+        self.nfvo.packages[self.vnfd_id] = b"garbage", {}
+        self.assert_problem(422, self.create(), "is not valid: ")
+
+    def test_it_is_too_large(self) -> None:
+        small = self.useFixture(
+            Vnfm(
+                api={"endpoint": "http://vnfm.example"},
+                nfvo={"endpoint": self.nfvo.url},
+                catalogue={"max_package_bytes": 5},
+            )
+        )
+        answer = small.call("POST", INSTANCES, {"vnfdId": self.vnfd_id})
+        self.assertEqual(422, answer.status)
+        self.assertIn("5 bytes at most", answer.detail)
+
+
+class TestGone(PackageTest):
+    def test_nobody_answers(self) -> None:
+        self.nfvo.stop()
+        self.assert_problem(503, self.create(), "cannot be reached")
+        self.useFixture(NfvoServer(port=self.nfvo.port)).offer(self.csar)
+        self.assertEqual(201, self.create().status)
+
+    def test_it_answers_something_else(self) -> None:
+        for answer, told in (
+            (problem(500, "I am on fire"), "answered 500: I am on fire"),
+            (problem(401, "who?"), "It answered 401"),
+            ((200, {}, b"garbage"), "list of packages is not valid"),
+            (answered({"id": 5}), "list of packages is not valid"),
+            (answered([{"id": 5}]), "`str`, got `int` - at `$[0].id`"),
+        ):
+            self.nfvo.instead = [always(answer)]
+            self.assert_problem(503, self.create(), told)
+
+    def test_the_content_is_not_there(self) -> None:
+        ask = self.nfvo._usual
+        self.nfvo.answers = lambda request: (
+            problem(404, "gone")
+            if request.path.endswith("package_content")
+            else ask(request)
+        )
+        self.assert_problem(503, self.create(), "It answered 404")
+
+    def test_it_goes_in_the_middle(self) -> None:
+        ask = self.nfvo._usual
+
+        def break_off(request: Received) -> Answer:
+            status, headers, body = ask(request)
+            if request.path.endswith("package_content"):
+                cut = {"Content-Length": "999999", "Connection": "close"}
+                return status, headers | cut, body
+            return status, headers, body
+
+        self.nfvo.answers = break_off
+        self.assert_problem(503, self.create(), "was cut short")
+        incoming = self.vnfm.parts.catalogue.content._incoming
+        self.assertEqual([], list(incoming.iterdir()))

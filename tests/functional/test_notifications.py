@@ -1,0 +1,578 @@
+"""What subscribers are told of the life of a VNF, and how surely."""
+
+import datetime
+import threading
+import time
+from typing import Any, ClassVar
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+from sqlalchemy.orm import Session
+
+from tacker_cnf import errors, rpc
+from tacker_cnf.cmd import manage
+from tacker_cnf.cmd.herald import Herald
+from tacker_cnf.db import deliveries, models, outbox, session
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.notification.dispatcher import Dispatcher
+from tests.factories import an_instance
+from tests.fixtures.receiver import Answer, Received, Receiver
+from tests.fixtures.vnfm import FAKE_VIM, Vnfm
+
+PATH = "/vnflcm/v2/subscriptions"
+QUICK = {"retry_interval": 0.02, "max_retry_interval": 0.1}
+INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+TERMINATE = {"terminationType": "FORCEFUL"}
+
+
+class NotificationTest(testtools.TestCase):
+    options: ClassVar[dict[str, Any]] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.receiver = self.useFixture(Receiver())
+        self.vnfm = self.useFixture(Vnfm(notification=QUICK | self.options))
+
+    def subscribe(self, receiver: Receiver | None = None, **body: Any) -> str:
+        uri = (receiver or self.receiver).url
+        answer = self.vnfm.call("POST", PATH, {"callbackUri": uri} | body)
+        self.assertEqual(201, answer.status, str(answer.json))
+        return str(answer.json["id"])
+
+    def told(self, count: int, receiver: Receiver | None = None) -> list[Any]:
+        """Give what was told, as (operation, status, state)."""
+        came = (receiver or self.receiver).wait(count)
+        return [_short(request.json) for request in came]
+
+    def left(self) -> int:
+        """Count what is still to be told, or is kept of events."""
+        with self.vnfm.parts.store.reader() as session:
+            return sum(
+                session.scalar(sa.select(sa.func.count()).select_from(table))
+                or 0
+                for table in (models.Delivery, models.LifecycleEvent)
+            )
+
+    def another(self) -> Dispatcher:
+        return Dispatcher(self.vnfm.conf, self.vnfm.parts.store)
+
+    def restart(self) -> None:
+        self.vnfm.dispatcher = self.another()
+        self.vnfm.dispatcher.start()
+
+    def wait_until(self, condition: Any, patience: float = 10.0) -> None:
+        until = time.monotonic() + patience
+        while not condition():
+            self.assertLess(time.monotonic(), until, "it did not come true")
+            time.sleep(0.02)
+
+
+def _short(told: Any) -> tuple[str, ...]:
+    if "operation" not in told:
+        return (told["notificationType"],)
+    return (
+        told["operation"],
+        told["notificationStatus"],
+        told["operationState"],
+    )
+
+
+def steps(operation: str, *states: str) -> list[tuple[str, ...]]:
+    starts = {"STARTING"}
+    return [
+        (operation, "START" if state in starts else "RESULT", state)
+        for state in states
+    ]
+
+
+def _refuse(_: InfraTask) -> None:
+    raise errors.VimRefused("quota exceeded")
+
+
+CREATED = [("VnfIdentifierCreationNotification",)]
+DELETED = [("VnfIdentifierDeletionNotification",)]
+
+
+class TestSequences(NotificationTest):
+    def test_a_whole_life(self) -> None:
+        self.subscribe()
+        instance_id = self.vnfm.instantiated()
+        self.vnfm.run(instance_id, "terminate", TERMINATE)
+        self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
+        done = ("STARTING", "PROCESSING", "COMPLETED")
+        self.assertEqual(
+            CREATED
+            + steps("INSTANTIATE", *done)
+            + steps("TERMINATE", *done)
+            + DELETED,
+            self.told(8),
+        )
+        self.wait_until(lambda: self.left() == 0)
+
+    def failed(self) -> str:
+        self.vnfm.driver.before["apply"] = _refuse
+        self.subscribe()
+        instance_id = self.vnfm.create()
+        op_occ = self.vnfm.run(instance_id, "instantiate", INSTANTIATE)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        self.vnfm.driver.before.clear()
+        return str(op_occ["id"])
+
+    def test_failure_and_what_is_decided_then(self) -> None:
+        for decision, states in (
+            ("retry", ("PROCESSING", "COMPLETED")),
+            ("rollback", ("ROLLING_BACK", "ROLLED_BACK")),
+            ("fail", ("FAILED",)),
+        ):
+            self.receiver = self.useFixture(Receiver())
+            op_occ_id = self.failed()
+            self.vnfm.decide(op_occ_id, decision)
+            failed = ("STARTING", "PROCESSING", "FAILED_TEMP")
+            expected = CREATED + steps("INSTANTIATE", *failed, *states)
+            told = self.told(len(expected))
+            self.assertEqual(expected, told)
+            for request in self.receiver.received:
+                state = request.json.get("operationState")
+                if state in {"FAILED_TEMP", "FAILED", "ROLLED_BACK"}:
+                    error = request.json["error"]
+                    self.assertIn("quota exceeded", error["detail"])
+                else:
+                    self.assertNotIn("error", request.json)
+
+    def test_a_grant_that_is_refused(self) -> None:
+        self.vnfm.nfvo.fails_with = errors.GrantRefused("not today")
+        self.subscribe()
+        self.vnfm.run(self.vnfm.create(), "instantiate", INSTANTIATE)
+        self.assertEqual(
+            CREATED + steps("INSTANTIATE", "STARTING", "ROLLED_BACK"),
+            self.told(3),
+        )
+
+    def test_what_is_not_taken_is_not_told(self) -> None:
+        """A request that is refused changes nothing."""
+        self.subscribe()
+        instance_id = self.vnfm.create()
+        self.assertEqual(
+            409, self.vnfm.task(instance_id, "terminate", TERMINATE).status
+        )
+        self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
+        self.assertEqual(CREATED + DELETED, self.told(2))
+
+
+class TestContent(NotificationTest):
+    def test_how_it_is_sent_and_where_its_links_lead(self) -> None:
+        subscription_id = self.subscribe()
+        instance_id = self.vnfm.instantiated()
+        first, *_, last = self.receiver.wait(4)
+        self.assertEqual("POST", last.method)
+        for name, value in (
+            ("Content-Type", "application/json"),
+            ("Version", "2.0.0"),
+        ):
+            self.assertEqual(value, last.headers[name])
+        links = last.json["_links"]
+        self.assertEqual(
+            {"vnfInstance", "subscription", "vnfLcmOpOcc"}, set(links)
+        )
+        for link in links.values():
+            self.assertEqual(200, self.vnfm.call("GET", link["href"]).status)
+        self.assertEqual(subscription_id, last.json["subscriptionId"])
+        self.assertEqual(instance_id, first.json["vnfInstanceId"])
+
+    def test_links_lead_where_the_operator_says(self) -> None:
+        vnfm = self.useFixture(Vnfm(api={"endpoint": "https://vnfm/base/"}))
+        vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
+        instance_id = vnfm.create()
+        told = self.receiver.wait(1)[0].json
+        self.assertEqual(
+            f"https://vnfm/base/vnflcm/v2/vnf_instances/{instance_id}",
+            told["_links"]["vnfInstance"]["href"],
+        )
+
+    def test_what_was_changed_is_told_in_full_and_at_the_end(self) -> None:
+        short = self.useFixture(Receiver())
+        self.subscribe()
+        self.subscribe(short, verbosity="SHORT")
+        self.vnfm.instantiated()
+        for receiver, verbosity in (
+            (self.receiver, "FULL"),
+            (short, "SHORT"),
+        ):
+            told = [request.json for request in receiver.wait(4)]
+            self.assertEqual(verbosity, told[-1]["verbosity"])
+            has = [bool(t.get("affectedVnfcs")) for t in told]
+            self.assertEqual([False] * 3 + [verbosity == "FULL"], has)
+
+    def test_all_subscribers_are_told_of_it_by_one_id(self) -> None:
+        other = self.useFixture(Receiver())
+        self.subscribe()
+        self.subscribe(other)
+        self.vnfm.create()
+        ids = {r.wait(1)[0].json["id"] for r in (self.receiver, other)}
+        self.assertEqual(1, len(ids))
+
+    def test_no_secret_is_told_or_kept(self) -> None:
+        secret = {
+            "vim1": FAKE_VIM["vim1"] | {"accessInfo": {"password": "pw-x"}}
+        }
+        self.subscribe()
+        self.vnfm.instantiated(
+            vimConnectionInfo=secret, additionalParams={"token": "pw-x"}
+        )
+        told = self.receiver.wait(4)
+        self.assertNotIn(b"pw-x", b"".join(r.body for r in told))
+
+    def test_only_what_was_asked_for(self) -> None:
+        types = ["VnfLcmOperationOccurrenceNotification"]
+        wanted = {
+            "notificationTypes": types,
+            "operationTypes": ["TERMINATE"],
+            "operationStates": ["COMPLETED"],
+        }
+        none = self.useFixture(Receiver())
+        named = {"vnfInstanceSubscriptionFilter": {"vnfInstanceNames": ["x"]}}
+        self.subscribe(filter=wanted)
+        self.subscribe(none, filter=named)
+        instance_id = self.vnfm.instantiated()
+        self.vnfm.run(instance_id, "terminate", TERMINATE)
+        self.assertEqual(steps("TERMINATE", "COMPLETED"), self.told(1))
+        self.wait_until(lambda: self.left() == 0)
+        self.assertEqual([], none.received)
+
+
+class TestAuthentication(NotificationTest):
+    def test_notifications_carry_what_was_agreed(self) -> None:
+        self.receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        params = {
+            "clientId": "vnfm",
+            "clientPassword": "s3cret",
+            "tokenEndpoint": f"{self.receiver.url}/token",
+        }
+        self.subscribe(
+            authentication={
+                "authType": ["OAUTH2_CLIENT_CREDENTIALS"],
+                "paramsOauth2ClientCredentials": params,
+            }
+        )
+        self.vnfm.instantiated()
+        self.told(4)
+        # one for the test, one for all notifications
+        self.assertEqual(2, self.receiver.tokens_given)
+
+
+class TestFailures(NotificationTest):
+    def test_order_is_kept_while_the_subscriber_fails(self) -> None:
+        self.subscribe()
+        self.receiver.once.extend([500, 503, 404, 429, 302, 500])
+        self.vnfm.instantiated()
+        done = ("STARTING", "PROCESSING", "COMPLETED")
+        self.assertEqual(CREATED + steps("INSTANTIATE", *done), self.told(4))
+
+    def test_a_subscriber_that_comes_back_is_told_all(self) -> None:
+        self.subscribe()
+        self.receiver.stop()
+        first = self.vnfm.instantiated()
+        second = self.vnfm.create()
+        back = self.useFixture(Receiver(port=self.receiver.port))
+        told = back.wait(5)
+        by_instance: dict[str, list[Any]] = {first: [], second: []}
+        for request in told:
+            by_instance[request.json["vnfInstanceId"]].append(
+                _short(request.json)
+            )
+        done = ("STARTING", "PROCESSING", "COMPLETED")
+        self.assertEqual(
+            CREATED + steps("INSTANTIATE", *done), by_instance[first]
+        )
+        self.assertEqual(CREATED, by_instance[second])
+
+    def test_one_refused_instance_does_not_hold_up_others(self) -> None:
+        self.subscribe()
+        poison = self.vnfm.create()
+        self.told(1)
+
+        def answer(request: Received) -> Answer:
+            if request.json["vnfInstanceId"] == poison:
+                return 500, {}, b""
+            return self.receiver._usual(request)
+
+        self.receiver.answers = answer
+        self.vnfm.run(poison, "instantiate", INSTANTIATE)
+        other = self.vnfm.create()
+        self.receiver.wait(1, vnfInstanceId=other)
+
+    def test_dead_and_slow_subscribers_delay_nobody(self) -> None:
+        dead, slow = (self.useFixture(Receiver()) for _ in range(2))
+        for receiver in (dead, slow, self.receiver):
+            self.subscribe(receiver)
+        dead.stop()
+        slow.delay = 1.0
+        began = time.monotonic()
+        self.vnfm.instantiated()
+        self.told(4)
+        self.assertLess(time.monotonic() - began, 3.0)
+        self.assertEqual(self.told(4), self.told(4, slow))
+
+    def test_credentials_nobody_can_read_hold_up_nobody(self) -> None:
+        subscription_id = self.subscribe(
+            authentication={
+                "authType": ["BASIC"],
+                "paramsBasic": {"userName": "u", "password": "p"},
+            }
+        )
+        other = self.useFixture(Receiver())
+        self.subscribe(other)
+        with self.vnfm.parts.store.writer() as session:
+            session.execute(
+                sa.text(
+                    "UPDATE lccn_subscriptions SET authentication = 'of"
+                    " another key' WHERE id = :id"
+                ),
+                {"id": subscription_id},
+            )
+        self.vnfm.create()
+        other.wait(1)
+        self.assertEqual([], self.receiver.received)
+
+    def test_retry_after_is_heeded(self) -> None:
+        self.subscribe()
+        self.receiver.once.append(503)
+        self.receiver.headers = {"Retry-After": "1"}
+        self.vnfm.create()
+        self.receiver.wait(1)
+        _, refused, taken = self.receiver.requests
+        self.assertGreaterEqual(taken.at - refused.at, 0.95)
+
+    def test_who_is_subscribed_is_not_asked_for_each_thing(self) -> None:
+        asked = []
+
+        def see(_: Any, __: Any, said: str, *___: Any) -> None:
+            if said.startswith("SELECT lccn_subscriptions.id \n"):
+                asked.append(time.monotonic())
+
+        engine = self.vnfm.parts.store.engine
+        sa.event.listen(engine, "before_cursor_execute", see)
+        begun = time.monotonic()
+        while time.monotonic() < begun + 1.5:
+            self.vnfm.dispatcher.wake()
+            time.sleep(0.01)
+        self.assertIn(len(asked), {1, 2})
+
+    def test_a_subscriber_is_not_flooded(self) -> None:
+        self.subscribe()
+        self.receiver.delay = 0.3
+        vnfd_id = self.vnfm.onboard()
+        self.vnfm.dispatcher.stop()
+        for _ in range(12):
+            self.vnfm.create(vnfd_id)
+        self.restart()
+        self.receiver.wait(12)
+        self.assertEqual(4, self.receiver.most_busy)
+
+    def test_who_unsubscribes_is_told_nothing_more(self) -> None:
+        subscription_id = self.subscribe()
+        self.receiver.status = 500
+        self.vnfm.create()
+        self.wait_until(lambda: len(self.receiver.requests) > 1)
+        self.vnfm.call("DELETE", f"{PATH}/{subscription_id}")
+        with self.vnfm.parts.store.reader() as session:
+            count = sa.select(sa.func.count()).select_from(models.Delivery)
+            self.assertEqual(0, session.scalar(count))
+        time.sleep(1.5)  # more than the interval at which it looks
+        seen = len(self.receiver.requests)
+        time.sleep(0.5)  # more than any pause between two tries
+        self.assertEqual(seen, len(self.receiver.requests))
+
+
+class TestOtherProcesses(NotificationTest):
+    options: ClassVar[dict[str, Any]] = {"poll_interval": 60.0}
+
+    def test_what_an_api_server_writes_is_told_at_once(self) -> None:
+        self.subscribe()
+        self.vnfm.create()
+        self.receiver.wait(1)
+        store = session.of_conf(self.vnfm.conf)
+        self.addCleanup(store.close)
+        Herald(store, rpc.Client(self.vnfm.parts.transport))
+        now = datetime.datetime.now(datetime.UTC)
+        for count in (2, 3):
+            with store.writer() as writer:
+                outbox.announce_creation(writer, an_instance(), now)
+            self.receiver.wait(count)
+
+
+class TestParked(NotificationTest):
+    options: ClassVar[dict[str, Any]] = {
+        "park_after": 0.3,
+        "poll_interval": 0.1,
+    }
+
+    def manage(self, *args: str) -> str:
+        folder = self.useFixture(fixtures.TempDir()).path
+        with open(f"{folder}/x.conf", "w") as file:  # noqa: PTH123
+            file.write(f"[DEFAULT]\nstate_path = {self.vnfm.state_path}\n")
+        stdout = self.useFixture(fixtures.StringStream("stdout")).stream
+        with fixtures.MonkeyPatch("sys.stdout", stdout):
+            code = manage.main(["--config-dir", folder, *args])
+        self.assertEqual(0, code)
+        stdout.seek(0)
+        return str(stdout.read())
+
+    def park(self, status: int) -> str:
+        subscription_id = self.subscribe()
+        self.receiver.status = status
+        self.vnfm.create()
+        self.wait_until(lambda: "1 parked" in self.manage(*LIST))
+        return subscription_id
+
+    def test_it_is_listed_and_sent_again(self) -> None:
+        for status in (400, 503):
+            self.receiver = self.useFixture(Receiver())
+            subscription_id = self.park(status)
+            listed = self.manage(*LIST)
+            for fact in (
+                subscription_id,
+                self.receiver.url,
+                "VnfIdentifierCreationNotification",
+                f"answered {status}",
+            ):
+                self.assertIn(fact, listed)
+            self.receiver.status = 204
+            said = self.manage("notifications", "resend", subscription_id)
+            self.assertIn("1 ", said)
+            self.receiver.wait(1)
+            self.wait_until(lambda: self.left() == 0)
+            self.assertIn("Nothing is parked", self.manage(*LIST))
+
+    def test_it_is_dropped(self) -> None:
+        self.park(404)
+        self.assertIn("1 ", self.manage("notifications", "drop"))
+        self.assertEqual(0, self.left())
+
+    def test_later_ones_go_on(self) -> None:
+        self.park(404)
+        self.receiver.status = 204
+        instance_id = self.vnfm.instantiated()
+        done = ("STARTING", "PROCESSING", "COMPLETED")
+        self.receiver.wait(3, operation="INSTANTIATE")
+        told = [
+            _short(request.json)
+            for request in self.receiver.received
+            if request.json["vnfInstanceId"] == instance_id
+        ]
+        self.assertEqual(CREATED + steps("INSTANTIATE", *done), told)
+
+
+LIST = ("notifications", "list")
+
+
+def _is_dispatcher() -> bool:
+    return threading.current_thread().name.startswith("notification")
+
+
+class TestDispatchers(NotificationTest):
+    def test_what_was_not_told_is_told_after_a_restart(self) -> None:
+        self.subscribe()
+        self.vnfm.dispatcher.stop()
+        self.vnfm.instantiated()
+        self.assertEqual([], self.receiver.received)
+        self.restart()
+        done = ("STARTING", "PROCESSING", "COMPLETED")
+        self.assertEqual(CREATED + steps("INSTANTIATE", *done), self.told(4))
+
+    def test_it_goes_on_when_the_database_was_away(self) -> None:
+        """Every call fails for a while, some after what they did."""
+        self.subscribe()
+        instance_id = self.vnfm.instantiated()
+        self.told(4)
+        store = self.vnfm.parts.store
+        engine = store.engine
+        broken = threading.Event()
+
+        def refuse(*_: Any) -> None:
+            if broken.is_set() and _is_dispatcher():
+                raise sa.exc.OperationalError("", {}, Exception("is away"))
+
+        for event in ("begin", "commit"):
+            sa.event.listen(engine, event, refuse)
+        broken.set()
+        self.vnfm.run(instance_id, "terminate", TERMINATE)
+        time.sleep(0.3)
+        broken.clear()
+        done = ("STARTING", "PROCESSING", "COMPLETED")
+        self.assertEqual(steps("TERMINATE", *done), self.told(7)[4:])
+        self.wait_until(lambda: self.left() == 0)
+
+    def test_an_answer_of_the_database_that_was_lost(self) -> None:
+        """What was committed while nobody heard of it is told at last."""
+        self.subscribe()
+        instance_id = self.vnfm.create()
+        self.told(1)
+        lost = []
+
+        def lose(session: Any) -> None:
+            if _is_dispatcher() and session.info.get("fans"):
+                lost.append(session)
+                raise sa.exc.OperationalError("", {}, Exception("lost"))
+
+        fan_out = deliveries.fan_out
+
+        def marked(session: Any, *args: Any) -> None:
+            fan_out(session, *args)
+            session.info["fans"] = not lost
+
+        self.useFixture(
+            fixtures.MonkeyPatch("tacker_cnf.db.deliveries.fan_out", marked)
+        )
+        sa.event.listen(Session, "after_commit", lose)
+        self.addCleanup(sa.event.remove, Session, "after_commit", lose)
+        self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
+        self.assertEqual(CREATED + DELETED, self.told(2))
+        self.assertEqual(1, len(lost))
+        self.wait_until(lambda: self.left() == 0)
+
+    def test_two_neither_double_nor_reorder(self) -> None:
+        self.subscribe()
+        other = self.another()
+        other.start()
+        self.addCleanup(other.stop)
+        vnfd_id = self.vnfm.onboard()
+        threads = [
+            threading.Thread(target=self.live, args=(vnfd_id,))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        told = self.receiver.wait(4 * 7)
+        self.wait_until(lambda: self.left() == 0)
+        self.assertEqual(4 * 7, len(told))
+        done = ("STARTING", "PROCESSING", "COMPLETED")
+        for instance_id in {r.json["vnfInstanceId"] for r in told}:
+            self.assertEqual(
+                CREATED
+                + steps("INSTANTIATE", *done)
+                + steps("TERMINATE", *done),
+                [
+                    _short(r.json)
+                    for r in told
+                    if r.json["vnfInstanceId"] == instance_id
+                ],
+            )
+
+    def live(self, vnfd_id: str) -> None:
+        instance_id = self.vnfm.create(vnfd_id)
+        self.vnfm.run(instance_id, "instantiate", INSTANTIATE)
+        self.vnfm.run(instance_id, "terminate", TERMINATE)
+
+    def test_it_stops_at_once_while_a_subscriber_is_slow(self) -> None:
+        self.subscribe()
+        self.receiver.delay = 30.0
+        self.vnfm.create()
+        self.wait_until(lambda: self.receiver.busy == 1)
+        began = time.monotonic()
+        self.vnfm.dispatcher.stop()
+        self.assertLess(time.monotonic() - began, 2.0)
+        self.restart()

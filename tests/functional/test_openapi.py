@@ -1,0 +1,60 @@
+"""What is answered at /openapi.json."""
+
+from typing import Any, ClassVar
+
+import webob
+
+from tests.functional import test_http
+
+PATH = "/openapi.json"
+
+
+class TestDocument(test_http.HttpTest):
+    def test_it_needs_no_version(self) -> None:
+        request = webob.Request.blank(PATH)
+        answer = request.get_response(self.vnfm.app)
+        self.assertEqual(200, answer.status_int)
+        self.assertEqual("application/json", answer.content_type)
+        self.assertEqual("3.1.1", answer.json["openapi"])
+
+    def test_without_an_endpoint_the_server_is_the_one_that_tells(
+        self,
+    ) -> None:
+        told = self.call("GET", PATH).json
+        self.assertEqual([{"url": "/"}], told["servers"])
+
+    def test_without_keystone_there_is_no_token(self) -> None:
+        told = self.call("GET", PATH).json
+        self.assertNotIn("security", told)
+        self.assertNotIn("securitySchemes", told["components"])
+
+    def test_it_is_the_same_each_time(self) -> None:
+        first = self.call("GET", PATH).content
+        self.assertEqual(first, self.call("GET", PATH).content)
+
+
+class TestDocumentBehindAProxy(test_http.HttpTest):
+    options: ClassVar[dict[str, dict[str, Any]]] = {
+        "api": {"endpoint": "https://vnfm.example/nfv"}
+    }
+
+    def test_the_server_is_the_endpoint(self) -> None:
+        told = self.call("GET", PATH).json
+        self.assertEqual(
+            [{"url": "https://vnfm.example/nfv"}], told["servers"]
+        )
+
+
+class TestDocumentWithKeystone(test_http.HttpTest):
+    options: ClassVar[dict[str, dict[str, Any]]] = {
+        "api": {"auth_strategy": "keystone"}
+    }
+
+    def test_it_tells_of_the_token_and_needs_none(self) -> None:
+        told = self.call("GET", PATH).json
+        self.assertEqual([{"keystone": []}], told["security"])
+        scheme = told["components"]["securitySchemes"]["keystone"]
+        self.assertEqual("X-Auth-Token", scheme["name"])
+        itself = told["paths"][PATH]["get"]
+        self.assertEqual([], itself["security"])
+        self.assertNotIn("401", itself["responses"])

@@ -1,0 +1,326 @@
+"""Calls to others: who we are, whom we trust, and what goes wrong."""
+
+import asyncio
+import base64
+import functools
+import hashlib
+import ssl
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import httpx
+import msgspec
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.notification.delivery import Courier, Outcome
+from tacker_cnf.outgoing import authorization, clients
+from tacker_cnf.outgoing.clients import Manners
+from tacker_cnf.outgoing.guard import Guard
+from tacker_cnf.sandbox.certificates import Authority
+from tacker_cnf.sol.authentication import SubscriptionAuthentication
+from tests.fixtures.receiver import Answer, Received, Receiver
+
+BASIC = {
+    "authType": ["BASIC"],
+    "paramsBasic": {"userName": "nfvo", "password": "Ünlösbar"},
+}
+
+
+HERE = Guard(loopback=True)
+
+
+def oauth2(receiver: Receiver, **more: str) -> dict[str, Any]:
+    params = {
+        "clientId": "vnfm",
+        "clientPassword": "s3cret",
+        "tokenEndpoint": f"{receiver.url}/token",
+    }
+    return {
+        "authType": ["OAUTH2_CLIENT_CREDENTIALS"],
+        "paramsOauth2ClientCredentials": params | more,
+    }
+
+
+def read(given: dict[str, Any]) -> SubscriptionAuthentication:
+    return msgspec.convert(given, SubscriptionAuthentication)
+
+
+def _answer(body: bytes, _: Received) -> Answer:
+    return 200, {}, body
+
+
+class TestAuthentication(testtools.TestCase):
+    def call(self, receiver: Receiver, given: Any, times: int = 1) -> int:
+        auth = authorization.flow(given and read(given))
+        with clients.client(Manners(), auth=auth) as client:
+            for _ in range(times):
+                answer = client.get(receiver.url)
+        return answer.status_code
+
+    def test_nothing_is_sent_that_was_not_agreed(self) -> None:
+        receiver = self.useFixture(Receiver())
+        self.assertEqual(204, self.call(receiver, None))
+        self.assertNotIn("Authorization", receiver.requests[0].headers)
+
+    def test_basic(self) -> None:
+        receiver = self.useFixture(Receiver(basic=("nfvo", "Ünlösbar")))
+        self.assertEqual(401, self.call(receiver, None))
+        self.assertEqual(204, self.call(receiver, BASIC))
+
+    def test_a_token_is_fetched_once(self) -> None:
+        receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        self.assertEqual(204, self.call(receiver, oauth2(receiver), 5))
+        self.assertEqual(1, receiver.tokens_given)
+
+    def test_a_token_is_fetched_again_when_it_expires(self) -> None:
+        receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        receiver.token_seconds = 5  # less than the margin
+        self.assertEqual(204, self.call(receiver, oauth2(receiver), 3))
+        self.assertEqual(3, receiver.tokens_given)
+
+    def test_a_token_that_is_refused_is_renewed_once(self) -> None:
+        receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        auth = authorization.flow(read(oauth2(receiver)))
+        with clients.client(Manners(), auth=auth) as client:
+            client.get(receiver.url)
+            receiver.tokens.clear()
+            self.assertEqual(204, client.get(receiver.url).status_code)
+        self.assertEqual(2, receiver.tokens_given)
+
+    def test_a_caller_that_is_not_known_is_told_so(self) -> None:
+        receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        wrong = oauth2(receiver, clientPassword="guessed")
+        refused = self.assertRaises(
+            errors.PeerFailed, self.call, receiver, wrong
+        )
+        self.assertIn("answered 401", str(refused))
+        self.assertNotIn("guessed", str(refused))
+
+    def test_what_is_no_token_is_not_used(self) -> None:
+        receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        for body in (b"{}", b"x", b'{"access_token": "two\\nlines"}'):
+            receiver.answers = functools.partial(_answer, body)
+            refused = self.assertRaises(
+                errors.PeerFailed, self.call, receiver, oauth2(receiver)
+            )
+            self.assertIn("gave no token", str(refused))
+
+    def test_no_more_of_an_answer_is_read_than_a_token_needs(self) -> None:
+        receiver = self.useFixture(Receiver())
+        long = b'{"access_token": "x", "scope": "' + b"x" * 2**20 + b'"}'
+        receiver.answers = functools.partial(_answer, long)
+        given = read(oauth2(receiver))
+
+        async def deliver() -> Outcome:
+            courier = Courier(receiver.url, given, Manners(), HERE)
+            return await courier.deliver(b"{}")
+
+        problem = asyncio.run(deliver()).problem
+        self.assertIn("more than 65536 bytes", str(problem))
+        self.assertEqual(["/token"], [r.path for r in receiver.requests])
+
+    def test_threads_share_one_token(self) -> None:
+        receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        auth = authorization.flow(read(oauth2(receiver)))
+        start = threading.Barrier(8)
+
+        def call(client: httpx.Client) -> int:
+            start.wait()
+            return client.get(receiver.url).status_code
+
+        with (
+            clients.client(Manners(), auth=auth) as client,
+            ThreadPoolExecutor(8) as pool,
+        ):
+            got = set(pool.map(call, [client] * 8))
+        self.assertEqual({204}, got)
+        self.assertEqual(1, receiver.tokens_given)
+
+    def test_tasks_share_one_token(self) -> None:
+        receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+
+        async def call() -> set[int]:
+            auth = authorization.flow(read(oauth2(receiver)))
+            async with clients.async_client(
+                Manners(), HERE, auth=auth
+            ) as client:
+                first = await asyncio.gather(
+                    *(client.get(receiver.url) for _ in range(8))
+                )
+                receiver.tokens.clear()
+                then = await asyncio.gather(
+                    *(client.get(receiver.url) for _ in range(8))
+                )
+            return {answer.status_code for answer in (*first, *then)}
+
+        self.assertEqual({204}, asyncio.run(call()))
+        self.assertEqual(2, receiver.tokens_given)
+
+    def test_parameters_go_with_their_way(self) -> None:
+        for given, said in (
+            ({"authType": []}, "length"),
+            ({"authType": ["BASIC"]}, "authType BASIC: give paramsBasic"),
+            (
+                {"authType": ["OAUTH2_CLIENT_CREDENTIALS"]},
+                "give paramsOauth2ClientCredentials",
+            ),
+            (
+                {"authType": ["OAUTH2_CLIENT_CERT"]},
+                "give paramsOauth2ClientCert",
+            ),
+            (
+                BASIC | {"paramsBasic": {"userName": "a:b", "password": ""}},
+                "no colon",
+            ),
+        ):
+            refused = self.assertRaises(msgspec.ValidationError, read, given)
+            self.assertIn(said, str(refused))
+
+
+class TestTls(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        self.authority = Authority()
+        self.ca = folder / "ca.pem"
+        self.ca.write_text(self.authority.pem)
+        self.pair = self.authority.client("vnfm", "vnfms")
+        self.certificate = folder / "client.pem"
+        self.certificate.write_text(self.pair.certificate)
+        self.key = folder / "client.key"
+        self.key.write_text(self.pair.key)
+        self.manners = Manners(
+            ca_file=str(self.ca),
+            client_certificate=str(self.certificate),
+            client_key=str(self.key),
+        )
+
+    def receiver(self, **options: Any) -> Receiver:
+        given = {"authority": self.authority} | options
+        return self.useFixture(Receiver(**given))
+
+    def call(
+        self, receiver: Receiver, manners: Manners, given: Any = None
+    ) -> int:
+        known = given and read(given)
+        with (
+            clients.told(receiver.url),
+            clients.client(
+                manners,
+                identified=authorization.is_identified(known),
+                auth=authorization.flow(known),
+            ) as client,
+        ):
+            return client.get(receiver.url).status_code
+
+    def test_who_is_not_trusted_is_not_called(self) -> None:
+        receiver = self.receiver()
+        refused = self.assertRaises(
+            errors.PeerUnreachable, self.call, receiver, Manners()
+        )
+        self.assertIn("CERTIFICATE_VERIFY_FAILED", str(refused))
+        self.assertEqual([], receiver.requests)
+        self.assertEqual(204, self.call(receiver, self.manners))
+        self.assertEqual(204, self.call(receiver, Manners(verify=False)))
+
+    def test_the_certificate_is_shown_where_it_was_agreed(self) -> None:
+        receiver = self.receiver(wants_certificate=True)
+        self.assertRaises(errors.PeerFailed, self.call, receiver, self.manners)
+        cert = {"authType": ["TLS_CERT"]}
+        self.assertEqual(204, self.call(receiver, self.manners, cert))
+
+    def by_certificate(self, receiver: Receiver, value: str) -> Any:
+        return {
+            "authType": ["OAUTH2_CLIENT_CERT"],
+            "paramsOauth2ClientCert": {
+                "clientId": "vnfm",
+                "certificateRef": {"type": "x5t#S256", "value": value},
+                "tokenEndpoint": f"{receiver.url}/token",
+            },
+        }
+
+    def thumbprint(self) -> str:
+        der = ssl.PEM_cert_to_DER_cert(self.pair.certificate)
+        digest = hashlib.sha256(der).digest()
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def test_a_token_for_a_certificate(self) -> None:
+        receiver = self.receiver(wants_certificate=True)
+        given = self.by_certificate(receiver, self.thumbprint())
+        authorization.check(read(given), self.manners)
+        self.assertEqual(204, self.call(receiver, self.manners, given))
+        asked = receiver.requests[0]
+        self.assertEqual("/token", asked.path)
+        self.assertEqual(
+            b"grant_type=client_credentials&client_id=vnfm", asked.body
+        )
+        self.assertEqual(1, receiver.tokens_given)
+
+    def test_a_certificate_that_is_not_here_cannot_be_agreed(self) -> None:
+        receiver = self.receiver()
+        given = self.by_certificate(receiver, "another")
+        for manners, said in (
+            (self.manners, "names another certificate"),
+            (Manners(), "no client certificate for OAUTH2_CLIENT_CERT"),
+        ):
+            refused = self.assertRaises(
+                errors.Unprocessable, authorization.check, read(given), manners
+            )
+            self.assertIn(said, str(refused))
+
+    def test_a_file_that_is_no_certificate_is_told(self) -> None:
+        for manners in (
+            Manners(ca_file=str(self.key)),
+            Manners(ca_file="/nowhere"),
+        ):
+            self.assertRaises(errors.VnfmError, clients.tls, manners)
+        wrong = Manners(client_certificate=str(self.key))
+        self.assertRaises(
+            errors.VnfmError, clients.tls, wrong, identified=True
+        )
+
+
+class TestCalls(testtools.TestCase):
+    def call(self, url: str, **manners: Any) -> httpx.Response:
+        with (
+            clients.told(url),
+            clients.client(Manners(**manners)) as client,
+        ):
+            return client.get(url)
+
+    def test_a_redirect_is_not_followed(self) -> None:
+        receiver = self.useFixture(Receiver())
+        receiver.status = 307
+        receiver.headers = {"Location": f"{receiver.url}/elsewhere"}
+        self.assertEqual(307, self.call(receiver.url).status_code)
+        self.assertEqual(["/"], [r.path for r in receiver.requests])
+
+    def test_the_environment_does_not_lead_elsewhere(self) -> None:
+        receiver = self.useFixture(Receiver())
+        proxy = self.useFixture(Receiver())
+        for name in ("HTTP_PROXY", "ALL_PROXY"):
+            self.useFixture(fixtures.EnvironmentVariable(name, proxy.url))
+        self.assertEqual(204, self.call(receiver.url).status_code)
+        self.assertEqual([], proxy.requests)
+
+    def test_what_goes_wrong_is_told(self) -> None:
+        slow = self.useFixture(Receiver())
+        slow.delay = 1.0
+        refused = self.assertRaises(
+            errors.PeerUnreachable, self.call, slow.url, timeout=0.05
+        )
+        self.assertIn("is silent", str(refused))
+        gone = self.useFixture(Receiver())
+        gone.stop()
+        refused = self.assertRaises(
+            errors.PeerUnreachable, self.call, gone.url
+        )
+        self.assertIn("cannot be reached", str(refused))
+        nowhere = self.assertRaises(
+            errors.PeerFailed, self.call, "http://127.0.0.1:99999/"
+        )
+        self.assertEqual(503, nowhere.status)

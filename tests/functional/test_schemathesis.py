@@ -1,0 +1,29 @@
+"""The service against the document that it gives of itself.
+
+TACKER_CNF_FUZZ_EXAMPLES has more tried, TACKER_CNF_FUZZ_SEED something else.
+"""
+
+import fixtures
+import testtools
+
+from tests.fixtures.explorer import Explorer
+
+
+class TestConformance(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.explorer = self.useFixture(Explorer())
+
+    def assert_right(self, phase: str) -> None:
+        found = self.explorer.explore(phase)
+        self.assertEqual("", "\n\n".join(found))
+
+    def test_what_is_at_the_borders_of_the_schemas(self) -> None:
+        self.assert_right("coverage")
+
+    def test_what_chance_finds(self) -> None:
+        self.assert_right("fuzzing")
+
+    def test_what_follows_one_upon_another(self) -> None:
+        self.assert_right("stateful")

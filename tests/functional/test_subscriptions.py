@@ -1,0 +1,290 @@
+"""Subscriptions: made, tested, listed, deleted; and their credentials."""
+
+import json
+import urllib.parse
+from typing import Any
+
+import sqlalchemy as sa
+import testtools
+
+from tests.fixtures.receiver import Receiver
+from tests.fixtures.vnfm import Answer, Vnfm
+
+PATH = "/vnflcm/v2/subscriptions"
+BASIC = {
+    "authType": ["BASIC"],
+    "paramsBasic": {"userName": "nfvo", "password": "hush-hush"},
+}
+FILTER = {
+    "vnfInstanceSubscriptionFilter": {
+        "vnfdIds": ["a-vnfd"],
+        "vnfProductsFromProviders": [
+            {
+                "vnfProvider": "a vendor",
+                "vnfProducts": [
+                    {
+                        "vnfProductName": "a product",
+                        "versions": [
+                            {
+                                "vnfSoftwareVersion": "1",
+                                "vnfdVersions": ["2"],
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+        "vnfInstanceIds": ["an-id"],
+        "vnfInstanceNames": ["a name"],
+    },
+    "notificationTypes": ["VnfLcmOperationOccurrenceNotification"],
+    "operationTypes": ["SCALE", "HEAL"],
+    "operationStates": ["COMPLETED"],
+}
+
+
+class SubscriptionTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.receiver = self.useFixture(Receiver())
+        self.vnfm = self.useFixture(Vnfm())
+
+    def subscribe(self, **body: Any) -> Answer:
+        given = {"callbackUri": self.receiver.url} | body
+        return self.vnfm.call("POST", PATH, given)
+
+
+class TestMade(SubscriptionTest):
+    def test_it_is_given_as_the_standard_has_it(self) -> None:
+        answer = self.subscribe(filter=FILTER, verbosity="SHORT")
+        self.assertEqual(201, answer.status, str(answer.json))
+        made = answer.json
+        location = answer.headers["Location"]
+        self.assertEqual(f"http://localhost{PATH}/{made['id']}", location)
+        self.assertEqual(
+            {
+                "id": made["id"],
+                "filter": FILTER,
+                "callbackUri": self.receiver.url,
+                "verbosity": "SHORT",
+                "_links": {"self": {"href": location}},
+            },
+            made,
+        )
+        self.assertEqual(made, self.vnfm.call("GET", location).json)
+        self.assertEqual([made], self.vnfm.call("GET", PATH).json)
+
+    def test_everything_in_full_is_the_default(self) -> None:
+        made = self.subscribe().json
+        self.assertEqual("FULL", made["verbosity"])
+        self.assertNotIn("filter", made)
+
+    def test_it_is_found_under_the_short_path_too(self) -> None:
+        answer = self.vnfm.call(
+            "POST", "/v2/subscriptions", {"callbackUri": self.receiver.url}
+        )
+        self.assertEqual(201, answer.status)
+        path = f"/v2/subscriptions/{answer.json['id']}"
+        self.assertEqual(answer.json, self.vnfm.call("GET", path).json)
+        self.assertEqual(204, self.vnfm.call("DELETE", path).status)
+
+    def test_what_is_deleted_is_gone(self) -> None:
+        path = self.subscribe().headers["Location"]
+        self.assertEqual(204, self.vnfm.call("DELETE", path).status)
+        for method in ("GET", "DELETE"):
+            gone = self.vnfm.call(method, path)
+            self.assertEqual(404, gone.status)
+            self.assertIn("There is no subscription", gone.detail)
+
+    def test_the_same_again_leads_to_what_there_is(self) -> None:
+        first = self.subscribe(filter=FILTER, authentication=BASIC)
+        again = self.subscribe(filter=FILTER, authentication=BASIC)
+        self.assertEqual((303, b""), (again.status, again.content))
+        self.assertEqual(first.headers["Location"], again.headers["Location"])
+        others: tuple[dict[str, Any], ...] = (
+            {"authentication": BASIC},
+            {"filter": FILTER},
+            {"filter": FILTER, "verbosity": "SHORT"},
+        )
+        for body in others:
+            self.assertEqual(201, self.subscribe(**body).status)
+
+    def test_it_is_made_without_a_test_where_so_configured(self) -> None:
+        vnfm = self.useFixture(Vnfm(notification={"test_callback": False}))
+        body = {"callbackUri": "http://127.0.0.1:1/"}
+        self.assertEqual(201, vnfm.call("POST", PATH, body).status)
+
+
+class TestRefused(SubscriptionTest):
+    def test_what_is_wrong_is_told_with_its_path(self) -> None:
+        wrong: tuple[tuple[dict[str, Any], str], ...] = (
+            ({"callbackUri": None}, "$.callbackUri"),
+            ({"callbackUri": "ftp://host/"}, "$.callbackUri"),
+            ({"callbackUri": "http://user:pw@host/"}, "$.callbackUri"),
+            ({"callbackUri": "file:///etc/passwd"}, "$.callbackUri"),
+            ({"callbackUri": "http://host/\n"}, "$.callbackUri"),
+            ({"verbosity": "LONG"}, "$.verbosity"),
+            ({"filter": {"operationTypes": ["?"]}}, "$.filter.operationTypes"),
+            (
+                {
+                    "filter": {
+                        "notificationTypes": [
+                            "VnfIdentifierCreationNotification"
+                        ],
+                        "operationTypes": ["SCALE"],
+                    }
+                },
+                "$.filter",
+            ),
+            (
+                {"filter": {"vnfInstanceSubscriptionFilter": {"vnfdIds": 1}}},
+                "$.filter.vnfInstanceSubscriptionFilter.vnfdIds",
+            ),
+            ({"authentication": {"authType": []}}, "$.authentication"),
+            (
+                {"authentication": {"authType": ["BASIC"]}},
+                "$.authentication",
+            ),
+        )
+        for body, path in wrong:
+            answer = self.subscribe(**body)
+            self.assertEqual(400, answer.status, str(body))
+            self.assertIn(path, answer.detail)
+        self.assertEqual([], self.vnfm.call("GET", PATH).json)
+
+    def test_who_does_not_answer_204_is_not_subscribed(self) -> None:
+        for status in (200, 302, 404, 500):
+            self.receiver.status = status
+            answer = self.subscribe()
+            self.assertEqual(422, answer.status)
+            self.assertIn(str(status), answer.detail)
+        self.receiver.stop()
+        answer = self.subscribe()
+        self.assertEqual(422, answer.status)
+        self.assertIn("cannot be reached", answer.detail)
+        self.assertEqual([], self.vnfm.call("GET", PATH).json)
+
+    def test_who_is_slow_is_not_subscribed(self) -> None:
+        self.receiver.delay = 2.0
+        vnfm = self.useFixture(Vnfm(outgoing={"timeout": 0.1}))
+        body = {"callbackUri": self.receiver.url}
+        answer = vnfm.call("POST", PATH, body)
+        self.assertEqual(422, answer.status)
+        self.assertIn("cannot be reached", answer.detail)
+
+    def test_nobody_learns_what_is_inside(self) -> None:
+        """An address that is refused, one where nobody is, and one that is
+        silent are told alike.
+        """
+        vnfm = self.useFixture(
+            Vnfm(notification={"loopback_callbacks": False})
+        )
+        told = set()
+        port = self.receiver.port
+        for host in (
+            "127.0.0.1",
+            "localhost",
+            "2130706433",
+            "[::ffff:127.0.0.1]",
+            "169.254.169.254",
+            "nobody.invalid",
+        ):
+            body = {"callbackUri": f"http://{host}:{port}/"}
+            answer = vnfm.call("POST", PATH, body)
+            self.assertEqual(422, answer.status, host)
+            told.add(answer.detail)
+        self.receiver.stop()
+        told.add(self.subscribe().detail)
+        self.assertEqual(1, len(told), str(told))
+        self.assertEqual([], self.receiver.requests)
+
+    def test_a_token_endpoint_inside_is_not_called(self) -> None:
+        inside = self.useFixture(Receiver())
+        params = {
+            "clientId": "vnfm",
+            "clientPassword": "s3cret",
+            "tokenEndpoint": f"{inside.url}/token",
+        }
+        vnfm = self.useFixture(
+            Vnfm(notification={"loopback_callbacks": False})
+        )
+        body = {
+            "callbackUri": "http://192.0.2.1/",
+            "authentication": {
+                "authType": ["OAUTH2_CLIENT_CREDENTIALS"],
+                "paramsOauth2ClientCredentials": params,
+            },
+        }
+        answer = vnfm.call("POST", PATH, body)
+        self.assertEqual(422, answer.status)
+        self.assertIn("cannot be reached", answer.detail)
+        self.assertEqual([], inside.requests)
+
+    def test_a_certificate_is_needed_for_who_wants_one(self) -> None:
+        answer = self.subscribe(authentication={"authType": ["TLS_CERT"]})
+        self.assertEqual(422, answer.status)
+        self.assertIn("no client certificate", answer.detail)
+
+
+class TestAuthentication(SubscriptionTest):
+    def test_the_test_proves_who_calls(self) -> None:
+        self.receiver = self.useFixture(Receiver(basic=("nfvo", "hush-hush")))
+        self.assertEqual(422, self.subscribe().status)
+        self.assertEqual(201, self.subscribe(authentication=BASIC).status)
+
+    def test_credentials_are_told_to_nobody(self) -> None:
+        made = self.subscribe(authentication=BASIC)
+        path = made.headers["Location"]
+        for answer in (
+            made,
+            self.vnfm.call("GET", path),
+            self.vnfm.call("GET", PATH),
+            self.vnfm.call("GET", f"{PATH}?all_fields"),
+        ):
+            self.assertNotIn(b"hush", answer.content)
+            self.assertNotIn(b"uthentication", answer.content)
+        with self.vnfm.parts.store.reader() as session:
+            rows = session.execute(sa.text("SELECT * FROM lccn_subscriptions"))
+            self.assertNotIn("hush", str(rows.all()))
+
+
+class TestListed(SubscriptionTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.paths = [f"{self.receiver.url}/{n}" for n in range(3)]
+        for uri in self.paths:
+            self.subscribe(callbackUri=uri, filter=FILTER)
+
+    def list(self, **query: str) -> list[str]:
+        text = urllib.parse.urlencode(query)
+        answer = self.vnfm.call("GET", f"{PATH}?{text}")
+        self.assertEqual(200, answer.status, str(answer.json))
+        return [entry["callbackUri"] for entry in answer.json]
+
+    def test_the_oldest_first(self) -> None:
+        self.assertEqual(self.paths, self.list())
+
+    def test_filters(self) -> None:
+        uri = self.paths[1]
+        self.assertEqual([uri], self.list(filter=f"(eq,callbackUri,'{uri}')"))
+        deep = "filter/vnfInstanceSubscriptionFilter/vnfdIds"
+        for value, found in (("a-vnfd", 3), ("another", 0)):
+            got = self.list(filter=f"(eq,{deep},{value})")
+            self.assertEqual(found, len(got))
+        secret = "(eq,authentication,x)"
+        answer = self.vnfm.call("GET", f"{PATH}?filter={secret}")
+        self.assertEqual(400, answer.status)
+
+    def test_selectors_are_not_known(self) -> None:
+        self.assertEqual(self.paths, self.list(exclude_fields="nonsense"))
+
+    def test_pages(self) -> None:
+        vnfm = self.useFixture(Vnfm(api={"page_size": 2}))
+        for uri in self.paths:
+            vnfm.call("POST", PATH, {"callbackUri": uri})
+        first = vnfm.call("GET", PATH)
+        link = first.headers["Link"]
+        then = vnfm.call("GET", link[1 : link.index(">")])
+        self.assertNotIn("Link", then.headers)
+        listed = json.loads(first.content) + json.loads(then.content)
+        self.assertEqual(self.paths, [e["callbackUri"] for e in listed])

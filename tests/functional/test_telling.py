@@ -1,0 +1,178 @@
+"""The dispatcher as a process of its own, beside the service."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import testtools
+import urllib3
+
+from tacker_cnf.cmd.telling import Telling
+from tests.fixtures.receiver import Receiver
+from tests.fixtures.vnfm import Csar, Vnfm
+
+PATH = "/vnflcm/v2/subscriptions"
+CONFIGURATION = """\
+[DEFAULT]
+state_path = {state}
+log_file = {state}/service.log
+[notification]
+lease = 1.0
+poll_interval = 30
+loopback_callbacks = true
+"""
+
+
+def children(pid: int) -> list[int]:
+    """Tell the processes that a process has started."""
+    found: list[int] = []
+    for told in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += map(int, told.read_text().split())
+    return found
+
+
+def is_there(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+class ProcessTest(testtools.TestCase):
+    def wait_until(self, condition: Any, patience: float = 30.0) -> None:
+        until = time.monotonic() + patience
+        while not condition():
+            self.assertLess(time.monotonic(), until, "it did not come true")
+            time.sleep(0.02)
+
+
+class TestTelling(ProcessTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.receiver = self.useFixture(Receiver())
+        self.vnfm = self.useFixture(Vnfm())
+        self.vnfm.dispatcher.stop()
+        state = self.vnfm.state_path
+        self.log = Path(state, "service.log")
+        file = Path(state, "service.conf")
+        file.write_text(CONFIGURATION.format(state=state))
+        self.telling = Telling(
+            self.vnfm.parts.store, ["--config-file", str(file)]
+        )
+        self.telling.start()
+        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+        self.vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
+        self.vnfd_id = self.vnfm.onboard()
+        self.wait_until(lambda: self.log_says("are sent from here", 1))
+
+    def log_says(self, what: str, times: int) -> bool:
+        return self.log.exists() and self.log.read_text().count(what) >= times
+
+    def process(self) -> Any:
+        return self.telling._process
+
+    def test_what_is_written_here_is_told_there_at_once(self) -> None:
+        begun = time.monotonic()
+        self.vnfm.create(self.vnfd_id)
+        self.receiver.wait(1)
+        self.assertLess(time.monotonic() - begun, 10.0)
+
+    def test_one_that_dies_is_started_anew(self) -> None:
+        first = self.process()
+        first.kill()
+        self.vnfm.create(self.vnfd_id)
+        self.receiver.wait(1)
+        self.assertNotEqual(first.pid, self.process().pid)
+        self.assertTrue(self.log_says("are sent from here", 2))
+
+    def test_one_that_is_told_to_end_gives_its_lease_back(self) -> None:
+        first = self.process()
+        first.terminate()
+        self.assertEqual(0, first.wait(10))
+        self.vnfm.create(self.vnfd_id)
+        self.receiver.wait(1)
+
+    def test_it_ends_with_its_parent(self) -> None:
+        process = self.process()
+        self.telling.stop()
+        self.assertEqual(0, process.returncode)
+        self.telling.wake()  # somebody may be late
+        self.telling = Telling(self.vnfm.parts.store, ["--config-file=x"])
+        self.telling.start()
+        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+
+    def test_one_that_stands_still_is_killed_and_hinders_nobody(self) -> None:
+        name = "tacker_cnf.cmd.telling.FAREWELL"
+        self.useFixture(fixtures.MonkeyPatch(name, 0.2))
+        process = self.process()
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(100_000):  # more than a pipe holds
+            self.telling.wake()
+        self.telling.stop()
+        self.assertEqual(-signal.SIGKILL, process.returncode)
+        self.telling = Telling(self.vnfm.parts.store, ["--config-file=x"])
+        self.telling.start()
+        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+
+
+class TestSandbox(ProcessTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.sandbox = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                "from tacker_cnf.cmd import sandbox; exit(sandbox.main())",
+                "--port=0",
+                f"--state={self.state}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self.addCleanup(self.sandbox.wait)
+        self.addCleanup(self.sandbox.kill)
+        ready = self.state / "sandbox.json"
+        self.wait_until(ready.exists)
+        self.api = json.loads(ready.read_text())["api"]
+        log = self.state / "sandbox.log"
+        self.wait_until(lambda: "are sent from here" in log.read_text())
+        (self.child,) = children(self.sandbox.pid)
+
+    def call(self, method: str, path: str, status: int, **given: Any) -> Any:
+        version = {"Version": "2.0.0"}
+        headers = version | given.pop("headers", {})
+        answer = urllib3.request(
+            method, self.api + path, headers=headers, **given
+        )
+        self.assertEqual(status, answer.status, answer.data.decode())
+        return answer
+
+    def test_its_dispatcher_tells_subscribers(self) -> None:
+        receiver = self.useFixture(Receiver())
+        self.call("POST", PATH, 201, json={"callbackUri": receiver.url})
+        csar = self.useFixture(Csar())
+        path = "/vnfpkgm/v1/vnf_packages"
+        made = self.call("POST", path, 201, json={}).json()
+        path = f"{path}/{made['id']}/package_content"
+        zipped = {"Content-Type": "application/zip"}
+        self.call("PUT", path, 202, body=csar.read(), headers=zipped)
+        asked = {"vnfdId": csar.vnfd_id}
+        self.call("POST", "/vnflcm/v2/vnf_instances", 201, json=asked)
+        receiver.wait(1)
+
+    def test_its_dispatcher_ends_with_it(self) -> None:
+        self.sandbox.terminate()
+        self.assertEqual(0, self.sandbox.wait(20))
+        self.assertFalse(is_there(self.child))
+
+    def test_its_dispatcher_does_not_outlive_it(self) -> None:
+        os.kill(self.sandbox.pid, signal.SIGKILL)
+        self.wait_until(lambda: not is_there(self.child))

@@ -1,0 +1,122 @@
+"""Notifications on real databases, when conductors come and go."""
+
+import os
+import signal
+from typing import Any
+
+import testtools
+
+from tests.fixtures.receiver import Receiver
+from tests.services import waiting
+from tests.services.client import instantiation
+from tests.services.cluster import Cluster
+from tests.services.deployment import Deployment
+from tests.services.servers import MARIADB, POSTGRESQL
+
+PATH = "/vnflcm/v2/subscriptions"
+SMALL = "configmap secret deployment"
+LEASE = 1.5
+DONE = ["STARTING", "PROCESSING", "COMPLETED"]
+
+
+class TestNotifications(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        options = {"lease": LEASE, "poll_interval": 0.2, "retry_interval": 0.1}
+        self.deployment = self.useFixture(
+            Deployment(
+                self,
+                self.server,
+                conductor={"lease": LEASE},
+                notification=options,
+            )
+        )
+        self.cluster = self.useFixture(Cluster(0.3))
+        self.client = self.deployment.api().client
+        self.client.register(self.cluster.vim)
+        self.vnfd_id = self.client.sample()
+        self.receiver = self.useFixture(Receiver())
+        body = {"callbackUri": self.receiver.url}
+        answer = self.client.call("POST", PATH, body)
+        self.assertEqual(201, answer.status, answer.content.decode())
+
+    def begin(self) -> tuple[str, str]:
+        instance_id = self.client.create(self.vnfd_id)
+        namespace = self.cluster.add_namespace(f"n-{instance_id}")
+        body = instantiation(SMALL, namespace)
+        return instance_id, self.client.begin(instance_id, "instantiate", body)
+
+    def live(self) -> str:
+        """Instantiate an instance and terminate it."""
+        instance_id, op_occ_id = self.begin()
+        self.completed(op_occ_id)
+        body = {"terminationType": "FORCEFUL"}
+        self.completed(self.client.begin(instance_id, "terminate", body))
+        return instance_id
+
+    def completed(self, op_occ_id: str) -> None:
+        op_occ = self.client.ended(op_occ_id)
+        self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
+
+    def told(self, instance_id: str, count: int) -> list[Any]:
+        """Give the states one instance was told of, each event once."""
+        came = self.receiver.wait(count, 60.0, vnfInstanceId=instance_id)
+        states: dict[str, Any] = {}
+        for request in came:
+            told = request.json
+            states.setdefault(told["id"], told.get("operationState"))
+        return list(states.values())
+
+    def nothing_left(self) -> bool:
+        row = self.deployment.database.ask(
+            "SELECT (SELECT count(*) FROM deliveries)"
+            " + (SELECT count(*) FROM lifecycle_events) AS n"
+        )
+        return row["n"] == 0
+
+    def test_two_conductors_tell_each_thing_once(self) -> None:
+        for _ in range(2):
+            self.deployment.conductor()
+        lives = [self.live() for _ in range(3)]
+        for instance_id in lives:
+            self.assertEqual([None, *DONE, *DONE], self.told(instance_id, 7))
+        waiting.until(self.nothing_left, "an empty outbox")
+        self.assertEqual(21, len(self.receiver.received))
+
+    def test_a_killed_conductor_delays_and_loses_nothing(self) -> None:
+        doomed = self.deployment.conductor()
+        self.receiver.delay = 0.2  # something is always on its way
+        first = self.live()
+        doomed.kill()
+        self.receiver.delay = 0.0
+        self.deployment.conductor()
+        second = self.live()
+        for instance_id in (first, second):
+            self.assertEqual([None, *DONE, *DONE], self.told(instance_id, 7))
+        waiting.until(self.nothing_left, "an empty outbox")
+
+    def test_a_stalled_conductor_is_relieved(self) -> None:
+        conductors = [self.deployment.conductor() for _ in range(2)]
+        self.live()
+        # whichever sends: each of them stands still for a while
+        for conductor in conductors:
+            os.killpg(conductor.pid, signal.SIGSTOP)
+            instance_id = self.client.create(self.vnfd_id)
+            self.assertEqual([None], self.told(instance_id, 1))
+            os.killpg(conductor.pid, signal.SIGCONT)
+        waiting.until(self.nothing_left, "an empty outbox")
+
+    def test_a_busy_conductor_stops_promptly(self) -> None:
+        conductor = self.deployment.conductor()
+        self.receiver.delay = 15.0
+        self.client.create(self.vnfd_id)
+        waiting.until(lambda: self.receiver.busy, "a slow request")
+        code, seconds = conductor.stop()
+        self.assertEqual(0, code)
+        self.assertLess(seconds, 5.0)
+
+
+class TestNotificationsOnMariadb(TestNotifications):
+    server = MARIADB

@@ -1,0 +1,264 @@
+"""What operations need goes away for some seconds, at each of their steps.
+
+All kinds of operations are held at a step, the database, the cluster, the
+NFVO or the subscriber goes, the step goes on meanwhile, and they come back.
+Nobody has to decide anything.
+"""
+
+import contextlib
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import sqlalchemy as sa
+import testtools
+
+from tests.fixtures.gate import Gate
+from tests.fixtures.nfvo import NfvoServer
+from tests.fixtures.receiver import Answer, Received, Receiver
+from tests.fixtures.vnfm import Csar
+from tests.functional.test_scripts import (
+    FLAVOUR,
+    SCRIPT,
+    flavour_with_scripts,
+)
+from tests.kinds import KINDS, STEPS, Kind
+from tests.services import waiting
+from tests.services.client import INSTANCES, Client, instantiation
+from tests.services.cluster import Cluster
+from tests.services.deployment import Deployment
+from tests.services.servers import POSTGRESQL
+
+SMALL: Final = "configmap secret deployment"
+#: seconds for which it is gone, and after which the steps go on meanwhile
+GONE: Final = 5.0
+HELD: Final = 1.0
+#: seconds that a pod takes to start, so that it is waited for
+SLOW: Final = 2.0
+
+#: says that it is there, and waits while it is told to
+SCRIPT_TEXT: Final = """\
+    import json, pathlib, sys, time
+    told = json.load(sys.stdin)
+    phase = told["operation"].rpartition("_")[2]
+    folder = pathlib.Path({folder!r})
+    hold = folder / f"hold-{{phase}}"
+    if hold.exists():
+        (folder / f"{{told['vnfInstance']['id']}}-{{phase}}").touch()
+    while hold.exists():
+        time.sleep(0.02)
+    print("{{}}")
+"""
+PHASES: Final = {"PREAMBLE": "start", "POSTAMBLE": "end"}
+
+
+class SlowNfvo(NfvoServer):
+    """Grants when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = threading.Event()
+        self.let.set()
+
+    def first(self, asked: dict[str, Any]) -> Answer:
+        self.let.wait(60)
+        return super().first(asked)
+
+
+class Outages(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = self.useFixture(Cluster(0.1))
+        self.nfvo = self.useFixture(SlowNfvo())
+        self.receiver = self.useFixture(Receiver())
+        self.gates = {
+            "cluster": self.gate(self.cluster.sandbox.endpoint),
+            "nfvo": self.gate(self.nfvo.url),
+            "subscriber": self.gate(self.receiver.url),
+        }
+        self.deployment = self.useFixture(self.service())
+        url = sa.make_url(self.deployment.database.url)
+        self.gates["database"] = self.useFixture(Gate(url.port or 5432))
+        through = url.set(host="127.0.0.1", port=self.gates["database"].port)
+        conf = self.deployment.configure(
+            "gated.conf",
+            database={
+                "connection": through.render_as_string(hide_password=False)
+            },
+        )
+        self.folder = self.deployment.folder / "scripts"
+        self.folder.mkdir()
+        self.client: Client = self.deployment.api(conf).client
+        self.deployment.conductor(conf)
+        self.prepare()
+
+    def gate(self, url: str) -> Gate:
+        return self.useFixture(Gate(int(url.rpartition(":")[2])))
+
+    def service(self) -> Deployment:
+        return Deployment(
+            self,
+            POSTGRESQL,
+            api={"endpoint": "http://vnfm.example"},
+            nfvo={
+                "endpoint": f"http://127.0.0.1:{self.gates['nfvo'].port}",
+                "poll_interval": 0.2,
+            },
+            kubernetes={"contact_timeout": 20.0},
+            notification={"retry_interval": 0.2},
+        )
+
+    def prepare(self) -> None:
+        """Onboard a package with scripts, register the VIM, subscribe."""
+        hooks = {
+            f"{kind.hook}_{phase}"
+            for kind in KINDS
+            for phase in ("start", "end")
+        }
+        text = textwrap.dedent(SCRIPT_TEXT).format(folder=str(self.folder))
+        files = {SCRIPT: text, FLAVOUR: flavour_with_scripts(*hooks)}
+        csar = self.useFixture(Csar(files=files))
+        self.client.onboard(csar.read())
+        self.vnfd_id = csar.vnfd_id
+        port = self.gates["cluster"].port
+        vim = {**self.cluster.vim, "auth_url": f"https://127.0.0.1:{port}"}
+        self.client.register(vim)
+        port = self.gates["subscriber"].port
+        body = {"callbackUri": f"http://127.0.0.1:{port}/callback"}
+        self.client.made("POST", "/vnflcm/v2/subscriptions", body, 201)
+
+    def request(self, instance_id: str) -> Any:
+        namespace = self.cluster.add_namespace(f"n-{instance_id}")
+        return instantiation(SMALL, namespace)
+
+    def vnfc_of(self, instance_id: str) -> str:
+        return str(self.client.info(instance_id)["vnfcInfo"][0]["id"])
+
+    def prepared(self, kind: Kind) -> str:
+        instance_id = self.client.create(self.vnfd_id)
+        for task, body in kind.before:
+            asked = body or self.request(instance_id)
+            self.client.run(instance_id, task, asked)
+        return instance_id
+
+    def begin(self, kind: Kind, instance_id: str) -> str:
+        path = f"{INSTANCES}/{instance_id}{kind.task}"
+        body = kind.body(self, instance_id)
+        answer = self.client.call(kind.method, path, body)
+        self.assertEqual(202, answer.status)
+        return str(answer.headers["Location"].rpartition("/")[2])
+
+    # holding operations at a step
+
+    @contextlib.contextmanager
+    def held(self, step: str) -> Iterator[Callable[[str, str], bool]]:
+        """Hold operations at a step; give who tells that one is there."""
+        if step == "GRANT":
+            self.nfvo.let.clear()
+            yield self.asks_for_leave
+            self.nfvo.let.set()
+        elif step == "INFRA":
+            self.cluster.sandbox.set_pod_start_delay(SLOW)
+            yield self.changes_the_vim
+            self.cluster.sandbox.set_pod_start_delay(0.1)
+        else:
+            hold = self.folder / f"hold-{PHASES[step]}"
+            hold.touch()
+            yield lambda i, _: (self.folder / f"{i}-{PHASES[step]}").exists()
+            hold.unlink()
+
+    def asks_for_leave(self, instance_id: str, _op_occ_id: str) -> bool:
+        return any(
+            a["vnfInstanceId"] == instance_id for a in self.nfvo.asked[:]
+        )
+
+    def changes_the_vim(self, _instance_id: str, op_occ_id: str) -> bool:
+        work = self.deployment.work(op_occ_id)
+        return work["step"] == "INFRA" or work["owner"] is None
+
+    def all_at(
+        self, there: Callable[[str, str], bool], begun: dict[str, str]
+    ) -> None:
+        for instance_id, op_occ_id in begun.items():
+            waiting.until(
+                lambda i=instance_id, o=op_occ_id: there(i, o),  # type: ignore[misc]
+                f"{op_occ_id} to be at its step",
+            )
+
+    # the outage
+
+    def go_through(self, *names: str) -> None:
+        what = " and ".join(names)
+        gates = [self.gates[name] for name in names]
+        for step in STEPS:
+            kinds = [kind for kind in KINDS if step in kind.steps]
+            with ThreadPoolExecutor(len(kinds)) as pool:
+                prepared = list(pool.map(self.prepared, kinds))
+            self.nfvo.asked.clear()
+            with self.held(step) as there:
+                begun = {
+                    instance_id: self.begin(kind, instance_id)
+                    for kind, instance_id in zip(kinds, prepared, strict=True)
+                }
+                self.all_at(there, begun)
+                for gate in gates:
+                    gate.shut()
+                gone = time.monotonic()
+                self.meanwhile(what)
+                threading.Event().wait(HELD)
+            threading.Event().wait(max(gone + GONE - time.monotonic(), 0))
+            for gate in gates:
+                gate.open()
+            for kind, (instance_id, op_occ_id) in zip(
+                kinds, begun.items(), strict=True
+            ):
+                where = f"{what} gone at {step} of {kind.name}"
+                self.assert_done(where, kind, instance_id, op_occ_id)
+
+    def meanwhile(self, what: str) -> None:
+        """Ask the API while something is gone."""
+        answer = self.client.call("GET", INSTANCES)
+        self.assertEqual(503 if what == "database" else 200, answer.status)
+
+    def assert_done(
+        self, where: str, kind: Kind, instance_id: str, op_occ_id: str
+    ) -> None:
+        end = self.client.ended(op_occ_id)
+        self.assertEqual("COMPLETED", end["operationState"], f"{where}: {end}")
+        held = self.deployment.database.ask(
+            "SELECT busy_with FROM vnf_instances WHERE id = :id",
+            id=instance_id,
+        )
+        self.assertEqual({"busy_with": None}, held, where)
+        states = [kind.begins, "PROCESSING", "COMPLETED"]
+        states = list(dict.fromkeys(states))
+        told = self.receiver.wait(len(states), vnfLcmOpOccId=op_occ_id)
+        self.assertEqual(states, _states(told), where)
+        if kind.name == "terminate":
+            pods = self.cluster.pods(f"n-{instance_id}")
+            self.assertEqual({}, pods, where)
+
+
+class TestDatabase(Outages):
+    def test_it_is_gone(self) -> None:
+        self.go_through("database")
+
+
+class TestCluster(Outages):
+    def test_it_is_gone(self) -> None:
+        self.go_through("cluster")
+
+
+class TestPeers(Outages):
+    def test_the_nfvo_and_the_subscriber_are_gone(self) -> None:
+        self.go_through("nfvo", "subscriber")
+
+
+def _states(told: list[Received]) -> list[str]:
+    """Tell the states in the order in which they were told first: what was
+    not acknowledged may have been told twice.
+    """
+    return list(dict.fromkeys(r.json["operationState"] for r in told))

@@ -1,0 +1,124 @@
+"""The guide's pages of commands, typed in as they stand there."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import testtools
+
+from tests.services.client import Client, instantiation
+from tests.services.servers import do_without
+from tests.services.test_openstack_cli import OPENSTACK, ROOT, Sandbox
+
+BLOCK = re.compile(
+    r"^\.\. code-block:: console\n\n((?:   .*\n|\n)+)", re.MULTILINE
+)
+INI = re.compile(r"^\.\. code-block:: ini\n\n((?:   .*\n|\n)+)", re.MULTILINE)
+#: what is another one each time
+NAMES = (
+    re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    re.compile(r"\b[0-9a-z]{6,10}-[0-9a-z]{5}\b"),
+)
+MARK = "===="
+
+
+class Command(NamedTuple):
+    """A command of a page, and what it prints."""
+
+    typed: str
+    prints: str
+
+
+def commands(page: str) -> Iterator[Command]:
+    """Find what a page has its reader type."""
+    for block in BLOCK.findall(page):
+        text = re.sub(r"^   ", "", block, flags=re.MULTILINE).strip("\n")
+        for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            lines = one.split("\n")
+            size = 1
+            while lines[size - 1].endswith(("\\", "|")):
+                size += 1
+            yield Command(
+                "\n".join(lines[:size]), "\n".join(lines[size:]).strip()
+            )
+
+
+def nameless(text: str) -> str:
+    """Put the same name in the place of all that are made up."""
+    for pattern in NAMES:
+        text = pattern.sub("NAME", text)
+    return text.strip()
+
+
+class TestHealAgain(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        for tool in ("kubectl", "jq", "curl"):
+            if shutil.which(tool) is None:
+                do_without(self, f"{tool} is not there")
+        if not OPENSTACK.exists():
+            reason = f"{OPENSTACK} is not there; tools/cli-venv makes it"
+            do_without(self, reason)
+        path = ROOT / "doc" / "source" / "user" / "heal-again.rst"
+        self.page = path.read_text()
+
+    def test_the_page_is_true(self) -> None:
+        (settings,) = INI.findall(self.page)
+        settings = re.sub(r"^   ", "", settings, flags=re.MULTILINE)
+        self.sandbox = self.useFixture(Sandbox(settings, 1))
+        found = list(commands(self.page))
+        self.assertGreater(len(found), 10)
+        printed = self.type(found)
+        for command, said in zip(found, printed, strict=True):
+            self.assertEqual(
+                nameless(command.prints), nameless(said), command.typed
+            )
+
+    def instantiated(self) -> str:
+        """Make the instance that the page speaks of."""
+        client = self.useFixture(Client(self.sandbox.facts["api"]))
+        environ = self.environ()
+        subprocess.run(
+            [
+                str(OPENSTACK),
+                *("vim", "register", "cluster", "--is-default"),
+                *("--config-file", self.sandbox.facts["vim"]),
+            ],
+            check=True,
+            capture_output=True,
+            env=environ,
+            timeout=120,
+        )
+        instance_id = client.create(client.sample())
+        client.run(instance_id, "instantiate", instantiation())
+        return instance_id
+
+    def environ(self) -> dict[str, str]:
+        kept = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
+        return kept | {
+            "PATH": f"{OPENSTACK.parent}:{os.environ['PATH']}",
+            "OS_AUTH_TYPE": "none",
+            "OS_ENDPOINT": self.sandbox.facts["api"],
+            "API": self.sandbox.facts["api"],
+            "KUBECONFIG": self.sandbox.facts["kubeconfig"],
+        }
+
+    def type(self, typed: list[Command]) -> list[str]:
+        """Type commands into a shell; give what each prints."""
+        script = f"\necho {MARK}\n".join(command.typed for command in typed)
+        environ = self.environ() | {"VNF": self.instantiated()}
+        done = subprocess.run(
+            ["bash", "-c", script],
+            check=False,
+            cwd=self.sandbox.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environ,
+            timeout=300,
+        )
+        return done.stdout.split(f"{MARK}\n")

@@ -1,0 +1,289 @@
+"""Two callers at once, of two API servers on one database: for each pair of
+what can be asked of a VNF, one wins and nothing is left half done.
+"""
+
+import contextlib
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import testtools
+
+from tests.services import waiting
+from tests.services.client import (
+    INSTANCES,
+    OP_OCCS,
+    Answer,
+    Client,
+    instantiation,
+)
+from tests.services.cluster import Cluster
+from tests.services.deployment import Deployment
+from tests.services.servers import MARIADB, POSTGRESQL
+
+Call = Callable[[Client, str], Answer]
+
+SMALL = instantiation("configmap secret deployment")
+
+
+def task(name: str, body: Any) -> Call:
+    """Make a call that asks for a lifecycle operation."""
+    return lambda client, vnf: client.ask(vnf, name, body)
+
+
+def modify(client: Client, vnf: str) -> Answer:
+    body = {"vnfInstanceDescription": client.endpoint}
+    return client.call("PATCH", f"{INSTANCES}/{vnf}", body)
+
+
+def delete(client: Client, vnf: str) -> Answer:
+    return client.call("DELETE", f"{INSTANCES}/{vnf}")
+
+
+def decision(name: str) -> Call:
+    """Make a call that decides about a failed operation."""
+    body = {"cancelMode": "FORCEFUL"} if name == "cancel" else None
+    return lambda client, op_occ_id: client.call(
+        "POST", f"{OP_OCCS}/{op_occ_id}/{name}", body
+    )
+
+
+def scale(way: str) -> Any:
+    return {"type": way, "aspectId": "web_aspect"}
+
+
+#: what can be asked of an instance that is not instantiated
+DOWN: Final[Mapping[str, Call]] = {
+    "instantiate": task("instantiate", SMALL),
+    "modify": modify,
+    "delete": delete,
+}
+#: what can be asked of one that is
+UP: Final[Mapping[str, Call]] = {
+    "scale": task("scale", scale("SCALE_OUT")),
+    "heal": task("heal", {}),
+    "terminate": task("terminate", {"terminationType": "FORCEFUL"}),
+    "modify": modify,
+}
+#: a decision -> what becomes of the operation
+ENDS: Final = {
+    "retry": "COMPLETED",
+    "rollback": "ROLLED_BACK",
+    "fail": "FAILED",
+}
+
+
+class PairCase(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        # nobody but the callers is to hold an instance
+        quiet = {"sync_watch": False, "sync_interval": 0}
+        self.deployment = self.useFixture(
+            Deployment(self, self.server, conductor=quiet)
+        )
+        self.cluster = self.useFixture(Cluster(pod_start_delay=0.02))
+        self.clients = [self.deployment.api().client for _ in range(2)]
+        self.client = self.clients[0]
+        self.client.register(self.cluster.vim)
+        self.vnfd_id = self.client.sample()
+        self.conductor = self.deployment.conductor()
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let nothing be carried out meanwhile."""
+        waiting.until(self.freeze, "a conductor that holds no locks")
+        try:
+            yield
+        finally:
+            self.conductor.signal(signal.SIGCONT)
+
+    def freeze(self) -> bool:
+        """Freeze the conductor, unless it is in the middle of something."""
+        self.conductor.signal(signal.SIGSTOP)
+        if self.deployment.database.is_quiet():
+            return True
+        self.conductor.signal(signal.SIGCONT)
+        return False
+
+    def both(self, pair: Iterable[Call], of: str) -> list[Answer]:
+        """Make two calls at the same time, each of a server of its own."""
+        together = threading.Barrier(2)
+
+        def make(client: Client, call: Call) -> Answer:
+            together.wait(30)
+            return call(client, of)
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(make, self.clients, pair))
+
+    def check_problem(self, answer: Answer, *statuses: int) -> None:
+        self.assertIn(answer.status, statuses, str(answer.content))
+        kind = answer.headers["Content-Type"]
+        self.assertEqual("application/problem+json", kind)
+        self.assertTrue(answer.detail)
+
+    def count(self, table: str, column: str, value: str) -> int:
+        found = self.deployment.database.ask(
+            f"SELECT count(*) AS count FROM {table} WHERE {column} = :value",  # noqa: S608
+            value=value,
+        )
+        return int(str(found["count"]))
+
+    def holder(self, vnf: str) -> Any:
+        """Tell which operation holds an instance."""
+        found = self.deployment.database.ask(
+            "SELECT busy_with FROM vnf_instances WHERE id = :id", id=vnf
+        )
+        return found["busy_with"]
+
+
+class TestOperations(PairCase):
+    def race(
+        self, calls: Mapping[str, Call], pair: Sequence[str], vnf: str
+    ) -> str:
+        """Let two ask; give which of them won, and let it end."""
+        before = self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
+        with self.frozen():
+            answers = self.both((calls[name] for name in pair), vnf)
+            won = [a for a in answers if a.status < 300]
+            self.assertEqual(1, len(won), f"{pair} {_told(answers)}")
+            (lost,) = (a for a in answers if a.status >= 300)
+            winner = pair[answers.index(won[0])]
+            if winner == "delete":
+                self.check_deleted(vnf, lost)
+                return winner
+            self.check_problem(lost, 409)
+            op_occ_id = won[0].headers["Location"].rsplit("/", 1)[1]
+            self.assertEqual(op_occ_id, self.holder(vnf))
+        done = self.client.ended(op_occ_id)
+        self.assertEqual("COMPLETED", done["operationState"], f"{pair} {done}")
+        after = self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
+        self.assertEqual(before + 1, after)
+        self.assertIsNone(self.holder(vnf))
+        return winner
+
+    def check_deleted(self, vnf: str, lost: Answer) -> None:
+        """Make sure that nothing is left of an instance."""
+        self.check_problem(lost, 404, 409)
+        self.assertEqual(0, self.count("vnf_instances", "id", vnf))
+        self.assertEqual(0, self.count("vim_uses", "vnf_instance_id", vnf))
+        self.assertEqual(
+            0, self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
+        )
+
+    def test_of_an_instance_that_is_not_instantiated(self) -> None:
+        for pair in itertools.product(DOWN, repeat=2):
+            vnf = self.client.create(self.vnfd_id)
+            if self.race(DOWN, pair, vnf) == "instantiate":
+                # there is one such Deployment in the namespace
+                body = {"terminationType": "FORCEFUL"}
+                self.client.run(vnf, "terminate", body)
+
+    def test_of_an_instance_that_is_instantiated(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        size = len(self.client.pods(vnf))
+        for pair in itertools.product(UP, repeat=2):
+            winner = self.race(UP, pair, vnf)
+            if winner == "scale":
+                self.assertEqual(size + 1, len(self.client.pods(vnf)))
+                self.client.run(vnf, "scale", scale("SCALE_IN"))
+            if winner == "terminate":
+                self.assertEqual({}, self.cluster.pods())
+                self.client.run(vnf, "instantiate", SMALL)
+            self.assertEqual(set(self.cluster.pods()), self.client.pods(vnf))
+            self.assertEqual(size, len(self.client.pods(vnf)))
+
+
+class TestDecisions(PairCase):
+    def failed(self, vnf: str) -> str:
+        """Begin an operation and have it fail; nothing is carried out."""
+        op_occ_id = self.client.begin(vnf, "scale", scale("SCALE_OUT"))
+        self.deployment.database.say(
+            "UPDATE vnf_lcm_op_occs SET operation_state = 'FAILED_TEMP'"
+            " WHERE id = :id",
+            id=op_occ_id,
+        )
+        return op_occ_id
+
+    def race(self, pair: tuple[str, ...], vnf: str) -> Any:
+        """Let two decide; give the answers, and the operation's end."""
+        with self.frozen():
+            op_occ_id = self.failed(vnf)
+            answers = self.both(map(decision, pair), op_occ_id)
+            self.assertEqual(op_occ_id, self.client.op_occ(op_occ_id)["id"])
+        return answers, self.client.ended(op_occ_id)
+
+    def check_over(self, op_occ: Any, vnf: str, size: int) -> None:
+        """Make sure that the instance is free, and as it was."""
+        self.assertIsNone(self.holder(vnf))
+        if op_occ["operationState"] == "COMPLETED":
+            self.client.run(vnf, "scale", scale("SCALE_IN"))
+        pods = self.client.pods(vnf)
+        self.assertEqual(set(self.cluster.pods()), pods)
+        self.assertEqual(size, len(pods))
+
+    def test_about_a_failed_operation(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        size = len(self.client.pods(vnf))
+        for pair in itertools.product(ENDS, repeat=2):
+            answers, op_occ = self.race(pair, vnf)
+            won = [a.status < 300 for a in answers]
+            self.assertEqual(1, sum(won), f"{pair} {_told(answers)}")
+            self.check_problem(answers[won.index(False)], 409)
+            winner = pair[won.index(True)]
+            self.assertEqual(ENDS[winner], op_occ["operationState"])
+            self.check_over(op_occ, vnf, size)
+
+    def test_a_cancel_comes_after_another_decision_or_not_at_all(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        size = len(self.client.pods(vnf))
+        for other in ENDS:
+            for pair in ((other, "cancel"), ("cancel", other)):
+                answers, op_occ = self.race(pair, vnf)
+                cancelled = answers[pair.index("cancel")]
+                decided = answers[pair.index(other)]
+                self.assertLess(decided.status, 300, _told(answers))
+                state = ENDS[other]
+                if cancelled.status == 202:
+                    self.assertNotEqual("fail", other)
+                    state = "FAILED_TEMP"
+                else:
+                    self.check_problem(cancelled, 409)
+                self.assertEqual(state, op_occ["operationState"], str(pair))
+                if state == "FAILED_TEMP":
+                    self.assertEqual(op_occ["id"], self.holder(vnf))
+                    op_occ = self.client.decide(op_occ["id"], "fail")
+                self.check_over(op_occ, vnf, size)
+
+    def test_two_cancels_of_an_operation_that_waits(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        cancel = decision("cancel")
+        with self.frozen():
+            op_occ_id = self.client.begin(vnf, "heal", {})
+            answers = self.both((cancel, cancel), op_occ_id)
+        statuses = sorted(answer.status for answer in answers)
+        self.assertIn(statuses, ([202, 202], [202, 409]), _told(answers))
+        done = self.client.ended(op_occ_id)
+        self.assertEqual("ROLLED_BACK", done["operationState"], str(done))
+        self.assertIsNone(self.holder(vnf))
+
+
+class TestOperationsOnMariadb(TestOperations):
+    server = MARIADB
+
+
+class TestDecisionsOnMariadb(TestDecisions):
+    server = MARIADB
+
+
+def _told(answers: list[Answer]) -> str:
+    return str([(a.status, a.content) for a in answers])

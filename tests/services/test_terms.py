@@ -1,0 +1,163 @@
+"""Terms of requests that two API servers on one database see at once."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import testtools
+
+from tests.services.client import (
+    INSTANCES,
+    OP_OCCS,
+    PACKAGES,
+    Answer,
+    Client,
+    instantiation,
+)
+from tests.services.cluster import Cluster
+from tests.services.deployment import Deployment
+from tests.services.servers import MARIADB, POSTGRESQL
+
+CALLERS = 8
+ROUNDS = 5
+SMALL = instantiation("configmap secret deployment")
+
+Call = Callable[[Client], Answer]
+
+
+def asks(method: str, path: str, body: Any, terms: dict[str, str]) -> Call:
+    """Make a call on terms."""
+    return lambda client: client.call(method, path, body, headers=terms)
+
+
+class TestTerms(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deployment = self.useFixture(Deployment(self, self.server))
+        self.cluster = self.useFixture(Cluster())
+        self.clients = [self.deployment.api().client for _ in range(2)]
+        self.client = self.clients[0]
+        self.client.register(self.cluster.vim)
+        self.vnfd_id = self.client.sample()
+
+    def at_once(self, *calls: Call) -> list[Answer]:
+        """Make calls at the same time, of one server and of the other."""
+        together = threading.Barrier(len(calls))
+
+        def make(number: int, call: Call) -> Answer:
+            together.wait(30)
+            return call(self.clients[number % 2])
+
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return list(pool.map(make, range(len(calls)), calls))
+
+    def check_acted_once(
+        self, method: str, path: str, body: Any, key: str
+    ) -> Answer:
+        """Send the same many times; give the one answer that all got."""
+        terms = {"Idempotency-Key": key}
+        call = asks(method, path, body, terms)
+        answers = self.at_once(*[call] * CALLERS)
+        said = str([answer.content for answer in answers])
+        for status in {answer.status for answer in answers}:
+            self.assertIn(status, {200, 201, 202}, said)
+        # by either server, whose names differ
+        paths = {_path(a.headers.get("Location")) for a in answers}
+        self.assertEqual(1, len(paths), said)
+        again = call(self.client)
+        self.assertEqual(answers[0].status, again.status)
+        self.assertEqual(paths, {_path(again.headers.get("Location"))})
+        return answers[0]
+
+    def count(self, path: str) -> int:
+        return len(self.client.made("GET", path, None, 200))
+
+    def test_what_is_made_with_a_key_is_made_once(self) -> None:
+        for number in range(1, ROUNDS + 1):
+            body = {"vnfdId": self.vnfd_id}
+            key = f"instance-{number}"
+            self.check_acted_once("POST", INSTANCES, body, key)
+            self.assertEqual(number, self.count(INSTANCES))
+            key = f"package-{number}"
+            self.check_acted_once("POST", PACKAGES, {}, key)
+            self.assertEqual(number + 1, self.count(PACKAGES))
+
+    def test_a_task_with_a_key_begins_one_operation(self) -> None:
+        self.deployment.conductor()
+        vnf = self.client.create(self.vnfd_id)
+        more = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        end = {"terminationType": "FORCEFUL"}
+        asked = (
+            ("POST", "/instantiate", SMALL),
+            ("POST", "/scale", more),
+            ("PATCH", "", {"metadata": {"a": 1}}),
+            ("POST", "/terminate", end),
+        )
+        for done, (method, task, body) in enumerate(asked, 1):
+            path = f"{INSTANCES}/{vnf}{task}"
+            answer = self.check_acted_once(method, path, body, f"key{task}")
+            op_occ = _path(answer.headers["Location"]).rsplit("/", 1)[1]
+            ended = self.client.ended(op_occ)
+            self.assertEqual("COMPLETED", ended["operationState"])
+            self.assertEqual(done, self.count(OP_OCCS))
+
+    def test_a_decision_with_a_key_is_taken_once(self) -> None:
+        self.deployment.conductor()
+        nowhere = {
+            "vimType": "ETSINFV.KUBERNETES.V_1",
+            "interfaceInfo": {"endpoint": "https://127.0.0.1:1"},
+            "accessInfo": {"bearer_token": "t"},
+        }
+        vnf = self.client.create(self.vnfd_id)
+        body = {**SMALL, "vimConnectionInfo": {"v": nowhere}}
+        op_occ = self.client.begin(vnf, "instantiate", body)
+        failed = self.client.ended(op_occ)
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        path = f"{OP_OCCS}/{op_occ}/fail"
+        answer = self.check_acted_once("POST", path, None, "fail")
+        self.assertEqual("FAILED", answer.json["operationState"])
+
+    def test_one_of_those_who_saw_the_same_changes_it(self) -> None:
+        self.deployment.conductor()
+        vnf = self.client.create(self.vnfd_id)
+        path = f"{INSTANCES}/{vnf}"
+        for number in range(ROUNDS):
+            tag = self.client.call("GET", path).headers["ETag"]
+            terms = {"If-Match": tag}
+            body = {"metadata": {"count": number}}
+            call = asks("PATCH", path, body, terms)
+            answers = self.at_once(*[call] * CALLERS)
+            statuses = Counter(answer.status for answer in answers)
+            self.assertEqual(1, statuses.pop(202), str(statuses))
+            self.assertLessEqual(statuses.keys(), {409, 412})
+            (won,) = (a for a in answers if a.status == 202)
+            self.client.ended(won.headers["Location"].rsplit("/", 1)[1])
+            self.assertEqual(412, call(self.client).status)
+            found = self.client.made("GET", path, None, 200)["metadata"]
+            self.assertEqual(number, found["count"])
+
+    def test_what_was_changed_is_not_deleted_unseen(self) -> None:
+        for number in range(ROUNDS):
+            vnf = self.client.create(self.vnfd_id)
+            path = f"{INSTANCES}/{vnf}"
+            tag = self.client.call("GET", path).headers["ETag"]
+            terms = {"If-Match": tag}
+            body = {"vnfInstanceName": f"name-{number}"}
+            deleted, patched = self.at_once(
+                asks("DELETE", path, None, terms),
+                asks("PATCH", path, body, terms),
+            )
+            found = (deleted.status, patched.status)
+            self.assertIn(found, {(204, 404), (204, 409), (409, 202)})
+
+
+def _path(location: str | None) -> str:
+    return (location or "").partition("/vnf")[2]
+
+
+class TestTermsOnMariadb(TestTerms):
+    server = MARIADB

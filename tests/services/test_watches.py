@@ -1,0 +1,96 @@
+"""Conductors that watch a cluster for all, and take over from each other."""
+
+from typing import Any
+
+import testtools
+
+from tests.services import waiting
+from tests.services.client import instantiation
+from tests.services.cluster import CORE, Cluster
+from tests.services.deployment import Deployment
+from tests.services.servers import MARIADB, POSTGRESQL
+
+SMALL = "configmap secret deployment"
+LEASE = 1.5
+#: seconds within which what the cluster did has to be known
+SOON = 3.0
+
+
+class TestWatches(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        options = {"lease": LEASE, "sync_interval": 0}
+        self.deployment = self.useFixture(
+            Deployment(self, self.server, conductor=options)
+        )
+        self.cluster = self.useFixture(Cluster())
+        self.client = self.deployment.api().client
+        self.client.register(self.cluster.vim)
+
+    def leases(self) -> dict[str, Any]:
+        """Tell how many watches there are, and who has one."""
+        return self.deployment.database.ask(
+            "SELECT count(*) AS count, min(owner) AS owner FROM leases"
+            " WHERE name LIKE 'watch %'"
+        )
+
+    def owner(self, but: str = "") -> str:
+        """Wait until the watch has an owner, other than one; give it."""
+
+        def look() -> str | None:
+            found = self.leases()
+            self.assertLessEqual(found["count"], 1)
+            return None if found["owner"] == but else found["owner"]
+
+        return waiting.until(look, "an owner")
+
+    def replace_pod(self, vnf: str) -> set[str]:
+        """Delete a VNF's only pod; give it."""
+        (pod,) = pods = self.client.pods(vnf)
+        self.cluster.call("DELETE", f"{CORE}/namespaces/default/pods/{pod}")
+        return pods
+
+    def check_known(self, vnf: str, old: set[str], patience: float) -> None:
+        def new() -> bool:
+            pods = self.client.pods(vnf)
+            return bool(pods) and not pods & old
+
+        waiting.until(new, "the new pod", patience)
+
+    def test_owner_that_is_killed(self) -> None:
+        conductors = [self.deployment.conductor() for _ in range(2)]
+        vnf = self.client.create(self.client.sample())
+        self.client.run(vnf, "instantiate", instantiation(SMALL))
+        owner = self.owner()
+        self.check_known(vnf, self.replace_pod(vnf), SOON)
+
+        doomed, other = sorted(conductors, key=lambda c: c.owner != owner)
+        self.assertEqual(owner, doomed.owner)
+        doomed.kill()
+        # nobody watches as this happens
+        old = self.replace_pod(vnf)
+        self.check_known(vnf, old, LEASE + LEASE / 3 + SOON)
+        self.assertEqual(other.owner, self.owner())
+        self.check_known(vnf, self.replace_pod(vnf), SOON)
+
+        code, seconds = other.stop()
+        self.assertEqual(0, code)
+        # a watch that nobody wakes would be read for a minute
+        self.assertLess(seconds, 20.0)
+        self.assertEqual(0, self.leases()["count"])
+
+    def test_owner_that_is_stopped(self) -> None:
+        conductors = [self.deployment.conductor() for _ in range(2)]
+        vnf = self.client.create(self.client.sample())
+        self.client.run(vnf, "instantiate", instantiation(SMALL))
+        owner = self.owner()
+        stopped, other = sorted(conductors, key=lambda c: c.owner != owner)
+        stopped.stop()
+        self.assertEqual(other.owner, self.owner(but=owner))
+        self.check_known(vnf, self.replace_pod(vnf), SOON)
+
+
+class TestWatchesOnMariadb(TestWatches):
+    server = MARIADB

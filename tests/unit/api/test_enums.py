@@ -1,0 +1,67 @@
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf.api import enums
+from tacker_cnf.sol import base
+from tacker_cnf.sol.lcm_request import (
+    InstantiateVnfRequest,
+    ScaleVnfRequest,
+    TerminateVnfRequest,
+)
+from tacker_cnf.sol.subscription import LccnSubscriptionRequest
+from tacker_cnf.sol.vnf_package import VnfPkgInfoModifications
+
+
+class TestAdvice(testtools.TestCase):
+    def advice(self, kind: Any, text: str) -> str:
+        error = self.assertRaises(
+            msgspec.ValidationError, base.decode, text, kind
+        )
+        return enums.advice(kind, str(error))
+
+    def test_it_names_what_is_permitted(self) -> None:
+        states = (
+            "STARTING, PROCESSING, COMPLETED, FAILED_TEMP, FAILED, "
+            "ROLLING_BACK, ROLLED_BACK"
+        )
+        cases: tuple[tuple[Any, str, str], ...] = (
+            (
+                ScaleVnfRequest,
+                '{"type": "UP", "aspectId": "a"}',
+                "; one of SCALE_OUT, SCALE_IN",
+            ),
+            (
+                TerminateVnfRequest,
+                '{"terminationType": ""}',
+                "; one of FORCEFUL, GRACEFUL",
+            ),
+            # one that may be null
+            (
+                VnfPkgInfoModifications,
+                '{"operationalState": "ON`."}',
+                "; one of ENABLED, DISABLED",
+            ),
+            # in lists, in others
+            (
+                LccnSubscriptionRequest,
+                '{"callbackUri": "http://a",'  # noqa: ISC003
+                + ' "filter": {"operationStates": ["COMPLETED", "DONE"]}}',
+                f"; one of {states}",
+            ),
+        )
+        for kind, text, told in cases:
+            self.assertEqual(told, self.advice(kind, text), text)
+
+    def test_of_anything_else_it_says_nothing(self) -> None:
+        for text in ('{"type": 1, "aspectId": "a"}', "{}", "[]"):
+            self.assertEqual("", self.advice(ScaleVnfRequest, text))
+
+    def test_in_maps(self) -> None:
+        kind = dict[str, list[ScaleVnfRequest]]
+        text = '{"x": [{"type": "UP", "aspectId": "a"}]}'
+        self.assertEqual(
+            "; one of SCALE_OUT, SCALE_IN", self.advice(kind, text)
+        )
+        self.assertEqual("", enums.advice(InstantiateVnfRequest, "x"))

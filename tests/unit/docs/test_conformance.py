@@ -1,0 +1,94 @@
+"""What holds the answers in tests against the document finds faults."""
+
+from typing import Any
+
+import testtools
+import webob
+
+from tests.fixtures.conformance import Conformance
+
+DOCUMENT = {
+    "components": {
+        "headers": {"Request-Id": {"required": True}},
+        "schemas": {
+            "Thing": {
+                "type": "object",
+                "properties": {"id": {"type": "string"}},
+                "required": ["id"],
+            },
+            "ProblemDetails": {"type": "object", "required": ["status"]},
+        },
+    },
+    "paths": {
+        "/vnflcm/v2/things/{id}": {
+            "get": {
+                "responses": {
+                    "200": {
+                        "headers": {
+                            "Request-Id": {
+                                "$ref": "#/components/headers/Request-Id"
+                            }
+                        },
+                        "content": {
+                            "application/json": {
+                                "schema": {
+                                    "$ref": "#/components/schemas/Thing"
+                                }
+                            }
+                        },
+                    },
+                    "204": {},
+                }
+            }
+        }
+    },
+}
+GOOD: dict[str, Any] = {
+    "status": 200,
+    "json": {"id": "x"},
+    "headers": {"Request-Id": "1"},
+}
+
+
+def faults(
+    path: str = "/vnflcm/v2/things/x", method: str = "GET", **other: Any
+) -> str:
+    """Tell what is wrong with an answer that is good but for something."""
+    told = GOOD | other
+    answer = webob.Response(status=told["status"])
+    answer.content_type = told.get("type", "application/json")
+    answer.json_body = told["json"]
+    answer.headers.update(told["headers"])
+    request = webob.Request.blank(path, method=method)
+    return "; ".join(Conformance(DOCUMENT).faults(request, answer))
+
+
+class ConformanceTest(testtools.TestCase):
+    def test_what_is_as_it_is_told_is_right(self) -> None:
+        self.assertEqual("", faults())
+        self.assertEqual("", faults("/v2/things/x"))
+        self.assertEqual("", faults(method="HEAD"))
+
+    def test_another_status_is_found(self) -> None:
+        self.assertEqual("status 201 is not told", faults(status=201))
+
+    def test_a_header_that_is_missing_is_found(self) -> None:
+        self.assertEqual("there is no header Request-Id", faults(headers={}))
+
+    def test_another_type_is_found(self) -> None:
+        self.assertEqual("its type is text/plain", faults(type="text/plain"))
+
+    def test_a_body_that_breaks_its_schema_is_found(self) -> None:
+        self.assertIn('"id" is a required property', faults(json={}))
+
+    def test_a_body_where_none_is_told_is_found(self) -> None:
+        self.assertEqual("there is a body", faults(status=204))
+
+    def test_what_is_told_nowhere_can_only_be_refused(self) -> None:
+        problem: dict[str, Any] = {
+            "status": 404,
+            "type": "application/problem+json",
+        }
+        self.assertEqual("", faults("/no", json=problem, **problem))
+        self.assertIn("status 200", faults("/no"))
+        self.assertIn("its type", faults("/no", status=404))

@@ -1,0 +1,228 @@
+"""What a grant changes of how an operation is carried out."""
+
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import grant_plan, granted
+from tacker_cnf.sol.common import (
+    ExtManagedVirtualLinkData,
+    ExtVirtualLinkData,
+    VimConnectionInfo,
+    VnfExtCpConfig,
+    VnfExtCpData,
+)
+from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.lcm_request import (
+    InstantiateVnfRequest,
+    ScaleType,
+    ScaleVnfRequest,
+)
+from tests.factories import a_flavour, a_target, an_instance, an_op_occ
+
+SCALE = ScaleVnfRequest(
+    type=ScaleType.SCALE_OUT,
+    aspect_id="web_aspect",
+    additional_params={"a": 1, "b": 2},
+)
+LINK = ExtVirtualLinkData(
+    id="outside",
+    resource_id="net",
+    ext_cps=(
+        VnfExtCpData(
+            cpd_id="cp", cp_config={"c": VnfExtCpConfig(link_port_id="p")}
+        ),
+    ),
+)
+MANAGED = ExtManagedVirtualLinkData(
+    id="m", vnf_virtual_link_desc_id="inner", resource_id="net"
+)
+
+
+def a_vim(**given: Any) -> VimConnectionInfo:
+    return VimConnectionInfo(**{"vim_type": "fake"} | given)
+
+
+def a_grant(**given: Any) -> Grant:
+    links = {
+        name: {"href": "x"} for name in ("self", "vnfLcmOpOcc", "vnfInstance")
+    }
+    usual = {"id": "g", "vnfInstanceId": "i", "vnfLcmOpOccId": "o"}
+    named = msgspec.convert(usual | {"_links": links}, Grant)
+    return msgspec.structs.replace(named, **given)
+
+
+def instantiate(**vims: VimConnectionInfo) -> InstantiateVnfRequest:
+    return InstantiateVnfRequest(
+        flavour_id="simple",
+        vim_connection_info=vims,
+        additional_params={"a": 1, "b": 2},
+    )
+
+
+HERE, THERE = a_vim(vim_id="here"), a_vim(vim_id="there")
+SECRET = {"password": "x"}
+#: request, what was chosen, what the NFVO names, what comes of it
+VIMS: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    (instantiate(v=HERE), {"v": HERE}, {}, {"v": HERE}),
+    (instantiate(), {}, {"n": THERE}, {"n": THERE}),
+    (instantiate(), {"default": HERE}, {}, {"default": HERE}),
+    (instantiate(), {"default": HERE}, {"n": THERE}, {"n": THERE}),
+    (
+        instantiate(default=HERE),
+        {"default": HERE},
+        {"n": THERE},
+        {"default": HERE, "n": THERE},
+    ),
+    (instantiate(v=HERE), {"v": HERE}, {"v": THERE}, {"v": THERE}),
+    (
+        instantiate(v=HERE),
+        {"v": a_vim(vim_id="here", access_info=SECRET)},
+        {"v": a_vim(vim_id="here", extra={"more": 1})},
+        {"v": a_vim(vim_id="here", access_info=SECRET, extra={"more": 1})},
+    ),
+    # an instance that runs stays where it is
+    (
+        SCALE,
+        {"v": HERE},
+        {"v": a_vim(extra={"a": 1})},
+        {"v": a_vim(vim_id="here", extra={"a": 1})},
+    ),
+    (SCALE, {"default": HERE}, {"n": THERE}, {"default": HERE, "n": THERE}),
+]
+
+
+class TestVims(testtools.TestCase):
+    def test_the_nfvos_go_over_the_chosen_ones(self) -> None:
+        for request, chosen, named, expected in VIMS:
+            grant = a_grant(vim_connection_info=named)
+            found = granted.vim_connections(request, chosen, grant)
+            self.assertEqual(expected, found, f"{chosen} {named}")
+
+    def test_the_nfvo_sends_no_credentials_elsewhere(self) -> None:
+        here = {"endpoint": "here"}
+        chosen = {"v": a_vim(interface_info=here, access_info=SECRET)}
+        there = {"endpoint": "there"}
+        for request in (instantiate(**chosen), SCALE):
+            for moved in (
+                a_vim(interface_info=there),
+                a_vim(vim_id="there"),
+                VimConnectionInfo(vim_type="other"),
+            ):
+                error = self.assertRaises(
+                    errors.InvalidVimConnection,
+                    granted.vim_connections,
+                    request,
+                    chosen,
+                    a_grant(vim_connection_info={"v": moved}),
+                )
+                self.assertIn("give accessInfo, too", str(error))
+            own = a_vim(interface_info=there, access_info={"token": "t"})
+            grant = a_grant(vim_connection_info={"v": own})
+            found = granted.vim_connections(request, chosen, grant)
+            self.assertEqual({"v": own}, found)
+            # a conductor that takes over goes by it once more
+            again = granted.vim_connections(request, found, grant)
+            self.assertEqual({"v": own}, again)
+
+    def test_without_a_grant_they_are_as_they_were_chosen(self) -> None:
+        chosen = {"v": HERE}
+        found = granted.vim_connections(instantiate(), chosen, None)
+        self.assertEqual(chosen, found)
+
+
+class TestTarget(testtools.TestCase):
+    def test_parameters_are_kept_at_instantiation(self) -> None:
+        grant = a_grant(additional_params={"a": 3, "c": 4})
+        wanted = a_target(parameters={"a": 1, "b": 2})
+        found = granted.target(wanted, instantiate(), grant)
+        assert found
+        self.assertEqual({"a": 3, "b": 2, "c": 4}, found.parameters)
+
+    def test_later_ones_are_only_for_their_operation(self) -> None:
+        grant = a_grant(additional_params={"a": 3})
+        wanted = a_target(parameters={"kept": True})
+        found = granted.target(wanted, SCALE, grant)
+        assert found
+        self.assertEqual({"kept": True}, found.parameters)
+        told = granted.parameters(SCALE, grant)
+        self.assertEqual({"a": 3, "b": 2}, told)
+        self.assertEqual({"a": 1, "b": 2}, granted.parameters(SCALE, None))
+
+    def test_networks(self) -> None:
+        wanted = a_target(
+            ext_virtual_links=(LINK,), ext_managed_virtual_links=(MANAGED,)
+        )
+        found = granted.target(wanted, instantiate(), a_grant())
+        self.assertEqual(wanted, found)
+        other = msgspec.structs.replace(LINK, resource_id="other")
+        managed = msgspec.structs.replace(MANAGED, resource_id="other")
+        grant = a_grant(
+            ext_virtual_links=(other,), ext_managed_virtual_links=(managed,)
+        )
+        found = granted.target(wanted, instantiate(), grant)
+        assert found
+        self.assertEqual((other,), found.ext_virtual_links)
+        self.assertEqual((managed,), found.ext_managed_virtual_links)
+
+    def test_what_is_to_go_goes(self) -> None:
+        self.assertIsNone(granted.target(None, SCALE, a_grant()))
+
+
+class TestSaysAnything(testtools.TestCase):
+    def test_what_changes_a_drivers_task(self) -> None:
+        for given in (
+            {"vim_connection_info": {"v": HERE}},
+            {"additional_params": {"a": 1}},
+            {"ext_virtual_links": (LINK,)},
+            {"ext_managed_virtual_links": (MANAGED,)},
+        ):
+            self.assertTrue(granted.says_anything(a_grant(**given)))
+        self.assertFalse(granted.says_anything(a_grant()))
+        self.assertFalse(granted.says_anything(None))
+
+
+class TestZones(testtools.TestCase):
+    def request(self) -> GrantRequest:
+        return grant_plan.build(
+            an_op_occ(),
+            instantiate(),
+            an_instance(),
+            None,
+            a_target(counts={"web": 3, "agent": 1}),
+            a_flavour(),
+        )
+
+    def zones(self, *of_each: str | None, **more: Any) -> Any:
+        """Grant, each resource in its zone, and tell what a driver sees."""
+        request = self.request()
+        infos = [
+            {"resourceDefinitionId": resource.id}
+            | ({"zoneId": zone} if zone else {})
+            for resource, zone in zip(
+                request.add_resources, of_each, strict=True
+            )
+        ]
+        told = msgspec.to_builtins(a_grant()) | {"addResources": infos} | more
+        return granted.zones(request, msgspec.convert(told, Grant))
+
+    def test_each_vnfc_has_its_own(self) -> None:
+        here = [
+            {"id": "here", "zoneId": "nova-1"},
+            {"id": "there", "zoneId": "nova-2"},
+        ]
+        self.assertEqual(
+            {"web": ("nova-1", "nova-2"), "agent": ("nova-2",)},
+            self.zones("here", "there", None, "there", zones=here),
+        )
+
+    def test_a_zone_that_is_not_described_is_the_vims_own(self) -> None:
+        found = self.zones("nova", None, None, None)
+        self.assertEqual({"web": ("nova",)}, found)
+
+    def test_no_zones(self) -> None:
+        self.assertEqual({}, self.zones(None, None, None, None))
+        self.assertEqual({}, granted.zones(None, None))
+        self.assertEqual({}, granted.zones(self.request(), None))

@@ -1,0 +1,141 @@
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf.lcm import redaction
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.lcm_request import VnfInfoModifications
+from tacker_cnf.sol.vnf_lcm_op_occ import ModificationsTriggeredByVnfPkgChange
+from tests.factories import a_vnfc, an_info, an_instance, an_op_occ
+
+SECRETS = ("password", "adminPass", "access_key", "tls.key", "credentials")
+HIDDEN = {"password": "hush", "env": [{"name": "TOKEN", "value": "hush"}]}
+SHOWN = {"env": [{"name": "TOKEN"}]}
+PLAIN = ("username", "author", "tokenEndpoint", "keyName", "key", "")
+
+
+class TestWithoutSecrets(testtools.TestCase):
+    def test_at_any_depth(self) -> None:
+        for name in SECRETS:
+            hidden = {name: "hush", "a": 1}
+            # a value, and what is left of it
+            cases: list[tuple[Any, Any]] = [
+                (hidden, {"a": 1}),
+                ({"x": hidden}, {"x": {"a": 1}}),
+                ([hidden, 2], [{"a": 1}, 2]),
+                ({"x": [{"y": (hidden,)}]}, {"x": [{"y": [{"a": 1}]}]}),
+                # a secret may have parts
+                ({name: {"id": 1}, "a": 1}, {"a": 1}),
+            ]
+            for value, left in cases:
+                self.assertEqual(left, redaction.without_secrets(value))
+
+    def test_what_is_no_secret_stays_as_it_is(self) -> None:
+        value = {name: [1, 2.5, None, True, "x"] for name in PLAIN}
+        self.assertEqual(value, redaction.without_secrets(value))
+
+    def test_the_value_itself_is_not_changed(self) -> None:
+        value = {"x": [{"password": "hush"}]}
+        redaction.without_secrets(value)
+        self.assertEqual({"x": [{"password": "hush"}]}, value)
+
+
+class TestInstance(testtools.TestCase):
+    def test_every_part_of_a_vim_connection(self) -> None:
+        for part in ("access_info", "interface_info", "extra"):
+            hidden = {"password": "hush", "username": 1}
+            more: dict[str, Any] = {part: hidden}
+            connection = VimConnectionInfo(vim_type="fake", **more)
+            shown = redaction.instance(
+                an_instance(vim_connection_info={"vim1": connection})
+            )
+            self.assertEqual(
+                {"username": 1},
+                getattr(shown.vim_connection_info["vim1"], part),
+            )
+            self.assertEqual(
+                "fake", shown.vim_connection_info["vim1"].vim_type
+            )
+
+    def test_what_clients_and_packages_fill_as_they_like(self) -> None:
+        info = an_info(a_vnfc("web-1"))
+        vnfc = msgspec.structs.replace(
+            info.vnfc_info[0], vnfc_configurable_properties=HIDDEN
+        )
+        info = msgspec.structs.replace(
+            info, vnfc_info=(vnfc,), metadata=HIDDEN
+        )
+        names = ("extensions", "metadata", "vnf_configurable_properties")
+        free: dict[str, Any] = dict.fromkeys(names, HIDDEN)
+        shown = redaction.instance(
+            an_instance(instantiated_vnf_info=info, **free)
+        )
+        for name in names:
+            self.assertEqual(SHOWN, getattr(shown, name), name)
+        assert shown.instantiated_vnf_info
+        self.assertEqual(SHOWN, shown.instantiated_vnf_info.metadata)
+        (vnfc,) = shown.instantiated_vnf_info.vnfc_info
+        self.assertEqual(SHOWN, vnfc.vnfc_configurable_properties)
+
+    def test_of_what_logs_in_what_nobody_knows_is_hidden(self) -> None:
+        access = {"username": "u", "pin": 1234, "otp": {"username": "u"}}
+        connection = VimConnectionInfo(vim_type="fake", access_info=access)
+        shown = redaction.instance(
+            an_instance(vim_connection_info={"vim1": connection})
+        )
+        self.assertEqual(
+            {"username": "u"}, shown.vim_connection_info["vim1"].access_info
+        )
+        self.assertEqual(
+            {"vim1": {"accessInfo": {"username": "u"}}},
+            redaction.without_secrets({"vim1": {"accessInfo": access}}),
+        )
+
+
+class TestOpOcc(testtools.TestCase):
+    def test_what_it_changed(self) -> None:
+        names = ("extensions", "metadata", "vnfConfigurableProperties")
+        free = dict.fromkeys(names, HIDDEN)
+        change = {"id": "v", "vnfcConfigurableProperties": HIDDEN}
+        info = free | {"vnfcInfoModifications": [change]}
+        follows = msgspec.convert(free, ModificationsTriggeredByVnfPkgChange)
+        shown = redaction.op_occ(
+            an_op_occ(
+                changed_info=msgspec.convert(info, VnfInfoModifications),
+                modifications_triggered_by_vnf_pkg_change=follows,
+            )
+        )
+        left = dict.fromkeys(names, SHOWN)
+        change = {"id": "v", "vnfcConfigurableProperties": SHOWN}
+        self.assertEqual(
+            (left | {"vnfcInfoModifications": (change,)}, left),
+            (
+                msgspec.to_builtins(shown.changed_info),
+                msgspec.to_builtins(
+                    shown.modifications_triggered_by_vnf_pkg_change
+                ),
+            ),
+        )
+
+    def test_what_it_was_asked(self) -> None:
+        asked = {
+            "vimConnectionInfo": {
+                "vim1": {"accessInfo": {"username": "u", "password": "hush"}}
+            },
+            "additionalParams": {"list": [{"bearer_token": "hush"}]},
+        }
+        shown = redaction.op_occ(an_op_occ(operation_params=asked))
+        self.assertEqual(
+            {
+                "vimConnectionInfo": {
+                    "vim1": {"accessInfo": {"username": "u"}}
+                },
+                "additionalParams": {"list": [{}]},
+            },
+            shown.operation_params,
+        )
+
+    def test_nothing_was_asked(self) -> None:
+        shown = redaction.op_occ(an_op_occ(operation_params=None))
+        self.assertIsNone(shown.operation_params)

@@ -1,0 +1,145 @@
+"""What a notification says, by tables."""
+
+import itertools
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf.lcm import announcement
+from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.notification import content
+from tacker_cnf.notification.content import Addressee
+from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.subscription import (
+    LcmOpOccNotificationVerbosityType as Verbosity,
+)
+from tacker_cnf.sol.subscription import NotificationType
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    AffectedVnfc,
+    ChangeType,
+    ResourceChanges,
+    VnfLcmOpOcc,
+)
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tests.factories import NOW, an_instance, an_op_occ
+
+VNFC = AffectedVnfc(
+    id="v",
+    vdu_id="web",
+    change_type=ChangeType.ADDED,
+    compute_resource=ResourceHandle(resource_id="web-1"),
+)
+ENDED = {S.COMPLETED, S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK}
+
+
+def told(
+    op_occ: VnfLcmOpOcc | None = None,
+    kind: NotificationType = NotificationType.OP_OCC,
+    verbosity: Verbosity = Verbosity.FULL,
+) -> dict[str, Any]:
+    happened = Announcement(
+        id="an-event",
+        type=kind,
+        time_stamp=NOW,
+        subject=announcement.subject(an_instance()),
+        op_occ=op_occ and announcement.shown(op_occ),
+    )
+    to = Addressee(
+        subscription_id="s", verbosity=verbosity, api_base="http://vnfm"
+    )
+    shown: dict[str, Any] = msgspec.to_builtins(content.of(happened, to))
+    return shown
+
+
+def in_state(state: S, op: Op = Op.SCALE) -> VnfLcmOpOcc:
+    """An operation that has failed before, and has changed something."""
+    return an_op_occ(
+        op,
+        operation_state=state,
+        operation_params={"additionalParams": {"password": "pw"}},
+        error=ProblemDetails(
+            status=422,
+            detail="no room",
+            user_script_err_handling_data={"token": "t", "kept": 1},
+        ),
+        resource_changes=ResourceChanges(affected_vnfcs=(VNFC,)),
+    )
+
+
+class TestContent(testtools.TestCase):
+    def test_start_and_result(self) -> None:
+        starts = {(op, S.STARTING) for op in Op} | {
+            (Op.MODIFY_INFO, S.PROCESSING)
+        }
+        for op, state in itertools.product(Op, S):
+            wanted = "START" if (op, state) in starts else "RESULT"
+            got = told(in_state(state, op))["notificationStatus"]
+            self.assertEqual(wanted, got, f"{op} {state}")
+
+    def test_what_was_changed_is_told_in_full_and_at_an_end(self) -> None:
+        for state, verbosity in itertools.product(S, Verbosity):
+            wanted = state in ENDED and verbosity == Verbosity.FULL
+            shown = told(in_state(state), verbosity=verbosity)
+            self.assertEqual(wanted, "affectedVnfcs" in shown, state)
+            self.assertEqual(verbosity, shown["verbosity"])
+
+    def test_an_error_is_told_where_it_counts(self) -> None:
+        failed = {S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK}
+        for state, verbosity in itertools.product(S, Verbosity):
+            shown = told(in_state(state), verbosity=verbosity)
+            self.assertEqual(state in failed, "error" in shown, state)
+
+    def test_no_secret_is_in_it(self) -> None:
+        shown = told(in_state(S.FAILED))
+        self.assertEqual(
+            {"kept": 1}, shown["error"]["userScriptErrHandlingData"]
+        )
+        self.assertNotIn("operationParams", shown)
+
+    def test_all_of_an_operation(self) -> None:
+        base = "http://vnfm/vnflcm/v2"
+        self.assertEqual(
+            {
+                "id": "an-event",
+                "notificationType": "VnfLcmOperationOccurrenceNotification",
+                "subscriptionId": "s",
+                "timeStamp": "2026-11-20T12:00:00Z",
+                "notificationStatus": "START",
+                "operationState": "STARTING",
+                "vnfInstanceId": "an-instance",
+                "operation": "SCALE",
+                "isAutomaticInvocation": False,
+                "verbosity": "FULL",
+                "vnfLcmOpOccId": "an-op-occ",
+                "_links": {
+                    "vnfInstance": {
+                        "href": f"{base}/vnf_instances/an-instance"
+                    },
+                    "subscription": {"href": f"{base}/subscriptions/s"},
+                    "vnfLcmOpOcc": {
+                        "href": f"{base}/vnf_lcm_op_occs/an-op-occ"
+                    },
+                },
+            },
+            told(in_state(S.STARTING)),
+        )
+
+    def test_all_of_an_identifier(self) -> None:
+        for kind in (NotificationType.CREATION, NotificationType.DELETION):
+            shown = told(kind=kind)
+            self.assertEqual(kind, shown["notificationType"])
+            self.assertEqual(
+                {
+                    "id",
+                    "notificationType",
+                    "subscriptionId",
+                    "timeStamp",
+                    "vnfInstanceId",
+                    "_links",
+                },
+                set(shown),
+            )
+            self.assertNotIn("vnfLcmOpOcc", shown["_links"])

@@ -1,0 +1,123 @@
+"""Whatever a pickle says, it is plain data or it is refused."""
+
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any, Final
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.scripts import plain_pickle
+
+PLAIN: Final = {
+    "texts": ["", "a", "\u00e4\U0001f600", "x" * 70_000],
+    "numbers": [0, -1, 255, 65_536, 2**31, -(2**70), 1.5],
+    "others": [None, True, False, (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)],
+    1: {1.5: [], None: {}, True: {"deep": [{"er": (1, [2])}]}},
+}
+
+
+class TestPlainPickle(testtools.TestCase):
+    def refused(self, data: bytes) -> str:
+        with testtools.ExpectedException(errors.ScriptFailed):
+            plain_pickle.load(data)
+        try:
+            plain_pickle.load(data)
+        except errors.ScriptFailed as error:
+            return str(error)
+        return ""
+
+    def test_plain_data_comes_back(self) -> None:
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            dumped = pickle.dumps(PLAIN, protocol)
+            self.assertEqual(PLAIN, plain_pickle.load(dumped), f"{protocol}")
+
+    def test_what_is_named_twice_is_the_same(self) -> None:
+        shared: list[Any] = [1]
+        one, other = plain_pickle.load(pickle.dumps([shared, shared]))
+        self.assertIs(one, other)
+
+    def test_rare_operations(self) -> None:
+        for dumped, value in (
+            (b"(I1\nI2\nl.", [1, 2]),
+            (b"(Va\nI2\nd.", {"a": 2}),
+            (b"I1\n(I2\n00.", 1),
+            (b"I1\n(I2\n1.", 1),
+            (b"](I1\n2e.", [1, 1]),
+        ):
+            self.assertEqual(value, plain_pickle.load(dumped))
+
+    def test_keys_that_would_end_or_freeze_the_process(self) -> None:
+        """In a process of its own, as the failure would be ours, too."""
+        for payload in (
+            "b'\\x80\\x04}'+b')'+b'\\x85'*200000+b'Ns.'",
+            "b'\\x80\\x04}'+b')'+b'2\\x86'*100000+b'Ns.'",
+            "b'\\x80\\x04}('+b')'+b'2\\x86'*40+b'Nu.'",
+            "b'\\x80\\x04('+b')'+b'\\x85'*200000+b'Nd.'",
+        ):
+            script = (
+                "from tacker_cnf import errors\n"
+                "from tacker_cnf.scripts import plain_pickle\n"
+                f"try: plain_pickle.load({payload})\n"
+                "except errors.ScriptFailed as error: print(error)\n"
+            )
+            ended = subprocess.run(
+                [sys.executable, "-c", script],
+                capture_output=True,
+                timeout=60,
+                check=False,
+                env=os.environ,
+            )
+            self.assertIn(b"no text and no number", ended.stdout, payload)
+            self.assertEqual(0, ended.returncode, payload)
+
+    def test_numbers_that_share_a_hash(self) -> None:
+        many = {n * (2**61 - 1): None for n in range(1, 100)}
+        self.assertIn("key", self.refused(pickle.dumps(many)))
+
+    def test_what_is_deep_or_grows(self) -> None:
+        for dumped, told in (
+            (b"\x80\x04)" + b"\x85" * 200_000 + b".", "too deep"),
+            (b"\x80\x04)" + b"2\x86" * 200_000 + b".", "too deep"),
+            (b"\x80\x04)" + b"2\x86" * 40 + b".", "larger than it says"),
+            (b"\x80\x04]2a.", "too deep"),
+            (b"\x80\x04}\x94Vx\nh\x00s.", "too deep"),
+        ):
+            self.assertIn(told, self.refused(dumped))
+
+    def test_damaged(self) -> None:
+        for dumped in (
+            b"",
+            b".",
+            b"0.",
+            b"1.",
+            b"a.",
+            b"h\x00.",
+            b"]" + b"(1e.",
+            b"}(I1\nu.",
+            b"Is3cr3t\n.",
+            b"\xff\x00",
+            pickle.dumps(PLAIN)[:-1],
+        ):
+            told = self.refused(dumped)
+            self.assertIn("it is damaged", told)
+            self.assertNotIn("s3cr3t", told)
+        self.assertIn("no list", self.refused(b"I1\nI2\na."))
+        self.assertIn("no dict", self.refused(b"I1\nI2\nI3\ns."))
+
+    def test_only_a_class_is_called_by_its_name(self) -> None:
+        for dumped, what in (
+            (b"cposix\nsystem\n.", "posix.system"),
+            (b"(iposix\nsystem\n.", "posix.system"),
+            (pickle.dumps(print), "builtins.print"),
+            (b"I1\nI2\n\x93.", "int.int"),
+            (pickle.dumps(["s3cr3t-pw", "ca", b"bytes"]), "SHORT_BINBYTES"),
+            (pickle.dumps(["s3cr3t-pw", "ca", {1}]), "EMPTY_SET"),
+            (b"S's3cr3t-pw'\n.", "STRING"),
+            (b"Ps3cr3t-pw\n.", "PERSID"),
+        ):
+            told = self.refused(dumped)
+            self.assertIn(f": {what} is not plain data", told)
+            self.assertNotIn("s3cr3t", told)

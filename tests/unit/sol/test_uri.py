@@ -1,0 +1,56 @@
+"""Addresses that can be called, and others."""
+
+import msgspec
+import testtools
+
+from tacker_cnf.sol import base
+from tacker_cnf.sol.authentication import ParamsOauth2ClientCredentials
+from tacker_cnf.sol.subscription import LccnSubscriptionRequest
+
+GOOD = (
+    "http://receiver.example",
+    "https://receiver.example:9990/notify?to=%20a",
+    "http://192.0.2.1:1/",
+    "http://[2001:db8::1]:65535/",
+    "http://[::ffff:192.0.2.1]",
+    "http://1.2.3/",
+)
+BAD = (
+    "http://[0]",
+    "http://[D4db]/",
+    "http://[1:2:3]/",
+    "http://999.1.1.1/",
+    "http://receiver.example:65536/",
+    "http://receiver.example:99999",
+    "ftp://receiver.example/",
+    "http://user:secret@receiver.example/",
+    "http:///path",
+)
+
+
+def subscription(uri: str) -> LccnSubscriptionRequest:
+    body = msgspec.json.encode({"callbackUri": uri})
+    return base.decode(body, LccnSubscriptionRequest)
+
+
+class UriTest(testtools.TestCase):
+    def test_what_can_be_called_is_taken(self) -> None:
+        for uri in GOOD:
+            self.assertEqual(uri, subscription(uri).callback_uri)
+
+    def test_what_cannot_be_called_is_refused(self) -> None:
+        for uri in BAD:
+            with self.subTest(uri):
+                self.assertRaises(msgspec.ValidationError, subscription, uri)
+
+    def test_a_token_endpoint_is_an_address_too(self) -> None:
+        body = b"""{"clientId": "me", "clientPassword": "secret",
+            "tokenEndpoint": "http://[0]/token"}"""
+        error = self.assertRaises(
+            msgspec.ValidationError,
+            base.decode,
+            body,
+            ParamsOauth2ClientCredentials,
+        )
+        self.assertIn("tokenEndpoint leads nowhere", str(error))
+        self.assertNotIn("secret", str(error))
