@@ -82,9 +82,11 @@ class Story:
             self.keep(f"{name}-response", told)
         return told, headers.get("Location", "")
 
-    def task(self, path: str, body: Any, name: str = "") -> tuple[Any, str]:
+    def task(
+        self, path: str, body: Any, name: str = "", method: str = "POST"
+    ) -> tuple[Any, str]:
         """Run a lifecycle operation to its end."""
-        _, op_occ_url = self.ask("POST", path, body, name)
+        _, op_occ_url = self.ask(method, path, body, name)
         while True:
             time.sleep(0.1)
             op_occ, _ = self.ask("GET", op_occ_url)
@@ -162,6 +164,7 @@ def live(story: Story) -> None:
     )
     story.ask("GET", op_occ, name="op-occ-show")
     story.ask("GET", "/vnflcm/v2/vnf_lcm_op_occs", name="op-occ-list")
+    modify(story, vnf)
     named = {"vnfcInstanceId": ["probe-probe"], "cause": "does not answer"}
     story.task(f"{vnf}/heal", named, "instance-heal")
     too_far = {**scale, "numberOfSteps": 9}
@@ -170,6 +173,22 @@ def live(story: Story) -> None:
     end = {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 5}
     story.task(f"{vnf}/terminate", end, "instance-terminate")
     story.ask("DELETE", vnf)
+
+
+def modify(story: Story, vnf: str) -> None:
+    """Change what is known of the VNF."""
+    patch = {
+        "vnfInstanceName": "six pods",
+        "metadata": {"owner": "ops"},
+        "vnfcInfoModifications": [
+            {
+                "id": "probe-probe",
+                "vnfcConfigurableProperties": {"logLevel": "debug"},
+            }
+        ],
+    }
+    _, op_occ = story.task(vnf, patch, "instance-modify", "PATCH")
+    story.ask("GET", op_occ, name="op-occ-modify")
 
 
 def fail(story: Story, vnf: str) -> None:
@@ -197,6 +216,10 @@ def main() -> None:
         state = Path(folder).resolve()
         source = ROOT / "samples" / "cnf"
         csar = build.build(source, state / "cnf.csar").read_bytes()
+        # what is deleted behind its back, the VNFM is not to see by itself
+        settings = state / "conf.d" / "examples.conf"
+        settings.parent.mkdir()
+        settings.write_text("[conductor]\nsync_watch = false\n")
         sandbox = str(Path(sys.executable).parent / "tacker-cnf-sandbox")
         server = subprocess.Popen(
             [sandbox, f"--state={state}", "--port=0"],

@@ -1,13 +1,13 @@
 """Which routes the program declares, and which the reference describes."""
 
+import dataclasses
 import re
-import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from tacker_cnf.api import app as service
-from tacker_cnf.api import links
+from tacker_cnf.api import middleware
 
 Route = tuple[str, str]
 
@@ -16,21 +16,25 @@ REST_METHOD: Final = re.compile(
 )
 #: paths that the openstack command asks for; the text names them
 ALIASES: Final = frozenset({"/v1.0/vims.json"})
+#: LCM is described under its ETSI path alone
+SHORT: Final = middleware.LCM_ROOTS[1] + "/"
+
+
+def table() -> Mapping[str, Mapping[str, Any]]:
+    """Tell the routes of the program and their handlers."""
+    names = (field.name for field in dataclasses.fields(service.Services))
+    nothing: Any = dict.fromkeys(names)
+    return service.routes(service.Services(**nothing))
 
 
 def declared() -> set[Route]:
     """Tell the routes of the program; LCM under its ETSI path alone."""
-    nothing: Any = types.SimpleNamespace(
-        store=None, catalogue=None, intake=None, vims=None, drivers=None
-    )
-    lcm = service.lcm_routes(nothing)
-    table = {links.LCM + path: lcm[path] for path in lcm}
-    return set(_routes(table | dict(service.other_routes(nothing))))
+    return set(_routes(table()))
 
 
 def _routes(table: Mapping[str, Mapping[str, Any]]) -> Iterator[Route]:
     for path, methods in table.items():
-        if path not in ALIASES:
+        if path not in ALIASES and not path.startswith(SHORT):
             yield from ((method, _nameless(path)) for method in methods)
 
 

@@ -9,6 +9,7 @@ project = "tacker_cnf API Reference"
 project_copyright = "the tacker_cnf developers"
 
 extensions = ["os_api_ref", "openstackdocstheme", "route_check"]
+html_extra_path = ["openapi.json"]
 html_theme = "openstackdocs"
 html_theme_options = {
     "sidebar_mode": "toc",

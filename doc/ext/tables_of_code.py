@@ -90,17 +90,17 @@ class OperationEvents(TableOfCode):
 
 
 class OperationKinds(TableOfCode):
-    """What an operation needs and leaves, and whether it can be undone."""
+    """What an operation needs, and whether it can be undone."""
 
     def text(self) -> Iterable[str]:
         """Give the lines of reStructuredText."""
         yield from list_table(self._rows())
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
-        yield "Operation", "Needs an instance", "Leaves it", "Rollback"
+        yield "Operation", "Needs an instance", "Rollback"
         for name, facts in OPERATIONS.items():
             rollback = "yes" if facts.reversible else "no (409)"
-            yield name, facts.needs, facts.leaves, rollback
+            yield name, facts.needs or "in either state", rollback
 
 
 class Layers(TableOfCode):
