@@ -99,7 +99,7 @@ class Intake:
             instance, vim_connections, seen = self._look(
                 instance_id, op, request
             )
-            self._check(instance, request, vim_connections)
+            self._check(instance, op, request, vim_connections)
             op_occ = _new(instance_id, op, request)
             vnfd_id = modification.next_vnfd_id(instance, request)
             return self._begin(op_occ, terms, vim_connections, seen, vnfd_id)
@@ -230,6 +230,7 @@ class Intake:
     def _check(
         self,
         instance: VnfInstance,
+        op: LcmOperationType,
         request: SolType,
         vim_connections: Mapping[str, VimConnectionInfo],
     ) -> None:
@@ -247,6 +248,8 @@ class Intake:
                 current=current,
                 target=wanted,
                 parameters=getattr(request, "additional_params", {}),
+                operation=op,
+                request=request,
                 deadline=Deadline.within(0),
                 heals=isinstance(request, HealVnfRequest),
                 vnfcs=vnfcs.named(request, instance),

@@ -197,8 +197,12 @@ def infra_task(run: Run) -> InfraTask:
         grace=_grace(run.request),
         notes=run.notes,
         note=run.note,
+        operation=run.op_occ.operation,
+        request=run.request,
+        rolls_back=_rolls_back(run),
         halt=run.halt,
         tell=run.tell,
+        keep_log=run.keep_log,
     )
 
 

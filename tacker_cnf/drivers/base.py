@@ -9,9 +9,11 @@ from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,12 @@ class InfraTask:
     vnfcs: tuple[VnfcResourceInfo, ...] = ()
     #: destroy: seconds the VNF may take to end; None: what it says itself
     grace: int | None = None
+    #: what was asked for, and of which operation; None: nothing was, as
+    #: when somebody only looks
+    operation: LcmOperationType | None = None
+    request: SolType | None = None
+    #: whether what the operation did is to be undone
+    rolls_back: bool = False
     #: what an earlier try of this operation noted
     notes: tuple[str, ...] = ()
     #: keeps notes before something is done that cannot be told afterwards
@@ -49,6 +57,8 @@ class InfraTask:
     halt: Halt = dataclasses.field(default_factory=Halt)
     #: tells an operator, in one line, how far the work has come
     tell: Callable[[str], None] = lambda _: None
+    #: keeps what the package's own code wrote, to be read later
+    keep_log: Callable[[str], None] = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

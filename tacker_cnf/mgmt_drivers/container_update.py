@@ -13,13 +13,13 @@ that its VNFD names for ``modify_information_end`` and
 from typing import ClassVar
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import inventory, placing
 from tacker_cnf.drivers.kubernetes.client import Clusters
-from tacker_cnf.drivers.kubernetes.endurance import Endurance
 from tacker_cnf.drivers.kubernetes.manifests import Rendered
-from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm.scripted import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan

@@ -11,9 +11,9 @@ import msgspec
 import urllib3
 from oslo_log import log
 
+from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import refusals
 from tacker_cnf.drivers.kubernetes.connection import Connection
-from tacker_cnf.drivers.kubernetes.endurance import Endurance
 from tacker_cnf.drivers.kubernetes.link import Link
 from tacker_cnf.sol.common import VimConnectionInfo
 

@@ -11,6 +11,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import (
     healing,
     inventory,
@@ -19,7 +20,6 @@ from tacker_cnf.drivers.kubernetes import (
     watching,
 )
 from tacker_cnf.drivers.kubernetes.client import Cluster, Clusters
-from tacker_cnf.drivers.kubernetes.endurance import Endurance
 from tacker_cnf.drivers.kubernetes.manifests import (
     SCALABLE,
     Manifest,
@@ -27,10 +27,10 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 )
 from tacker_cnf.drivers.kubernetes.package_change import PackageChange
 from tacker_cnf.drivers.kubernetes.placing import Placement
-from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import Forbidden
 from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target

@@ -8,13 +8,13 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import budgets, judges
 from tacker_cnf.drivers.kubernetes.client import Cluster
-from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.refusals import (
     BudgetSpent,
     Forbidden,
     Gone,
 )
 from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
+from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline
 
 LOG = log.getLogger(__name__)

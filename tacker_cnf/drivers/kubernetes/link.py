@@ -12,7 +12,9 @@ import msgspec
 import urllib3
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import interruptible, refusals
+from tacker_cnf.drivers import interruptible
+from tacker_cnf.drivers.endurance import Away
+from tacker_cnf.drivers.kubernetes import refusals
 from tacker_cnf.drivers.kubernetes.connection import Connection
 
 #: groups of kinds that belong to Kubernetes; others come and go with their
@@ -144,7 +146,7 @@ class Link:
             ) from error
         except urllib3.exceptions.HTTPError as error:
             reason = getattr(error, "reason", None) or error
-            raise refusals.Away(
+            raise Away(
                 f"The cluster {self.endpoint} does not answer: {reason}"
             ) from error
         except (msgspec.DecodeError, AttributeError, ValueError) as error:
@@ -157,5 +159,5 @@ class Link:
         while we shook hands.
         """
         refused = " ".join(str(reason).split())
-        kind = refusals.Away if "EOF" in refused else errors.VimUnreachable
+        kind = Away if "EOF" in refused else errors.VimUnreachable
         return kind(f"The cluster {self.endpoint} does not answer: {refused}")

@@ -12,9 +12,9 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
-from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.refusals import Gone
 from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
+from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline
 
 Object = dict[str, Any]

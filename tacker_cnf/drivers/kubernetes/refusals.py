@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.endurance import Away
 
 Object = dict[str, Any]
 
@@ -29,10 +30,6 @@ class BudgetSpent(errors.VimRefused):
 
 class Expired(errors.VimRefused):
     """The cluster no longer remembers this resourceVersion."""
-
-
-class Away(errors.VimUnreachable):
-    """The cluster does not answer now; it may in some seconds."""
 
 
 class Busy(Away):

@@ -13,9 +13,9 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
-from tacker_cnf.drivers.kubernetes.progress import Progress
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists, Gone
+from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 Object = dict[str, Any]

@@ -6,9 +6,9 @@ from typing import Self
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes.endurance import Endurance
-from tacker_cnf.drivers.kubernetes.progress import LONGEST, Progress
-from tacker_cnf.drivers.kubernetes.refusals import Away, Dropped, Forbidden
+from tacker_cnf.drivers.endurance import Away, Endurance
+from tacker_cnf.drivers.kubernetes.refusals import Dropped, Forbidden
+from tacker_cnf.drivers.progress import LONGEST, Progress
 from tacker_cnf.halting import Deadline, Halt
 
 LONG = 60.0

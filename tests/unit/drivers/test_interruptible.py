@@ -5,7 +5,7 @@ import socket
 import testtools
 from urllib3.connection import HTTPConnection
 
-from tacker_cnf.drivers.kubernetes import interruptible
+from tacker_cnf.drivers import interruptible
 
 
 class Fleeting(HTTPConnection):

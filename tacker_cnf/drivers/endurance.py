@@ -1,4 +1,4 @@
-"""How long a task bears a cluster that does not answer."""
+"""How long a task bears a VIM that does not answer."""
 
 import itertools
 from collections.abc import Callable
@@ -7,24 +7,27 @@ from typing import Final, TypeVar
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import interruptible
-from tacker_cnf.drivers.kubernetes.refusals import Away
+from tacker_cnf.drivers import interruptible
 from tacker_cnf.halting import Deadline, Halt
 
 LOG = log.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: seconds between tries while a cluster is away; the last again and again
+#: seconds between tries while a VIM is away; the last again and again
 PAUSES: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 
 
+class Away(errors.VimUnreachable):
+    """The VIM does not answer now; it may in some seconds."""
+
+
 class Endurance:
-    """Asks a cluster again while it is away, as an API server is that starts
+    """Asks a VIM again while it is away, as an API server is that starts
     anew. All that we ask may be asked twice.
 
-    A cluster that has answered this task before is borne for longer than
-    one that may never have been there.
+    A VIM that has answered this task before is borne for longer than one
+    that may never have been there.
 
     :param contact: seconds that the first answer may be waited for
     :param outage: seconds that any later answer may be waited for
@@ -46,7 +49,7 @@ class Endurance:
     def ask(self, question: Callable[[], T]) -> T:
         """Ask until there is an answer, be it a refusal.
 
-        :raises VimUnreachable: the cluster was away for too long
+        :raises VimUnreachable: the VIM was away for too long
         :raises VnfmError: the task was called off at once
         """
         end = self._end()

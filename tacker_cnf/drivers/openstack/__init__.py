@@ -1,0 +1,1 @@
+"""VNFs on OpenStack, as Heat stacks."""
