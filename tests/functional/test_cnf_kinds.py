@@ -2,32 +2,21 @@
 
 from typing import Any
 
-from tests.fixtures.cluster import APPS, CORE, RBAC, CnfCase
+from tests.fixtures.cluster import (
+    APPS,
+    CORE,
+    CUSTOM,
+    DEFINITION,
+    RBAC,
+    CnfCase,
+)
 
-GROUP = "example.com"
 NETWORK = "/apis/networking.k8s.io/v1"
 SCHEDULING = "/apis/scheduling.k8s.io/v1"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-DEFINITION = f"""\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: gadgets.{GROUP}}}
-spec:
-  group: {GROUP}
-  scope: %s
-  names: {{plural: gadgets, singular: gadget, kind: Gadget}}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          x-kubernetes-preserve-unknown-fields: true
-"""
 GADGET = f"""\
-apiVersion: {GROUP}/v1
+apiVersion: {CUSTOM}/v1
 kind: Gadget
 metadata: {{name: one}}
 """
@@ -143,7 +132,7 @@ class KindsCase(CnfCase):
 class TestManyKinds(KindsCase):
     def paths(self) -> dict[str, str]:
         """Tell where the objects of MANY are."""
-        custom = f"/apis/{GROUP}/v1"
+        custom = f"/apis/{CUSTOM}/v1"
         return {
             "Gadget": self.inside(custom, "gadgets", "one"),
             "RoleBinding": self.inside(RBAC, "rolebindings", "reader"),
@@ -161,7 +150,7 @@ class TestManyKinds(KindsCase):
             "PodDisruptionBudget": self.inside(
                 "/apis/policy/v1", "poddisruptionbudgets", "web"
             ),
-            "CustomResourceDefinition": f"{DEFINITIONS}/gadgets.{GROUP}",
+            "CustomResourceDefinition": f"{DEFINITIONS}/gadgets.{CUSTOM}",
         }
 
     def found(self) -> dict[str, Any]:
@@ -209,7 +198,7 @@ class TestManyKinds(KindsCase):
 
 class TestDefinitions(KindsCase):
     def gadget(self, *, is_namespaced: bool) -> Any:
-        custom = f"/apis/{GROUP}/v1"
+        custom = f"/apis/{CUSTOM}/v1"
         path = self.inside(custom, "gadgets", "one")
         return self.cluster.call(
             "GET", path if is_namespaced else f"{custom}/gadgets/one"

@@ -4,7 +4,7 @@ from typing import Any
 
 import testtools
 
-from tests.fixtures.cluster import APPS, CnfService
+from tests.fixtures.cluster import APPS, CUSTOM, DEFINITION, CnfService
 
 #: VDU -> the resource of its workload
 WORKLOADS = {
@@ -200,27 +200,9 @@ class TestLife(testtools.TestCase):
         self.assertNotIn("PRIVATE KEY", text)
 
     def test_any_kind_is_made_and_deleted(self) -> None:
-        group = "example.com"
-        definition = f"""\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: gadgets.{group}}}
-spec:
-  group: {group}
-  scope: Namespaced
-  names: {{plural: gadgets, singular: gadget, kind: Gadget}}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          x-kubernetes-preserve-unknown-fields: true
-"""
         # the object stands before its definition
         extra = f"""\
-apiVersion: {group}/v1
+apiVersion: {CUSTOM}/v1
 kind: Gadget
 metadata: {{name: one}}
 ---
@@ -233,14 +215,14 @@ apiVersion: authentication.k8s.io/v1
 kind: TokenReview
 spec: {{token: x}}
 ---
-{definition}"""
+{DEFINITION % "Namespaced"}"""
         instance_id = self.vnfm.created_from(extra=extra)
         request = self.vnfm.deployment_only()
         names = request["additionalParams"]["lcm-kubernetes-def-files"]
         names.append("Files/kubernetes/extra.yaml")
         done = self.vnfm.run(instance_id, "instantiate", request)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        where = f"/apis/{group}/v1/namespaces/{self.vnfm.namespace}/gadgets"
+        where = f"/apis/{CUSTOM}/v1/namespaces/{self.vnfm.namespace}/gadgets"
         self.assertIsNotNone(self.cluster.call("GET", f"{where}/one"))
         end = {"terminationType": "FORCEFUL"}
         done = self.vnfm.run(instance_id, "terminate", end)
