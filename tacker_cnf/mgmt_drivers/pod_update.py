@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import events, judges
+from tacker_cnf.drivers.kubernetes import events, judges, pod_references
 from tacker_cnf.drivers.kubernetes.manifests import Manifest
+from tacker_cnf.drivers.kubernetes.pod_references import Key
 from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
 from tacker_cnf.drivers.kubernetes.work import Work
-from tacker_cnf.mgmt_drivers import pod_references
-from tacker_cnf.mgmt_drivers.pod_references import Key
 from tacker_cnf.mgmt_drivers.update_plan import Pair
 
 Object = dict[str, Any]

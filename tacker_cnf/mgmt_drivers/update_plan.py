@@ -16,10 +16,14 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
+from tacker_cnf.drivers.kubernetes.pod_references import (
+    CONFIG_MAP,
+    SECRET,
+    Key,
+)
 from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm import target
 from tacker_cnf.lcm.target import Target
-from tacker_cnf.mgmt_drivers.pod_references import CONFIG_MAP, SECRET, Key
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd

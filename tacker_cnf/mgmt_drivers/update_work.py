@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import judges, readiness
+from tacker_cnf.drivers.kubernetes import judges, pod_references, readiness
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, Manifest
+from tacker_cnf.drivers.kubernetes.pod_references import SECRET, Key
 from tacker_cnf.drivers.kubernetes.work import Work
-from tacker_cnf.mgmt_drivers import pod_references, pod_update
-from tacker_cnf.mgmt_drivers.pod_references import SECRET, Key
+from tacker_cnf.mgmt_drivers import pod_update
 from tacker_cnf.mgmt_drivers.pod_update import MARK, PodUpdate, changed_images
 from tacker_cnf.mgmt_drivers.update_plan import Pair, Plan
 

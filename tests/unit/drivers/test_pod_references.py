@@ -1,10 +1,13 @@
 """Which ConfigMaps and Secrets a pod reads, in every way there is."""
 
+import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import testtools
+from kubernetes.client import models
 
-from tacker_cnf.mgmt_drivers import pod_references
+from tacker_cnf.drivers.kubernetes import pod_references
 
 CONFIG = ("ConfigMap", "c")
 SECRET = ("Secret", "s")
@@ -63,6 +66,38 @@ SPECS: Final[dict[str, tuple[dict[str, Any], tuple[str, str]]]] = {
 }
 
 
+#: what refers to a ConfigMap or Secret, in the words of the Kubernetes API
+REFERENCES: Final = {
+    "V1ConfigMapEnvSource": ("ConfigMap", "name"),
+    "V1ConfigMapKeySelector": ("ConfigMap", "name"),
+    "V1ConfigMapProjection": ("ConfigMap", "name"),
+    "V1ConfigMapVolumeSource": ("ConfigMap", "name"),
+    "V1LocalObjectReference": ("Secret", "name"),
+    "V1SecretEnvSource": ("Secret", "name"),
+    "V1SecretKeySelector": ("Secret", "name"),
+    "V1SecretProjection": ("Secret", "name"),
+    "V1SecretVolumeSource": ("Secret", "secretName"),
+    "V1AzureFileVolumeSource": ("Secret", "secretName"),
+}
+
+
+def referring(type_: str, *outer: str) -> Iterator[tuple[str, Any]]:
+    """Give all ways in which a type of the Kubernetes API may refer to
+    something: the reference's type, and such an object.
+    """
+    if type_ in REFERENCES:
+        yield type_, {REFERENCES[type_][1]: "it"}
+    elif type_.startswith("V1") and type_ not in outer:
+        model = getattr(models, type_)
+        for attribute, inner in model.openapi_types.items():
+            name = model.attribute_map[attribute]
+            item = re.fullmatch(r"[Ll]ist\[(\w+)\]", inner)
+            for found, value in referring(
+                item[1] if item else inner, type_, *outer
+            ):
+                yield found, {name: [value] if item else value, "name": "n"}
+
+
 class TestPodReferences(testtools.TestCase):
     def test_every_way(self) -> None:
         for way, (spec, key) in SPECS.items():
@@ -84,6 +119,13 @@ class TestPodReferences(testtools.TestCase):
         spec["containers"][0]["volumeMounts"] = []
         self.assertEqual({CONFIG}, pod_references.of_pod(spec))
         self.assertEqual(set(), pod_references.readers(spec, [CONFIG]))
+
+    def test_every_way_that_the_kubernetes_api_has(self) -> None:
+        ways = list(referring("V1PodSpec"))
+        self.assertEqual(REFERENCES.keys(), {type_ for type_, _ in ways})
+        for type_, spec in ways:
+            key = (REFERENCES[type_][0], "it")
+            self.assertEqual({key}, pod_references.of_pod(spec), str(spec))
 
     def test_nothing(self) -> None:
         spec = {"containers": [{"name": "one"}], "volumes": None}

@@ -1,22 +1,44 @@
 """Which ConfigMaps and Secrets a pod reads."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 Object = dict[str, Any]
 #: (kind, name)
 Key = tuple[str, str]
+#: where a name stands -> the kind that it is of
+Places = Mapping[tuple[str, ...], str]
 
 CONFIG_MAP: Final = "ConfigMap"
 SECRET: Final = "Secret"  # noqa: S105  # a kind
-#: attribute of an env or envFrom entry -> the kind it names
-_SOURCES: Final = {
-    "configMapKeyRef": CONFIG_MAP,
-    "configMapRef": CONFIG_MAP,
-    "secretKeyRef": SECRET,
-    "secretRef": SECRET,
-}
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+#: in an envFrom entry, or the valueFrom of an env entry
+_OF_ENTRIES: Final[Places] = {
+    ("configMapKeyRef", "name"): CONFIG_MAP,
+    ("configMapRef", "name"): CONFIG_MAP,
+    ("secretKeyRef", "name"): SECRET,
+    ("secretRef", "name"): SECRET,
+}
+#: in a volume; most of these Secrets are what it is mounted with
+_OF_VOLUMES: Final[Places] = {
+    ("configMap", "name"): CONFIG_MAP,
+    ("secret", "secretName"): SECRET,
+    ("azureFile", "secretName"): SECRET,
+    ("cephfs", "secretRef", "name"): SECRET,
+    ("cinder", "secretRef", "name"): SECRET,
+    ("csi", "nodePublishSecretRef", "name"): SECRET,
+    ("flexVolume", "secretRef", "name"): SECRET,
+    ("iscsi", "secretRef", "name"): SECRET,
+    ("rbd", "secretRef", "name"): SECRET,
+    ("scaleIO", "secretRef", "name"): SECRET,
+    ("storageos", "secretRef", "name"): SECRET,
+}
+#: in a source of a projected volume
+_OF_SOURCES: Final[Places] = {
+    ("configMap", "name"): CONFIG_MAP,
+    ("secret", "name"): SECRET,
+}
+_OF_PULLS: Final[Places] = {("name",): SECRET}
 
 
 def of_pod(spec: Object) -> frozenset[Key]:
@@ -62,27 +84,26 @@ def _list(body: Object, name: str) -> list[Object]:
 
 def _of_pulls(spec: Object) -> Iterator[Key]:
     for pull in _list(spec, "imagePullSecrets"):
-        yield SECRET, pull.get("name", "")
+        yield from _named(pull, _OF_PULLS)
 
 
 def _of_environment(container: Object) -> Iterator[Key]:
-    entries = [
-        *_list(container, "envFrom"),
-        *(one.get("valueFrom") or {} for one in _list(container, "env")),
-    ]
-    for entry in entries:
-        for attribute, kind in _SOURCES.items():
-            if source := entry.get(attribute):
-                yield kind, source.get("name", "")
+    for entry in _list(container, "envFrom"):
+        yield from _named(entry, _OF_ENTRIES)
+    for entry in _list(container, "env"):
+        yield from _named(entry.get("valueFrom") or {}, _OF_ENTRIES)
 
 
 def _of_volume(volume: Object) -> Iterator[Key]:
-    if config_map := volume.get("configMap"):
-        yield CONFIG_MAP, config_map.get("name", "")
-    if secret := volume.get("secret"):
-        yield SECRET, secret.get("secretName", "")
+    yield from _named(volume, _OF_VOLUMES)
     for source in _list(volume.get("projected") or {}, "sources"):
-        if config_map := source.get("configMap"):
-            yield CONFIG_MAP, config_map.get("name", "")
-        if secret := source.get("secret"):
-            yield SECRET, secret.get("name", "")
+        yield from _named(source, _OF_SOURCES)
+
+
+def _named(body: Object, places: Places) -> Iterator[Key]:
+    for path, kind in places.items():
+        found: Any = body
+        for attribute in path:
+            found = (found or {}).get(attribute)
+        if found:
+            yield kind, found
