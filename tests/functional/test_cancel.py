@@ -232,7 +232,7 @@ class TestNobodyThere(CancelCase):
 
 
 class TestLostMessage(CancelCase):
-    lease = 1.0
+    lease = 3.0
 
     def test_the_heartbeat_hears_it_too(self) -> None:
         self.vnfm.driver.before["apply"] = self.stuck

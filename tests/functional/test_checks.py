@@ -37,7 +37,7 @@ class Gate:
 
     def __call__(self, _: Any) -> None:
         self.entered.set()
-        assert self._open.wait(30)
+        assert self._open.wait(60)
 
     def open(self) -> None:
         self._open.set()
@@ -72,7 +72,7 @@ class CheckTest(testtools.TestCase):
             self.vnfm.driver.before[verb] = gate
         answer = self.vnfm.task(instance_id, task, body)
         self.assertEqual(202, answer.status)
-        self.assertTrue(gate.entered.wait(30))
+        self.assertTrue(gate.entered.wait(60))
         return gate, answer.headers["Location"]
 
     def failed(self, instance_id: str, task: str, body: Any) -> Any:
@@ -319,7 +319,7 @@ class TestDecisions(CheckTest):
         statuses: list[int] = []
 
         def decide(decision: str) -> None:
-            barrier.wait(10)
+            barrier.wait(60)
             statuses.append(self.decide(failed["id"], decision).status)
 
         threads = [
@@ -328,7 +328,7 @@ class TestDecisions(CheckTest):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         self.assertEqual([409, 409], sorted(statuses)[1:])
         self.vnfm.ended(f"{OP_OCCS}/{failed['id']}")
 
@@ -343,14 +343,14 @@ class TestTogether(CheckTest):
         answers: list[Answer] = []
 
         def scale() -> None:
-            barrier.wait(10)
+            barrier.wait(60)
             answers.append(self.vnfm.task(up, "scale", SCALE))
 
         threads = [threading.Thread(target=scale) for _ in range(6)]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         statuses = sorted(answer.status for answer in answers)
         self.assertEqual([202] + [409] * 5, statuses)
         self.assertEqual(2, len(self.op_occs()))

@@ -143,7 +143,7 @@ class TestLife(TwoClusters):
     def test_synchronize(self) -> None:
         instance_id = self.parted()
         self.other.sandbox.kill_pod(self.vnfm.namespace, "store-0")
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while not self.is_known(instance_id):
             self.assertLess(time.monotonic(), until)
             self.vnfm.task(instance_id, "sync", None)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.fixtures.cluster import CORE, CnfCase, CnfService
+from tests.fixtures.cluster import CORE, CnfCase
 
 #: where the pods are
 LOST = "sandbox-node-1"
@@ -131,9 +131,6 @@ class TestLostNodes(CnfCase):
 
 
 class TestNodesThatCannotBeRead(CnfCase):
-    def make_service(self) -> CnfService:
-        return CnfService(ready_timeout=3.0)
-
     def test_the_error_says_so(self) -> None:
         rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
         self.cluster.allow_viewer(self.vnfm.namespace, rule)
@@ -145,6 +142,7 @@ class TestNodesThatCannotBeRead(CnfCase):
             self.cluster.sandbox.lose_node(node)
         vnfc = self.vnfm.vnfc_of(instance_id, "store")
         body = {"vnfcInstanceId": [vnfc]}
+        self.vnfm.conf.set_override("ready_timeout", 3.0, "kubernetes")
         failed = self.vnfm.run(instance_id, "heal", body)
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         detail = failed["error"]["detail"]

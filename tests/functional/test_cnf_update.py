@@ -36,7 +36,7 @@ TACKERS = "Scripts/container_update_mgmt_v2.py"
 #: seconds: that pods need in order that an update waits, and that no
 #: update takes
 SLOW: Final = 4.0
-LONG: Final = 30.0
+LONG: Final = 120.0
 
 
 class UpdateCase(CnfCase):
@@ -481,7 +481,7 @@ class TestTackersName(UpdateCase):
             self.instance_id, {"vnfdId": self.after(), **PATHS}
         )
         location = answer.headers["Location"]
-        op_occ = self.vnfm.ended(location, patience=60.0)
+        op_occ = self.vnfm.ended(location, patience=120.0)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
         self.assertNotIn("never run", op_occ["error"]["detail"])
         for node in (1, 2):

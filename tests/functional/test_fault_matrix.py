@@ -49,7 +49,7 @@ SCRIPT_TEXT: Final = """\
 FAULTS: Final = ("raises", "killed before", "killed after")
 #: cases that run at the same time, and seconds that any may take
 AT_ONCE: Final = 8
-PATIENCE: Final = 60.0
+PATIENCE: Final = 180.0
 
 
 class FaultyDriver:

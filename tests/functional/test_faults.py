@@ -1,14 +1,19 @@
 """What a failure tells, and who may go on with what another conductor had."""
 
-import threading
 from typing import Any
 
+import sqlalchemy as sa
 import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.cmd import compose
+from tacker_cnf.db.models import VnfLcmOpOcc
+from tests.fixtures import waiting
 from tests.fixtures.mortal import MortalConductor, conductor_of
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
+
+#: seconds
+LEASE = 3.0
 
 
 class FaultCase(testtools.TestCase):
@@ -19,7 +24,7 @@ class FaultCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(
-            Vnfm(conductor={"lease": 1.0, "resume_infra": self.resume})
+            Vnfm(conductor={"lease": LEASE, "resume_infra": self.resume})
         )
         self.vnfm.conductor.stop()
         self.conductor = conductor_of(self.vnfm, MortalConductor)
@@ -126,7 +131,11 @@ class TestClaims(FaultCase):
 
         def slow(task: Any) -> None:
             calls.append(task)
-            threading.Event().wait(2.5)  # more than two leases
+            begun = self.lease_until()
+            waiting.until(
+                lambda: self.lease_until() > begun + LEASE,
+                "a lease that began after the first one's end",
+            )
 
         self.vnfm.driver.before["apply"] = slow
         instance_id = self.vnfm.create()
@@ -141,6 +150,12 @@ class TestClaims(FaultCase):
         conductor_of(self.vnfm)
         end = self.vnfm.ended(answer.headers["Location"])
         self.assertEqual("COMPLETED", end["operationState"])
+
+    def lease_until(self) -> float:
+        """Tell until when the operation is its conductor's."""
+        with self.vnfm.parts.store.reader() as session:
+            until = session.scalar(sa.select(VnfLcmOpOcc.lease_until))
+        return float(until or 0.0)
 
     def deaf(self) -> None:
         self.conductor._stopping.set()

@@ -121,7 +121,7 @@ class TestInBetween(StoreCase):
         def let_go(op_occ_id: str) -> None:
             if not ends.is_set():
                 ends.set()
-                goes.wait(20)
+                goes.wait(60)
             usual(op_occ_id)
 
         claims.let_go = let_go  # type: ignore[method-assign]
@@ -133,7 +133,7 @@ class TestInBetween(StoreCase):
         self.assertEqual(
             "FAILED_TEMP", self.vnfm.ended(location)["operationState"]
         )
-        self.assertTrue(ends.wait(20))
+        self.assertTrue(ends.wait(60))
         self.vnfm.driver.before.clear()
         self.assertEqual(
             202, self.vnfm.call("POST", f"{location}/retry").status

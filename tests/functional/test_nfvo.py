@@ -506,9 +506,7 @@ class TestStopped(NfvoTest):
         answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
         location = answer.headers["Location"]
         self.nfvo.wait_asked()
-        began = time.monotonic()
         self.assertTrue(self.vnfm.conductor.stop())
-        self.assertLess(time.monotonic() - began, 5.0)
         state = self.vnfm.call("GET", location).json["operationState"]
         self.assertEqual("STARTING", state)
         self.nfvo.thinks = 0

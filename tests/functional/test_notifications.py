@@ -22,6 +22,8 @@ from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
 PATH = "/vnflcm/v2/subscriptions"
 QUICK = {"retry_interval": 0.02, "max_retry_interval": 0.1}
+#: seconds that no test waits
+LONG = 600.0
 INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 TERMINATE = {"terminationType": "FORCEFUL"}
 
@@ -32,7 +34,12 @@ class NotificationTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.receiver = self.useFixture(Receiver())
-        self.vnfm = self.useFixture(Vnfm(notification=QUICK | self.options))
+        self.vnfm = self.useFixture(
+            Vnfm(
+                notification=QUICK | self.options,
+                outgoing={"timeout": 2 * LONG},
+            )
+        )
 
     def subscribe(self, receiver: Receiver | None = None, **body: Any) -> str:
         uri = (receiver or self.receiver).url
@@ -61,7 +68,7 @@ class NotificationTest(testtools.TestCase):
         self.vnfm.dispatcher = self.another()
         self.vnfm.dispatcher.start()
 
-    def wait_until(self, condition: Any, patience: float = 10.0) -> None:
+    def wait_until(self, condition: Any, patience: float = 120.0) -> None:
         until = time.monotonic() + patience
         while not condition():
             self.assertLess(time.monotonic(), until, "it did not come true")
@@ -307,11 +314,11 @@ class TestFailures(NotificationTest):
         for receiver in (dead, slow, self.receiver):
             self.subscribe(receiver)
         dead.stop()
-        slow.delay = 1.0
-        began = time.monotonic()
+        slow.delay = LONG
         self.vnfm.instantiated()
         self.told(4)
-        self.assertLess(time.monotonic() - began, 3.0)
+        self.assertEqual([], slow.received)
+        slow.hurry()
         self.assertEqual(self.told(4), self.told(4, slow))
 
     def test_credentials_nobody_can_read_hold_up_nobody(self) -> None:
@@ -357,16 +364,20 @@ class TestFailures(NotificationTest):
         while time.monotonic() < begun + 1.5:
             self.vnfm.dispatcher.wake()
             time.sleep(0.01)
-        self.assertIn(len(asked), {1, 2})
+        interval = self.vnfm.conf.notification.poll_interval
+        most = (time.monotonic() - begun) / interval + 1
+        self.assertTrue(1 <= len(asked) <= most, f"{len(asked)} of {most}")
 
     def test_a_subscriber_is_not_flooded(self) -> None:
         self.subscribe()
-        self.receiver.delay = 0.3
+        self.receiver.delay = LONG
         vnfd_id = self.vnfm.onboard()
         self.vnfm.dispatcher.stop()
         for _ in range(12):
             self.vnfm.create(vnfd_id)
         self.restart()
+        self.wait_until(lambda: self.receiver.busy == 4)
+        self.receiver.hurry()
         self.receiver.wait(12)
         self.assertEqual(4, self.receiver.most_busy)
 
@@ -386,7 +397,7 @@ class TestFailures(NotificationTest):
 
 
 class TestOtherProcesses(NotificationTest):
-    options: ClassVar[dict[str, Any]] = {"poll_interval": 60.0}
+    options: ClassVar[dict[str, Any]] = {"poll_interval": LONG}
 
     def test_what_an_api_server_writes_is_told_at_once(self) -> None:
         self.subscribe()
@@ -569,10 +580,10 @@ class TestDispatchers(NotificationTest):
 
     def test_it_stops_at_once_while_a_subscriber_is_slow(self) -> None:
         self.subscribe()
-        self.receiver.delay = 30.0
+        self.receiver.delay = LONG
         self.vnfm.create()
         self.wait_until(lambda: self.receiver.busy == 1)
-        began = time.monotonic()
         self.vnfm.dispatcher.stop()
-        self.assertLess(time.monotonic() - began, 2.0)
+        self.assertEqual(1, self.receiver.busy)
+        self.receiver.hurry()
         self.restart()

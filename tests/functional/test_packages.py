@@ -395,14 +395,14 @@ class TestTwice(PackageTest):
         statuses: list[int] = []
 
         def send(path: str, content: bytes) -> None:
-            barrier.wait(10)
+            barrier.wait(60)
             statuses.append(self.upload(path, content).status)
 
         threads = [threading.Thread(target=send, args=u) for u in uploads]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         return sorted(statuses)
 
     def test_of_two_at_once_for_one_package_the_first_counts(self) -> None:

@@ -349,7 +349,7 @@ class TestReply(ScriptCase):
         self.vnfm.conf.set_override(
             "resume_infra", override=True, group="conductor"
         )
-        self.vnfm.conductor.claims._lease = 1.0
+        self.vnfm.conductor.claims._lease = 3.0
         self.vnfm.driver.before["apply"] = lose
         instance_id = self.instance(script)
         end = self.instantiate(instance_id)
@@ -460,8 +460,8 @@ class TestResume(ScriptCase):
         self.vnfm.conf.set_override(
             "resume_infra", override=True, group="conductor"
         )
-        self.vnfm.conf.set_override("lease", 1.0, "conductor")
-        self.vnfm.conductor.claims._lease = 1.0
+        self.vnfm.conf.set_override("lease", 3.0, "conductor")
+        self.vnfm.conductor.claims._lease = 3.0
         self.vnfm.driver.before["apply"] = lose
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)

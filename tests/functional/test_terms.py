@@ -238,12 +238,12 @@ class TestIdempotency(TermsTest):
 
         def wait(_: Any) -> None:
             entered.set()
-            go_on.wait(30)
+            go_on.wait(60)
 
         self.vnfm.driver.before["apply"] = wait
         path = f"{INSTANCES}/{up}/scale"
         first = self.ask(path, SCALE)
-        self.assertTrue(entered.wait(30))
+        self.assertTrue(entered.wait(60))
         second = self.ask(path, SCALE)
         self.assertEqual(202, second.status)
         self.assertEqual(first.headers["Location"], second.headers["Location"])
@@ -319,7 +319,7 @@ class TestIdempotency(TermsTest):
         together = threading.Barrier(8)
 
         def ask(_: int) -> Answer:
-            together.wait(30)
+            together.wait(60)
             return self.ask(path, SCALE)
 
         with ThreadPoolExecutor(8) as pool:

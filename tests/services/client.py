@@ -8,8 +8,8 @@ from typing import Any
 
 import fixtures
 
+from tests.fixtures import waiting
 from tests.fixtures.vnfm import ACTIVE, Csar
-from tests.services import waiting
 
 FILES = (
     "configmap secret services pod replicaset deployment daemonset statefulset"
@@ -17,7 +17,7 @@ FILES = (
 INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Answer:

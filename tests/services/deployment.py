@@ -14,7 +14,7 @@ import fixtures
 import testtools
 from testtools.content import text_content
 
-from tests.services import waiting
+from tests.fixtures import waiting
 from tests.services.client import Client
 from tests.services.servers import Broker, Database
 
@@ -98,7 +98,7 @@ class Program(fixtures.Fixture):
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGTERM)
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.kill()
 

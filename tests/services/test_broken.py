@@ -14,7 +14,7 @@ from tests.services.servers import MARIADB, POSTGRESQL
 SERVERS = ("tacker-cnf-api", "tacker-cnf-conductor")
 SMALL = "configmap secret deployment"
 #: seconds a caller may have to wait for an answer
-BEARABLE = 10.0
+BEARABLE = 60.0
 
 
 def free_port() -> int:

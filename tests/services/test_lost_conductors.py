@@ -6,7 +6,7 @@ from typing import Any
 
 import testtools
 
-from tests.services import waiting
+from tests.fixtures import waiting
 from tests.services.client import instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Conductor, Deployment
@@ -16,7 +16,7 @@ QUEUE = "tacker_cnf_conductor"
 SMALL = "configmap secret deployment"
 #: how long an operation is surely in the middle of its step, in seconds
 WORK = 6.0
-LEASE = 1.5
+LEASE = 3.0
 
 
 class Lost(testtools.TestCase):

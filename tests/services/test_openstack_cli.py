@@ -9,9 +9,9 @@ from typing import Any
 import fixtures
 import testtools
 
+from tests.fixtures import waiting
 from tests.fixtures.receiver import Receiver
 from tests.fixtures.vnfm import Csar
-from tests.services import waiting
 from tests.services.client import OP_OCCS, Client, instantiation
 from tests.services.deployment import PROGRAMS, START
 from tests.services.servers import do_without
@@ -62,7 +62,7 @@ class Sandbox(fixtures.Fixture):
 
     def _end(self) -> None:
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(60)
 
 
 class CommandTest(testtools.TestCase):

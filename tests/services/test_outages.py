@@ -16,6 +16,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 import testtools
 
+from tests.fixtures import waiting
 from tests.fixtures.gate import Gate
 from tests.fixtures.nfvo import NfvoServer
 from tests.fixtures.receiver import Answer, Received, Receiver
@@ -26,7 +27,6 @@ from tests.functional.test_scripts import (
     flavour_with_scripts,
 )
 from tests.kinds import KINDS, STEPS, Kind
-from tests.services import waiting
 from tests.services.client import INSTANCES, Client, instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment

@@ -5,15 +5,15 @@ from typing import Any
 
 import testtools
 
+from tests.fixtures import waiting
 from tests.fixtures.receiver import Answer, Received, Receiver
 from tests.fixtures.vnfm import Csar
-from tests.services import waiting
 from tests.services.deployment import START, Deployment
 from tests.services.servers import MARIADB, POSTGRESQL
 from tests.services.test_openstack_cli import CommandTest
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
-LEASE = 1.5
+LEASE = 3.0
 
 
 class TestCommand(CommandTest):

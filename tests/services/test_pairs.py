@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import testtools
 
-from tests.services import waiting
+from tests.fixtures import waiting
 from tests.services.client import (
     INSTANCES,
     OP_OCCS,
@@ -115,7 +115,7 @@ class PairCase(testtools.TestCase):
         together = threading.Barrier(2)
 
         def make(client: Client, call: Call) -> Answer:
-            together.wait(30)
+            together.wait(60)
             return call(client, of)
 
         with ThreadPoolExecutor(2) as pool:

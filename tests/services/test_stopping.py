@@ -2,7 +2,7 @@
 
 import testtools
 
-from tests.services import waiting
+from tests.fixtures import waiting
 from tests.services.client import instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Conductor, Deployment
@@ -10,7 +10,7 @@ from tests.services.servers import POSTGRESQL
 
 SMALL = "configmap secret deployment"
 #: seconds within which an idle program ends on a machine that has much to do
-SOON = 10.0
+SOON = 60.0
 
 
 class TestStopping(testtools.TestCase):
@@ -82,7 +82,7 @@ class TestStopping(testtools.TestCase):
 
     def test_conductor_that_leaves_goes_on_reporting(self) -> None:
         """What it still ends is not taken from it, short as its lease is."""
-        deployment = self.deploy(6.0, lease=1.0, stop_timeout=60.0)
+        deployment = self.deploy(8.0, lease=3.0, stop_timeout=60.0)
         both = [deployment.conductor(), deployment.conductor()]
         op_occ_id = self.begin()
         leaving, _ = self.sorted(both, op_occ_id)
@@ -93,7 +93,7 @@ class TestStopping(testtools.TestCase):
         self.assertEqual(1, deployment.work(op_occ_id)["fence"])
 
     def test_conductor_that_has_given_up_ends(self) -> None:
-        deployment = self.deploy(40.0, stop_timeout=0.5)
+        deployment = self.deploy(300.0, stop_timeout=0.5)
         conductor = deployment.conductor()
         self.begin()
         self.check_soon(conductor.stop())

@@ -49,7 +49,7 @@ class TestTerms(testtools.TestCase):
         together = threading.Barrier(len(calls))
 
         def make(number: int, call: Call) -> Answer:
-            together.wait(30)
+            together.wait(60)
             return call(self.clients[number % 2])
 
         with ThreadPoolExecutor(len(calls)) as pool:

@@ -20,7 +20,7 @@ class TestSettling(testtools.TestCase):
         begun = time.monotonic()
         for _ in range(100):
             self.settling.note(["one"])
-        self.assertEqual("one", self.told.get(timeout=5))
+        self.assertEqual("one", self.told.get(timeout=60))
         self.assertGreaterEqual(time.monotonic() - begun, QUIET)
         self.assertRaises(queue.Empty, self.told.get, timeout=2 * QUIET)
 
@@ -29,13 +29,13 @@ class TestSettling(testtools.TestCase):
         while self.told.empty():
             self.settling.note(["one"])
             time.sleep(QUIET / 3)
-            self.assertLess(time.monotonic() - begun, LATEST + 2)
+            self.assertLess(time.monotonic() - begun, LATEST + 60)
         self.assertGreaterEqual(time.monotonic() - begun, LATEST)
 
     def test_each_rests_by_itself(self) -> None:
         self.settling.note(["late"], 2 * QUIET)
         self.settling.note(["one", "two"])
-        told = [self.told.get(timeout=5) for _ in range(3)]
+        told = [self.told.get(timeout=60) for _ in range(3)]
         self.assertEqual({"one", "two"}, set(told[:2]))
         self.assertEqual("late", told[2])
 

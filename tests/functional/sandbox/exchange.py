@@ -77,6 +77,6 @@ class Watch:
 
     def join(self) -> None:
         """Wait for the end of the stream."""
-        self._thread.join(5)
+        self._thread.join(60)
         self._response.release_conn()
         self._response.close()

@@ -11,7 +11,7 @@ from tests.functional.sandbox.exchange import Cluster, Watch
 
 _FOLDER = Path(__file__).parents[2] / "fixtures" / "kubernetes"
 _GENERATED = re.compile(r"/pods/(\w+-[^/?]+)")
-_LONGEST_WAIT = 6.0
+_LONGEST_WAIT = 20.0
 _PAUSE = 0.02
 
 

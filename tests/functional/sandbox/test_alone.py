@@ -32,4 +32,4 @@ class TestAlone(testtools.TestCase):
             self.assertIn(server["server"], told)
             self.assertEqual(0o600, config.stat().st_mode & 0o777)
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(0, process.wait(10))
+            self.assertEqual(0, process.wait(60))

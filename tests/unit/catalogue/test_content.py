@@ -107,7 +107,7 @@ class TestStore(ContentTest):
         with self.store.guard():
             other.start()
             self.assertFalse(entered.wait(0.05))
-        self.assertTrue(entered.wait(10))
+        self.assertTrue(entered.wait(60))
         other.join()
 
     def test_the_guard_opens_after_an_error(self) -> None:

@@ -123,7 +123,7 @@ class TestReader(StoreTest):
                 done.set()
 
             threading.Thread(target=read).start()
-            self.assertTrue(done.wait(10))
+            self.assertTrue(done.wait(60))
 
     def test_nothing_it_changes_is_kept(self) -> None:
         with self.store.reader() as session:
@@ -180,7 +180,7 @@ class TestSqlite(StoreTest):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         self.assertEqual([], failures)
 
 

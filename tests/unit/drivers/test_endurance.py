@@ -11,7 +11,7 @@ from tacker_cnf.drivers.kubernetes.refusals import Dropped, Forbidden
 from tacker_cnf.drivers.progress import LONGEST, Progress
 from tacker_cnf.halting import Deadline, Halt
 
-LONG = 60.0
+LONG = 600.0
 
 
 class Answers:
@@ -59,7 +59,7 @@ class TestEndurance(testtools.TestCase):
         endurance = an_endurance(contact=0.1, outage=LONG)
         with Took() as took:
             self.assertRaises(Away, endurance.ask, Answers(Away("gone")))
-        self.assertLess(took.seconds, 2)
+        self.assertLess(took.seconds, 60)
 
     def test_what_has_answered_is_borne_for_longer(self) -> None:
         endurance = an_endurance(contact=0.0, outage=LONG)
@@ -77,7 +77,7 @@ class TestEndurance(testtools.TestCase):
             self.assertRaises(
                 Away, an_endurance(within=0.1).ask, Answers(Away("gone"))
             )
-        self.assertLess(took.seconds, 2)
+        self.assertLess(took.seconds, 60)
 
     def test_it_ends_when_it_is_called_off_at_once(self) -> None:
         halt = Halt()
@@ -91,7 +91,7 @@ class TestEndurance(testtools.TestCase):
                 an_endurance(halt=halt).ask,
                 Answers(Away("gone")),
             )
-        self.assertLess(took.seconds, 2)
+        self.assertLess(took.seconds, 60)
 
 
 class Took:
