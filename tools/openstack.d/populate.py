@@ -1,0 +1,187 @@
+"""What an OpenStack needs before it is of use.
+
+``populate.py identity``: users, roles and endpoints, once Keystone runs.
+``populate.py rest``: waits for all others, and makes flavors and an image.
+"""
+
+import calendar
+import os
+import sys
+import time
+
+from keystoneauth1 import exceptions, session
+from keystoneauth1.identity import v3
+
+PATIENCE = 600
+PASSWORD = os.environ["OS_PASSWORD"]
+FULL = os.environ["TIER"] == "full"
+#: name of a service -> its type, and the path of its API
+SERVICES = {
+    "heat": ("orchestration", "/v1/%(tenant_id)s"),
+    "glance": ("image", ""),
+    "placement": ("placement", ""),
+    "neutron": ("network", ""),
+    "nova": ("compute", "/v2.1"),
+    "cinder": ("block-storage", "/v3/%(tenant_id)s"),
+}
+#: user -> {project: roles}
+ROLES = {
+    "admin": {"admin": ("heat_stack_owner",), "demo": ("admin",)},
+    "svc": {"service": ("admin", "service")},
+    "demo": {"demo": ("member", "heat_stack_owner")},
+}
+
+admin = session.Session(
+    v3.Password(
+        os.environ["OS_AUTH_URL"],
+        username="admin",
+        password=PASSWORD,
+        user_domain_id="default",
+        project_name="admin",
+        project_domain_id="default",
+    )
+)
+
+
+def at(service_type):
+    return {
+        "endpoint_filter": {
+            "service_type": service_type,
+            "interface": "public",
+        }
+    }
+
+
+def get(service_type, path):
+    # a call that a service takes before its engine listens waits for long
+    return admin.get(path, timeout=10, **at(service_type)).json()
+
+
+def ensure(kind, name, **more):
+    """Make something of Keystone's, if it is not there; give its id."""
+    match = {"name": name, **more}
+    match.pop("password", None)
+    query = "&".join(f"{key}={value}" for key, value in match.items())
+    for found in get("identity", f"/{kind}s?{query}")[f"{kind}s"]:
+        return found["id"]
+    body = {kind: {"name": name, **more}}
+    made = admin.post(f"/{kind}s", json=body, **at("identity")).json()
+    return made[kind]["id"]
+
+
+def grant(where, user, role):
+    admin.put(f"/{where}/users/{user}/roles/{role}", **at("identity"))
+
+
+def identity():
+    roles = {
+        name: ensure("role", name)
+        for name in (
+            "admin",
+            "member",
+            "service",
+            "heat_stack_user",
+            "heat_stack_owner",
+        )
+    }
+    for name, projects in ROLES.items():
+        user = ensure("user", name, domain_id="default", password=PASSWORD)
+        for project_name, granted in projects.items():
+            project = ensure("project", project_name, domain_id="default")
+            for role in granted:
+                grant(f"projects/{project}", user, roles[role])
+    domain = ensure("domain", "heat")
+    user = ensure(
+        "user", "heat_domain_admin", domain_id=domain, password=PASSWORD
+    )
+    grant(f"domains/{domain}", user, roles["admin"])
+    for name, (kind, path) in SERVICES.items():
+        if FULL or name == "heat":
+            endpoints(ensure("service", name, type=kind), name, path)
+
+
+def endpoints(service, name, path):
+    port = os.environ[f"PORT_{name}"]
+    for interface in ("public", "internal", "admin"):
+        known = get(
+            "identity",
+            f"/endpoints?service_id={service}&interface={interface}",
+        )
+        if not known["endpoints"]:
+            body = {
+                "service_id": service,
+                "interface": interface,
+                "region_id": "RegionOne",
+                "url": f"http://127.0.0.1:{port}{path}",
+            }
+            admin.post("/endpoints", json={"endpoint": body}, **at("identity"))
+
+
+def until(what, look):
+    """Wait until there is something to see."""
+    end = time.monotonic() + PATIENCE
+    problem = "not yet"
+    while time.monotonic() < end:
+        try:
+            if look():
+                return
+        except exceptions.ClientException as error:
+            problem = error
+        time.sleep(0.2)
+    sys.exit(f"{what} is not there after {PATIENCE} s: {problem}")
+
+
+def reporting(service_type, path, binaries):
+    """Tell whether services have reported since this start."""
+    begun = float(os.environ["BEGUN"])
+    up = set()
+    for one in get(service_type, path)["services"]:
+        told = (one["updated_at"] or "1970-01-01T00:00:00")[:19]
+        when = time.strptime(told, "%Y-%m-%dT%H:%M:%S")
+        if one["state"] == "up" and calendar.timegm(when) >= begun:
+            up.add(one["binary"])
+    return up >= set(binaries)
+
+
+def rest():
+    until("heat-engine", lambda: get("orchestration", "/build_info"))
+    if FULL:
+        nova = ("nova-compute", "nova-conductor", "nova-scheduler")
+        cinder = ("cinder-volume", "cinder-scheduler")
+        until("Nova", lambda: reporting("compute", "/os-services", nova))
+        hosts = "/os-hypervisors/detail"
+        until("a host", lambda: get("compute", hosts)["hypervisors"])
+        storage = "block-storage"
+        until("Cinder", lambda: reporting(storage, "/os-services", cinder))
+        until("Neutron", lambda: get("network", "/v2.0/networks"))
+        flavors()
+        image()
+
+
+def flavors():
+    known = {one["name"] for one in get("compute", "/flavors")["flavors"]}
+    for name, memory in (("m1.tiny", 512), ("m1.small", 2048)):
+        if name not in known:
+            body = {"name": name, "vcpus": 1, "ram": memory, "disk": 1}
+            admin.post("/flavors", json={"flavor": body}, **at("compute"))
+
+
+def image():
+    if get("image", "/v2/images?name=cirros")["images"]:
+        return
+    body = {
+        "name": "cirros",
+        "container_format": "bare",
+        "disk_format": "raw",
+        "visibility": "public",
+    }
+    made = admin.post("/v2/images", json=body, **at("image")).json()
+    admin.put(
+        f"/v2/images/{made['id']}/file",
+        data=b"\0" * 1024,
+        headers={"Content-Type": "application/octet-stream"},
+        **at("image"),
+    )
+
+
+{"identity": identity, "rest": rest}[sys.argv[1]]()
