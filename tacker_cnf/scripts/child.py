@@ -12,12 +12,15 @@ import resource
 import runpy
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import NoReturn
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+#: seconds that the kernel needs to end a process
+MOMENT = 0.001
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -26,23 +29,25 @@ def limit(what: int, most: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
-def children() -> list[int]:
-    """Tell whom this process has made or adopted, if the kernel tells."""
-    me = os.getpid()
-    with contextlib.suppress(FileNotFoundError):
-        told = Path(f"/proc/{me}/task/{me}/children").read_text()
-        return [int(pid) for pid in told.split()]
-    return []
-
-
 def kill_all() -> None:
-    """End all that this process has, and that comes to it because of that."""
-    while pids := children():
-        for pid in pids:
+    """End all that this process has made or adopted, and whom it adopts
+    because of that.
+
+    A list that is read while processes end may lack some of them (proc(5)):
+    only when nobody is left to be waited for, all are gone.
+    """
+    me = os.getpid()
+    listed = Path(f"/proc/{me}/task/{me}/children")
+    while listed.exists():  # not every kernel has it
+        for pid in map(int, listed.read_text().split()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(-1, 0)
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not ended:
+            time.sleep(MOMENT)
 
 
 def supervise(script: int) -> NoReturn:

@@ -1,6 +1,5 @@
 """Cancel: whatever an operation is waiting for, it stops, and says so."""
 
-import contextlib
 import textwrap
 import threading
 from pathlib import Path
@@ -11,21 +10,15 @@ import testtools
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.sol.grant import Grant, GrantRequest
+from tests.fixtures import waiting
 from tests.fixtures.mortal import conductor_of
+from tests.fixtures.processes import is_there
 from tests.fixtures.vnfm import FAKE_VIM, Answer, Csar, Vnfm
 from tests.functional.test_scripts import (
     FLAVOUR,
     SCRIPT,
     flavour_with_scripts,
 )
-
-
-def is_zombie(pid: int) -> bool:
-    with contextlib.suppress(FileNotFoundError):
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        return stat.rpartition(") ")[2].startswith("Z")
-    return True
-
 
 OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 #: seconds, longer than any test
@@ -169,8 +162,7 @@ class TestForceful(CancelCase):
         op_occ_id = answer.headers["Location"].rsplit("/", 1)[1]
         self.assert_cancelled(self.cancelled(op_occ_id))
         child = int(seen.read_text())
-        while Path(f"/proc/{child}").exists() and not is_zombie(child):
-            self.released.wait(0.02)
+        waiting.until(lambda: not is_there(child), "the child's end")
 
 
 class TestGraceful(CancelCase):

@@ -14,6 +14,7 @@ import testtools
 import urllib3
 
 from tacker_cnf.cmd.telling import Telling
+from tests.fixtures.processes import is_there
 from tests.fixtures.receiver import Receiver
 from tests.fixtures.vnfm import Csar, Vnfm
 
@@ -35,14 +36,6 @@ def children(pid: int) -> list[int]:
     for told in Path(f"/proc/{pid}/task").glob("*/children"):
         found += map(int, told.read_text().split())
     return found
-
-
-def is_there(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 class ProcessTest(testtools.TestCase):
