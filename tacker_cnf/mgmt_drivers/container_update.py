@@ -18,6 +18,7 @@ from tacker_cnf.drivers.kubernetes import inventory, placing
 from tacker_cnf.drivers.kubernetes.client import Clusters
 from tacker_cnf.drivers.kubernetes.manifests import Rendered
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
+from tacker_cnf.drivers.kubernetes.update_work import UpdateWork
 from tacker_cnf.drivers.kubernetes.work import Work
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline
@@ -25,7 +26,6 @@ from tacker_cnf.lcm.scripted import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
 from tacker_cnf.mgmt_drivers.update_plan import Plan
-from tacker_cnf.mgmt_drivers.update_work import UpdateWork
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -79,10 +79,14 @@ class ContainerUpdate(MgmtDriver):
             self._work(key, clusters[key], rendered, deadline)
             for key, rendered in placing.split(plan.after, places).items()
         ]
-        mark = told.vnf_lcm_op_occ_id
         for work in works:
-            part = plan.within(work.rendered)
-            UpdateWork(work, part, mark, back=back).carry_out()
+            UpdateWork(
+                work,
+                plan.configs,
+                plan.workloads_in(work.rendered),
+                told.vnf_lcm_op_occ_id,
+                back=back,
+            ).carry_out()
         info = InfoChanges(
             vnfc_resource_info=tuple(
                 vnfc for work in works for vnfc in work.vnfcs()

@@ -21,6 +21,7 @@ from tacker_cnf.drivers.kubernetes.pod_references import (
     SECRET,
     Key,
 )
+from tacker_cnf.drivers.kubernetes.update_work import Pair
 from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm import target
 from tacker_cnf.lcm.target import Target
@@ -31,18 +32,6 @@ from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd
 #: in the request's metadata, and in that of the instance's driver
 PATHS: Final = "configmap_secret_paths"
 DEF_FILES: Final = "lcm-kubernetes-def-files"
-
-
-@dataclasses.dataclass(frozen=True)
-class Pair:
-    """One object, as it was and as it is to be."""
-
-    before: Manifest
-    after: Manifest
-
-    @property
-    def key(self) -> Key:
-        return _key(self.before)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,11 +57,10 @@ class Plan:
             workloads=tuple(Pair(p.after, p.before) for p in self.workloads),
         )
 
-    def within(self, rendered: Rendered) -> "Plan":
-        """Give what of it concerns one cluster."""
+    def workloads_in(self, rendered: Rendered) -> tuple[Pair, ...]:
+        """Give the workloads of one cluster."""
         there = {_key(manifest) for manifest in rendered.objects}
-        mine = tuple(p for p in self.workloads if p.key in there)
-        return dataclasses.replace(self, after=rendered, workloads=mine)
+        return tuple(p for p in self.workloads if p.key in there)
 
 
 def make(told: ScriptInput) -> Plan | None:

@@ -57,17 +57,20 @@ class ContainerRuns:
             if entry is not None and namespace_of(entry.obj) == namespace:
                 self._plane.timers.soon(self._start_again, uid)
 
-    def replace(self, uid: str, names: Sequence[str]) -> None:
-        """Restart containers whose image changed."""
+    def restart_changed(self, uid: str) -> None:
+        """Restart the containers that are of another image than they are to
+        be; who sees an image change and change back does nothing.
+        """
         pod = self._pod(uid)
         if pod is None:
             return
-        statuses = []
-        for container, known in self._both(pod):
-            if container["name"] in names and known is not None:
-                statuses.append(self._restarted(pod, container, known, 0))
-            elif known is not None:
-                statuses.append(known)
+        statuses = [
+            known
+            if known["image"] == container["image"]
+            else self._restarted(pod, container, known, 0)
+            for container, known in self._both(pod)
+            if known is not None
+        ]
         self._report(pod, statuses)
 
     def crash(self, pod: Obj) -> None:

@@ -15,6 +15,13 @@ def _fill(target: Obj, **values: Any) -> None:
             target[name] = value
 
 
+def _drop_empty(metadata: Obj) -> None:
+    """Leave out the maps in which nothing is, which are never written."""
+    for name in ("labels", "annotations"):
+        if metadata.get(name) == {}:
+            del metadata[name]
+
+
 def pull_policy(image: str) -> str:
     """Tell how an image is pulled by default."""
     last = image.rpartition("/")[2]
@@ -101,7 +108,7 @@ def _template(spec: Obj) -> None:
         spec.pop("minReadySeconds", None)  # zero is never written
     template = spec.get("template")
     if template is not None:
-        template.setdefault("metadata", {})
+        _drop_empty(template.setdefault("metadata", {}))
         template["spec"] = template.get("spec") or {}
         pod_spec(template["spec"])
 
@@ -293,6 +300,7 @@ _DEFAULTS: Mapping[str, Callable[[Obj], None]] = {
 
 def fill_in(key: str, obj: Obj) -> None:
     """Fill in the defaults of an object that is about to be stored."""
+    _drop_empty(obj["metadata"])
     default = _DEFAULTS.get(key)
     if default is not None:
         default(obj)

@@ -124,23 +124,23 @@ class Kubelet:
             self._start(uid)
         else:
             self._containers.report_ready(pod)
+            self._restart_changed(uid)
 
     def _image_changed(self, old: Obj, pod: Obj) -> None:
         if old["spec"] is pod["spec"]:
             return
-        before = {c["name"]: c["image"] for c in old["spec"]["containers"]}
-        changed = [
-            c["name"]
-            for c in pod["spec"]["containers"]
-            if before.get(c["name"]) != c["image"]
-        ]
-        if changed:
-            self._plane.timers.later(
-                _RESTART_SECONDS,
-                self._containers.replace,
-                uid_of(pod),
-                changed,
-            )
+        before, after = (
+            {c["name"]: c["image"] for c in one["spec"]["containers"]}
+            for one in (old, pod)
+        )
+        if before != after:
+            later = self._plane.timers.later
+            later(_RESTART_SECONDS, self._restart_changed, uid_of(pod))
+
+    def _restart_changed(self, uid: str) -> None:
+        run = self._runs.get(uid)
+        if run is not None and not self._is_silent(run):
+            self._containers.restart_changed(uid)
 
     def _stop_later(self, uid: str, run: _Run, pod: Obj) -> None:
         grace = pod["metadata"].get("deletionGracePeriodSeconds", 0)

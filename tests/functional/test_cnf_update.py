@@ -1,11 +1,12 @@
 """Updates of a CNF by the management driver container_update."""
 
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import yaml
 
-from tests.fixtures.cluster import CORE, CnfCase
+from tests.fixtures.cluster import APPS, CORE, CnfCase
 from tests.fixtures.vnfm import SAMPLES, Csar
 
 MANIFESTS = "Files/kubernetes"
@@ -77,6 +78,19 @@ class UpdateCase(CnfCase):
             "cnf-update-after", **{file: text.replace(old, new)}
         )
 
+    def with_workloads(
+        self, bodies: dict[str, Any], name: str = "cnf-update-after"
+    ) -> str:
+        """Onboard a package with other workloads."""
+        text = yaml.safe_dump_all(bodies.values())
+        return self.package(name, workloads=text)
+
+    def await_that(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + LONG
+        while not condition():
+            self.assertLess(time.monotonic(), until, "It did not come to be")
+            time.sleep(0.05)
+
     def pods(self) -> dict[str, dict[str, Any]]:
         """Give the pods of each VDU: name -> pod."""
         found: dict[str, dict[str, Any]] = {}
@@ -117,6 +131,23 @@ class UpdateCase(CnfCase):
 
 def identities(pods: dict[str, Any]) -> set[tuple[str, str]]:
     return {(name, pod["metadata"]["uid"]) for name, pod in pods.items()}
+
+
+def workloads(state: str) -> dict[str, Any]:
+    """Read the workloads of the sample package: name -> manifest."""
+    text = (SAMPLES / f"cnf-update-{state}" / DEF_FILES[2]).read_text()
+    return {o["metadata"]["name"]: o for o in yaml.safe_load_all(text)}
+
+
+def image(manifest: Any, name: str) -> None:
+    """Set the image of a workload."""
+    spec = manifest["spec"]
+    pod = spec["template"]["spec"] if "template" in spec else spec
+    pod["containers"][0]["image"] = name
+
+
+def images(pod: Any) -> list[str]:
+    return [container["image"] for container in pod["spec"]["containers"]]
 
 
 def restarts(pod: Any) -> int:
@@ -286,14 +317,11 @@ class TestRules(UpdateCase):
         self.refused(both, "which the VNF instance does not have")
 
     def test_a_workload_that_the_new_package_lacks(self) -> None:
-        source = SAMPLES / "cnf-update-after" / DEF_FILES[2]
-        objects = list(yaml.safe_load_all(source.read_text()))
-        (front,) = (o for o in objects if o["metadata"]["name"] == "front")
-        dropped = [o for o in objects if o is not front]
-        front["metadata"]["name"] = "facade"
-        for left in (dropped, objects):
-            text = yaml.safe_dump_all(left)
-            vnfd_id = self.package("cnf-update-after", workloads=text)
+        renamed = workloads("after")
+        renamed["front"]["metadata"]["name"] = "facade"
+        dropped = {k: v for k, v in renamed.items() if k != "front"}
+        for new in (dropped, renamed):
+            vnfd_id = self.with_workloads(new)
             self.refused(vnfd_id, "Deployment front", "do not make")
             self.assert_as_known()
 
@@ -345,19 +373,76 @@ class TestFailure(UpdateCase):
             instance = self.vnfm.instance(self.instance_id)
             self.assertEqual(self.before, instance["vnfdId"])
 
+    def test_who_was_not_replaced_yet_stays(self) -> None:
+        """Pods of the former template, which a rollback brings back."""
+        self.enlarge("replicasets", "cache", 2)
+        before = self.pods()
+        new = workloads("after")
+        for name in ("front", "cache"):
+            image(new[name], "invalid:1")
+        op_occ = self.update(self.with_workloads(new))
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        tried = self.identities("cache")
+        self.assertEqual(1, len(tried & identities(before["cache"])))
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        after = self.pods()
+        self.assertEqual(identities(before["front"]), self.identities("front"))
+        self.assertEqual(2, len(after["cache"]))
+        self.assertEqual(
+            tried & identities(before["cache"]),
+            identities(after["cache"]) & identities(before["cache"]),
+        )
+
+    def enlarge(self, kind: str, name: str, number: int) -> None:
+        """Let somebody else set the size of a workload."""
+        place = f"{APPS}/namespaces/{self.vnfm.namespace}/{kind}/{name}"
+        scale = self.cluster.call("GET", f"{place}/scale")
+        scale["spec"]["replicas"] = number
+        self.cluster.call("PUT", f"{place}/scale", scale)
+        self.await_that(
+            lambda: (
+                self.objects()[kind, name]["status"]["readyReplicas"] == number
+            )
+        )
+
+    def test_a_pod_of_which_the_kubelet_saw_nothing(self) -> None:
+        """It has no restart, and a rollback waits for none."""
+        new = workloads("before")
+        image(new["probe"], "busybox:2")
+        (pod,) = self.pods()["probe"].values()
+        node = pod["spec"]["nodeName"]
+        self.cluster.sandbox.lose_node(node, notice=1000.0)
+        answer = self.vnfm.patch(
+            self.instance_id,
+            {"vnfdId": self.with_workloads(new, "cnf-update-before")},
+        )
+        location = answer.headers["Location"]
+        self.await_image("busybox:2")
+        cancel = {"cancelMode": "FORCEFUL"}
+        self.vnfm.call("POST", f"{location}/cancel", cancel)
+        op_occ = self.vnfm.ended(location)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        self.vnfm.call("POST", f"{location}/rollback")
+        self.await_image("busybox:1.37")
+        self.cluster.sandbox.restore_node(node)
+        end = self.vnfm.ended(location)
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        (pod,) = self.pods()["probe"].values()
+        self.assertEqual(0, restarts(pod))
+
+    def await_image(self, name: str) -> None:
+        """Wait until the Pod probe is to run an image."""
+        key = ("pods", "probe")
+        self.await_that(lambda: name in images(self.objects()[key]))
+
     def test_rollback_of_a_pod_that_was_made_again(self) -> None:
         """It is of the former package, whatever else the new one says."""
-        source = SAMPLES / "cnf-update-after" / DEF_FILES[2]
-        objects = list(yaml.safe_load_all(source.read_text()))
-        for body in objects:
-            if body["metadata"]["name"] == "tool":
-                body["metadata"]["labels"] = {"only": "new"}
-                body["spec"]["containers"][0]["workingDir"] = "/srv"
-            if body["metadata"]["name"] == "front":
-                pod = body["spec"]["template"]["spec"]
-                pod["containers"][0]["image"] = "invalid:1"
-        text = yaml.safe_dump_all(objects)
-        op_occ = self.update(self.package("cnf-update-after", workloads=text))
+        new = workloads("after")
+        new["tool"]["metadata"]["labels"] = {"only": "new"}
+        new["tool"]["spec"]["containers"][0]["workingDir"] = "/srv"
+        image(new["front"], "invalid:1")
+        op_occ = self.update(self.with_workloads(new))
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
         tried = self.identities("tool")
         end = self.vnfm.decide(op_occ["id"], "rollback")
@@ -427,14 +512,12 @@ class TestFailure(UpdateCase):
 
     def await_marked(self) -> None:
         """Wait until the update has changed the Deployment."""
-        until = time.monotonic() + LONG
-        while time.monotonic() < until:
-            front = self.objects()["deployments", "front"]
-            template = front["spec"]["template"]
-            if template["spec"]["containers"][0]["image"] == "nginx:1.28":
-                return
-            time.sleep(0.05)
-        self.fail("The Deployment was not changed")
+        key = ("deployments", "front")
+        self.await_that(
+            lambda: (
+                "nginx:1.28" in images(self.objects()[key]["spec"]["template"])
+            )
+        )
 
     def test_the_cluster_was_away(self) -> None:
         vnfd_id = self.after()

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 from tacker_cnf import errors
@@ -11,13 +11,15 @@ from tacker_cnf.drivers.kubernetes.manifests import Manifest
 from tacker_cnf.drivers.kubernetes.pod_references import Key
 from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
 from tacker_cnf.drivers.kubernetes.work import Work
-from tacker_cnf.mgmt_drivers.update_plan import Pair
 
 Object = dict[str, Any]
 
 #: annotation: the operation that has changed this
 MARK: Final = "tacker_updated_by"
-#: annotation: the containers that ran when a pod's images were changed
+#: annotation of a workload: the mark that its template had before
+BEFORE: Final = "tacker_formerly_updated_by"
+#: annotation: the containers that a change of a pod's images is to end,
+#: containerID -> imageID
 FORMER: Final = "tacker_former_containers"
 _KINDS: Final = ("containers", "initContainers")
 
@@ -47,6 +49,16 @@ def _of_pods(spec: Object) -> Object:
     return found
 
 
+def marks_of(body: Object) -> Mapping[str, str]:
+    """Give the annotations of an object or a template."""
+    return (body.get("metadata") or {}).get("annotations") or {}
+
+
+def mark_of(body: Object) -> str | None:
+    """Tell which operation has changed an object or a template last."""
+    return marks_of(body).get(MARK)
+
+
 def marked(manifest: Manifest, mark: str) -> Manifest:
     """Give a manifest with the mark of an operation."""
     body = copy.deepcopy(manifest.body)
@@ -62,10 +74,17 @@ class PodUpdate:
     """
 
     def __init__(
-        self, work: Work, pair: Pair, mark: str, *, back: bool
+        self,
+        work: Work,
+        before: Manifest,
+        after: Manifest,
+        mark: str,
+        *,
+        back: bool,
     ) -> None:
         self._work = work
-        self._pair = pair
+        self._before = before
+        self._after = after
         self._mark = mark
         self._back = back
         self._resource = work.cluster.kind("v1", "Pod")
@@ -78,7 +97,7 @@ class PodUpdate:
         reads its environment when it starts, and init containers run when
         the pod does.
         """
-        images = changed_images(live["spec"], self._pair.after.body["spec"])
+        images = changed_images(live["spec"], self._after.body["spec"])
         readers = pod_references.readers(live["spec"], written)
         restarted = {one["name"] for one in images.get("containers", ())}
         if not images and not readers:
@@ -93,7 +112,7 @@ class PodUpdate:
         """Make a pod that has gone, if it is one that an update, or an
         earlier try of it, replaces.
         """
-        old, new = self._pair.before.body["spec"], self._pair.after.body
+        old, new = self._before.body["spec"], self._after.body
         concerned = pod_references.readers(old, written) or changed_images(
             old, new["spec"]
         )
@@ -113,10 +132,10 @@ class PodUpdate:
         back, the former package's as it is.
         """
         if self._back:
-            return marked(self._pair.after, self._mark)
-        before = marked(self._pair.before, self._mark)
+            return marked(self._after, self._mark)
+        before = marked(self._before, self._mark)
         spec = before.body["spec"]
-        new = changed_images(spec, self._pair.after.body["spec"])
+        new = changed_images(spec, self._after.body["spec"])
         for kind, containers in new.items():
             images = {one["name"]: one["image"] for one in containers}
             for container in spec[kind]:
@@ -125,17 +144,21 @@ class PodUpdate:
         return before
 
     def _patch(self, live: Object, images: Object) -> None:
-        restarted = {one["name"] for one in images["containers"]}
-        former = [
-            status["containerID"]
-            for status in live["status"].get("containerStatuses", ())
-            if status["name"] in restarted and status.get("containerID")
-        ]
-        annotations = {MARK: self._mark, FORMER: json.dumps(former)}
-        self._work.progress(f"Updating Pod {live['metadata']['name']}")
+        name = live["metadata"]["name"]
+        ends = _running(live, {one["name"] for one in images["containers"]})
+        if self._back:
+            # those that run with the former image still may go on
+            kept = _former(live)
+            ends = {
+                run: image
+                for run, image in ends.items()
+                if run not in kept and image not in kept.values()
+            }
+        annotations = {MARK: self._mark, FORMER: json.dumps(ends)}
+        self._work.progress(f"Updating Pod {name}")
         self._work.cluster.patch(
             self._resource,
-            live["metadata"]["name"],
+            name,
             self._work.rendered.namespace,
             {"metadata": {"annotations": annotations}, "spec": images},
         )
@@ -145,7 +168,7 @@ class PodUpdate:
 
         :raises NotReady: one that is to replace it does not run
         """
-        name = self._pair.after.name
+        name = self._after.name
         patience = judges.Patience(self._work.waiter.grace)
 
         def judge(found: Iterable[Object]) -> NotYet | None:
@@ -177,11 +200,34 @@ class PodUpdate:
             )
 
 
-def _has_restarted(pod: Object) -> bool:
-    annotations = pod["metadata"].get("annotations") or {}
-    former = set(json.loads(annotations.get(FORMER, "[]")))
-    running = {
-        status.get("containerID")
+def _running(
+    pod: Object, names: Container[str] | None = None
+) -> Mapping[str, str]:
+    """Tell what runs, or ran last, of a pod's containers: containerID ->
+    imageID.
+
+    :param names: of the containers; None: all
+    """
+    return {
+        status["containerID"]: status.get("imageID", "")
         for status in pod.get("status", {}).get("containerStatuses", ())
+        if status.get("containerID")
+        and (names is None or status["name"] in names)
     }
-    return judges.is_ready(pod) and not former & running
+
+
+def _former(pod: Object) -> Mapping[str, str]:
+    """Tell the containers that the last change of a pod's images ends."""
+    found: Mapping[str, str] = json.loads(marks_of(pod).get(FORMER, "{}"))
+    return found
+
+
+def _has_restarted(pod: Object) -> bool:
+    """Tell whether the kubelet has seen what a pod is to run, and runs it.
+
+    Who changes an image and changes it back before the kubelet looked sees no
+    restart at all.
+    """
+    seen = "observedGeneration" not in pod["status"] or judges.observed(pod)
+    ended = not _former(pod).keys() & _running(pod).keys()
+    return seen and ended and judges.is_ready(pod)

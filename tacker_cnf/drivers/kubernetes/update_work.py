@@ -6,17 +6,26 @@ nothing else. The mark is in the template of the pods, so that they roll.
 """
 
 import base64
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import judges, pod_references, readiness
+from tacker_cnf.drivers.kubernetes import (
+    judges,
+    pod_references,
+    pod_update,
+    readiness,
+)
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, Manifest
 from tacker_cnf.drivers.kubernetes.pod_references import SECRET, Key
+from tacker_cnf.drivers.kubernetes.pod_update import (
+    BEFORE,
+    MARK,
+    PodUpdate,
+    changed_images,
+)
 from tacker_cnf.drivers.kubernetes.work import Work
-from tacker_cnf.mgmt_drivers import pod_update
-from tacker_cnf.mgmt_drivers.pod_update import MARK, PodUpdate, changed_images
-from tacker_cnf.mgmt_drivers.update_plan import Pair, Plan
 
 Object = dict[str, Any]
 
@@ -28,21 +37,42 @@ ON_DELETE: Final = "OnDelete"
 UNDONE: Final = ".undone"
 
 
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """One object, as it was and as it is to be."""
+
+    before: Manifest
+    after: Manifest
+
+    @property
+    def key(self) -> Key:
+        return self.before.kind, self.before.name
+
+
 class UpdateWork:
     """One update in one cluster.
 
-    :param mark: of this operation
-    :param back: whether the plan is the way back
+    :param configs: the ConfigMaps and Secrets to be written
+    :param workloads: whatever makes pods that may have to restart
+    :param operation: that this is part of
+    :param back: whether it undoes what that operation did
     """
 
     def __init__(
-        self, work: Work, plan: Plan, mark: str, *, back: bool
+        self,
+        work: Work,
+        configs: Sequence[Pair],
+        workloads: Sequence[Pair],
+        operation: str,
+        *,
+        back: bool,
     ) -> None:
         self._work = work
-        self._plan = plan
-        #: of those that there is something to do with
-        self._known = {mark, mark + UNDONE} if back else {mark}
-        self._mark = mark + UNDONE if back else mark
+        self._configs = configs
+        self._workloads = workloads
+        #: of what the operation has done
+        self._done = operation
+        self._mark = operation + UNDONE if back else operation
         self._back = back
 
     def carry_out(self) -> None:
@@ -50,11 +80,26 @@ class UpdateWork:
 
         :raises InfraError: the cluster could not, or not in time
         """
-        written = {
-            pair.key for pair in self._plan.configs if self._write(pair)
-        }
+        self.restart(self.write())
+
+    def write(self) -> frozenset[Key]:
+        """Write the ConfigMaps and Secrets; tell those whose readers see
+        something else than before.
+
+        :raises InfraError: the cluster could not
+        """
+        return frozenset(
+            pair.key for pair in self._configs if self._write(pair)
+        )
+
+    def restart(self, written: Iterable[Key]) -> None:
+        """Give the workloads their images, restart who reads what was
+        written, and wait until all that was touched is ready.
+
+        :raises InfraError: the cluster could not, or not in time
+        """
         touched = [
-            pair for pair in self._plan.workloads if self._touch(pair, written)
+            pair for pair in self._workloads if self._touch(pair, written)
         ]
         for pair in touched:
             if pair.after.kind == "Pod":
@@ -88,8 +133,9 @@ class UpdateWork:
         )
 
     def _is_known(self, body: Object) -> bool:
-        annotations = body["metadata"].get("annotations") or {}
-        return annotations.get(MARK) in self._known
+        """Tell whether the operation has changed an object."""
+        known = {self._done, self._mark}
+        return pod_update.mark_of(body) in known
 
     def _write(self, pair: Pair) -> bool:
         """Make a ConfigMap or Secret as it is to be; tell whether this, or
@@ -128,18 +174,29 @@ class UpdateWork:
         template = live["spec"]["template"]
         reads = pod_references.of_pod(template["spec"]) & set(written)
         images = changed_images(template["spec"], pair.after.body["spec"])
-        known = self._is_known(template)
+        known = self._is_known(live)
         if not known and (self._back or not (reads or images)):
             return self._was_changed(pair)
-        wanted = {"annotations": {MARK: self._mark}}
-        if (
-            images
-            or template["metadata"].get("annotations", {}).get(MARK)
-            != self._mark
-        ):
-            change = {"metadata": wanted, "spec": images}
-            self._patch(pair.after, {"spec": {"template": change}})
+        if images or pod_update.mark_of(live) != self._mark:
+            self._roll(pair.after, live, images)
         return True
+
+    def _roll(self, manifest: Manifest, live: Object, images: Object) -> None:
+        """Change the template of a workload; on the way back, to what it was
+        before the operation: a pod that is of that still stays.
+        """
+        marks = pod_update.marks_of(live)
+        mark: str | None = self._mark
+        own = {MARK: mark}
+        if self._back:
+            mark = marks.get(BEFORE)
+        elif not self._is_known(live):
+            own[BEFORE] = pod_update.mark_of(live["spec"]["template"])
+        template = {"metadata": {"annotations": {MARK: mark}}, "spec": images}
+        self._patch(
+            manifest,
+            {"metadata": {"annotations": own}, "spec": {"template": template}},
+        )
 
     def _pod(
         self, pair: Pair, live: Object | None, written: Iterable[Key]
@@ -149,8 +206,7 @@ class UpdateWork:
             return update.make_again(written)
         if self._back and not self._is_known(live):
             return False
-        annotations = live["metadata"].get("annotations") or {}
-        if annotations.get(MARK) == self._mark:
+        if pod_update.mark_of(live) == self._mark:
             return True  # by an earlier try
         return update.change(live, written) or self._was_changed(pair)
 
@@ -162,31 +218,45 @@ class UpdateWork:
         return not self._back and bool(changed_images(before, after))
 
     def _pod_update(self, pair: Pair) -> PodUpdate:
-        return PodUpdate(self._work, pair, self._mark, back=self._back)
+        return PodUpdate(
+            self._work, pair.before, pair.after, self._mark, back=self._back
+        )
 
     def _replace_pods(self, manifest: Manifest) -> None:
-        """Replace the pods that are of the former template one after the
-        other, where their workload leaves them as they are.
+        """Replace the pods that are not of the template one after the other,
+        where their workload leaves them as they are.
         """
         live = self._live(manifest)
         if live is None:
             raise readiness.missing(manifest)
         strategy = live["spec"].get("updateStrategy") or {}
         leaves_all = strategy.get("type") == ON_DELETE
-        meta = live["spec"]["template"].get("metadata") or {}
-        mark = (meta.get("annotations") or {}).get(MARK)
-        for pod in self._work.pods():
-            owners = pod["metadata"].get("ownerReferences", ())
-            mine = any(o["uid"] == live["metadata"]["uid"] for o in owners)
-            annotations = pod["metadata"].get("annotations") or {}
-            if not mine or annotations.get(MARK) == mark:
-                continue
+        for pod in self._outdated(live):
             if manifest.kind == "ReplicaSet" or leaves_all:
                 self._replace_pod(pod)
                 self._work.waiter.all_ready([manifest])
             elif manifest.kind == "StatefulSet" and not judges.is_ready(pod):
                 # which waits for this one before it rolls any
                 self._replace_pod(pod)
+
+    def _outdated(self, live: Object) -> list[Object]:
+        """Find the pods of a workload that do not bear the mark of its
+        template; on the way back, those that the operation made.
+        """
+        mark = pod_update.mark_of(live["spec"]["template"])
+        return [
+            pod
+            for pod in self._work.pods()
+            if any(
+                owner["uid"] == live["metadata"]["uid"]
+                for owner in pod["metadata"].get("ownerReferences", ())
+            )
+            and (
+                pod_update.mark_of(pod) == self._done
+                if self._back
+                else pod_update.mark_of(pod) != mark
+            )
+        ]
 
     def _replace_pod(self, pod: Object) -> None:
         self._work.delete_pods([pod])
