@@ -9,7 +9,7 @@ import testtools
 from tests.fixtures.explorer import Explorer
 
 
-class TestConformance(testtools.TestCase):
+class Conformance(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
@@ -19,11 +19,17 @@ class TestConformance(testtools.TestCase):
         found = self.explorer.explore(phase)
         self.assertEqual("", "\n\n".join(found))
 
+
+class TestBorders(Conformance):
     def test_what_is_at_the_borders_of_the_schemas(self) -> None:
         self.assert_right("coverage")
 
+
+class TestChance(Conformance):
     def test_what_chance_finds(self) -> None:
         self.assert_right("fuzzing")
 
+
+class TestSequences(Conformance):
     def test_what_follows_one_upon_another(self) -> None:
         self.assert_right("stateful")
