@@ -1,13 +1,14 @@
 """Runs one script of a package, on copies of all that it may touch."""
 
 import contextlib
+import dataclasses
 import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -19,8 +20,28 @@ from tacker_cnf.scripts import protocol, stand_ins
 from tacker_cnf.scripts.process import TAIL, Bounds, Child
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
 
+Said = TypeVar("Said")
+
 #: those that have a name; of the real-time ones only two do
 _SIGNALS: Final = {known.value: known.name for known in signal.Signals}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Talk(Generic[Said]):
+    """One run of a script: what is started, and how one talks to it."""
+
+    #: its path in the package, and what it is run for
+    name: str
+    operation: str
+    #: what scripts.child is to become
+    command: Sequence[str]
+    input: bytes
+    #: reads what it says
+    read: Callable[[bytes], Said]
+    #: what it is told as a secret
+    veil: Veil
+    #: what of an answer outlives the script's failure
+    kept: Callable[[Said], dict[str, Any] | None] = lambda _: None
 
 
 def run(
@@ -31,7 +52,7 @@ def run(
     halt: Halt,
     keep_log: Callable[[str], None] = lambda _: None,
 ) -> ScriptOutput:
-    """Run a script of a package and give what it said.
+    """Run a management script of a package and give what it said.
 
     :param packages: the unpacked package, and the new one if there is one
     :param name: the script's path in the package
@@ -39,57 +60,79 @@ def run(
     :param keep_log: is given what it wrote on stderr, however it ended
     :raises ScriptFailed: it failed, took too long or said something wrong
     """
+    return talk(
+        packages,
+        lambda trees: _management(name, trees, told),
+        bounds,
+        halt,
+        keep_log,
+    )
+
+
+def talk(
+    packages: Sequence[Path],
+    make: Callable[[Sequence[Path]], Talk[Said]],
+    bounds: Bounds,
+    halt: Halt,
+    keep_log: Callable[[str], None] = lambda _: None,
+) -> Said:
+    """Run what is made for copies of packages, and give what it said.
+
+    :raises ScriptFailed: it failed, took too long or said something wrong
+    """
     with _workplace(packages) as (home, trees):
-        script = _Script(name, trees, told)
+        script = make(trees)
         child = Child(script.command, home, bounds, script.veil)
         try:
             with halt.wakes(child.kill):
                 code = child.talk(script.input)
         finally:
-            heard = script.plain(child.log())
+            heard = _plain(child.log(), trees)
             if heard:
-                keep_log(f"{told.operation}, {name}:\n{heard}\n")
-    said, problem = ScriptOutput(), _problem(code, bounds)
+                keep_log(f"{script.operation}, {script.name}:\n{heard}\n")
+    said, problem = None, _problem(code, bounds)
     try:
         said = script.read(child.said())
     except errors.ScriptFailed as error:
         problem = problem or script.veil(str(error))
-    if problem:
+    if problem or said is None:
         end = heard[-TAIL:]
         raise errors.ScriptFailed(
-            f"Script {name} ({told.operation}): {problem}"
+            f"Script {script.name} ({script.operation}): {problem}"
             + (f": {end}" if end else "."),
-            said.user_script_err_handling_data,
+            None if said is None else script.kept(said),
         )
     return said
 
 
-class _Script:
-    """One run of a script: what is started, and how one talks to it."""
+def _management(
+    name: str, trees: Sequence[Path], told: ScriptInput
+) -> Talk[ScriptOutput]:
+    path = trees[0] / name
+    module = stand_ins.module(name)
+    told = msgspec.structs.replace(
+        told,
+        package_dir=str(trees[0]),
+        new_package_dir=str(trees[1]) if trees[1:] else None,
+    )
+    pickled = module is None and protocol.speaks_pickle(path)
+    give = protocol.pickle_input if pickled else protocol.json_input
+    return Talk(
+        name=name,
+        operation=told.operation,
+        command=("-m", module) if module else (str(path),),
+        input=give(told),
+        read=protocol.pickle_output if pickled else protocol.json_output,
+        veil=Veil(veil.secrets_of(msgspec.to_builtins(told))),
+        kept=lambda said: said.user_script_err_handling_data,
+    )
 
-    def __init__(
-        self, name: str, trees: Sequence[Path], told: ScriptInput
-    ) -> None:
-        self._trees = trees
-        path = trees[0] / name
-        module = stand_ins.module(name)
-        self.command = ("-m", module) if module else (str(path),)
-        told = msgspec.structs.replace(
-            told,
-            package_dir=str(trees[0]),
-            new_package_dir=str(trees[1]) if trees[1:] else None,
-        )
-        pickled = module is None and protocol.speaks_pickle(path)
-        give = protocol.pickle_input if pickled else protocol.json_input
-        self.input = give(told)
-        self.read = protocol.pickle_output if pickled else protocol.json_output
-        self.veil = Veil(veil.secrets_of(msgspec.to_builtins(told)))
 
-    def plain(self, text: str) -> str:
-        """Leave out where its files happened to be."""
-        for tree in self._trees:
-            text = text.replace(f"{tree}/", "")
-        return text
+def _plain(text: str, trees: Sequence[Path]) -> str:
+    """Leave out where a script's files happened to be."""
+    for tree in trees:
+        text = text.replace(f"{tree}/", "")
+    return text
 
 
 def _problem(code: int | None, bounds: Bounds) -> str | None:

@@ -44,7 +44,10 @@ class Question:
 class StackFields:
     """What is given to Heat."""
 
-    #: None: the template that the stack has, or BaseHOT where there is none
+    #: None: the template that the stack has, or BaseHOT where there is none;
+    #: of a stack that is there, a JSON merge patch of its template if
+    #: `existing`: user data written for Tacker takes a VNFC away by
+    #: {"resources": {"VDU1-1": None}}
     template: str | None = None
     #: nested templates, as the template names them; of no use without one
     files: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,77 @@
+"""A VNF package as user data sees it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.user_data.base import Json
+from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd
+
+BASE_HOT: Final = "BaseHOT"
+NESTED: Final = "nested"
+
+
+class Package:
+    """A VNFD, and the templates beside it.
+
+    The methods have the names that user data written for Tacker calls.
+    """
+
+    def __init__(self, vnfd: Vnfd, folder: Path) -> None:
+        self._vnfd = vnfd
+        self._folder = folder
+
+    def _flavour(self, flavour_id: str) -> Flavour:
+        return self._vnfd.flavours[flavour_id]
+
+    def get_base_hot(self, flavour_id: str) -> Json:
+        """Give {template: the template, files: name -> nested template}.
+
+        :raises InvalidParameters: there is not one template of the flavour
+        """
+        folder = self._folder / BASE_HOT / flavour_id
+        templates = list(_templates(folder).values())
+        if len(templates) != 1:
+            raise errors.InvalidParameters(
+                f"The VNF package of VNFD {self._vnfd.id} has "
+                f"{len(templates)} templates in {BASE_HOT}/{flavour_id}, "
+                "where there has to be one."
+            )
+        return {
+            "template": templates[0],
+            "files": _templates(folder / NESTED),
+        }
+
+    def get_vdu_nodes(self, flavour_id: str) -> Mapping[str, Vdu]:
+        return self._flavour(flavour_id).vdus
+
+    def get_vdu_storages(self, vdu: Vdu) -> list[str]:
+        return list(vdu.storages)
+
+    def get_vdu_cps(self, flavour_id: str, vdu_name: str) -> list[str]:
+        """Tell the connection points that are bound to a VDU."""
+        points = self._flavour(flavour_id).connection_points.values()
+        return [point.id for point in points if point.vdu == vdu_name]
+
+    def get_compute_flavor(self, flavour_id: str, vdu_name: str) -> str | None:
+        """Tell the compute flavour of the VIM that the VNFD names."""
+        vdu = self._flavour(flavour_id).vdus.get(vdu_name)
+        return vdu.compute_flavour if vdu else None
+
+    def get_sw_image(self, flavour_id: str) -> dict[str, str]:
+        """Tell the names of the images of VDUs and storages."""
+        flavour = self._flavour(flavour_id)
+        names = {image.id: image.name for image in self._vnfd.software_images}
+        held = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
+        held |= {id_: one.image for id_, one in flavour.storages.items()}
+        return {id_: names[image] for id_, image in held.items() if image}
+
+
+def _templates(folder: Path) -> dict[str, Any]:
+    found = {}
+    for path in sorted(folder.glob("*.y*ml")):
+        text = path.read_text()
+        found[path.name] = bounded_yaml.load(text, path.name)
+    return found

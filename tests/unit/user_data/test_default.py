@@ -1,0 +1,254 @@
+"""The user data that is asked where a request names none."""
+
+import copy
+from typing import Any
+
+from tacker_cnf import errors
+from tacker_cnf.user_data.default import DefaultUserData
+from tests.unit.user_data.package import (
+    LINK,
+    UserDataCase,
+    computes,
+    gone,
+    zones,
+)
+
+HOT = "BaseHOT/simple/front_and_store.yaml"
+SERVERS: Any = {"s1": ("front", None), "s2": ("store", None)}
+ADDED = {"addResources": computes(front=2, store=1)}
+#: a template that reads addresses, and a port that somebody else made
+CONNECTED = """\
+heat_template_version: 2021-04-16
+parameters: {nfv: {type: json}}
+resources:
+  store_cp:
+    type: OS::Neutron::Port
+    properties:
+      network: {get_param: [nfv, CP, store_cp, network]}
+      fixed_ips:
+      - ip_address: {get_param: [nfv, CP, store_cp, fixed_ips, 0, ip_address]}
+        subnet: {get_param: [nfv, CP, store_cp, fixed_ips, 0, subnet]}
+      - subnet: {get_param: [nfv, CP, store_cp, fixed_ips, 1, subnet]}
+  store:
+    type: OS::Nova::Server
+    properties:
+      networks:
+      - port: {get_resource: store_cp}
+      - port: {get_param: [nfv, CP, front_cp, port]}
+"""
+
+
+def connected(cpd: str, *addresses: Any, port: str = "") -> dict[str, Any]:
+    """Make an external connection point with addresses, or on a port."""
+    data = {"ipAddresses": list(addresses)}
+    config: dict[str, Any] = {"cpProtocolData": [{"ipOverEthernet": data}]}
+    if port:
+        config["linkPortId"] = port
+    return {"cpdId": cpd, "cpConfig": {"a": config}}
+
+
+class TestInstantiate(UserDataCase):
+    def nfv(self, grant: Any = None, **request: Any) -> Any:
+        self.request |= request
+        said = self.ask(
+            DefaultUserData.instantiate, grant_req=ADDED, grant=grant
+        )
+        self.assertFalse(said["existing"])
+        return said["parameters"]["nfv"]
+
+    def test_what_the_vnfd_says(self) -> None:
+        self.assertEqual(
+            {
+                "VDU": {
+                    "front": {
+                        "computeFlavourId": "m1.tiny",
+                        "vcImageId": "cirros",
+                        "locationConstraints": None,
+                        "desired_capacity": 2,
+                    },
+                    "store": {
+                        "computeFlavourId": "m1.tiny",
+                        "locationConstraints": None,
+                    },
+                    "store_disk": {"vcImageId": "cirros"},
+                },
+                "CP": {
+                    "front_cp": {"network": "net-1"},
+                    "store_cp": {"network": "net-1"},
+                },
+            },
+            self.nfv(),
+        )
+
+    def test_what_the_grant_says_counts_more(self) -> None:
+        link = {**copy.deepcopy(LINK), "resourceId": "net-2"}
+        grant = zones(front1="east", store0="west") | {
+            "vimAssets": {
+                "computeResourceFlavours": [
+                    {
+                        "vnfdVirtualComputeDescId": "front",
+                        "vimFlavourId": "large",
+                    }
+                ],
+                "softwareImages": [
+                    {
+                        "vnfdSoftwareImageId": "store_disk",
+                        "vimSoftwareImageId": "image-2",
+                    }
+                ],
+            },
+            "extVirtualLinks": [link],
+        }
+        nfv = self.nfv(grant)
+        front, store = nfv["VDU"]["front"], nfv["VDU"]["store"]
+        self.assertEqual("large", front["computeFlavourId"])
+        self.assertEqual("east", front["locationConstraints"])
+        self.assertEqual("west", store["locationConstraints"])
+        self.assertEqual("m1.tiny", store["computeFlavourId"])
+        self.assertEqual("image-2", nfv["VDU"]["store_disk"]["vcImageId"])
+        self.assertEqual("net-2", nfv["CP"]["store_cp"]["network"])
+
+    def test_what_is_said_of_nfv_itself_counts_most(self) -> None:
+        own = {"nfv": {"VDU": {"front": {"computeFlavourId": "asked"}}}}
+        granted = {"nfv": {"VDU": {"store": {"computeFlavourId": "granted"}}}}
+        nfv = self.nfv({"additionalParams": granted}, additionalParams=own)
+        self.assertEqual("asked", nfv["VDU"]["front"]["computeFlavourId"])
+        self.assertEqual("granted", nfv["VDU"]["store"]["computeFlavourId"])
+
+    def test_addresses_and_ports(self) -> None:
+        self.write(HOT, CONNECTED)
+        fixed = {"fixedAddresses": ["192.0.2.7"], "subnetId": "a"}
+        link = {
+            "resourceId": "net-1",
+            "extCps": [
+                connected("store_cp", fixed, {"subnetId": "b"}),
+                connected("front_cp", port="p"),
+            ],
+            "extLinkPorts": [
+                {"id": "p", "resourceHandle": {"resourceId": "port-1"}}
+            ],
+        }
+        points = self.nfv(extVirtualLinks=[link])["CP"]
+        addresses = [
+            {"ip_address": "192.0.2.7", "subnet": "a"},
+            {"subnet": "b"},
+        ]
+        self.assertEqual(
+            {"network": "net-1", "fixed_ips": addresses}, points["store_cp"]
+        )
+        self.assertEqual({"port": "port-1"}, points["front_cp"])
+
+    def test_networks_that_others_manage(self) -> None:
+        link = {"vnfVirtualLinkDescId": "inside", "resourceId": "managed"}
+        self.request["extManagedVirtualLinks"] = [link]
+        said = self.ask(DefaultUserData.instantiate, grant_req=ADDED)
+        resources = said["template"]["resources"]
+        self.assertNotIn("inside", resources)
+        self.assertNotIn("inside_subnet", resources)
+        point = resources["store_inside_cp"]["properties"]
+        self.assertEqual("managed", point["network"])
+        front = resources["front_group"]["properties"]["resource"]
+        self.assertEqual("managed", front["properties"]["inside"])
+        # whom a subnet went that it waited for
+        self.assertNotIn("depends_on", resources["store_inside_cp"])
+
+    def test_templates(self) -> None:
+        said = self.ask(DefaultUserData.instantiate, grant_req=ADDED)
+        self.assertIn("front_group", said["template"]["resources"])
+        self.assertEqual({"front.yaml"}, said["files"].keys())
+
+    def test_what_is_missing_is_named(self) -> None:
+        self.request["extVirtualLinks"] = []
+        error = self.assertRaises(errors.InvalidParameters, self.nfv)
+        self.assertIn("nfv.CP.front_cp.network", str(error))
+        self.assertIn("nfv.CP.store_cp.network", str(error))
+
+    def test_a_flavour_of_no_template(self) -> None:
+        (self.folder / HOT).unlink()
+        error = self.assertRaises(errors.InvalidParameters, self.nfv)
+        self.assertIn("0 templates in BaseHOT/simple", str(error))
+
+
+class TestLaterOperations(UserDataCase):
+    def nfv(self, method: Any, **asked: Any) -> Any:
+        inst = self.instance(SERVERS, **asked.pop("info", {}))
+        said = self.ask(method, inst, **asked)
+        self.assertTrue(said.get("existing", True))
+        self.assertNotIn("template", said)
+        return said["parameters"]["nfv"]
+
+    def test_scale(self) -> None:
+        for grant_req, count in (
+            ({"addResources": computes(front=2)}, 3),
+            ({"removeResources": gone("s1")}, 0),
+        ):
+            nfv = self.nfv(DefaultUserData.scale, req={}, grant_req=grant_req)
+            sizes = {"front": {"desired_capacity": count}}
+            self.assertEqual({"VDU": sizes}, nfv)
+            nfv = self.nfv(
+                DefaultUserData.scale_rollback, req={}, grant_req=grant_req
+            )
+            self.assertEqual({"front": {"desired_capacity": 1}}, nfv["VDU"])
+
+    def test_heal_changes_what_it_is_told_only(self) -> None:
+        self.assertEqual({}, self.nfv(DefaultUserData.heal, req={}))
+        own = {"VDU": {"front": {"vcImageId": "other"}}}
+        req = {"additionalParams": {"nfv": own}}
+        self.assertEqual(own, self.nfv(DefaultUserData.heal, req=req))
+
+    def test_networks(self) -> None:
+        link = {"resourceId": "net-2", "extCps": [connected("store_cp")]}
+        was = {
+            "id": "outside",
+            "resourceHandle": {"resourceId": "net-1"},
+            "currentVnfExtCpData": [connected("store_cp")],
+        }
+        info = {"extVirtualLinkInfo": [was]}
+        asked = {"info": info, "req": {"extVirtualLinks": [link]}}
+        self.assertEqual(
+            {"CP": {"store_cp": {"network": "net-2"}}},
+            self.nfv(DefaultUserData.change_ext_conn, **copy.deepcopy(asked)),
+        )
+        self.assertEqual(
+            {"CP": {"store_cp": {"network": "net-1"}}},
+            self.nfv(DefaultUserData.change_ext_conn_rollback, **asked),
+        )
+
+
+class TestChangeOfPackage(UserDataCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.kept = {
+            "VDU": {
+                "front": {
+                    "computeFlavourId": "m1.old",
+                    "vcImageId": "old",
+                    "locationConstraints": "east",
+                    "desired_capacity": 3,
+                },
+                "store": {"computeFlavourId": "m1.old"},
+                "store_disk": {"vcImageId": "old"},
+            },
+            "CP": {"front_cp": {"network": "net-1"}},
+        }
+
+    def said(self, method: Any) -> Any:
+        inst = self.instance(SERVERS, metadata={"nfv": self.kept})
+        grant_req = {"dstVnfdId": self.vnfd.id}
+        return self.ask(method, inst, req={}, grant_req=grant_req)
+
+    def test_flavours_and_images_are_of_the_package(self) -> None:
+        for method in (
+            DefaultUserData.change_vnfpkg,
+            DefaultUserData.change_vnfpkg_rollback,
+        ):
+            said = self.said(method)
+            self.assertFalse(said["existing"])
+            self.assertIn("front_group", said["template"]["resources"])
+            nfv = said["parameters"]["nfv"]
+            front = nfv["VDU"]["front"]
+            self.assertEqual("m1.tiny", front["computeFlavourId"])
+            self.assertEqual("cirros", front["vcImageId"])
+            self.assertEqual("east", front["locationConstraints"])
+            self.assertEqual(3, front["desired_capacity"])
+            self.assertEqual(self.kept["CP"], nfv["CP"])
