@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.lcm import connectivity
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ExtVirtualLinkData
 from tacker_cnf.sol.lcm_request import (
     ChangeCurrentVnfPkgRequest,
+    ChangeExtVnfConnectivityRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
     ScaleType,
@@ -73,6 +75,12 @@ def _of_info(info: InstantiatedVnfInfo) -> Target:
         counts=Counter(vnfc.vdu_id for vnfc in info.vnfc_resource_info),
         parameters=info.metadata,
         localization_language=info.localization_language,
+        ext_virtual_links=tuple(
+            map(connectivity.of_external, info.ext_virtual_link_info)
+        ),
+        ext_managed_virtual_links=tuple(
+            map(connectivity.of_managed, info.ext_managed_virtual_link_info)
+        ),
     )
 
 
@@ -85,21 +93,41 @@ def wanted(
     :raises UnknownLevel: instantiate, the flavour has no such level
     :raises UnknownAspect: scale, or a level of it, names no aspect
     :raises ScaleOutOfRange: scale beyond the maximum or below zero
+    :raises InvalidParameters: external connectivity of what does not exist
     """
+    if isinstance(request, InstantiateVnfRequest):
+        return _instantiated(request, vnfd)
+    return _changed(request, current, vnfd) if current else None
+
+
+def _changed(request: SolType, current: Target, vnfd: Vnfd) -> Target | None:
     match request:
-        case InstantiateVnfRequest():
-            return _instantiated(request, vnfd)
-        case ScaleVnfRequest() if current:
+        case ScaleVnfRequest():
             return _scaled(request, current, vnfd)
-        case HealVnfRequest() if current and not request.vnfc_instance_id:
+        case HealVnfRequest() if not request.vnfc_instance_id:
             return _made_anew(current, vnfd)
-        case ChangeCurrentVnfPkgRequest() if current:
-            told = {**current.parameters, **request.additional_params}
-            return msgspec.structs.replace(current, parameters=told)
+        case ChangeCurrentVnfPkgRequest():
+            return _of_package(request, current)
+        case ChangeExtVnfConnectivityRequest():
+            return _connected(request, current, vnfd)
         case HealVnfRequest() | VnfInfoModificationRequest():
             return current
         case _:
             return None
+
+
+def _of_package(
+    request: ChangeCurrentVnfPkgRequest, current: Target
+) -> Target:
+    managed = request.ext_managed_virtual_links
+    return msgspec.structs.replace(
+        current,
+        parameters={**current.parameters, **request.additional_params},
+        ext_virtual_links=connectivity.changed(
+            current.ext_virtual_links, request.ext_virtual_links
+        ),
+        ext_managed_virtual_links=managed or current.ext_managed_virtual_links,
+    )
 
 
 def _made_anew(current: Target, vnfd: Vnfd) -> Target:
@@ -132,6 +160,17 @@ def _instantiated(request: InstantiateVnfRequest, vnfd: Vnfd) -> Target:
         ext_virtual_links=request.ext_virtual_links,
         ext_managed_virtual_links=request.ext_managed_virtual_links,
     )
+
+
+def _connected(
+    request: ChangeExtVnfConnectivityRequest, current: Target, vnfd: Vnfd
+) -> Target:
+    links = connectivity.changed(
+        current.ext_virtual_links, request.ext_virtual_links
+    )
+    flavour = flavour_of(vnfd, current.flavour_id)
+    connectivity.check(request.ext_virtual_links, flavour)
+    return msgspec.structs.replace(current, ext_virtual_links=links)
 
 
 def _scaled(request: ScaleVnfRequest, current: Target, vnfd: Vnfd) -> Target:

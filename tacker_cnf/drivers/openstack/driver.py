@@ -1,0 +1,135 @@
+"""The OpenStack driver: makes a Heat stack match a target."""
+
+from typing import Final
+
+from oslo_config import cfg
+
+from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.drivers.endurance import Endurance
+from tacker_cnf.drivers.openstack import healing, requests, sizing, templates
+from tacker_cnf.drivers.openstack.fields import Question, StackFields, UserData
+from tacker_cnf.drivers.openstack.heat import Clouds, Heat
+from tacker_cnf.drivers.openstack.inventory import Places
+from tacker_cnf.drivers.openstack.userdata import ChosenUserData
+from tacker_cnf.drivers.openstack.work import Work
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.scripts.process import bounds_of
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+
+#: seconds for which somebody who looks whether an OpenStack is there bears it
+BRIEF: Final = 1.0
+#: noted when a VNF has had its time to end
+WAITED: Final = "graceful"
+
+
+class OpenstackDriver:
+    """VNFs as the stacks that a package's Heat templates describe."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf.openstack
+        self._clouds = Clouds(self._conf.request_timeout)
+        self._user_data: UserData = ChosenUserData(bounds_of(conf))
+
+    def reach(self, connection: VimConnectionInfo) -> None:
+        patience = self._endurance(Deadline.within(BRIEF))
+        self._clouds.connect(connection, patience).look()
+
+    def validate(self, task: InfraTask) -> None:
+        requests.check(task)
+        if task.target is not None and task.operation is not None:
+            self._user_data.check(self._question(task))
+
+    def apply(self, task: InfraTask) -> InfraResult:
+        work = self._work(task)
+        question = self._question(task)
+        if task.current is None:
+            stack = work.put(self._fields(question), question.base_hot)
+        else:
+            stack = work.there()
+            fields = self._fields(question)
+            sizing.mark_leaving(work, stack, task)
+            stack = work.update(stack, fields)
+        return work.result(stack)
+
+    def replace(self, task: InfraTask) -> InfraResult:
+        work = self._work(task)
+        question = self._question(task)
+        if healing.is_of_all(task, default=self._conf.heal_whole_all):
+            stack = healing.recreate(
+                work, task, self._fields(question), question.base_hot
+            )
+        else:
+            stack = healing.replace_servers(work, task, self._fields(question))
+        return work.result(stack)
+
+    def destroy(self, task: InfraTask) -> InfraResult:
+        grace = self._grace(task)
+        work = self._work(task, grace)
+        found = work.find()
+        if found is None:
+            return InfraResult()
+        if grace and found.action != "DELETE" and WAITED not in task.notes:
+            task.tell(f"Waiting {grace} s for the VNF to end")
+            task.halt.wait(min(grace, task.deadline.remaining))
+            task.note((*task.notes, WAITED))
+        work.remove(found)
+        return InfraResult()
+
+    def observe(self, task: InfraTask) -> InfraResult:
+        work = self._work(task)
+        found = work.find()
+        if found is None:
+            info = task.instance.instantiated_vnf_info
+            return InfraResult(metadata=info.metadata if info else {})
+        return work.result(found)
+
+    def watch(self, task: WatchTask) -> None:
+        """Say that Heat cannot be watched."""
+
+    def _grace(self, task: InfraTask) -> int:
+        """Tell the seconds that the VNF has to end; of a rollback none."""
+        if task.operation is not Op.TERMINATE:
+            return 0
+        default: int = self._conf.graceful_termination_timeout
+        return default if task.grace is None else task.grace
+
+    def _question(self, task: InfraTask) -> Question:
+        assert task.operation is not None
+        basis = task.target or task.current
+        assert basis is not None
+        return Question(
+            operation=task.operation,
+            is_rollback=task.rolls_back,
+            task=task,
+            package=task.package,
+            base_hot=templates.base_hot(task.package, basis.flavour_id),
+        )
+
+    def _fields(self, question: Question) -> StackFields:
+        return self._user_data.fields(question)
+
+    def _work(self, task: InfraTask, grace: int = 0) -> Work:
+        (key, connection), *_ = task.vim_connections.items()
+        patience = self._conf.stack_timeout + grace
+        deadline = Deadline.within(min(patience, task.deadline.remaining))
+        heat = self._clouds.connect(
+            connection, self._endurance(deadline, task.halt)
+        )
+        places = Places(key, self._tenant(heat, connection))
+        return Work(task, heat, places, deadline)
+
+    def _tenant(self, heat: Heat, connection: VimConnectionInfo) -> str:
+        named = connection.access_info.get("project")
+        return str(named) if named else heat.project_id()
+
+    def _endurance(
+        self, deadline: Deadline, halt: Halt | None = None
+    ) -> Endurance:
+        return Endurance(
+            deadline,
+            halt,
+            contact=self._conf.contact_timeout,
+            outage=self._conf.outage_timeout,
+        )

@@ -1,0 +1,277 @@
+"""What a stack means for its VNF instance: its resources, in ETSI's words.
+
+Ids are those of the reference: a VNFC is its server's id; its connection
+point is ``<cpd>-<server>``; a port made by Heat is a link port under its own
+id, one that the request brought under ``req-<id>``; an external connection
+point is ``cp-<link port>``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf.drivers.openstack import connectivity
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.connection_point import VnfcCpInfo
+from tacker_cnf.sol.vnf_instance import (
+    VirtualStorageResourceInfo,
+    VnfcResourceInfo,
+)
+from tacker_cnf.vnfd.model import Flavour
+
+SERVER: Final = "OS::Nova::Server"
+VOLUME: Final = "OS::Cinder::Volume"
+PORT: Final = "OS::Neutron::Port"
+NET: Final = "OS::Neutron::Net"
+
+#: a VNFC that has a resource of its own: VDU1-0
+_NUMBERED: Final = re.compile(r"^(.+)-(\d+)$")
+
+
+class Vnfc(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that is a VNFC, and what belongs to it."""
+
+    vdu_id: str
+    #: the number of one that the template names by itself; None: it does not
+    index: int | None
+    server: Resource
+    #: the member of a group that it is in
+    member: Resource | None
+    #: connection point of the VNFD -> its port
+    ports: Mapping[str, Resource]
+    #: storage of the VNFD -> its volume
+    volumes: Mapping[str, Resource]
+
+    @property
+    def id(self) -> str:
+        return self.server.physical_id
+
+    @property
+    def age(self) -> tuple[int, str, str]:
+        """Orders those of one VDU; the last registered is the greatest."""
+        return (self.index or 0, self.server.created, self.id)
+
+
+def vnfcs(tree: Tree, flavour: Flavour) -> list[Vnfc]:
+    """Find the VNFCs of a stack: the last registered of each VDU first."""
+    found = [
+        vnfc
+        for server in tree.of_type(SERVER)
+        if (vnfc := _vnfc(tree, server, flavour)) is not None
+    ]
+    found.sort(key=lambda vnfc: vnfc.age, reverse=True)
+    order = list(flavour.vdus)
+    return sorted(found, key=lambda vnfc: order.index(vnfc.vdu_id))
+
+
+def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
+    """Tell which VDU a server is: it, or what it is nested in, is named like
+    one, with or without a number.
+    """
+    named = None
+    index = None
+    for resource in tree.line(server):
+        vdu, number = _named(resource.name, flavour)
+        named = named or vdu
+        index = number if index is None and vdu == named else index
+    if named is None:
+        return None
+    points = {
+        name
+        for name, cp in flavour.connection_points.items()
+        if cp.vdu == named
+    }
+    return Vnfc(
+        vdu_id=named,
+        index=index,
+        server=server,
+        member=tree.member(server),
+        ports=_own(tree.beside(server, PORT), points, server),
+        volumes=_own(
+            tree.beside(server, VOLUME), flavour.vdus[named].storages, server
+        ),
+    )
+
+
+def _named(name: str, flavour: Flavour) -> tuple[str | None, int | None]:
+    if name in flavour.vdus:
+        return name, None
+    match = _NUMBERED.match(name)
+    if match and match[1] in flavour.vdus:
+        return match[1], int(match[2])
+    return None, None
+
+
+def _own(
+    resources: Sequence[Resource], names: Any, server: Resource
+) -> Mapping[str, Resource]:
+    """Choose, by what the VNFD calls them, those of a server: of several
+    numbered ones in one stack, those that the server depends on.
+    """
+    found: dict[str, Resource] = {}
+    for resource in resources:
+        match = _NUMBERED.match(resource.name)
+        if resource.name in names:
+            found[resource.name] = resource
+        elif (
+            match and match[1] in names and server.name in resource.required_by
+        ):
+            found[match[1]] = resource
+    return found
+
+
+def read(
+    stack: Stack,
+    tree: Tree,
+    target: Target,
+    flavour: Flavour,
+    places: "Places",
+) -> InfraResult:
+    """Take the inventory of an instance."""
+    found = vnfcs(tree, flavour)
+    links = connectivity.Links(
+        target, flavour, places.key, {v.id: v for v in found}
+    )
+    for vnfc in reversed(found):  # the first registered gets the first
+        for cpd, port in vnfc.ports.items():
+            links.attach(cpd, vnfc.id, port.physical_id)
+        for cpd in _portless(vnfc, flavour):
+            links.attach_given(cpd, vnfc.id)
+    return InfraResult(
+        vnfc_resource_info=tuple(
+            _resource_info(v, links.points_of(v.id), stack, places)
+            for v in found
+        ),
+        virtual_storage_resource_info=tuple(
+            _storage(v, name, volume, places)
+            for v in found
+            for name, volume in v.volumes.items()
+        ),
+        vnf_virtual_link_resource_info=links.internal(_nets(tree, flavour)),
+        ext_cp_info=links.ext_cps(),
+        ext_virtual_link_info=links.external(),
+        ext_managed_virtual_link_info=links.managed(),
+        metadata={
+            "stack_id": stack.id,
+            "nfv": stack.nfv,
+            "tenant": places.tenant,
+        },
+    )
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where a stack is."""
+
+    #: by which vimConnectionInfo names the OpenStack
+    key: str
+    #: project
+    tenant: str
+
+
+def _portless(vnfc: Vnfc, flavour: Flavour) -> Iterator[str]:
+    """Tell the connection points whose ports Heat does not make."""
+    for name, point in flavour.connection_points.items():
+        if point.vdu == vnfc.vdu_id and name not in vnfc.ports:
+            yield name
+
+
+def _nets(tree: Tree, flavour: Flavour) -> Mapping[str, Resource]:
+    """Tell the networks that Heat made of virtual links."""
+    return {
+        net.name: net
+        for net in tree.of_type(NET)
+        if net.name in flavour.virtual_links
+    }
+
+
+def handle(key: str, resource: Resource) -> ResourceHandle:
+    return ResourceHandle(
+        vim_connection_id=key,
+        resource_id=resource.physical_id,
+        vim_level_resource_type=resource.type,
+    )
+
+
+def _storage_id(vnfc: Vnfc, name: str) -> str:
+    return vnfc.volumes[name].physical_id
+
+
+def _resource_info(
+    vnfc: Vnfc,
+    points: tuple[VnfcCpInfo, ...],
+    stack: Stack,
+    places: Places,
+) -> VnfcResourceInfo:
+    return VnfcResourceInfo(
+        id=vnfc.id,
+        vdu_id=vnfc.vdu_id,
+        compute_resource=handle(places.key, vnfc.server),
+        zone_id=_zone(vnfc, stack),
+        storage_resource_ids=tuple(
+            _storage_id(vnfc, name) for name in vnfc.volumes
+        ),
+        vnfc_cp_info=points,
+        metadata=_metadata(vnfc, stack),
+    )
+
+
+def _metadata(vnfc: Vnfc, stack: Stack) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "creation_time": vnfc.server.created,
+        "stack_id": vnfc.server.stack,
+    }
+    if vnfc.member:
+        told["parent_stack_id"] = vnfc.member.stack
+        told["parent_resource_name"] = vnfc.member.name
+    if vnfc.index is not None:
+        told["vdu_idx"] = vnfc.index
+    flavor = _told(vnfc, stack).get("computeFlavourId")
+    if flavor is not None:
+        told["flavor"] = flavor
+    told |= _images(vnfc, stack)
+    return told
+
+
+def _images(vnfc: Vnfc, stack: Stack) -> dict[str, Any]:
+    """Tell the image of the server and of each volume: image-<template id>."""
+    names = [vnfc.vdu_id, *vnfc.volumes]
+    found = {}
+    for name in names:
+        image = _said(name, vnfc.index, stack).get("vcImageId")
+        if image is not None:
+            found[f"image-{name}"] = image
+    return found
+
+
+def _told(vnfc: Vnfc, stack: Stack) -> Mapping[str, Any]:
+    return _said(vnfc.vdu_id, vnfc.index, stack)
+
+
+def _said(name: str, index: int | None, stack: Stack) -> Mapping[str, Any]:
+    """Give what the stack's parameters say of a VDU or a storage."""
+    vdus = stack.nfv.get("VDU")
+    said: Any = None
+    if isinstance(vdus, Mapping):
+        said = vdus.get(f"{name}-{index}", vdus.get(name))
+    return said if isinstance(said, Mapping) else {}
+
+
+def _zone(vnfc: Vnfc, stack: Stack) -> str | None:
+    zone = _told(vnfc, stack).get("locationConstraints")
+    return zone if isinstance(zone, str) and zone else None
+
+
+def _storage(
+    vnfc: Vnfc, name: str, volume: Resource, places: Places
+) -> VirtualStorageResourceInfo:
+    return VirtualStorageResourceInfo(
+        id=_storage_id(vnfc, name),
+        virtual_storage_desc_id=name,
+        storage_resource=handle(places.key, volume),
+        metadata={"stack_id": volume.stack},
+    )

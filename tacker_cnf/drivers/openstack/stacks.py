@@ -1,0 +1,141 @@
+"""Stacks and their resources, as Heat tells them."""
+
+import itertools
+import urllib.parse
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+#: whose members come and go in number
+GROUPS: Final = frozenset(
+    {
+        "OS::Heat::AutoScalingGroup",
+        "OS::Heat::InstanceGroup",
+        "OS::Heat::ResourceGroup",
+        "AWS::AutoScaling::AutoScalingGroup",
+    }
+)
+
+
+class Stack(msgspec.Struct, frozen=True, kw_only=True):
+    """A stack at one moment."""
+
+    id: str
+    name: str = msgspec.field(name="stack_name")
+    #: CREATE_IN_PROGRESS, UPDATE_COMPLETE, DELETE_FAILED ...
+    status: str = msgspec.field(name="stack_status")
+    reason: str | None = msgspec.field(
+        name="stack_status_reason", default=None
+    )
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """How Heat finds it without a detour."""
+        return f"{self.name}/{self.id}"
+
+    @property
+    def action(self) -> str:
+        return self.status.split("_", 1)[0]
+
+    @property
+    def is_busy(self) -> bool:
+        return self.status.endswith("_IN_PROGRESS")
+
+    @property
+    def has_failed(self) -> bool:
+        return self.status.endswith("_FAILED")
+
+    @property
+    def nfv(self) -> dict[str, Any]:
+        """The parameter "nfv", by which packages are told."""
+        told = self.parameters.get("nfv") or "{}"
+        read: Any = told if isinstance(told, dict) else _json(told)
+        return read if isinstance(read, dict) else {}
+
+
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return {}
+
+
+class Resource(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource of a stack, or of one that is nested in it."""
+
+    name: str = msgspec.field(name="resource_name")
+    type: str = msgspec.field(name="resource_type")
+    status: str = msgspec.field(name="resource_status", default="")
+    reason: str | None = msgspec.field(
+        name="resource_status_reason", default=None
+    )
+    #: as Nova, Neutron or Cinder know it; of a nested stack its id
+    physical_id: str = msgspec.field(name="physical_resource_id", default="")
+    #: ISO 8601, in seconds
+    created: str = msgspec.field(name="creation_time", default="")
+    required_by: tuple[str, ...] = ()
+    links: tuple[dict[str, str], ...] = ()
+
+    @property
+    def stack(self) -> str:
+        """The stack that it stands in, as NAME/ID."""
+        return _identity(self._link("stack"))
+
+    @property
+    def nested(self) -> str:
+        """The stack that it is, as NAME/ID; empty: it is none."""
+        return _identity(self._link("nested"))
+
+    def _link(self, rel: str) -> str:
+        return next((x["href"] for x in self.links if x["rel"] == rel), "")
+
+
+def _identity(href: str) -> str:
+    path = urllib.parse.urlsplit(href).path
+    _, _, identity = path.partition("/stacks/")
+    return "/".join(urllib.parse.unquote(identity).split("/")[:2])
+
+
+class Tree:
+    """The resources of a stack and of all that are nested in it."""
+
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        self.resources = tuple(resources)
+        self._owners: Mapping[str, Resource] = {
+            r.nested: r for r in self.resources if r.nested
+        }
+
+    def of_type(self, kind: str) -> list[Resource]:
+        """Give those that exist of one type."""
+        return [
+            r
+            for r in self.resources
+            if r.type == kind
+            and r.physical_id
+            and not r.status.startswith("DELETE")
+        ]
+
+    def beside(self, resource: Resource, kind: str) -> list[Resource]:
+        """Give those of one type in the same stack."""
+        return [r for r in self.of_type(kind) if r.stack == resource.stack]
+
+    def line(self, resource: Resource) -> list[Resource]:
+        """Give a resource, what it is nested in, and so on."""
+        found: list[Resource] = []
+        one: Resource | None = resource
+        while one is not None:
+            found.append(one)
+            one = self._owners.get(one.stack)
+        return found
+
+    def member(self, resource: Resource) -> Resource | None:
+        """Give the member of a group in which a resource is, or which it is;
+        None: it is in none.
+        """
+        line = self.line(resource)
+        for one, owner in itertools.pairwise(line):
+            if owner.type in GROUPS:
+                return one
+        return None

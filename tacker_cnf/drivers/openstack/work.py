@@ -1,0 +1,204 @@
+"""One task on one stack: puts it, updates it, takes it away."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.openstack import inventory, refusals
+from tacker_cnf.drivers.openstack.fields import (
+    BaseHot,
+    StackFields,
+)
+from tacker_cnf.drivers.openstack.heat import Heat
+from tacker_cnf.drivers.openstack.inventory import Places, Vnfc
+from tacker_cnf.drivers.openstack.stack_wait import Pace, Waiter
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.drivers.progress import Progress
+from tacker_cnf.halting import Deadline
+from tacker_cnf.lcm import merge
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.target import Target, flavour_of
+from tacker_cnf.vnfd import bounded_yaml
+
+#: what Heat is told of a resource that is to be made anew
+UNHEALTHY: Final = "marked by tacker"
+
+
+def stack_name(instance_id: str) -> str:
+    """Tell how the stack of an instance is named."""
+    return f"vnf-{instance_id}"
+
+
+class Work:
+    """The stack of one instance, as one task works on it."""
+
+    def __init__(
+        self,
+        task: InfraTask,
+        heat: Heat,
+        places: Places,
+        deadline: Deadline,
+    ) -> None:
+        self._task = task
+        self.heat = heat
+        self._places = places
+        self._progress = Progress(task.tell)
+        self.waiter = Waiter(heat, deadline, self._progress)
+        self.name = stack_name(task.instance.id)
+
+    def find(self) -> Stack | None:
+        """Find the stack; what is left of a deleted one is none."""
+        found = self.heat.find(self.name)
+        if found is None or found.status == "DELETE_COMPLETE":
+            return None
+        return found
+
+    def there(self) -> Stack:
+        """Find the stack, which has to be there.
+
+        :raises NotReady: it is not
+        """
+        found = self.find()
+        if found is None or found.action == "DELETE":
+            raise errors.NotReady(
+                f"Stack {self.name} is not in OpenStack any more: somebody "
+                "else has deleted it. A heal of the whole VNF with "
+                "additionalParams.all makes it anew; otherwise terminate it."
+            )
+        return found
+
+    def put(self, fields: StackFields, base_hot: BaseHot) -> Stack:
+        """Make a stack, or make the one that an earlier try has left what it
+        should be; wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        while True:
+            found = self.heat.find(self.name)
+            if found is None or found.status == "DELETE_COMPLETE":
+                identity = self._create(fields, base_hot)
+                if identity:
+                    return self.waiter.ended(identity, None)
+            elif found.action == "DELETE":
+                self.remove(found)
+            else:
+                return self.update(found, fields)
+
+    def _create(self, fields: StackFields, base_hot: BaseHot) -> str | None:
+        """Begin to create the stack; None: its name is taken."""
+        self.waiter.free(self.name)
+        self._progress(f"Creating stack {self.name}")
+        template = fields.template or base_hot.template
+        files = fields.files if fields.template else base_hot.files
+        parameters = self._merged(fields)
+        body = self._body(template, files, parameters)
+        try:
+            return self.heat.create(self.name, body)
+        except refusals.Taken:
+            # ours, if the answer to an earlier request was lost
+            if self.find() is None and self.waiter.deadline.passed:
+                raise
+            return None
+
+    def update(self, stack: Stack, fields: StackFields) -> Stack:
+        """Make a stack that is there what it should be; wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        parameters = self._merged(fields)
+        template = self._patched(stack, fields)
+        self._progress(f"Updating stack {self.name}")
+        pace = Pace(self.heat, self.waiter.deadline)
+        while True:
+            marker = self.heat.last_event(stack.identity)
+            try:
+                self.heat.update(
+                    stack,
+                    self._body(template, fields.files, parameters),
+                    existing=fields.existing,
+                )
+                return self.waiter.ended(stack.identity, marker)
+            except refusals.Taken:  # an earlier try's update is under way
+                if self.waiter.deadline.passed:
+                    raise
+                self.waiter.idle(stack.identity, marker)
+                pace.rest()
+
+    def remove(self, stack: Stack) -> None:
+        """Delete a stack, and wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        if stack.status != "DELETE_IN_PROGRESS":
+            self.heat.delete(stack)
+        self.waiter.gone(stack)
+
+    def mark(self, resources: Iterable[Resource]) -> None:
+        """Have the next update make resources anew."""
+        for resource in resources:
+            self.heat.mark_unhealthy(resource, UNHEALTHY)
+
+    def vnfcs(self, stack: Stack) -> list[Vnfc]:
+        """Find the VNFCs, the last registered of each VDU first."""
+        return inventory.vnfcs(self.heat.tree(stack), self._flavour)
+
+    def result(self, stack: Stack) -> InfraResult:
+        """Take the inventory."""
+        return inventory.read(
+            stack,
+            self.heat.tree(stack),
+            self._target,
+            self._flavour,
+            self._places,
+        )
+
+    @property
+    def _target(self) -> Target:
+        target = self._task.target or self._task.current
+        assert target is not None
+        return target
+
+    @property
+    def _flavour(self) -> Any:
+        return flavour_of(self._task.package.vnfd, self._target.flavour_id)
+
+    def _patched(self, stack: Stack, fields: StackFields) -> str | None:
+        """Give the template; None: that of the stack."""
+        if fields.template is None or not fields.existing:
+            return fields.template
+        known, _ = self.heat.template(stack)
+        patch = bounded_yaml.load(fields.template, "the template")
+        return msgspec.json.encode(
+            merge.patched(msgspec.json.decode(known), patch)
+        ).decode()
+
+    def _merged(self, fields: StackFields) -> dict[str, Any]:
+        """Give the parameters; what is not told of "nfv" is as it was before
+        the operation.
+        """
+        told = dict(fields.parameters)
+        info = self._task.instance.instantiated_vnf_info
+        known = info.metadata.get("nfv") if info else None
+        if fields.existing and isinstance(known, Mapping):
+            told["nfv"] = merge.patched(known, told.get("nfv", {}))
+        return told
+
+    def _body(
+        self,
+        template: str | None,
+        files: Mapping[str, str],
+        parameters: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "parameters": dict(parameters),
+            "timeout_mins": max(
+                math.ceil(self.waiter.deadline.remaining / 60), 1
+            ),
+        }
+        if template is not None:
+            body |= {"template": template, "files": dict(files)}
+        return body

@@ -1,0 +1,150 @@
+"""How a VNF is connected to the outside, and how that changes
+(SOL003 5.4.11, 4.4.1.10 to 4.4.1.12).
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.sol.common import (
+    ExtLinkPortData,
+    ExtManagedVirtualLinkData,
+    ExtVirtualLinkData,
+    VnfExtCpData,
+    VnfLinkPortData,
+)
+from tacker_cnf.sol.virtual_link import (
+    ExtManagedVirtualLinkInfo,
+    ExtVirtualLinkInfo,
+)
+from tacker_cnf.vnfd.model import Flavour
+
+#: what marks the ids of ports that a request brought
+GIVEN = "req-"
+
+Links = tuple[ExtVirtualLinkData, ...]
+
+
+def of_external(info: ExtVirtualLinkInfo) -> ExtVirtualLinkData:
+    """Tell what a request would have to say of a link that there is."""
+    return ExtVirtualLinkData(
+        id=info.id,
+        vim_connection_id=info.resource_handle.vim_connection_id,
+        resource_provider_id=info.resource_handle.resource_provider_id,
+        resource_id=info.resource_handle.resource_id,
+        ext_cps=info.current_vnf_ext_cp_data,
+        ext_link_ports=tuple(
+            ExtLinkPortData(
+                id=port.id.removeprefix(GIVEN),
+                resource_handle=port.resource_handle,
+            )
+            for port in info.ext_link_ports
+            if port.id.startswith(GIVEN)
+        ),
+    )
+
+
+def of_managed(info: ExtManagedVirtualLinkInfo) -> ExtManagedVirtualLinkData:
+    """Tell what a request would have to say of a link that there is."""
+    multisite = info.ext_managed_multisite_virtual_link_id
+    return ExtManagedVirtualLinkData(
+        id=info.id,
+        vnf_virtual_link_desc_id=info.vnf_virtual_link_desc_id,
+        vim_connection_id=info.network_resource.vim_connection_id,
+        resource_provider_id=info.network_resource.resource_provider_id,
+        resource_id=info.network_resource.resource_id,
+        vnf_link_port=tuple(
+            VnfLinkPortData(
+                vnf_link_port_id=port.id.removeprefix(GIVEN),
+                resource_handle=port.resource_handle,
+            )
+            for port in info.vnf_link_ports
+            if port.id.startswith(GIVEN)
+        ),
+        ext_managed_multisite_virtual_link_id=multisite,
+    )
+
+
+def changed(known: Links, asked: Links) -> Links:
+    """Put what is asked for over what is known.
+
+    A connection point is where it is asked to be and nowhere else; a link
+    that is left without any is not connected any more.
+    """
+    if not asked:
+        return known
+    moved = {cp.cpd_id for link in asked for cp in link.ext_cps}
+    found = {link.id: _without(link, moved) for link in known}
+    for link in asked:
+        before = found.get(link.id)
+        found[link.id] = msgspec.structs.replace(
+            link,
+            ext_cps=(
+                *(before.ext_cps if before else ()),
+                *_patched(known, link.ext_cps),
+            ),
+            ext_link_ports=_ports(before, link),
+        )
+    return tuple(link for link in found.values() if link.ext_cps)
+
+
+def _without(
+    link: ExtVirtualLinkData, cpds: Iterable[str]
+) -> ExtVirtualLinkData:
+    """Take connection points away; there may be none left for now."""
+    kept = tuple(cp for cp in link.ext_cps if cp.cpd_id not in cpds)
+    return msgspec.structs.replace(link, ext_cps=kept)
+
+
+def _patched(
+    known: Links, asked: Sequence[VnfExtCpData]
+) -> Iterable[VnfExtCpData]:
+    """Apply the configurations of connection points as a JSON merge patch:
+    null takes one away, one that is not named stays.
+    """
+    for cp in asked:
+        configs = {
+            key: config
+            for link in known
+            for old in link.ext_cps
+            if old.cpd_id == cp.cpd_id
+            for key, config in old.cp_config.items()
+        }
+        # what is asked for now comes first
+        both = {**cp.cp_config, **configs, **cp.cp_config}
+        left = {k: v for k, v in both.items() if v is not None}
+        if left:
+            yield VnfExtCpData(cpd_id=cp.cpd_id, cp_config=dict(left))
+
+
+def _ports(
+    before: ExtVirtualLinkData | None, link: ExtVirtualLinkData
+) -> tuple[ExtLinkPortData, ...]:
+    ports = {
+        port.id: port
+        for one in (before, link)
+        if one is not None
+        for port in one.ext_link_ports
+    }
+    return tuple(ports.values())
+
+
+def check(asked: Links, flavour: Flavour) -> None:
+    """Make sure that a request is about connection points that exist.
+
+    :raises InvalidParameters: it names another
+    """
+    for link in asked:
+        for cp in link.ext_cps:
+            if cp.cpd_id not in flavour.connection_points:
+                known = ", ".join(
+                    name
+                    for name, point in flavour.connection_points.items()
+                    if point.external
+                )
+                raise errors.InvalidParameters(
+                    f"extVirtualLinks: there is no connection point "
+                    f"{cp.cpd_id!r} in flavour {flavour.id}, only "
+                    f"{known or 'none'}."
+                )

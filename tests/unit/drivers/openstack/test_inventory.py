@@ -1,0 +1,244 @@
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf.drivers.openstack import inventory
+from tacker_cnf.drivers.openstack.inventory import Places
+from tacker_cnf.drivers.openstack.stacks import Tree
+from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.sol.common import (
+    ExtManagedVirtualLinkData,
+    ExtVirtualLinkData,
+)
+from tests.factories import a_target
+from tests.unit.drivers.openstack import trees
+from tests.unit.drivers.openstack.trees import PORT, SERVER, Listing
+
+PLACES = Places("vim1", "a-project")
+DYNAMIC = {
+    "layerProtocol": "IP_OVER_ETHERNET",
+    "ipOverEthernet": {
+        "ipAddresses": [{"type": "IPV4", "numDynamicAddresses": 1}]
+    },
+}
+FIXED = {
+    "layerProtocol": "IP_OVER_ETHERNET",
+    "ipOverEthernet": {
+        "ipAddresses": [{"type": "IPV4", "fixedAddresses": ["192.0.2.7"]}]
+    },
+}
+
+
+def ext_link(**configs: Any) -> ExtVirtualLinkData:
+    """Make a link: connection point -> its configurations."""
+    return msgspec.convert(
+        {
+            "id": "outside",
+            "resourceId": "net-1",
+            "extCps": [
+                {"cpdId": cpd, "cpConfig": config}
+                for cpd, config in configs.items()
+            ],
+            "extLinkPorts": [
+                {
+                    "id": "p1",
+                    "resourceHandle": {"resourceId": "port-of-theirs"},
+                }
+            ],
+        },
+        ExtVirtualLinkData,
+    )
+
+
+def read(tree: Tree, nfv: Any = None, **target: Any) -> InfraResult:
+    return inventory.read(
+        trees.a_stack(**nfv or {}),
+        tree,
+        a_target(**target),
+        trees.a_flavour(),
+        PLACES,
+    )
+
+
+class TestVnfcs(testtools.TestCase):
+    def test_servers_are_vnfcs_the_last_registered_of_a_vdu_first(
+        self,
+    ) -> None:
+        found = read(trees.grouped("first", "second").tree())
+        self.assertEqual(
+            [
+                ("web@second", "web"),
+                ("web@first", "web"),
+                ("store@root", "store"),
+            ],
+            [(v.id, v.vdu_id) for v in found.vnfc_resource_info],
+        )
+        web = found.vnfc_resource_info[0]
+        self.assertEqual("web@second", web.compute_resource.resource_id)
+        self.assertEqual("vim1", web.compute_resource.vim_connection_id)
+
+    def test_a_member_of_a_group_says_so(self) -> None:
+        found = read(trees.grouped("first").tree())
+        web, store = found.vnfc_resource_info
+        self.assertEqual("vnf-1-web-first/first", web.metadata["stack_id"])
+        self.assertEqual("vnf-1-web/web", web.metadata["parent_stack_id"])
+        self.assertEqual("first", web.metadata["parent_resource_name"])
+        self.assertEqual("vnf-1/root", store.metadata["stack_id"])
+        self.assertNotIn("parent_stack_id", store.metadata)
+
+    def test_a_group_may_be_nested_deeper_than_two_levels(self) -> None:
+        listing = Listing()
+        listing.add("outer", "outer.yaml", nested="o/o")
+        listing.add("group", trees.GROUP, "o/o", nested="g/g")
+        listing.add("m1", "member.yaml", "g/g", nested="m/m")
+        listing.add("inner", "inner.yaml", "m/m", nested="i/i")
+        listing.add("web", SERVER, "i/i")
+        (web,) = read(listing.tree()).vnfc_resource_info
+        self.assertEqual("i/i", web.metadata["stack_id"])
+        self.assertEqual("g/g", web.metadata["parent_stack_id"])
+        self.assertEqual("m1", web.metadata["parent_resource_name"])
+
+    def test_a_numbered_vnfc_is_known_by_its_parent(self) -> None:
+        listing = Listing()
+        for number in (0, 1):
+            stack = f"n{number}/n{number}"
+            listing.add(f"web-{number}", "web.yaml", nested=stack)
+            listing.add("web", SERVER, stack)
+        nfv = {"VDU": {"web-1": {"locationConstraints": "az1"}}}
+        last, first = read(listing.tree(), nfv).vnfc_resource_info
+        self.assertEqual(1, last.metadata["vdu_idx"])
+        self.assertEqual("az1", last.zone_id)
+        self.assertEqual(0, first.metadata["vdu_idx"])
+        self.assertIsNone(first.zone_id)
+
+    def test_numbered_servers_of_one_stack_have_their_own_ports(self) -> None:
+        listing = Listing()
+        for number in (0, 1):
+            server = f"web-{number}"
+            listing.add(server, SERVER)
+            listing.add(f"web_in-{number}", PORT, needed_by=server)
+        found = read(listing.tree()).vnfc_resource_info
+        self.assertEqual(
+            {
+                "web-0@root": ["web_in-0@root"],
+                "web-1@root": ["web_in-1@root"],
+            },
+            {
+                v.id: [p.vnf_link_port_id for p in v.vnfc_cp_info]
+                for v in found
+            },
+        )
+
+    def test_what_never_was_or_is_going_is_no_vnfc(self) -> None:
+        listing = Listing()
+        listing.add("web", SERVER, physical="", status="INIT_COMPLETE")
+        listing.add("store", SERVER, status="DELETE_FAILED")
+        listing.add("other", SERVER)
+        self.assertEqual((), read(listing.tree()).vnfc_resource_info)
+
+    def test_parameters_tell_flavour_images_and_zone(self) -> None:
+        nfv = {
+            "VDU": {
+                "store": {
+                    "computeFlavourId": "m1.tiny",
+                    "locationConstraints": "nova",
+                },
+                "disk": {"vcImageId": "cirros"},
+            }
+        }
+        found = read(trees.grouped("first").tree(), nfv)
+        store = found.vnfc_resource_info[-1]
+        self.assertEqual("m1.tiny", store.metadata["flavor"])
+        self.assertEqual("cirros", store.metadata["image-disk"])
+        self.assertEqual("nova", store.zone_id)
+        self.assertEqual(nfv, found.metadata["nfv"])
+        self.assertEqual("root", found.metadata["stack_id"])
+        self.assertEqual("a-project", found.metadata["tenant"])
+
+
+class TestStorage(testtools.TestCase):
+    def test_a_volume_is_its_servers(self) -> None:
+        found = read(trees.grouped("first").tree())
+        (disk,) = found.virtual_storage_resource_info
+        self.assertEqual("disk", disk.virtual_storage_desc_id)
+        self.assertEqual("disk@root", disk.storage_resource.resource_id)
+        store = found.vnfc_resource_info[-1]
+        self.assertEqual((disk.id,), store.storage_resource_ids)
+
+
+class TestConnectivity(testtools.TestCase):
+    def test_ports_of_heat_are_link_ports_of_the_inside(self) -> None:
+        found = read(trees.grouped("first").tree())
+        (link,) = found.vnf_virtual_link_resource_info
+        self.assertEqual("inside", link.vnf_virtual_link_desc_id)
+        self.assertEqual("inside@root", link.network_resource.resource_id)
+        self.assertEqual(
+            {
+                "web_in@first": "web_in-web@first",
+                "store_in@root": "store_in-store@root",
+            },
+            {p.id: p.cp_instance_id for p in link.vnf_link_ports},
+        )
+
+    def test_ports_of_heat_are_external_connection_points(self) -> None:
+        link = ext_link(web_cp={"a": {"cpProtocolData": [FIXED]}})
+        found = read(trees.grouped("first").tree(), ext_virtual_links=(link,))
+        (ext_cp,) = found.ext_cp_info
+        self.assertEqual("cp-web_cp@first", ext_cp.id)
+        self.assertEqual("a", ext_cp.cp_config_id)
+        (protocol,) = ext_cp.cp_protocol_info
+        assert protocol.ip_over_ethernet
+        (address,) = protocol.ip_over_ethernet.ip_addresses
+        self.assertEqual(("192.0.2.7",), address.addresses)
+        (told,) = found.ext_virtual_link_info
+        self.assertEqual("net-1", told.resource_handle.resource_id)
+        self.assertEqual(["web_cp@first"], [p.id for p in told.ext_link_ports])
+        self.assertEqual(link.ext_cps, told.current_vnf_ext_cp_data)
+        point = found.vnfc_resource_info[0].vnfc_cp_info[0]
+        self.assertEqual("web_cp-web@first", point.id)
+        self.assertEqual(ext_cp.id, point.vnf_ext_cp_id)
+
+    def test_each_vnfc_gets_its_own_configuration(self) -> None:
+        configs = {
+            "a": {"cpProtocolData": [DYNAMIC]},
+            "b": {"cpProtocolData": [FIXED]},
+        }
+        found = read(
+            trees.grouped("first", "second", "third").tree(),
+            ext_virtual_links=(ext_link(web_cp=configs),),
+        )
+        self.assertEqual(
+            {
+                "cp-web_cp@first": "a",
+                "cp-web_cp@second": "b",
+                "cp-web_cp@third": "b",
+            },
+            {cp.id: cp.cp_config_id for cp in found.ext_cp_info},
+        )
+
+    def test_a_port_that_the_request_brought(self) -> None:
+        link = ext_link(store_cp={"a": {"linkPortId": "p1"}})
+        found = read(trees.grouped("first").tree(), ext_virtual_links=(link,))
+        (ext_cp,) = found.ext_cp_info
+        self.assertEqual("cp-req-p1", ext_cp.id)
+        self.assertEqual("req-p1", ext_cp.ext_link_port_id)
+        (told,) = found.ext_virtual_link_info
+        (port,) = told.ext_link_ports
+        self.assertEqual("port-of-theirs", port.resource_handle.resource_id)
+
+    def test_a_managed_link_takes_the_ports_of_the_inside(self) -> None:
+        managed = ExtManagedVirtualLinkData(
+            id="theirs", vnf_virtual_link_desc_id="inside", resource_id="net-9"
+        )
+        found = read(
+            trees.grouped("first").tree(),
+            ext_managed_virtual_links=(managed,),
+        )
+        self.assertEqual((), found.vnf_virtual_link_resource_info)
+        (told,) = found.ext_managed_virtual_link_info
+        self.assertEqual("net-9", told.network_resource.resource_id)
+        self.assertEqual(
+            {"web_in@first", "store_in@root"},
+            {p.id for p in told.vnf_link_ports},
+        )

@@ -1,0 +1,130 @@
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.endurance import Away
+from tacker_cnf.drivers.openstack import refusals
+from tacker_cnf.drivers.openstack.connection import Connection
+from tacker_cnf.drivers.openstack.refusals import Gone, Taken
+from tacker_cnf.drivers.openstack.stacks import Stack
+from tacker_cnf.sol.common import VimConnectionInfo
+from tests.unit.drivers.openstack import trees
+
+PASSWORD = {
+    "username": "nfv",
+    "password": "s3cret",
+    "project": "vnfs",
+    "userDomain": "Default",
+    "projectDomain": "Default",
+    "region": "RegionOne",
+}
+APPLICATION = {
+    "applicationCredentialId": "an-id",
+    "applicationCredentialSecret": "s3cret",
+}
+
+
+def an_info(access: object, **interface: object) -> VimConnectionInfo:
+    return VimConnectionInfo(
+        vim_type="openstack",
+        interface_info={"endpoint": "https://keystone.example/v3"} | interface,
+        access_info=access,  # type: ignore[arg-type]
+    )
+
+
+class TestConnection(testtools.TestCase):
+    def test_a_password(self) -> None:
+        made = Connection.of(an_info(PASSWORD))
+        self.assertEqual("RegionOne", made.region)
+        self.assertEqual("vnfs", made.credentials()["project_name"])
+        self.assertFalse(made.by_application)
+
+    def test_an_application_credential(self) -> None:
+        made = Connection.of(an_info(APPLICATION))
+        self.assertTrue(made.by_application)
+        self.assertEqual(
+            {
+                "application_credential_id": "an-id",
+                "application_credential_secret": "s3cret",
+            },
+            made.credentials(),
+        )
+
+    def test_what_is_missing_is_named(self) -> None:
+        less = {k: v for k, v in PASSWORD.items() if k != "userDomain"}
+        error = self.assertRaises(
+            errors.InvalidVimConnection, Connection.of, an_info(less)
+        )
+        self.assertIn("userDomain is needed", str(error))
+        self.assertNotIn("s3cret", str(error))
+
+    def test_an_endpoint_is_a_url(self) -> None:
+        error = self.assertRaises(
+            errors.InvalidVimConnection,
+            Connection.of,
+            an_info(PASSWORD, endpoint="keystone"),
+        )
+        self.assertIn("interfaceInfo.endpoint", str(error))
+
+    def test_tls_is_verified_unless_it_is_told_not_to_be(self) -> None:
+        plain = Connection.of(an_info(PASSWORD)).ssl_context()
+        self.assertTrue(plain.check_hostname)
+        open_ = an_info(PASSWORD, skipCertificateVerification=True)
+        self.assertFalse(Connection.of(open_).ssl_context().check_hostname)
+
+    def test_a_ca_is_pem(self) -> None:
+        made = Connection.of(an_info(PASSWORD, ssl_ca_cert="none"))
+        self.assertRaises(errors.InvalidVimConnection, made.ssl_context)
+
+
+class TestRefusals(testtools.TestCase):
+    def test_heat_is_quoted(self) -> None:
+        body = b'{"error": {"message": "The Stack (x) already exists."}}'
+        error = refusals.of_heat(409, body)
+        self.assertIsInstance(error, Taken)
+        self.assertEqual(
+            "Heat answered 409: The Stack (x) already exists.", str(error)
+        )
+
+    def test_by_their_status(self) -> None:
+        for status, kind in (
+            (400, errors.VimRefused),
+            (403, errors.VimRefused),
+            (404, Gone),
+            (500, Away),
+            (503, Away),
+        ):
+            self.assertIs(kind, type(refusals.of_heat(status, b"x")))
+
+    def test_a_proxy_that_tells_html_is_quoted_in_short(self) -> None:
+        page = b"<html>" + b"x" * 5000
+        self.assertLess(len(str(refusals.of_heat(502, page))), 600)
+
+    def test_keystone(self) -> None:
+        wrong = refusals.of_keystone(401, "Unauthorized")
+        self.assertIsInstance(wrong, errors.VimRefused)
+        self.assertIn("credentials", str(wrong))
+        self.assertIsInstance(refusals.of_keystone(503, "busy"), Away)
+
+
+class TestStack(testtools.TestCase):
+    def test_its_parameter_is_told_as_text(self) -> None:
+        self.assertEqual({"VDU": {"a": 1}}, trees.a_stack(VDU={"a": 1}).nfv)
+
+    def test_a_parameter_that_is_no_dictionary_is_none(self) -> None:
+        for told in ("", "no json", "[1]"):
+            stack = Stack(
+                id="1", name="n", status="X", parameters={"nfv": told}
+            )
+            self.assertEqual({}, stack.nfv)
+
+    def test_states(self) -> None:
+        for status, action, busy, failed in (
+            ("CREATE_IN_PROGRESS", "CREATE", True, False),
+            ("UPDATE_COMPLETE", "UPDATE", False, False),
+            ("DELETE_FAILED", "DELETE", False, True),
+        ):
+            stack = Stack(id="1", name="n", status=status)
+            self.assertEqual(
+                (action, busy, failed),
+                (stack.action, stack.is_busy, stack.has_failed),
+            )
