@@ -1,8 +1,6 @@
 """The conductor: wakes, claims, carries out, reports, sweeps."""
 
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from typing import Any, Final
 
 from oslo_config import cfg
@@ -13,7 +11,9 @@ from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor import recovery, runner, steps
 from tacker_cnf.conductor.claims import Claims, Hold
+from tacker_cnf.conductor.clocks import Clocks
 from tacker_cnf.conductor.journal import Journal
+from tacker_cnf.conductor.lines import Line
 from tacker_cnf.conductor.sites import Site, Sites
 from tacker_cnf.conductor.steps import Run
 from tacker_cnf.conductor.sync import Sync
@@ -77,36 +77,28 @@ class Conductor:
         self.fetching = Fetching(
             Uploads(store, conf, catalogue), self.upkeep.duties
         )
-        self._pool = ThreadPoolExecutor(
-            self._conf.workers, thread_name_prefix="operation"
-        )
-        #: ids of operations
-        self._queued: set[str] = set()
-        #: those of them that are to be looked at once more
-        self._again: set[str] = set()
-        self._lock = threading.Lock()
-        #: nothing new is taken; then nothing is done any more
-        self._stopping = threading.Event()
-        self._stopped = threading.Event()
-        self._clocks: list[threading.Thread] = []
+        #: operations
+        self.line = Line(self._work, self._conf.workers, "operation")
+        self._clocks = Clocks()
         self._server: Any = None
 
     def start(self, transport: Any) -> None:
         """Listen to wake-up calls, report, and sweep, until stop."""
         endpoint = rpc.Endpoint(
-            self.run,
+            self.line.put,
             self.claims.heed,
             self.upkeep.synchronize,
-            self.fetching.fetch,
+            self.fetching.line.put,
             self._store.tell,
         )
         self._server = rpc.server(transport, self.claims.owner, endpoint)
         self._server.start()
-        self._clock(self._conf.lease / 3, self.claims.report)
-        self._clock(PUBLISHED, self.claims.publish)
-        self._clock(self._conf.sweep_interval, self.sweep)
-        self._clock(FORGETS, self.forget_keys)
-        self._clock(self._conf.sweep_interval, self.fetching.sweep)
+        clocks = self._clocks
+        clocks.start(self.claims.report, self._conf.lease / 3)
+        clocks.start(self.claims.publish, PUBLISHED)
+        clocks.start(self.sweep, self._conf.sweep_interval)
+        clocks.start(self.forget_keys, FORGETS)
+        clocks.start(self.fetching.sweep, self._conf.sweep_interval)
         self.upkeep.start()
 
     def stop(self) -> bool:
@@ -115,61 +107,26 @@ class Conductor:
         :returns: whether all that ran here has ended; if not, the process
             must end at once, for others go on with it
         """
-        self._stopping.set()
+        self.line.close()
         fetched = self.fetching.stop()
         self.upkeep.stop()
         if self._server:
             self._server.stop()
             self._server.wait()
-        with self._lock:
-            self._queued.clear()
         try:
             self.claims.hand_on()
         except DATABASE_DOWN as error:
             why = first_line(error)
             LOG.warning("What waits for its grant is kept: %s", why)
-        done = threading.Thread(
-            target=self._pool.shutdown,
-            kwargs={"wait": True, "cancel_futures": True},
-            daemon=True,
-        )
-        done.start()
-        done.join(self._conf.stop_timeout)
-        self._stopped.set()
-        for clock in self._clocks:
-            clock.join()
+        self.line.join(self._conf.stop_timeout)
+        self._clocks.stop()
+        self._clocks.join()
         return not self.claims.give_back() and fetched
-
-    def _clock(self, interval: float, act: Callable[[], None]) -> None:
-        def tick() -> None:
-            while not self._stopped.wait(interval):
-                try:
-                    act()
-                except DATABASE_DOWN as error:
-                    LOG.warning("%s: %s", act.__name__, first_line(error))
-                except Exception:
-                    LOG.exception("%s will be tried again", act.__name__)
-
-        clock = threading.Thread(target=tick, daemon=True, name=act.__name__)
-        clock.start()
-        self._clocks.append(clock)
-
-    def run(self, op_occ_id: str) -> None:
-        """Put an operation in line, unless it is there."""
-        with self._lock:
-            if self._stopping.is_set():
-                return
-            if op_occ_id in self._queued:
-                # its former try may be ending just now
-                self._again.add(op_occ_id)
-                return
-            self._queued.add(op_occ_id)
-        self._pool.submit(self._work, op_occ_id)
 
     def sweep(self) -> None:
         """Look for what a lost message or a lost conductor left."""
         for op_occ_id in self._forgotten():
-            self.run(op_occ_id)
+            self.line.put(op_occ_id)
 
     @transaction
     def forget_keys(self) -> None:
@@ -195,12 +152,6 @@ class Conductor:
             LOG.exception("Operation %s was dropped", op_occ_id)
         finally:
             self.claims.let_go(op_occ_id)
-            with self._lock:
-                self._queued.discard(op_occ_id)
-                is_wanted = op_occ_id in self._again
-                self._again.discard(op_occ_id)
-            if is_wanted:
-                self.run(op_occ_id)
             self.upkeep.look()
 
     def _carry_out(self, work: Work, hold: Hold) -> None:

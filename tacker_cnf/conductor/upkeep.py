@@ -4,26 +4,23 @@ import concurrent.futures
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
 from oslo_log import log
 
 from tacker_cnf import errors
+from tacker_cnf.conductor.clocks import BREATH, Clocks
 from tacker_cnf.conductor.duties import Duties
 from tacker_cnf.conductor.held import Held
+from tacker_cnf.conductor.lines import Line
 from tacker_cnf.conductor.placement import Placement
 from tacker_cnf.conductor.settling import Settling
 from tacker_cnf.conductor.sync import Sync
 from tacker_cnf.conductor.watches import Watches
 from tacker_cnf.db import instances
-from tacker_cnf.db.session import (
-    DATABASE_DOWN,
-    Store,
-    first_line,
-    transaction,
-)
+from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.registry import Registry
 
 LOG = log.getLogger(__name__)
@@ -34,8 +31,6 @@ AT_ONCE: Final = 4
 BATCH: Final = 100
 #: seconds between two looks which instances are held no longer
 HELD: Final = 5.0
-#: seconds between two looks for VIMs at least
-BREATH: Final = 1.0
 #: seconds that a thread has to see that all is to end
 PATIENCE: Final = 1.0
 #: the duty to look at every instance
@@ -57,44 +52,41 @@ class Upkeep:
         self._store = store
         self.sync = sync
         self.duties = Duties(store, owner, conf.lease)
-        self._soon = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="sync")
+        self._soon = Line(self._sync_now, AT_ONCE, "sync")
         # a VIM that does not answer holds up a turn, and nothing else
         self._turns = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="turn")
-        self._settling = Settling(self.synchronize)
+        self._settling = Settling(self._soon.put)
         self._held = Held(store)
         self.watches = Watches(
             Placement(store), drivers, self.duties, self._settling.note
         )
-        #: instances that stand in line
-        self._queued: set[str] = set()
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
         #: set when somebody is to look which VIMs are in use
         self._wanted = threading.Event()
-        self._clocks: list[threading.Thread] = []
+        self._clocks = Clocks()
+        self._stopped = self._clocks.stopped
 
     def start(self) -> None:
         """Begin to watch, and to look at every instance from time to time."""
         self._settling.start()
-        self._clock(self._renew)
-        self._clock(self._return_to_held)
+        self._clocks.start(self._renew)
+        self._clocks.start(self._return_to_held)
         if self._conf.sync_watch:
-            self._clock(self._watch)
+            self._clocks.start(self._watch)
         if self._conf.sync_interval:
-            self._clock(self._take_turns)
+            self._clocks.start(self._take_turns)
 
     def stop(self) -> None:
         """End all of it at once; others may go on."""
         with self._lock:
-            self._stopped.set()
+            self._clocks.stop()
         self._wanted.set()
         self._held.wake()
         self._settling.stop()
         self.sync.stop()
-        for pool in (self._soon, self._turns):
-            pool.shutdown(wait=False, cancel_futures=True)
-        for clock in self._clocks:
-            clock.join(PATIENCE)
+        self._soon.close()
+        self._turns.shutdown(wait=False, cancel_futures=True)
+        self._clocks.join(PATIENCE)
         self.watches.stop()
         try:
             self.duties.drop_all()
@@ -107,17 +99,7 @@ class Upkeep:
 
     def synchronize(self, instance_id: str) -> None:
         """Put the synchronization of an instance in line."""
-        with self._lock:
-            if instance_id in self._queued or self._stopped.is_set():
-                return
-            self._queued.add(instance_id)
-            self._soon.submit(self._take, instance_id)
-
-    def _take(self, instance_id: str) -> None:
-        with self._lock:
-            # what is asked for from here on wants another look
-            self._queued.discard(instance_id)
-        self._sync_now(instance_id)
+        self._soon.put(instance_id)
 
     def _sync_now(self, instance_id: str) -> None:
         try:
@@ -130,23 +112,6 @@ class Upkeep:
             LOG.warning("%s was not synchronized: %s", instance_id, error)
         except Exception:
             LOG.exception("%s was not synchronized", instance_id)
-
-    def _clock(self, act: Callable[[], None]) -> None:
-        def go_on() -> None:
-            while not self._stopped.is_set():
-                try:
-                    act()
-                except DATABASE_DOWN as error:
-                    LOG.warning("%s: %s", act.__name__, first_line(error))
-                    self._stopped.wait(BREATH)
-                except Exception:
-                    LOG.exception("%s will be tried again", act.__name__)
-                    self._stopped.wait(BREATH)
-
-        name = act.__name__
-        clock = threading.Thread(target=go_on, daemon=True, name=name)
-        clock.start()
-        self._clocks.append(clock)
 
     def _renew(self) -> None:
         if not self._stopped.wait(self._conf.lease / 3):

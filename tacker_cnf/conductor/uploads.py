@@ -2,7 +2,6 @@
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from oslo_log import log
@@ -10,6 +9,7 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.catalogue.uploads import Stopped, Uploads
 from tacker_cnf.conductor.duties import Duties
+from tacker_cnf.conductor.lines import Line
 
 LOG = log.getLogger(__name__)
 
@@ -31,24 +31,16 @@ class Fetching:
     def __init__(self, uploads: Uploads, duties: Duties) -> None:
         self._uploads = uploads
         self._duties = duties
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="upload")
-        #: ids of packages
-        self._queued: set[str] = set()
-        self._lock = threading.Lock()
+        #: packages
+        self.line = Line(self._work, AT_ONCE, "upload")
         self._stopped = threading.Event()
         self._untidy_at = time.monotonic()
 
     def stop(self) -> bool:
         """Fetch no more; tell whether all has ended here."""
         self._stopped.set()
-        done = threading.Thread(
-            target=self._pool.shutdown,
-            kwargs={"wait": True, "cancel_futures": True},
-            daemon=True,
-        )
-        done.start()
-        done.join(PATIENCE)
-        return not done.is_alive()
+        self.line.close()
+        return self.line.join(PATIENCE)
 
     def sweep(self) -> None:
         """Look for what a lost message or a lost conductor left."""
@@ -56,15 +48,7 @@ class Fetching:
             self._untidy_at = time.monotonic() + TIDY
             self._uploads.tidy()
         for package_id in self._uploads.waiting():
-            self.fetch(package_id)
-
-    def fetch(self, package_id: str) -> None:
-        """Put a package in line, unless it is there."""
-        with self._lock:
-            if package_id in self._queued or self._stopped.is_set():
-                return
-            self._queued.add(package_id)
-        self._pool.submit(self._work, package_id)
+            self.line.put(package_id)
 
     def _work(self, package_id: str) -> None:
         duty = f"upload {package_id}"
@@ -80,6 +64,3 @@ class Fetching:
             LOG.warning("VNF package %s: %s", package_id, error)
         except Exception:
             LOG.exception("VNF package %s was not fetched", package_id)
-        finally:
-            with self._lock:
-                self._queued.discard(package_id)

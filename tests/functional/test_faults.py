@@ -120,8 +120,9 @@ class TestClaims(FaultCase):
         location = answer.headers["Location"]
         op_occ_id = location.rsplit("/", 1)[1]
         end = self.vnfm.ended(location)
-        while op_occ_id in self.conductor._queued:
-            pass
+        waiting.until(
+            lambda: op_occ_id not in self.conductor.line, "the first one's end"
+        )
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(end, self.vnfm.call("GET", location).json)
 
@@ -158,7 +159,7 @@ class TestClaims(FaultCase):
         return float(until or 0.0)
 
     def deaf(self) -> None:
-        self.conductor._stopping.set()
+        self.conductor.line.close()
 
 
 class TestCompose(testtools.TestCase):

@@ -15,6 +15,7 @@ from tacker_cnf.cmd import compose
 from tacker_cnf.db import leases, packages
 from tacker_cnf.sandbox.certificates import Authority
 from tacker_cnf.sol.vnf_package import OnboardingState
+from tests.fixtures import waiting
 from tests.fixtures.receiver import Answer as Given
 from tests.fixtures.receiver import Received, Receiver
 from tests.fixtures.vnfm import Answer, Vnfm
@@ -196,15 +197,17 @@ class TestFetch(UploadTest):
 
         self.source.answers = give
         self.ask(path)
-        self.wait_until_idle()
+        self.wait_until_idle(path)
         self.assertEqual(404, self.call("GET", path).status)
         self.assertEqual(set(), self.kept())
 
-    def wait_until_idle(self) -> None:
-        until = time.monotonic() + 60
-        while self.vnfm.conductor.fetching._queued or not self.source.requests:
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.02)
+    def wait_until_idle(self, path: str) -> None:
+        package_id = path.rpartition("/")[2]
+        line = self.vnfm.conductor.fetching.line
+        waiting.until(
+            lambda: self.source.requests and package_id not in line,
+            "the end of the fetch",
+        )
 
     def test_requests_that_are_none(self) -> None:
         path = self.made()

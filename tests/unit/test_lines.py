@@ -1,0 +1,95 @@
+"""What stands in line to be worked on."""
+
+import threading
+
+import testtools
+
+from tacker_cnf.conductor.lines import Line
+
+LONG = 60.0
+
+
+class TestLine(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.done: list[str] = []
+        self.begun = threading.Semaphore(0)
+        self.goes_on = threading.Semaphore(0)
+        self.line = Line(self.work, 2, "test")
+        self.addCleanup(self.line.join, LONG)
+        self.addCleanup(self.line.close)
+
+    def work(self, key: str) -> None:
+        self.begun.release()
+        self.goes_on.acquire(timeout=LONG)
+        self.done.append(key)
+
+    def await_begun(self) -> None:
+        self.assertTrue(self.begun.acquire(timeout=LONG))
+
+    def end(self) -> bool:
+        """Let all that is at work end, and drop what waits."""
+        self.line.close()
+        self.goes_on.release(10)
+        return self.line.join(LONG)
+
+    def test_what_comes_while_it_is_worked_on_is_worked_on_again(self) -> None:
+        self.line.put("a")
+        self.await_begun()
+        for _ in range(3):
+            self.line.put("a")
+        self.goes_on.release()
+        self.await_begun()
+        self.assertEqual(["a"], self.done)
+        self.assertIn("a", self.line)
+        self.assertTrue(self.end())
+        self.assertEqual(["a", "a"], self.done)
+        self.assertNotIn("a", self.line)
+
+    def test_what_waits_is_put_there_once(self) -> None:
+        for key in "abccc":
+            self.line.put(key)
+        for _ in "ab":
+            self.await_begun()
+        self.assertIn("c", self.line)
+        self.goes_on.release(2)
+        self.await_begun()
+        self.assertTrue(self.end())
+        self.assertEqual(["a", "b", "c"], sorted(self.done))
+
+    def test_what_waits_at_the_end_is_dropped(self) -> None:
+        for key in "abc":
+            self.line.put(key)
+        for _ in "ab":
+            self.await_begun()
+        self.line.put("a")
+        self.assertTrue(self.end())
+        self.line.put("d")
+        self.assertEqual(["a", "b"], sorted(self.done))
+        self.assertNotIn("d", self.line)
+
+    def test_it_tells_what_goes_on(self) -> None:
+        self.line.put("a")
+        self.await_begun()
+        self.line.close()
+        self.assertFalse(self.line.join(0.05))
+        self.assertTrue(self.end())
+
+    def test_an_error_ends_nothing_else(self) -> None:
+        failed = threading.Event()
+
+        def fail(key: str) -> None:
+            if key == "bad":
+                failed.set()
+                raise ZeroDivisionError
+            self.work(key)
+
+        line = Line(fail, 1, "failing")
+        line.put("bad")
+        self.assertTrue(failed.wait(LONG))
+        line.put("good")
+        self.goes_on.release()
+        self.await_begun()
+        line.close()
+        self.assertTrue(line.join(LONG))
+        self.assertEqual(["good"], self.done)
