@@ -1,0 +1,278 @@
+"""User data of a package, really run in a process of its own."""
+
+import concurrent.futures
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import msgspec
+import testtools
+import yaml
+
+from samples import build
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.openstack.fields import BaseHot, Question, StackFields
+from tacker_cnf.drivers.openstack.userdata import ChosenUserData
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.scripts.process import bounds_of
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tacker_cnf.vnfd import csar, descriptor
+from tests.factories import an_instance
+from tests.fixtures import waiting
+
+SAMPLE = Path(build.__file__).parent / "vnf"
+INSTANCE = "6b1d2f0c-8a35-4e9b-bd17-0c4f7e2a9d51"
+PATH = "lcm-operation-user-data"
+CLASS = "lcm-operation-user-data-class"
+LINK = {
+    "id": "outside",
+    "resourceId": "net-1",
+    "extCps": [
+        {"cpdId": "front_cp", "cpConfig": {"a": {"linkPortId": "p"}}},
+        {"cpdId": "store_cp", "cpConfig": {"b": {"linkPortId": "q"}}},
+    ],
+}
+#: as it is written for Tacker
+TACKERS = """
+    import yaml
+
+    from tacker.sol_refactored.common import common_script_utils
+    from tacker.sol_refactored.common import vnf_instance_utils as inst_utils
+    from tacker.sol_refactored.infra_drivers.openstack import userdata_utils
+    from tacker.sol_refactored.infra_drivers.openstack.userdata_default \\
+        import DefaultUserData
+    from tacker.sol_refactored.infra_drivers.openstack.userdata_standard \\
+        import StandardUserData
+    from UserData import sibling
+
+    assert not hasattr(userdata_utils.AbstractUserData, "nothing")
+    assert StandardUserData.heal
+
+    class Mine(userdata_utils.AbstractUserData):
+        @staticmethod
+        def instantiate(req, inst, grant_req, grant, tmp_csar_dir):
+            vnfd = userdata_utils.get_vnfd(inst["vnfdId"], tmp_csar_dir)
+            hot = vnfd.get_base_hot(req["flavourId"])["template"]
+            nfv = common_script_utils.init_nfv_dict(hot)
+            front = nfv["VDU"]["front"]
+            front["vcImageId"] = userdata_utils.get_param_image(
+                "front", req["flavourId"], vnfd, grant)
+            nfv = inst_utils.json_merge_patch(nfv, {"CP": None})
+            return {
+                "template": yaml.safe_dump(hot),
+                "parameters": {"nfv": nfv, "asked": sibling.ASKED},
+                "files": {},
+            }
+
+        scale = change_ext_conn = heal = instantiate
+"""
+
+
+class UserDataCase(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        root = Path(self.useFixture(fixtures.TempDir()).path)
+        self.folder = root / "tree"
+        opened = csar.unpack(build.build(SAMPLE, root / "a.csar"), self.folder)
+        vnfd = descriptor.read(self.folder, opened.entry_definitions)
+        self.package = PackageTree(content_id="x", path=self.folder, vnfd=vnfd)
+        conf = configuration.load([])
+        conf.set_override("timeout", 60.0, "scripts")
+        conf.set_override("max_output_bytes", 100_000, "scripts")
+        self.user_data = ChosenUserData(bounds_of(conf))
+        self.halt = Halt()
+        self.log = ""
+
+    def question(self, **parameters: Any) -> Question:
+        request = asked(parameters)
+        task = InfraTask(
+            instance=an_instance(
+                id=INSTANCE,
+                vnfd_id=self.package.vnfd.id,
+                vim_connection_info=request.vim_connection_info,
+            ),
+            package=self.package,
+            vim_connections={},
+            current=None,
+            target=None,
+            parameters=parameters,
+            deadline=Deadline.within(120),
+            request=request,
+            halt=self.halt,
+            keep_log=self.keep,
+        )
+        return Question(
+            operation=LcmOperationType.INSTANTIATE,
+            is_rollback=False,
+            task=task,
+            package=self.package,
+            base_hot=BaseHot(template=""),
+        )
+
+    def keep(self, words: str) -> None:
+        self.log += words
+
+    def write(self, text: str, name: str = "mine.py") -> None:
+        (self.folder / "UserData" / name).write_text(textwrap.dedent(text))
+
+    def ask(self, path: str, class_name: str) -> StackFields:
+        return self.user_data.fields(
+            self.question(**{PATH: path, CLASS: class_name})
+        )
+
+    def fails(self, body: str) -> str:
+        """Have a method do something that fails; tell the error."""
+        body = textwrap.indent(textwrap.dedent(body), " " * 8)
+        self.write(
+            "class Mine:\n    @staticmethod\n"
+            f"    def instantiate(*told):\n{body}\n"
+        )
+        error = self.assertRaises(
+            errors.ScriptFailed, self.ask, "UserData/mine.py", "Mine"
+        )
+        self.assertIn("UserData/mine.py, Mine (instantiate)", str(error))
+        return str(error)
+
+
+def asked(parameters: Any) -> InstantiateVnfRequest:
+    access = {"username": "me", "password": "hunter2"}
+    body = {
+        "flavourId": "simple",
+        "extVirtualLinks": [LINK],
+        "vimConnectionInfo": {"a": {"vimType": "x", "accessInfo": access}},
+        "additionalParams": parameters,
+    }
+    return msgspec.convert(body, InstantiateVnfRequest)
+
+
+class TestNames(UserDataCase):
+    def test_both_or_neither(self) -> None:
+        self.user_data.check(self.question())
+        self.user_data.check(
+            self.question(
+                **{PATH: "./UserData/named.py", CLASS: "NamedUserData"}
+            )
+        )
+        for given, says in (
+            ({PATH: "UserData/named.py"}, CLASS),
+            ({CLASS: "NamedUserData"}, PATH),
+            ({PATH: 1, CLASS: "NamedUserData"}, PATH),
+            ({PATH: "UserData/nobody.py", CLASS: "Mine"}, "no file"),
+            ({PATH: "../../etc/passwd", CLASS: "Mine"}, "no file"),
+            ({PATH: "UserData/named.py", CLASS: "a b"}, "a class of Python"),
+        ):
+            error = self.assertRaises(
+                errors.InvalidParameters,
+                self.user_data.check,
+                self.question(**given),
+            )
+            self.assertIn(says, str(error))
+
+    def test_none_is_ours(self) -> None:
+        said = self.user_data.fields(self.question())
+        nfv = said.parameters["nfv"]
+        self.assertEqual("m1.tiny", nfv["VDU"]["front"]["computeFlavourId"])
+        self.assertFalse(said.existing)
+        self.assertEqual({"front.yaml"}, said.files.keys())
+
+
+class TestScripts(UserDataCase):
+    def test_the_samples(self) -> None:
+        said = self.ask("./UserData/named.py", "NamedUserData")
+        assert said.template is not None
+        told = yaml.safe_load(said.template)["description"]
+        self.assertEqual(f"Front and Store of {INSTANCE}", told)
+        self.assertIn(f"a stack for {INSTANCE}", self.log)
+
+    def test_what_was_written_for_tacker(self) -> None:
+        self.write("ASKED = 'for Tacker'\nprint('noise')", "sibling.py")
+        self.write(TACKERS)
+        said = self.ask("UserData/mine.py", "Mine")
+        self.assertEqual("for Tacker", said.parameters["asked"])
+        nfv = said.parameters["nfv"]
+        self.assertEqual("cirros", nfv["VDU"]["front"]["vcImageId"])
+        self.assertNotIn("CP", nfv)
+        assert said.template is not None
+        self.assertIn("front_group", said.template)
+        self.assertTrue(said.existing)
+        self.assertIn("noise", self.log)
+
+    def test_it_is_told_no_credentials(self) -> None:
+        self.write(
+            """
+            import json, os
+            class Mine:
+                @staticmethod
+                def instantiate(*told):
+                    return {"parameters": {"told": json.dumps(told),
+                                           "environ": dict(os.environ)}}
+            """
+        )
+        said = self.ask("UserData/mine.py", "Mine").parameters
+        self.assertIn("vimConnectionInfo", said["told"])
+        self.assertNotIn("hunter2", said["told"])
+        environ = {"HOME", "TMPDIR", "PATH", "LANG", "LC_ALL", "TZ"}
+        known = environ | {"PYTHONPATH", "LC_CTYPE"}
+        self.assertEqual(set(), said["environ"].keys() - known)
+
+
+class TestFailures(UserDataCase):
+    def test_raising(self) -> None:
+        said = self.fails("raise ValueError('of the package')")
+        self.assertIn("ValueError: of the package", said)
+        self.assertIn("UserData/mine.py", said)
+        # how it was asked concerns nobody
+        self.assertNotIn("child.py", said)
+
+    def test_answers_that_are_none(self) -> None:
+        self.assertIn("JSON", self.fails("return {'template': object()}"))
+        self.assertIn("template", self.fails("return {'template': {}}"))
+        self.assertIn("nfv", self.fails("return {'parameters': {'nfv': 1}}"))
+
+    def test_a_class_or_a_method_that_is_not_there(self) -> None:
+        self.write("class Mine: pass")
+        for name in ("Mine", "Yours"):
+            error = self.assertRaises(
+                errors.ScriptFailed, self.ask, "UserData/mine.py", name
+            )
+            self.assertIn("AttributeError", str(error))
+
+    def test_too_much(self) -> None:
+        said = self.fails("return {'template': 'x' * 1_000_000}")
+        self.assertIn("more than 100000 bytes", said)
+
+    def test_called_off(self) -> None:
+        runs = self.folder.parent / "runs"
+        self.write(
+            f"""
+            import pathlib, threading
+            class Mine:
+                @staticmethod
+                def instantiate(*told):
+                    pathlib.Path({str(runs)!r}).touch()
+                    threading.Event().wait()
+            """
+        )
+
+        def call_off() -> None:
+            waiting.until(runs.exists, "the start", 60)
+            self.halt.call_off(errors.Cancelled("no more"), at_once=True)
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            done = pool.submit(call_off)
+            self.assertRaises(
+                errors.Cancelled, self.ask, "UserData/mine.py", "Mine"
+            )
+            done.result()
+
+    def test_it_does_not_end(self) -> None:
+        conf = configuration.load([])
+        conf.set_override("timeout", 5.0, "scripts")
+        self.user_data = ChosenUserData(bounds_of(conf))
+        said = self.fails("import threading; threading.Event().wait()")
+        self.assertIn("did not end within 5 s", said)
