@@ -5,7 +5,7 @@ from typing import Any
 
 from tacker_cnf import errors
 from tacker_cnf.user_data.default import DefaultUserData
-from tests.unit.user_data.package import (
+from tests.fixtures.user_data import (
     LINK,
     UserDataCase,
     computes,

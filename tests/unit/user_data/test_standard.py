@@ -3,7 +3,7 @@
 from typing import Any
 
 from tacker_cnf.user_data.standard import StandardUserData
-from tests.unit.user_data.package import (
+from tests.fixtures.user_data import (
     LINK,
     UserDataCase,
     computes,
