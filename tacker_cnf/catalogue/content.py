@@ -11,19 +11,14 @@ A directory appears whole, by one rename, or not at all.
 import contextlib
 import fcntl
 import hashlib
-import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from tacker_cnf import errors
+from tacker_cnf.scratch import Scratch
 
 CHUNK: Final = 1024 * 1024
-#: seconds for which a directory counts as one that was just made
-YOUNG: Final = 60.0
 
 
 class ContentStore:
@@ -31,30 +26,15 @@ class ContentStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._incoming = root / "incoming"
+        self._incoming = Scratch(root / "incoming")
 
-    @contextlib.contextmanager
-    def incoming(self) -> Iterator[Path]:
+    def incoming(self) -> contextlib.AbstractContextManager[Path]:
         """Give a directory for one upload; it goes when the upload ends."""
-        self._incoming.mkdir(parents=True, exist_ok=True)
-        with (
-            tempfile.TemporaryDirectory(
-                dir=self._incoming, ignore_cleanup_errors=True
-            ) as path,
-            _held(Path(path)),
-        ):
-            yield Path(path)
+        return self._incoming.folder()
 
     def sweep(self) -> None:
         """Remove what uploads left whose process was killed."""
-        for path in self._incoming.glob("*"):
-            with contextlib.suppress(OSError):
-                # one that is new may not be held yet
-                if time.time() - path.stat().st_mtime < YOUNG:
-                    continue
-                with _held(path):
-                    _make_writable(path)
-                    shutil.rmtree(path)
+        self._incoming.sweep()
 
     def ids(self) -> list[str]:
         """Tell all content that is here."""
@@ -93,29 +73,7 @@ class ContentStore:
         """Forget content that no package has any more."""
         with self.incoming() as trash, contextlib.suppress(FileNotFoundError):
             # out of sight at once, whole; then file by file
-            gone = trash / content_id
-            (self._root / content_id).rename(gone)
-            _make_writable(gone)
-            shutil.rmtree(gone)
-
-
-@contextlib.contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """Hold a directory as long as this process lives.
-
-    :raises BlockingIOError: somebody else holds it
-    """
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _make_writable(path: Path) -> None:
-    for folder, _, _ in os.walk(path):
-        Path(folder).chmod(0o700)
+            (self._root / content_id).rename(trash / content_id)
 
 
 def receive(

@@ -32,6 +32,8 @@ HINDRANCES: Final = (
 )
 #: malloc.h
 M_ARENA_MAX: Final = -8
+#: prctl(2)
+PR_SET_DUMPABLE: Final = 4
 
 
 def server(
@@ -39,6 +41,7 @@ def server(
 ) -> int:
     """Read the configuration and serve; tell in one line what hinders it."""
     spare_memory()
+    keep_to_itself()
     try:
         conf = configuration.load(argv)
         log.setup(conf, "tacker_cnf")
@@ -62,6 +65,14 @@ def spare_memory() -> None:
     """
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+
+
+def keep_to_itself() -> None:
+    """Let no other process of this user, such as a package's script, look
+    into this one: neither its memory nor its environment.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def check_schema(store: Store) -> None:

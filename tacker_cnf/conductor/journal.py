@@ -11,7 +11,12 @@ from tacker_cnf.conductor.claims import Hold
 from tacker_cnf.conductor.steps import Run
 from tacker_cnf.db import op_occs
 from tacker_cnf.db.op_occs import Result, Work
-from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.db.session import (
+    DATABASE_DOWN,
+    Store,
+    first_line,
+    transaction,
+)
 from tacker_cnf.lcm import changes, states
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.states import Event
@@ -28,6 +33,9 @@ class Journal:
         self._work = work
         self._hold = hold
         self._recorded = work.recorded
+        #: what stands in the log before what its script writes; None: not
+        #: looked yet
+        self._log: str | None = None
 
     def keep(
         self,
@@ -85,17 +93,30 @@ class Journal:
         with self._store.writer() as session:
             op_occs.note(session, self._work, notes)
 
-    def write_log(self, text: str) -> None:
-        """Keep what a script wrote.
+    def show_log(self, text: str) -> None:
+        """Show what a script has written so far, if that is possible now.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        try:
+            self._write_log(text)
+        except DATABASE_DOWN as error:
+            LOG.warning("What a script writes waits: %s", first_line(error))
+
+    def keep_log(self, text: str) -> None:
+        """Keep what a script wrote, in the place of what was shown of it.
 
         :raises LostClaim: the operation is another conductor's by now
         """
         self._hold.persist(lambda: self._write_log(text))
+        self._log = None
 
     @transaction
     def _write_log(self, text: str) -> None:
         with self._store.writer() as session:
-            op_occs.write_log(session, self._work, text)
+            if self._log is None:
+                self._log = op_occs.log_of(session, self._work)
+            op_occs.write_log(session, self._work, self._log + text)
 
 
 def _result(

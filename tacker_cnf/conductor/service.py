@@ -44,7 +44,8 @@ LOG = log.getLogger(__name__)
 PUBLISHED: Final = 1.0
 
 
-#: seconds between two looks for keys that are too old
+#: seconds between two looks for keys that are too old, and for what the
+#: scripts of lost conductors left
 FORGETS: Final = 600.0
 
 
@@ -92,12 +93,14 @@ class Conductor:
             self._store.tell,
         )
         self._server = rpc.server(transport, self.claims.owner, endpoint)
+        self._script_bounds.scratch.sweep()
         self._server.start()
         clocks = self._clocks
         clocks.start(self.claims.report, self._conf.lease / 3)
         clocks.start(self.claims.publish, PUBLISHED)
         clocks.start(self.sweep, self._conf.sweep_interval)
         clocks.start(self.forget_keys, FORGETS)
+        clocks.start(self._script_bounds.scratch.sweep, FORGETS)
         clocks.start(self.fetching.sweep, self._conf.sweep_interval)
         self.upkeep.start()
 
@@ -218,7 +221,8 @@ class Conductor:
             grant_request=work.grant_request,
             grant=work.grant,
             said=work.script_changes or InstanceChanges(),
-            keep_log=journal.write_log,
+            show_log=journal.show_log,
+            keep_log=journal.keep_log,
         )
 
     @transaction

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
+from oslo_log import log
 
+from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.conductor.sites import Site
 from tacker_cnf.drivers.base import InfraDriver, InfraTask
@@ -29,6 +31,7 @@ from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.scripts import runner, stand_ins
 from tacker_cnf.scripts.process import Bounds
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
+from tacker_cnf.scripts.runner import Ears
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -47,6 +50,8 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     ModificationsTriggeredByVnfPkgChange,
     VnfLcmOpOcc,
 )
+
+LOG = log.getLogger(__name__)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,8 +89,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     result: InfraResult | None = None
-    #: what its scripts changed of the instance, and where their words go
+    #: what its scripts changed of the instance, and where their words go,
+    #: while they run and when they have ended
     said: InstanceChanges = InstanceChanges()
+    show_log: Callable[[str], None] = lambda _: None
     keep_log: Callable[[str], None] = lambda _: None
 
 
@@ -194,7 +201,7 @@ def infra_task(run: Run) -> InfraTask:
         deadline=run.deadline,
         heals=isinstance(run.request, HealVnfRequest),
         vnfcs=vnfcs.named(run.request, run.instance),
-        grace=_grace(run.request),
+        grace=_grace(run),
         notes=run.notes,
         note=run.note,
         operation=run.op_occ.operation,
@@ -206,12 +213,12 @@ def infra_task(run: Run) -> InfraTask:
     )
 
 
-def _grace(request: SolType) -> int | None:
-    if not isinstance(request, TerminateVnfRequest):
+def _grace(run: Run) -> int | None:
+    if not isinstance(run.request, TerminateVnfRequest):
         return None
-    if request.termination_type == TerminationType.FORCEFUL:
+    if _is_forceful(run):
         return 0
-    return request.graceful_termination_timeout
+    return run.request.graceful_termination_timeout
 
 
 def reached(run: Run) -> VnfInstance:
@@ -313,26 +320,51 @@ def _hook(run: Run, phase: str) -> str:
 def run_script(run: Run, *, phase: str) -> Run:
     """Run the management script of a phase, and take what it changes.
 
-    :raises ScriptFailed: it did not end well
+    :raises ScriptFailed: it did not end well; nothing of this kind keeps a
+        forceful termination
     """
     name = _script(run, phase)
     if name is None:
         return run
+    try:
+        return _changed(run, phase, name, _outcome(run, phase, name))
+    except errors.ScriptFailed as error:
+        if not _is_forceful(run):
+            raise
+        LOG.warning("%s goes on, being FORCEFUL: %s", run.op_occ.id, error)
+        run.keep_log(f"{error}\nThe termination is FORCEFUL and goes on.\n")
+        return run
+
+
+def _outcome(run: Run, phase: str, name: str) -> ScriptOutput:
+    """Run a script, and give what it says.
+
+    :raises ScriptFailed: it did not end well
+    """
     packages = [run.package.path]
     if run.next_package:
         packages.append(run.next_package.path)
-    timeout = min(run.script_bounds.timeout, run.deadline.remaining)
+    # one whose failure stops nothing leaves time for what is to be done
+    left = run.deadline.remaining / (2 if _is_forceful(run) else 1)
+    timeout = min(run.script_bounds.timeout, left)
     told = _told(run, phase, timeout)
     sees_all = stand_ins.module(name) or run.script_bounds.vim_credentials
-    said = runner.run(
+    return runner.run(
         packages,
         name,
         told if sees_all else _unconnected(told),
         dataclasses.replace(run.script_bounds, timeout=timeout),
         run.halt,
-        run.keep_log,
+        Ears(show=run.show_log, keep=run.keep_log),
     )
-    return _changed(run, said)
+
+
+def _is_forceful(run: Run) -> bool:
+    request = run.request
+    return (
+        isinstance(request, TerminateVnfRequest)
+        and request.termination_type == TerminationType.FORCEFUL
+    )
 
 
 def _told(run: Run, phase: str, timeout: float) -> ScriptInput:
@@ -374,7 +406,11 @@ def _unconnected(told: ScriptInput) -> ScriptInput:
     )
 
 
-def _changed(run: Run, said: ScriptOutput) -> Run:
+def _changed(run: Run, phase: str, name: str, said: ScriptOutput) -> Run:
+    """Take what a script changes.
+
+    :raises ScriptFailed: it says what cannot be
+    """
     changes = said.vnf_instance
     if changes is None:
         return run
@@ -382,10 +418,16 @@ def _changed(run: Run, said: ScriptOutput) -> Run:
     assert basis is not None
     vnfd = (run.next_package or run.package).vnfd
     vdus = flavour_of(vnfd, basis.flavour_id).vdus
+    try:
+        result = scripted.found(run.instance, run.result, changes, vdus)
+    except errors.ScriptFailed as error:
+        raise errors.ScriptFailed(
+            f"Script {name} ({_hook(run, phase)}): {error}."
+        ) from None
     return msgspec.structs.replace(
         run,
         said=scripted.merged(run.said, scripted.attributes(changes)),
-        result=scripted.found(run.instance, run.result, changes, vdus),
+        result=result,
     )
 
 

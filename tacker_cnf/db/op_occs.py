@@ -419,19 +419,35 @@ def note(session: orm.Session, work: Work, notes: tuple[str, ...]) -> None:
         raise errors.LostClaim
 
 
-def write_log(session: orm.Session, work: Work, text: str) -> None:
-    """Keep what a script of the operation wrote, after what is there.
+def log_of(session: orm.Session, work: Work) -> str:
+    """Give what the scripts of the operation wrote.
 
     :raises LostClaim: the operation is another conductor's by now
     """
-    mine = (Row.id == work.op_occ.id, Row.fence == work.fence)
-    before = session.execute(sa.select(Row.script_log).where(*mine)).first()
-    if before is None:
+    row = session.execute(
+        sa.select(Row.script_log).where(*_held_by(work))
+    ).first()
+    if row is None:
         raise errors.LostClaim
-    log = ((before[0] or "") + text)[-SCRIPT_LOG:]
-    session.connection().execute(
-        sa.update(Row).where(*mine).values(script_log=log)
+    return row[0] or ""
+
+
+def write_log(session: orm.Session, work: Work, text: str) -> None:
+    """Keep what the scripts of the operation wrote, the end of it.
+
+    :raises LostClaim: the operation is another conductor's by now
+    """
+    got = session.connection().execute(
+        sa.update(Row)
+        .where(*_held_by(work))
+        .values(script_log=text[-SCRIPT_LOG:])
     )
+    if got.rowcount != 1:
+        raise errors.LostClaim
+
+
+def _held_by(work: Work) -> tuple[sa.ColumnElement[bool], ...]:
+    return Row.id == work.op_occ.id, Row.fence == work.fence
 
 
 def cancel(

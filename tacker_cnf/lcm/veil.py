@@ -53,3 +53,9 @@ class Veil:
     def __call__(self, text: str) -> str:
         """Give the text with stars for each secret."""
         return self._pattern.sub("***", text) if self._pattern else text
+
+    def behind(self, text: str, place: int) -> int:
+        """Move a place in a text out of the secret that it is in, if any."""
+        found = self._pattern.finditer(text) if self._pattern else ()
+        ends = (m.end() for m in found if m.start() < place < m.end())
+        return next(ends, place)

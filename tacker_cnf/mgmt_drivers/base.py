@@ -13,7 +13,8 @@ A script in a VNF package is as long as this::
 
 import sys
 import traceback
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.scripted import InstanceChanges
@@ -24,8 +25,8 @@ from tacker_cnf.sol import base
 class MgmtDriver:
     """Has a method for each hook that it is named for in the VNFD.
 
-    A hook without a method does nothing. A method that raises makes the
-    operation fail.
+    A method that raises makes the operation fail, and so does a hook without
+    a method.
     """
 
     def __init__(self) -> None:
@@ -46,16 +47,7 @@ class MgmtDriver:
         driver.user_script_err_handling_data = (
             told.user_script_err_handling_data
         )
-        code = 0
-        try:
-            getattr(driver, told.operation, lambda _: None)(told)
-        except errors.VnfmError as error:  # it says all that is to be said
-            driver.log(str(error))
-            code = 1
-        except Exception as error:  # noqa: BLE001
-            own = error.__traceback__ and error.__traceback__.tb_next
-            traceback.print_exception(error.with_traceback(own))
-            code = 1
+        code = driver._done(told)
         said = ScriptOutput(
             vnf_instance=driver.changes,
             user_script_err_handling_data=driver.user_script_err_handling_data,
@@ -63,3 +55,31 @@ class MgmtDriver:
         sys.stdout.buffer.write(base.encode(said))
         sys.stdout.buffer.flush()
         raise SystemExit(code)
+
+    def _done(self, told: ScriptInput) -> Any:
+        """Run the method of the hook; give the exit code."""
+        try:
+            self._method(told.operation)(told)
+        except SystemExit as left:  # the answer is owed all the same
+            return left.code
+        except errors.VnfmError as error:  # it says all that is to be said
+            self.log(str(error))
+            return 1
+        except Exception as error:  # noqa: BLE001
+            own = error.__traceback__ and error.__traceback__.tb_next
+            traceback.print_exception(error.with_traceback(own))
+            return 1
+        return 0
+
+    def _method(self, hook: str) -> Callable[[ScriptInput], object]:
+        """Find the method of a hook.
+
+        :raises ScriptFailed: there is none
+        """
+        found = getattr(self, hook, None)
+        if found is None:
+            raise errors.ScriptFailed(
+                f"class {type(self).__name__} has no method {hook}, for which "
+                "the VNFD names this script"
+            )
+        return cast("Callable[[ScriptInput], object]", found)

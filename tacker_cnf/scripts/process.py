@@ -6,24 +6,24 @@ import os
 import signal
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Final
 
 from oslo_config import cfg
-from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.veil import Veil
+from tacker_cnf.scratch import Scratch
+from tacker_cnf.scripts import family
+from tacker_cnf.scripts.pipes import Pipes
+from tacker_cnf.scripts.words import Words
 
-LOG = log.getLogger(__name__)
-
-#: how much of what a script said on stderr goes into an error, or of one
-#: line into our log
-TAIL: Final = 2000
-#: bytes after which a line of stderr counts as a line
-LONGEST: Final = 64 * 1024
+#: seconds between two looks whether a script has ended that says nothing
+PULSE: Final = 0.5
+#: seconds that it has to end in when it is told to
+PATIENCE: Final = 5.0
 #: seconds for the pipes of a process that has ended to be read out
 DRAIN: Final = 5.0
 #: what of our own environment a script sees
@@ -32,10 +32,12 @@ ENVIRONMENT: Final = frozenset({"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TZ"})
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What a script may use; sizes are in bytes."""
+    """What a script may use, and where; sizes are in bytes."""
 
     #: seconds
     timeout: float
+    #: where it gets copies of all that it touches
+    scratch: Scratch
     max_memory: int
     max_file: int
     max_output: int
@@ -48,6 +50,7 @@ def bounds_of(conf: cfg.ConfigOpts) -> Bounds:
     options = conf.scripts
     return Bounds(
         timeout=options.timeout,
+        scratch=Scratch(Path(conf.state_path) / "scripts"),
         max_memory=options.max_memory_bytes,
         max_file=options.max_file_bytes,
         max_output=options.max_output_bytes,
@@ -67,6 +70,8 @@ class Child:
         :param script: what ``scripts.child`` is to become
         """
         self._bounds = bounds
+        self._until = time.monotonic() + bounds.timeout
+        self._is_told_to_end = False
         self._process = subprocess.Popen(  # noqa: S603
             [
                 sys.executable,
@@ -83,39 +88,69 @@ class Child:
             cwd=home,
             env=_environment(home),
             start_new_session=True,
+            bufsize=0,
         )
         self._said = bytearray()
         self._too_long = False
-        self._words = _Words(bounds.max_log, veil)
+        self._words = Words(bounds.max_log, veil)
 
-    def talk(self, told: bytes) -> int | None:
+    def talk(self, told: bytes, pulse: Callable[[], None]) -> int | None:
         """Tell the script, listen, and give its exit code; None: it did not
-        end in time. Nothing of its process group is left.
+        end in time. Nothing of its process group is left, and no pipe.
+
+        :param pulse: called again and again meanwhile; what it raises ends
+            the script
+        """
+        with Pipes(
+            self._process, told, self._listen, self._words.hear
+        ) as pipes:
+            try:
+                code = self._ended(pipes, pulse)
+                if code is None:
+                    self.kill()
+                    self._ended(pipes)
+            finally:
+                self._end()
+            pipes.drain(DRAIN)
+        self._words.end()
+        return code
+
+    def _ended(
+        self, pipes: Pipes, pulse: Callable[[], None] = lambda: None
+    ) -> int | None:
+        """Serve the pipes until the process has ended, or it is time."""
+        process = self._process
+        while (left := self._until - time.monotonic()) > 0:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if pipes.serve(min(left, PULSE)):
+                    process.poll()
+                else:  # nothing tells but the end itself
+                    process.wait(min(left, PULSE))
+            if process.returncode is not None:
+                return process.returncode
+            pulse()
+        return None
+
+    def kill(self) -> None:
+        """Have it end at once, with all that it has started; who does not
+        heed that is killed after a while.
         """
         process = self._process
-        threads = [
-            self._thread(self._tell, process.stdin, told),
-            self._thread(self._listen, process.stdout),
-            self._thread(self._words.hear, process.stderr),
-        ]
-        try:
-            code = process.wait(self._bounds.timeout)
-        except subprocess.TimeoutExpired:
-            code = None
-            self.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(DRAIN)
+        if process.poll() is None and not self._is_told_to_end:
+            self._is_told_to_end = True
+            self._until = time.monotonic() + PATIENCE
+            process.terminate()
+            # one that was stopped would not hear of it
+            process.send_signal(signal.SIGCONT)
+
+    def _end(self) -> None:
+        """Leave nobody, whoever does not heed."""
+        process = self._process
+        if process.poll() is None:
+            family.kill_below(process.pid)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        for thread in threads:
-            thread.join(DRAIN)
-        return code
-
-    def kill(self) -> None:
-        """Have it end at once, with all that it has started."""
-        if self._process.poll() is None:
-            self._process.terminate()
 
     def said(self) -> bytes:
         """Give what the script wrote on stdout.
@@ -129,61 +164,13 @@ class Child:
         return bytes(self._said)
 
     def log(self) -> str:
-        """Give the end of what the script wrote on stderr."""
+        """Give the end of what the script has written on stderr so far."""
         return self._words.text()
 
-    def _thread(
-        self, work: Callable[..., None], pipe: IO[bytes] | None, *more: Any
-    ) -> threading.Thread:
-        thread = threading.Thread(target=work, args=(pipe, *more), daemon=True)
-        thread.start()
-        return thread
-
-    def _tell(self, pipe: IO[bytes], told: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError), pipe:
-            pipe.write(told)
-
-    def _listen(self, pipe: IO[bytes]) -> None:
-        with pipe:
-            while chunk := os.read(pipe.fileno(), 65536):
-                room = self._bounds.max_output - len(self._said)
-                self._too_long = self._too_long or len(chunk) > room
-                self._said += chunk[:room]
-
-
-class _Words:
-    """What a script says on stderr: the end of it, without secrets."""
-
-    def __init__(self, most: int, veil: Veil) -> None:
-        self._most = most
-        self._veil = veil
-        #: some bytes more, for a secret that is cut in two is not found
-        self._kept = most + veil.longest
-        self._heard = bytearray()
-        self._logged = 0
-
-    def hear(self, pipe: IO[bytes]) -> None:
-        """Listen to the end, and log the first lines."""
-        goes_on = False
-        with pipe:
-            while line := pipe.readline(LONGEST):
-                self._heard += line
-                del self._heard[: -self._kept]
-                if not goes_on and self._logged < self._most:
-                    self._log(line)
-                goes_on = not line.endswith(b"\n")
-
-    def _log(self, line: bytes) -> None:
-        text = self._veil(line.decode(errors="replace").rstrip())[:TAIL]
-        shown = "".join(c if c.isprintable() else "?" for c in text)
-        LOG.info("script: %s", shown)
-        self._logged += len(shown)
-        if self._logged >= self._most:
-            LOG.info("script: it says more, which is not logged")
-
-    def text(self) -> str:
-        heard = bytes(self._heard).decode(errors="replace")
-        return self._veil(heard)[-self._most :].strip()
+    def _listen(self, chunk: bytes) -> None:
+        room = self._bounds.max_output - len(self._said)
+        self._too_long = self._too_long or len(chunk) > room
+        self._said += chunk[:room]
 
 
 def _environment(home: Path) -> dict[str, str]:

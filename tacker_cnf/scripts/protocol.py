@@ -6,8 +6,10 @@ written for Tacker reads a pickled dict, which is seen by its importing
 no class of anybody's is ever made of it.
 """
 
+import ast
+import enum
 import pickle
-import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,9 +23,23 @@ from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
 
-_IMPORTS_PICKLE: Final = re.compile(
-    rb"^\s*(import\s+pickle|from\s+pickle\s+import)\b", re.MULTILINE
-)
+#: what a script imports that reads a pickle
+PICKLES: Final = frozenset({"pickle", "_pickle"})
+#: what one imports that is made of our base
+DRIVERS: Final = "tacker_cnf.mgmt_drivers"
+#: bytes; nobody writes a larger one
+LONGEST: Final = 1024**2
+
+
+class Tongue(enum.Enum):
+    """What a script speaks."""
+
+    #: JSON; it may say nothing
+    JSON = enum.auto()
+    #: JSON, by ``mgmt_drivers.base``, which always answers
+    DRIVER = enum.auto()
+    #: pickled dicts, as Tacker's scripts do
+    PICKLE = enum.auto()
 
 
 class ScriptInput(SolType):
@@ -58,9 +74,34 @@ class ScriptOutput(SolType):
     user_script_err_handling_data: dict[str, Any] | None = None
 
 
-def speaks_pickle(script: Path) -> bool:
-    """Tell whether a script was written for Tacker's protocol."""
-    return bool(_IMPORTS_PICKLE.search(script.read_bytes()))
+def tongue_of(script: Path) -> Tongue:
+    """Tell what a script speaks, by what it imports."""
+    names = _imports(script)
+    if any(f"{name}.".startswith(f"{DRIVERS}.") for name in names):
+        return Tongue.DRIVER
+    return Tongue.PICKLE if names & PICKLES else Tongue.JSON
+
+
+def _imports(script: Path) -> frozenset[str]:
+    """Find the modules that a script imports, wherever in it.
+
+    One that is no Python imports none; its run tells more.
+    """
+    try:
+        with script.open("rb") as file:
+            tree = ast.parse(file.read(LONGEST))
+        return frozenset(_named(tree))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+
+
+def _named(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def json_input(told: ScriptInput) -> bytes:
@@ -102,6 +143,19 @@ def json_output(said: bytes) -> ScriptOutput:
         ) from None
 
 
+def driver_output(said: bytes) -> ScriptOutput:
+    """Read what a script said that is made of our base.
+
+    :raises ScriptFailed: it is not the JSON of a ScriptOutput, or nothing
+    """
+    if not said.strip():
+        raise errors.ScriptFailed(
+            "it wrote no answer on stdout; a script that imports "
+            f"{DRIVERS} has to end with a call of main() of its class"
+        )
+    return json_output(said)
+
+
 def pickle_output(said: bytes) -> ScriptOutput:
     """Read what a script of Tacker's said.
 
@@ -124,3 +178,15 @@ def pickle_output(said: bytes) -> ScriptOutput:
             f"what it wrote on stdout is no valid answer: {error}"
         ) from None
     return json_output(as_json)
+
+
+GIVE: Final[Mapping[Tongue, Callable[[ScriptInput], bytes]]] = {
+    Tongue.JSON: json_input,
+    Tongue.DRIVER: json_input,
+    Tongue.PICKLE: pickle_input,
+}
+READ: Final[Mapping[Tongue, Callable[[bytes], ScriptOutput]]] = {
+    Tongue.JSON: json_output,
+    Tongue.DRIVER: driver_output,
+    Tongue.PICKLE: pickle_output,
+}

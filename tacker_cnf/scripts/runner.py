@@ -1,12 +1,9 @@
 """Runs one script of a package, on copies of all that it may touch."""
 
-import contextlib
 import dataclasses
-import os
-import shutil
 import signal
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -16,14 +13,26 @@ from tacker_cnf import errors
 from tacker_cnf.halting import Halt
 from tacker_cnf.lcm import veil
 from tacker_cnf.lcm.veil import Veil
-from tacker_cnf.scripts import protocol, stand_ins
-from tacker_cnf.scripts.process import TAIL, Bounds, Child
-from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
+from tacker_cnf.scripts import causes, protocol, stand_ins, workplace
+from tacker_cnf.scripts.process import Bounds, Child
+from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput, Tongue
 
 Said = TypeVar("Said")
 
 #: those that have a name; of the real-time ones only two do
 _SIGNALS: Final = {known.value: known.name for known in signal.Signals}
+#: seconds between two times that the log of a running script is shown
+SHOWN: Final = 2.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ears:
+    """Who is told what a script writes on stderr."""
+
+    #: all of it so far, as it grows
+    show: Callable[[str], None] = lambda _: None
+    #: all of it that is kept, however it ended
+    keep: Callable[[str], None] = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,14 +59,13 @@ def run(
     told: ScriptInput,
     bounds: Bounds,
     halt: Halt,
-    keep_log: Callable[[str], None] = lambda _: None,
+    ears: Ears,
 ) -> ScriptOutput:
     """Run a management script of a package and give what it said.
 
     :param packages: the unpacked package, and the new one if there is one
     :param name: the script's path in the package
     :param halt: kills it when the work is called off at once
-    :param keep_log: is given what it wrote on stderr, however it ended
     :raises ScriptFailed: it failed, took too long or said something wrong
     """
     return talk(
@@ -65,7 +73,7 @@ def run(
         lambda trees: _management(name, trees, told),
         bounds,
         halt,
-        keep_log,
+        ears,
     )
 
 
@@ -74,32 +82,31 @@ def talk(
     make: Callable[[Sequence[Path]], Talk[Said]],
     bounds: Bounds,
     halt: Halt,
-    keep_log: Callable[[str], None] = lambda _: None,
+    ears: Ears,
 ) -> Said:
     """Run what is made for copies of packages, and give what it said.
 
     :raises ScriptFailed: it failed, took too long or said something wrong
     """
-    with _workplace(packages) as (home, trees):
+    with workplace.prepared(bounds.scratch, packages, halt) as (home, trees):
         script = make(trees)
         child = Child(script.command, home, bounds, script.veil)
+        head = f"{script.operation}, {script.name}"
+        log = _Log(head, lambda: _plain(child.log(), trees), ears)
         try:
             with halt.wakes(child.kill):
-                code = child.talk(script.input)
+                code = child.talk(script.input, log.pulse)
         finally:
-            heard = _plain(child.log(), trees)
-            if heard:
-                keep_log(f"{script.operation}, {script.name}:\n{heard}\n")
+            heard = log.keep()
     said, problem = None, _problem(code, bounds)
     try:
         said = script.read(child.said())
     except errors.ScriptFailed as error:
         problem = problem or script.veil(str(error))
     if problem or said is None:
-        end = heard[-TAIL:]
         raise errors.ScriptFailed(
-            f"Script {script.name} ({script.operation}): {problem}"
-            + (f": {end}" if end else "."),
+            f"Script {script.name} ({script.operation}): "
+            + causes.told(str(problem), heard),
             None if said is None else script.kept(said),
         )
     return said
@@ -115,14 +122,13 @@ def _management(
         package_dir=str(trees[0]),
         new_package_dir=str(trees[1]) if trees[1:] else None,
     )
-    pickled = module is None and protocol.speaks_pickle(path)
-    give = protocol.pickle_input if pickled else protocol.json_input
+    tongue = Tongue.DRIVER if module else protocol.tongue_of(path)
     return Talk(
         name=name,
         operation=told.operation,
         command=("-m", module) if module else (str(path),),
-        input=give(told),
-        read=protocol.pickle_output if pickled else protocol.json_output,
+        input=protocol.GIVE[tongue](told),
+        read=protocol.READ[tongue],
         veil=Veil(veil.secrets_of(msgspec.to_builtins(told))),
         kept=lambda said: said.user_script_err_handling_data,
     )
@@ -135,37 +141,40 @@ def _plain(text: str, trees: Sequence[Path]) -> str:
     return text
 
 
+class _Log:
+    """What a script has written, told from time to time and at its end."""
+
+    def __init__(self, head: str, hear: Callable[[], str], ears: Ears) -> None:
+        self._head = head
+        self._hear = hear
+        self._ears = ears
+        self._shown = ""
+        self._due = time.monotonic() + SHOWN
+
+    def pulse(self) -> None:
+        """Show what is new, if it is time."""
+        if time.monotonic() < self._due:
+            return
+        heard = self._hear()
+        if heard != self._shown:
+            self._ears.show(self._under_head(heard))
+            self._shown = heard
+        self._due = time.monotonic() + SHOWN
+
+    def keep(self) -> str:
+        """Keep what there is, and give it."""
+        heard = self._hear()
+        if heard:
+            self._ears.keep(self._under_head(heard))
+        return heard
+
+    def _under_head(self, heard: str) -> str:
+        return f"{self._head}:\n{heard}\n"
+
+
 def _problem(code: int | None, bounds: Bounds) -> str | None:
     if code is None:
         return f"it did not end within {bounds.timeout:g} s"
     if code < 0:
         return f"it was killed by {_SIGNALS.get(-code, f'signal {-code}')}"
     return f"it ended with exit code {code}" if code else None
-
-
-@contextlib.contextmanager
-def _workplace(
-    packages: Sequence[Path],
-) -> Iterator[tuple[Path, Sequence[Path]]]:
-    """Give a home directory, and each package in a tree of its own: whatever
-    the script does to them, ours stay.
-    """
-    with tempfile.TemporaryDirectory(
-        prefix="tacker-cnf-script-", ignore_cleanup_errors=True
-    ) as folder:
-        home = Path(folder) / "home"
-        home.mkdir()
-        trees = []
-        for number, package in enumerate(packages):
-            trees.append(Path(folder) / f"package{number}")
-            shutil.copytree(package, trees[-1], copy_function=_copy)
-        yield home, trees
-
-
-def _copy(source: str, target: str) -> None:
-    """Copy small files; link large ones, such as images, where possible."""
-    if os.path.getsize(source) > 1024 * 1024:  # noqa: PTH202
-        with contextlib.suppress(OSError):
-            os.link(source, target)
-            return
-    shutil.copyfile(source, target)

@@ -10,6 +10,7 @@ from tacker_cnf.lcm import veil
 from tacker_cnf.lcm.veil import Veil
 from tacker_cnf.scripts import runner
 from tacker_cnf.scripts.process import Bounds
+from tacker_cnf.scripts.runner import Ears
 from tacker_cnf.sol import base
 from tacker_cnf.user_data import protocol
 from tacker_cnf.user_data.protocol import Said, Told
@@ -29,7 +30,11 @@ def ask(
     :raises ScriptFailed: it failed, took too long or said something wrong
     """
     return runner.talk(
-        [package], lambda trees: _talk(told, trees), bounds, halt, keep_log
+        [package],
+        lambda trees: _talk(told, trees),
+        bounds,
+        halt,
+        Ears(keep=keep_log),
     )
 
 

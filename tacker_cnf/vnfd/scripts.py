@@ -1,5 +1,6 @@
 """Which operation of the Vnflcm interface runs which file of the package."""
 
+import difflib
 from pathlib import Path
 from typing import Final
 
@@ -11,12 +12,33 @@ INTERFACE_TYPE: Final = "tosca.interfaces.nfv.Vnflcm"
 NO_OPERATIONS: Final = frozenset(
     {"type", "description", "inputs", "operations", "notifications"},
 )
+#: what may be named there: by SOL001 6.7, and around a rollback. Not all of
+#: it is run here, but a package may be made for others as well.
+OPERATIONS: Final = tuple(
+    f"{operation}{phase}"
+    for operation in (
+        "instantiate",
+        "scale",
+        "heal",
+        "terminate",
+        "modify_information",
+        "change_current_package",
+        "scale_to_level",
+        "change_flavour",
+        "operate",
+        "change_external_connectivity",
+        "create_snapshot",
+        "revert_to_snapshot",
+    )
+    for phase in ("_start", "_end", "_rollback_start", "_rollback_end", "")
+)
 
 
 def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
     """Give the script of each operation that has one.
 
-    :raises InvalidPackage: an artifact or its file is missing
+    :raises InvalidPackage: an artifact or its file is missing, or there is
+        no such operation
     """
     artifacts = vnf.artifacts()
     found: dict[str, str | None] = {}
@@ -27,7 +49,21 @@ def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
             for operation, value in _operations(interface).items():
                 if operation not in found:
                     found[operation] = _script(value, artifacts, tree)
+                if found[operation] is not None:
+                    _check_name(operation, value)
     return {name: path for name, path in found.items() if path is not None}
+
+
+def _check_name(operation: str, value: Value) -> None:
+    """Refuse what would never be run."""
+    if operation in OPERATIONS:
+        return
+    near = difflib.get_close_matches(operation[:100], OPERATIONS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise value.fault(
+        f"{operation!r:.100} is no operation of Vnflcm, and its script would"
+        f" never be run{hint}"
+    )
 
 
 def _is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:

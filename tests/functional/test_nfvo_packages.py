@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import fixtures
@@ -245,5 +246,5 @@ class TestGone(PackageTest):
 
         self.nfvo.answers = break_off
         self.assert_problem(503, self.create(), "was cut short")
-        incoming = self.vnfm.parts.catalogue.content._incoming
+        incoming = Path(self.vnfm.state_path) / "packages" / "incoming"
         self.assertEqual([], list(incoming.iterdir()))

@@ -1,13 +1,20 @@
 """Management scripts of a package, really run, around the fake VIM."""
 
+import base64
+import contextlib
+import dataclasses
 import json
 import os
+import signal
 import textwrap
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import testtools
 
+from tacker_cnf.cmd import compose
 from tacker_cnf.scripts.process import bounds_of
 from tests.fixtures.processes import is_there
 from tests.fixtures.vnfm import FAKE_VIM, SAMPLES, Csar, Vnfm
@@ -64,14 +71,32 @@ class ScriptCase(testtools.TestCase):
         self.vnfm = self.useFixture(Vnfm(scripts={"timeout": 5.0}))
         self.seen = Path(self.vnfm.state_path) / "seen"
 
-    def instance(self, script: str) -> str:
-        """Make an instance of a package with this script."""
+    def instance(self, script: str, *hooks: str, **more: str) -> str:
+        """Make an instance of a package with this script.
+
+        :param hooks: that it is named for; none: the usual ones
+        :param more: name -> text of files beside it
+        """
         files = {
             SCRIPT: textwrap.dedent(script),
-            FLAVOUR: flavour_with_scripts(*self.hooks),
+            FLAVOUR: flavour_with_scripts(*(hooks or self.hooks)),
         }
+        files |= {f"Scripts/{name}": text for name, text in more.items()}
         csar = self.useFixture(Csar(files=files))
         return self.vnfm.create(self.vnfm.onboard(csar))
+
+    def wait_for(self, is_so: Callable[[], object]) -> None:
+        until = time.monotonic() + 60
+        while not is_so():
+            self.assertLess(time.monotonic(), until, "it never came")
+            time.sleep(0.02)
+
+    def patient(self) -> None:
+        """Let scripts take longer than any test."""
+        conductor = self.vnfm.conductor
+        conductor._script_bounds = dataclasses.replace(
+            conductor._script_bounds, timeout=120.0
+        )
 
     def instantiate(self, instance_id: str) -> Any:
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
@@ -164,7 +189,7 @@ class TestHooks(ScriptCase):
 
             Driver.main()
         """
-        instance_id = self.instance(script)
+        instance_id = self.instance(script, "instantiate_end")
         end = self.instantiate(instance_id)
         self.assertEqual("FAILED_TEMP", end["operationState"])
         detail = end["error"]["detail"]
@@ -216,6 +241,83 @@ class TestHooks(ScriptCase):
         """
         self.instantiate(self.instance(script))
         self.assertNotIn("OS_PASSWORD", self.seen.read_text())
+
+
+class TestCopies(ScriptCase):
+    """Whatever a script does to its package, that in the store stays."""
+
+    def test_a_large_file_is_no_link(self) -> None:
+        large = base64.b64encode(os.urandom(2 * 1024**2)).decode()
+        script = f"""\
+            import json, os, sys
+            told = json.load(sys.stdin)
+            path = told["packageDir"] + "/Scripts/image"
+            with open({str(self.seen)!r}, "w") as file:
+                file.write(oct(os.stat(path).st_mode) + " " + path)
+            os.chmod(path, 0o600)
+            with open(path, "r+") as image:
+                image.write("harm")
+        """
+        instance_id = self.instance(script, image=large)
+        end = self.instantiate(instance_id)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        mode, _, path = self.seen.read_text().partition(" ")
+        self.assertEqual("0o100444", mode)
+        root = Path(self.vnfm.state_path) / "scripts"
+        self.assertTrue(Path(path).is_relative_to(root))
+        self.assertEqual([], list(root.iterdir()))
+        tree = self.vnfm.parts.catalogue.tree(
+            self.vnfm.instance(instance_id)["vnfdId"]
+        )
+        kept = (tree.path / "Scripts/image").read_text()
+        self.assertTrue(kept == large)  # without a word of 2 MiB
+
+    def test_a_package_that_cannot_be_copied(self) -> None:
+        instance_id = self.instance(self.recording())
+        (Path(self.vnfm.state_path) / "scripts").write_text("in the way")
+        end = self.instantiate(instance_id)
+        self.assertEqual("FAILED_TEMP", end["operationState"], end)
+        self.assertIn("could not be copied", end["error"]["detail"])
+
+    def test_what_a_killed_conductor_left_goes_at_the_next_start(self) -> None:
+        left = Path(self.vnfm.state_path) / "scripts" / "left" / "package0"
+        left.mkdir(parents=True)
+        (left / "image").touch(0o444)
+        left.chmod(0o500)
+        other = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)
+        self.addCleanup(other.stop)
+        other.start(self.vnfm.parts.transport)
+        self.assertFalse(left.parent.exists())
+
+
+class TestForceful(ScriptCase):
+    """A script that fails keeps no termination that is FORCEFUL."""
+
+    def terminated(self, how: str) -> Any:
+        script = "import sys; sys.exit('still in use')"
+        instance_id = self.instance(script, "terminate_start", "terminate_end")
+        self.instantiate(instance_id)
+        body = {"terminationType": how}
+        return self.vnfm.run(instance_id, "terminate", body)
+
+    def test_forceful(self) -> None:
+        end = self.terminated("FORCEFUL")
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        found = self.vnfm.instance(end["vnfInstanceId"])
+        self.assertEqual("NOT_INSTANTIATED", found["instantiationState"])
+        for hook in ("terminate_start", "terminate_end"):
+            self.assertIn(
+                f"Script {SCRIPT} ({hook}): it ended with exit code 1: "
+                "still in use\nThe termination is FORCEFUL and goes on.",
+                end["scriptLog"],
+            )
+
+    def test_graceful(self) -> None:
+        end = self.terminated("GRACEFUL")
+        self.assertEqual("FAILED_TEMP", end["operationState"], end)
+        self.assertIn("(terminate_start)", end["error"]["detail"])
+        found = self.vnfm.instance(end["vnfInstanceId"])
+        self.assertEqual("INSTANTIATED", found["instantiationState"])
 
 
 class TestReply(ScriptCase):
@@ -282,7 +384,8 @@ class TestReply(ScriptCase):
     def test_what_cannot_be(self) -> None:
         found = "instance['instantiatedVnfInfo']['vnfcResourceInfo']"
         for body, told in (
-            (f"{found}[0]['vduId'] = 'moon'", "moon"),
+            (f"{found}[0]['vduId'] = 'moon'", f"{SCRIPT} (instantiate_end)"),
+            (f"{found}[0]['vduId'] = 'moon'", "names VDU moon"),
             (f"{found} *= 2", "twice"),
             (f"{found} = [1]", "instantiatedVnfInfo.vnfcResourceInfo[0]"),
             ("instance['metadata'] = 'text'", "$.vnfInstance.metadata"),
@@ -324,7 +427,7 @@ class TestReply(ScriptCase):
 
             Driver.main()
         """
-        instance_id = self.instance(script)
+        instance_id = self.instance(script, "instantiate_end")
         self.instantiate(instance_id)
         found = self.vnfm.instance(instance_id)
         self.assertEqual({"licence": 12}, found["metadata"])
@@ -352,7 +455,7 @@ class TestReply(ScriptCase):
         )
         self.vnfm.conductor.claims._lease = 3.0
         self.vnfm.driver.before["apply"] = lose
-        instance_id = self.instance(script)
+        instance_id = self.instance(script, "instantiate_start")
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
         found = self.vnfm.instance(instance_id)
@@ -396,6 +499,31 @@ class TestLog(ScriptCase):
         self.assertNotIn("scriptLog", listed)
         (listed,) = self.vnfm.call("GET", f"{path}?all_fields").json
         self.assertIn("scriptLog", listed)
+
+    def test_it_is_shown_while_the_script_runs(self) -> None:
+        script = f"""\
+            import os, sys, time
+            print("first words", file=sys.stderr, flush=True)
+            print("a line that", end="", file=sys.stderr, flush=True)
+            until = time.monotonic() + 60
+            while not os.path.exists({str(self.seen)!r}):
+                assert time.monotonic() < until, "nobody saw it"
+                time.sleep(0.01)
+            print(" ends", file=sys.stderr)
+        """
+        self.patient()
+        instance_id = self.instance(script, "instantiate_end")
+        body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
+        answer = self.vnfm.task(instance_id, "instantiate", body)
+        place = answer.headers["Location"]
+        head = f"instantiate_end, {SCRIPT}:\nfirst words\n"
+        self.wait_for(
+            lambda: self.vnfm.call("GET", place).json.get("scriptLog") == head
+        )
+        self.seen.touch()
+        end = self.vnfm.ended(place)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual(f"{head}a line that ends\n", end["scriptLog"])
 
     def test_without_secrets(self) -> None:
         script = """\
@@ -496,6 +624,49 @@ class TestMisbehaviour(ScriptCase):
     def test_killed_by_a_signal_without_a_name(self) -> None:
         script = "import os; os.kill(os.getpid(), 35)"
         self.assertIn("killed by signal 35", self.failed(script))
+
+    def test_a_hook_without_a_method(self) -> None:
+        script = """\
+            from tacker_cnf.mgmt_drivers.base import MgmtDriver
+
+            class Licence(MgmtDriver):
+                def instantiate_stop(self, told): pass
+
+            Licence.main()
+        """
+        detail = self.failed(script)
+        told = "exit code 1: class Licence has no method instantiate_start"
+        self.assertIn(told, detail)
+
+    def test_main_is_not_called(self) -> None:
+        script = """\
+            import tacker_cnf.mgmt_drivers.base as ours
+
+            class Driver(ours.MgmtDriver):
+                def instantiate_start(self, told): pass
+        """
+        self.assertIn("wrote no answer on stdout", self.failed(script))
+
+    def test_the_cause_comes_first(self) -> None:
+        script = """\
+            import sys
+            print("asking for a licence", file=sys.stderr)
+            try:
+                {}["licence"]
+            except KeyError as error:
+                raise RuntimeError("no licence:\\nask for one") from error
+        """
+        told = "it ended with exit code 1: RuntimeError: no licence:"
+        self.assertEqual(
+            [
+                f"Script {SCRIPT} (instantiate_start): {told}",
+                "ask for one",
+                "",
+                "The end of what it wrote:",
+                "asking for a licence",
+            ],
+            self.failed(script).split("\n")[:5],
+        )
 
     def test_garbage_on_stdout(self) -> None:
         detail = self.failed("print('hello')")
@@ -598,5 +769,65 @@ class TestMisbehaviour(ScriptCase):
             time.sleep(60)
         """
         self.assertIn("did not end within 2 s", self.failed(script))
-        pid = int(self.seen.read_text())
-        self.assertFalse(is_there(pid))
+        self.assertFalse(is_there(int(self.seen.read_text())))
+
+    def test_stopping_who_looks_after_it(self) -> None:
+        """It is continued to be told to end; if it is stopped again and
+        again, everybody is killed from outside.
+        """
+        script = f"""\
+            import os, signal, time
+            if os.fork() == 0:
+                os.setsid()
+                if os.fork() == 0:
+                    with open({str(self.seen)!r}, "a") as file:
+                        file.write(f"{{os.getpid()}}\\n")
+                    time.sleep(90)
+                os._exit(0)
+            while True:
+                os.kill(os.getppid(), signal.SIGSTOP)
+        """
+        self.patient()
+        instance_id = self.instance(script)
+        body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
+        answer = self.vnfm.task(instance_id, "instantiate", body)
+        self.wait_for(lambda: self.seen.exists() and self.seen.read_text())
+        place = answer.headers["Location"]
+        how = {"cancelMode": "FORCEFUL"}
+        self.assertEqual(
+            202, self.vnfm.call("POST", f"{place}/cancel", how).status
+        )
+        end = self.vnfm.ended(place, patience=60)
+        self.assertIn("was cancelled", end["error"]["detail"])
+        (pid,) = self.seen.read_text().split()
+        self.assertFalse(is_there(int(pid)))
+
+    def test_leaving_somebody_with_its_pipes(self) -> None:
+        """Who ends its supervisor can leave a process, not our pipes."""
+        script = f"""\
+            import os, signal, time
+            supervisor = os.getppid()
+            if os.fork() == 0:
+                os.setsid()
+                with open({str(self.seen)!r}, "w") as file:
+                    file.write(str(os.getpid()))
+                os.kill(supervisor, signal.SIGKILL)
+                time.sleep(90)
+            time.sleep(90)
+        """
+        self.addCleanup(self.end_one_left)
+        before = self.pipes()
+        self.assertIn("killed by SIGKILL", self.failed(script))
+        self.assertEqual(before, self.pipes())
+
+    def end_one_left(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(self.seen.read_text()), signal.SIGKILL)
+
+    def pipes(self) -> int:
+        """Count those of this process that lead to others."""
+        links = []
+        for handle in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                links.append(str(handle.readlink()))
+        return sum(link.startswith("pipe:") for link in links)

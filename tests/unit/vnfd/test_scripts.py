@@ -1,5 +1,7 @@
 from typing import Any
 
+from tacker_cnf.lcm import operations
+from tacker_cnf.vnfd import scripts
 from tests.unit.vnfd.cases import (
     SIMPLE,
     TYPES,
@@ -96,6 +98,35 @@ class TestScripts(DescriptorTest):
             {"heal_end": "Scripts/a.py"},
             self._scripts({"interfaces": interfaces}),
         )
+
+    def test_operations_that_are_none(self) -> None:
+        place = "topology_template.node_templates.VNF.interfaces.Vnflcm"
+        for name, hint in (
+            ("instantiate_ende", "; did you mean instantiate_end?"),
+            ("heal_rolback_start", "; did you mean heal_rollback_start?"),
+            ("x" * 500, ""),
+        ):
+            files = vnfd_files() | {"Scripts/a.py": ""}
+            node = files[SIMPLE]["topology_template"]["node_templates"]["VNF"]
+            node["interfaces"] = {"Vnflcm": {name: "../Scripts/a.py"}}
+            told = self.refused(files)
+            self.assertIn(f"{SIMPLE}: {place}.{name[:20]}", told)
+            end = f"and its script would never be run{hint}"
+            self.assertTrue(told.endswith(end), told)
+            # what has no script does no harm
+            node["interfaces"] = {"Vnflcm": {name: {"implementation": []}}}
+            self.read(files)
+
+    def test_operations_for_others(self) -> None:
+        names = ("operate_start", "scale_to_level_end", "instantiate")
+        named = dict.fromkeys(names, "../Scripts/a.py")
+        found = self._scripts({"interfaces": {"Vnflcm": named}})
+        self.assertEqual(set(names), set(found))
+
+    def test_each_hook_may_be_named(self) -> None:
+        for operation in operations.OPERATIONS.values():
+            for phase in ("start", "end", "rollback_start", "rollback_end"):
+                self.assertIn(f"{operation.hook}_{phase}", scripts.OPERATIONS)
 
     def test_faults(self) -> None:
         vnf = "topology_template.node_templates.VNF"

@@ -1,0 +1,91 @@
+"""The three pipes of a process, served by one thread."""
+
+import contextlib
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Callable
+from typing import IO, Any, Final, Self
+
+#: bytes that are read or written at once
+CHUNK: Final = 64 * 1024
+
+
+class Pipes:
+    """Tells a process what it is told, and hears what it says.
+
+    Nobody can keep whoever serves them: neither a process that does not read
+    nor one that inherited a pipe and lives on.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        told: bytes,
+        hear_output: Callable[[bytes], None],
+        hear_errors: Callable[[bytes], None],
+    ) -> None:
+        self._left = memoryview(told)
+        self._selector = selectors.DefaultSelector()
+        self._add(process.stdin, selectors.EVENT_WRITE, self._tell)
+        self._hear(process.stdout, hear_output)
+        self._hear(process.stderr, hear_errors)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for key in tuple(self._selector.get_map().values()):
+            self._close(key.fileobj)
+        self._selector.close()
+
+    def serve(self, seconds: float) -> bool:
+        """Wait until there is something to do, and do it.
+
+        :returns: False, at once, when all pipes have come to their end
+        """
+        if not self._selector.get_map():
+            return False
+        for key, _ in self._selector.select(seconds):
+            key.data(key.fileobj)
+        return True
+
+    def drain(self, seconds: float) -> None:
+        """Read what is left in them, and wait for their end for so long."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and self.serve(left):
+            pass
+
+    def _add(
+        self, pipe: IO[bytes] | None, event: int, act: Callable[[Any], None]
+    ) -> None:
+        assert pipe is not None
+        os.set_blocking(pipe.fileno(), False)
+        self._selector.register(pipe, event, act)
+
+    def _hear(
+        self, pipe: IO[bytes] | None, hear: Callable[[bytes], None]
+    ) -> None:
+        def read(ready: Any) -> None:
+            chunk = os.read(ready.fileno(), CHUNK)
+            if chunk:
+                hear(chunk)
+            else:
+                self._close(ready)
+
+        self._add(pipe, selectors.EVENT_READ, read)
+
+    def _tell(self, pipe: Any) -> None:
+        try:
+            size = os.write(pipe.fileno(), self._left[:CHUNK])
+        except BrokenPipeError:  # it does not want to know
+            size = len(self._left)
+        self._left = self._left[size:]
+        if not self._left:
+            self._close(pipe)
+
+    def _close(self, pipe: Any) -> None:
+        self._selector.unregister(pipe)
+        with contextlib.suppress(OSError):
+            pipe.close()

@@ -1,0 +1,45 @@
+"""What every server does first."""
+
+import subprocess
+import sys
+
+import testtools
+
+SCRIPT = """\
+import ctypes, os, subprocess, sys
+from pathlib import Path
+from tacker_cnf.cmd import start
+
+if os.getuid() == 0:  # who may see everything
+    os.setgroups([])
+    os.setresgid(12345, 12345, 12345)
+    os.setresuid(12345, 12345, 12345)
+ctypes.CDLL(None).prctl(start.PR_SET_DUMPABLE, 1, 0, 0, 0)
+
+def is_seen():
+    other = os.fork()
+    if other:
+        return os.waitpid(other, 0)[1] == 0
+    try:
+        Path(f"/proc/{os.getppid()}/environ").read_bytes()
+    except PermissionError:
+        os._exit(1)
+    os._exit(0)
+
+print(is_seen())
+start.keep_to_itself()
+print(is_seen())
+# it starts others as before
+print(subprocess.run(["true"], stdin=subprocess.PIPE).returncode)
+"""
+
+
+class TestKeepToItself(testtools.TestCase):
+    def test_no_other_process_of_its_user_looks_into_it(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual("True\nFalse\n0\n", done.stdout, done.stderr)

@@ -1,0 +1,128 @@
+"""What a script speaks, by what it imports."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.scripts import protocol
+from tacker_cnf.scripts.protocol import Tongue
+
+
+class TestTongue(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.script = Path(folder) / "script.py"
+
+    def check(self, tongue: Tongue, *texts: str | bytes) -> None:
+        for text in texts:
+            data = text.encode() if isinstance(text, str) else text
+            self.script.write_bytes(data)
+            found = protocol.tongue_of(self.script)
+            self.assertEqual(tongue, found, str(text[:80]))
+
+    def test_pickle(self) -> None:
+        self.check(
+            Tongue.PICKLE,
+            "import pickle",
+            "import sys, pickle",
+            "import os; import pickle as p",
+            "from pickle import load, dump",
+            "from pickle import *",
+            "import _pickle",
+            "from _pickle import load",
+            "def main():\n    import pickle\n",
+            "try:\n    import cPickle\nexcept ImportError:\n    import pickle\n",
+            "\ufeffimport pickle",
+            b"# coding: latin-1\n# \xfc\nimport pickle\n",
+        )
+
+    def test_json(self) -> None:
+        self.check(
+            Tongue.JSON,
+            "",
+            "import json, pickletools",
+            "# import pickle",
+            '"""\nimport pickle\n"""',
+            "text = 'x'\ntext += '''\nimport pickle\n'''",
+            "from . import pickle",
+            "from .pickle import load",
+            "from json import pickle",
+            "import tacker_cnf.mgmt_drivers_of_mine",
+        )
+
+    def test_drivers(self) -> None:
+        self.check(
+            Tongue.DRIVER,
+            "from tacker_cnf.mgmt_drivers.base import MgmtDriver",
+            "from tacker_cnf.mgmt_drivers import container_update",
+            "from tacker_cnf import mgmt_drivers",
+            "import tacker_cnf.mgmt_drivers.base as ours",
+            # for a purpose of its own
+            "import pickle\nfrom tacker_cnf.mgmt_drivers import base",
+        )
+
+    def test_what_is_no_python(self) -> None:
+        self.check(
+            Tongue.JSON,
+            "import pickle\nprint 'as of old'",
+            b"import pickle\n\xff",
+            b"import pickle\0",
+            "import pickle\nx = " + "-" * 300_000 + "1",
+            "import pickle\nx = a" + ".a" * 300_000,
+            "import pickle\n" + "(" * 100_000,
+        )
+
+    def test_there_is_none(self) -> None:
+        self.assertEqual(Tongue.JSON, protocol.tongue_of(self.script))
+
+
+class TestAnswers(testtools.TestCase):
+    def test_who_owes_one(self) -> None:
+        for tongue in (Tongue.JSON, Tongue.PICKLE):
+            said = protocol.READ[tongue](b"")
+            self.assertEqual(protocol.ScriptOutput(), said)
+        error = self.assertRaises(
+            errors.ScriptFailed, protocol.READ[Tongue.DRIVER], b" \n"
+        )
+        self.assertIn("it wrote no answer", str(error))
+
+    def test_leaving_by_exit_is_an_answer(self) -> None:
+        """A method may end its process; what it set counts."""
+        self.assertEqual(
+            (b'{"userScriptErrHandlingData":{"a":1}}', 3), self.left(3)
+        )
+        self.assertEqual(0, self.left(0)[1])
+
+    def left(self, code: int) -> tuple[bytes, int]:
+
+        script = f"""\
+            import sys
+            from tacker_cnf.mgmt_drivers.base import MgmtDriver
+
+            class Driver(MgmtDriver):
+                def heal_end(self, told):
+                    self.user_script_err_handling_data = {{"a": 1}}
+                    sys.exit({code})
+
+            Driver.main()
+        """
+        told = (
+            b'{"operation": "heal_end", "vnfLcmOpOccId": "1", "request": {},'
+            b' "vnfInstance": {"id": "1", "vnfdId": "1", "vnfProvider": "a",'
+            b' "vnfProductName": "a", "vnfSoftwareVersion": "1",'
+            b' "vnfdVersion": "1", "instantiationState": "INSTANTIATED"},'
+            b' "packageDir": "/", "timeout": 1}'
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            input=told,
+            capture_output=True,
+            check=False,
+        )
+        return done.stdout, done.returncode
