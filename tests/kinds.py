@@ -96,7 +96,7 @@ KINDS: Final = (
         hook="terminate",
         before=UP,
         task="/terminate",
-        body=_always({"terminationType": "FORCEFUL"}),
+        body=_always({"terminationType": "GRACEFUL"}),
     ),
     Kind(
         name="modify",

@@ -223,7 +223,7 @@ class Packages:
         :raises WrongState: it is not onboarded, or in this state already
         """
         with self._store.writer() as session:
-            package = packages.get(session, package_id)
+            package = packages.get(session, package_id, lock=True)
             if asked.operational_state is not None:
                 _check_change(package, asked.operational_state)
                 package.operational_state = asked.operational_state
@@ -247,7 +247,7 @@ class Packages:
     def _delete_row(self, package_id: str) -> str | None:
         try:
             with self._store.writer() as session:
-                package = packages.get(session, package_id)
+                package = packages.get(session, package_id, lock=True)
                 content_id = package.content_id
                 _check_disabled(package)
                 packages.delete(session, package)

@@ -382,6 +382,8 @@ def _told(run: Run, phase: str, timeout: float) -> ScriptInput:
         grant_request=run.grant_request,
         grant_response=run.grant,
         package_dir="",
+        vnfd_id=run.package.vnfd.id,
+        new_vnfd_id=run.next_package.vnfd.id if run.next_package else None,
         timeout=timeout,
         user_script_err_handling_data=(
             error.user_script_err_handling_data if error else None

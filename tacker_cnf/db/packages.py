@@ -72,12 +72,14 @@ def add(session: orm.Session, package: Row) -> None:
     session.add(package)
 
 
-def get(session: orm.Session, package_id: str) -> Row:
+def get(session: orm.Session, package_id: str, *, lock: bool = False) -> Row:
     """Read one package.
 
+    :param lock: let nobody change it until the end of the transaction; this
+        is to come first there, or MariaDB goes on with what was before
     :raises NotFound: there is none of this id
     """
-    package = session.get(Row, package_id)
+    package = session.get(Row, package_id, with_for_update=lock or None)
     if package is None:
         raise errors.NotFound(f"There is no VNF package {package_id}.")
     return package

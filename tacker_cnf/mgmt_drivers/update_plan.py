@@ -74,8 +74,10 @@ def make(told: ScriptInput) -> Plan | None:
     instance = told.vnf_instance
     current = target.of_instance(instance)
     assert current is not None
-    old = _tree(told.package_dir, instance, current)
-    new = _tree(told.new_package_dir or told.package_dir, instance, current)
+    old = _tree(told.package_dir, told.vnfd_id, instance, current)
+    new = old
+    if told.new_package_dir and told.new_vnfd_id:
+        new = _tree(told.new_package_dir, told.new_vnfd_id, instance, current)
     files = list(current.parameters[DEF_FILES])
     named: set[Key] = set()
     for path in asked:
@@ -98,7 +100,9 @@ def _asked(request: Mapping[str, Any]) -> tuple[str, ...]:
         raise errors.InvalidParameters(f"metadata.{PATHS}: {error}.") from None
 
 
-def _tree(folder: str, instance: VnfInstance, current: Target) -> PackageTree:
+def _tree(
+    folder: str, vnfd_id: str, instance: VnfInstance, current: Target
+) -> PackageTree:
     """Give a package with as much of a VNFD as manifests need: which VDU
     each workload is.
     """
@@ -114,7 +118,7 @@ def _tree(folder: str, instance: VnfInstance, current: Target) -> PackageTree:
     }
     flavour = Flavour(id=current.flavour_id, vdus=vdus)
     vnfd = Vnfd(
-        id=instance.vnfd_id,
+        id=vnfd_id,
         provider=instance.vnf_provider,
         product_name=instance.vnf_product_name,
         software_version=instance.vnf_software_version,

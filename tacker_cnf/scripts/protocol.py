@@ -57,8 +57,12 @@ class ScriptInput(SolType):
     grant_response: Grant | None = None
     #: the unpacked VNF package; a copy, to be read
     package_dir: str
+    #: the VNFD that it holds, which is not that of the instance any more in
+    #: the _end hook of an operation that changes it
+    vnfd_id: str
     #: that of the VNFD which the request names, if it is another
     new_package_dir: str | None = None
+    new_vnfd_id: str | None = None
     #: seconds after which the script is killed
     timeout: float
     #: what the script's last, failed run said for the next one

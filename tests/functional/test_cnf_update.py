@@ -298,8 +298,14 @@ class TestRules(UpdateCase):
         self.assertEqual("Hello", config["GREETING"])
 
     def test_files(self) -> None:
+        nothing = f"{MANIFESTS}/nothing.yaml"
+        vnfd_id = self.after()
+        self.refused(
+            vnfd_id,
+            f"The VNF package of VNFD {vnfd_id} has no file {nothing!r}.",
+            metadata={"configmap_secret_paths": [nothing]},
+        )
         for paths, told in (
-            ([f"{MANIFESTS}/nothing.yaml"], "has no file"),
             ([f"{MANIFESTS}/workloads.yaml"], "holds a DaemonSet"),
             ("text", "metadata.configmap_secret_paths"),
         ):

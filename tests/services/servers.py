@@ -49,6 +49,14 @@ TRANSACTIONS = {
     " JOIN information_schema.processlist ON trx_mysql_thread_id = id"
     " WHERE db = database() AND id <> connection_id()",
 }
+#: how to ask for those of them that wait for another one's locks
+WAITING = {
+    "postgresql": "SELECT count(*) AS count FROM pg_stat_activity"
+    " WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    "mysql": "SELECT count(*) AS count FROM information_schema.innodb_trx"
+    " JOIN information_schema.processlist ON trx_mysql_thread_id = id"
+    " WHERE db = database() AND trx_state = 'LOCK WAIT'",
+}
 
 
 class Database(fixtures.Fixture):
@@ -92,6 +100,11 @@ class Database(fixtures.Fixture):
         """Tell whether nobody is in the middle of a transaction."""
         found = self.ask(TRANSACTIONS[self._server.get_backend_name()])
         return not found["count"]
+
+    def is_awaited(self) -> bool:
+        """Tell whether somebody waits for what another one holds."""
+        found = self.ask(WAITING[self._server.get_backend_name()])
+        return bool(found["count"])
 
     def ask(self, query: str, **values: object) -> dict[str, object]:
         """Read one row behind the service's back."""

@@ -1,0 +1,94 @@
+"""Two callers change one VNF package: the second sees what the first did."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import testtools
+
+from tacker_cnf.db import packages
+from tacker_cnf.sol.vnf_package import OperationalState
+from tests.fixtures.vnfm import Answer, Vnfm
+from tests.functional.test_packages import MERGE_PATCH, PACKAGES
+from tests.services import waiting
+from tests.services.servers import MARIADB, POSTGRESQL, Database
+
+
+class TestPackageStates(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.database = self.useFixture(Database(self, self.server))
+        options = {"connection": self.database.url}
+        self.vnfm = self.useFixture(Vnfm(database=options))
+        vnfd_id = self.vnfm.onboard()
+        (package,) = self.vnfm.call("GET", PACKAGES).json
+        self.assertEqual(vnfd_id, package["vnfdId"])
+        self.package_id = str(package["id"])
+        self.path = f"{PACKAGES}/{self.package_id}"
+        self.pool = ThreadPoolExecutor(1)
+        self.addCleanup(self.pool.shutdown)
+
+    @contextmanager
+    def becoming(self, state: OperationalState) -> Iterator[None]:
+        """Be the first caller, who is not done until this ends."""
+        with self.vnfm.parts.store.writer() as session:
+            row = packages.get(session, self.package_id, lock=True)
+            row.operational_state = state
+            session.flush()
+            yield
+
+    def second(self, method: str, body: Any = None) -> Future[Answer]:
+        """Be the second caller; come back when he waits for the first."""
+        called = threading.Event()
+
+        def call() -> Answer:
+            called.set()
+            return self.vnfm.call(method, self.path, body, MERGE_PATCH)
+
+        answer = self.pool.submit(call)
+        called.wait()
+        waiting.until(
+            lambda: self.database.is_awaited() or answer.done(),
+            "the second caller",
+            60.0,
+        )
+        return answer
+
+    def test_disabled_twice(self) -> None:
+        with self.becoming(OperationalState.DISABLED):
+            body = {"operationalState": "DISABLED"}
+            answer = self.second("PATCH", body)
+        second = answer.result(60)
+        self.assertEqual(409, second.status, str(second.content))
+        self.assertIn("is DISABLED already", second.detail)
+
+    def test_deleted_while_it_is_enabled(self) -> None:
+        with self.becoming(OperationalState.DISABLED):
+            pass
+        with self.becoming(OperationalState.ENABLED):
+            answer = self.second("DELETE")
+        second = answer.result(60)
+        self.assertEqual(409, second.status, str(second.content))
+        self.assertIn("is ENABLED", second.detail)
+        self.assertEqual(200, self.vnfm.call("GET", self.path).status)
+
+    def test_data_of_two_users(self) -> None:
+        with self.vnfm.parts.store.writer() as session:
+            row = packages.get(session, self.package_id, lock=True)
+            row.user_defined_data = {"first": 1}
+            session.flush()
+            body = {"userDefinedData": {"second": 2}}
+            answer = self.second("PATCH", body)
+        self.assertEqual(200, answer.result(60).status)
+        self.assertEqual(
+            {"first": 1, "second": 2},
+            self.vnfm.call("GET", self.path).json["userDefinedData"],
+        )
+
+
+class TestPackageStatesOnMariadb(TestPackageStates):
+    server = MARIADB
