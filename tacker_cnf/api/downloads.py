@@ -4,6 +4,7 @@ A range that cannot be understood is no range, and the whole file is given.
 More than one range is refused, as SOL003 10.4.5.3.2 has one only.
 """
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pecan
 from tacker_cnf import errors
 from tacker_cnf.api import http
 
+GONE: Final = "The VNF package was deleted just now."
 CHUNK: Final = 256 * 1024
 _RANGES: Final = re.compile(
     r"bytes[ \t]*=[ \t]*((?:\d*-\d*)(?:[ \t]*,[ \t]*\d*-\d*)*)",
@@ -44,7 +46,7 @@ def answer(path: Path, kind: str, tag: str) -> Any:
         part = _part(tag, length)
         file = path.open("rb")
     except FileNotFoundError:
-        raise errors.NotFound("It was deleted just now.") from None
+        raise errors.NotFound(GONE) from None
     first, size = part or Range(0, length)
     response = pecan.response
     response.headers["Accept-Ranges"] = "bytes"
@@ -57,6 +59,17 @@ def answer(path: Path, kind: str, tag: str) -> Any:
     response.charset = None
     pecan.request.environ[http.LENGTH] = size
     response.app_iter = _chunks(file, first, size)
+    return response
+
+
+def made(file: BinaryIO, kind: str) -> Any:
+    """Give all of a file that was made for this answer alone."""
+    size = file.seek(0, io.SEEK_END)
+    response = pecan.response
+    response.content_type = kind
+    response.charset = None
+    pecan.request.environ[http.LENGTH] = size
+    response.app_iter = _chunks(file, 0, size)
     return response
 
 

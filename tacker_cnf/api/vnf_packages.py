@@ -1,11 +1,9 @@
 """/vnfpkgm/v1/vnf_packages (SOL003 clause 10, SOL005 clause 9)."""
 
-import io
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
-
-import pecan
+from typing import Any, BinaryIO, Final
 
 from tacker_cnf import errors
 from tacker_cnf.api import (
@@ -146,20 +144,29 @@ class VnfPackages:
         """Give the VNFD: its one file as text, or all of them as a ZIP."""
         content_id = self._catalogue.content_of(package_id)
         root = self._catalogue.content.tree(content_id)
-        files = _descriptive_files(root)
-        definitions = [f for f in files if f.suffix in {".yaml", ".yml"}]
-        kind = http.check_accept(
-            (http.ZIP, http.TEXT) if len(definitions) == 1 else (http.ZIP,)
-        )
-        if kind == http.TEXT:
-            return downloads.answer(definitions[0], http.TEXT, content_id)
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-            for file in files:
-                packed.write(file, file.relative_to(root))
-        pecan.response.content_type = http.ZIP
-        pecan.response.body = archive.getvalue()
-        return pecan.response
+        try:
+            files = _descriptive_files(root)
+            definitions = [f for f in files if f.suffix in {".yaml", ".yml"}]
+            kind = http.check_accept(
+                (http.ZIP, http.TEXT) if len(definitions) == 1 else (http.ZIP,)
+            )
+            if kind == http.TEXT:
+                return downloads.answer(definitions[0], http.TEXT, content_id)
+            return downloads.made(self._packed(root, files), http.ZIP)
+        except FileNotFoundError:
+            raise errors.NotFound(downloads.GONE) from None
+
+    def _packed(self, root: Path, files: Iterable[Path]) -> BinaryIO:
+        """Write files into a ZIP, on the disk: there may be many.
+
+        :raises FileNotFoundError: the package was deleted meanwhile
+        """
+        file = self._catalogue.content.unnamed()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            for one in files:
+                packed.write(one, one.relative_to(root))
+        root.stat()  # who lists a directory that goes may just see less
+        return file
 
     @http.endpoint(
         200,

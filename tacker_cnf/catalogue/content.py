@@ -11,6 +11,7 @@ A directory appears whole, by one rename, or not at all.
 import contextlib
 import fcntl
 import hashlib
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -31,6 +32,10 @@ class ContentStore:
     def incoming(self) -> contextlib.AbstractContextManager[Path]:
         """Give a directory for one upload; it goes when the upload ends."""
         return self._incoming.folder()
+
+    def unnamed(self) -> BinaryIO:
+        """Give a new file that goes when it is closed."""
+        return tempfile.TemporaryFile(dir=self._root)
 
     def sweep(self) -> None:
         """Remove what uploads left whose process was killed."""

@@ -2,6 +2,7 @@
 
 import io
 import random
+import shutil
 import threading
 import urllib.parse
 import zipfile
@@ -13,6 +14,7 @@ import fixtures
 import testtools
 import webob
 
+from tacker_cnf.api.vnf_packages import _descriptive_files
 from tests.fixtures.vnfm import Answer, Csar, Vnfm
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
@@ -433,6 +435,50 @@ class TestReading(PackageTest):
         self.assertEqual("application/zip", answer.type)
         self.assertEqual(self.good, answer.content)
         self.assertEqual(str(len(self.good)), answer.headers["Content-Length"])
+
+    def test_one_that_is_deleted_meanwhile(self) -> None:
+        """Each answer is a 404, wherever the deletion comes between."""
+        path = self.onboarded()
+        catalogue = self.vnfm.parts.catalogue
+        find = catalogue.content_of
+
+        def find_last(package_id: str) -> str:
+            found = find(package_id)
+            catalogue.content.remove(found)
+            return found
+
+        def list_last(tree: Path) -> list[Path]:
+            found = _descriptive_files(tree)
+            shutil.rmtree(tree)
+            return found
+
+        def list_half(tree: Path) -> list[Path]:
+            shutil.rmtree(tree)
+            return []
+
+        for listing in (list_last, list_half):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    "tacker_cnf.api.vnf_packages._descriptive_files", listing
+                )
+            )
+            answer = self.call("GET", f"{path}/vnfd")
+            self.assert_problem(404, answer, "was deleted just now")
+            self.disable(path)
+            self.call("DELETE", path)
+            path = self.onboarded()
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.api.vnf_packages._descriptive_files",
+                _descriptive_files,
+            )
+        )
+        catalogue.content_of = find_last  # type: ignore[method-assign]
+        for part in ("vnfd", "package_content"):
+            answer = self.call("GET", f"{path}/{part}")
+            self.assert_problem(404, answer, "was deleted just now")
+        answer = self.call("GET", f"{path}/artifacts/{POD}")
+        self.assert_problem(404, answer, "has no artifact")
 
     def test_a_vnfd_of_several_files_is_a_zip(self) -> None:
         path = f"{self.onboarded()}/vnfd"
