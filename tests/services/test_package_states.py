@@ -10,9 +10,9 @@ import testtools
 
 from tacker_cnf.db import packages
 from tacker_cnf.sol.vnf_package import OperationalState
+from tests.fixtures import waiting
 from tests.fixtures.vnfm import Answer, Vnfm
 from tests.functional.test_packages import MERGE_PATCH, PACKAGES
-from tests.services import waiting
 from tests.services.servers import MARIADB, POSTGRESQL, Database
 
 
