@@ -57,6 +57,9 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
         "/vnf_instances/{id}/scale": {"POST": vnf.post_scale},
         "/vnf_instances/{id}/heal": {"POST": vnf.post_heal},
         "/vnf_instances/{id}/change_vnfpkg": {"POST": vnf.post_change_vnfpkg},
+        "/vnf_instances/{id}/change_ext_conn": {
+            "POST": vnf.post_change_ext_conn
+        },
         "/vnf_instances/{id}/terminate": {"POST": vnf.post_terminate},
         # ours, beyond SOL003
         "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},

@@ -54,7 +54,13 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
     me = base + instance(value.id)
     tasks: tuple[str, ...] = ("instantiate",)
     if value.instantiation_state == InstantiationState.INSTANTIATED:
-        tasks = ("terminate", "scale", "heal", "change_vnfpkg")
+        tasks = (
+            "terminate",
+            "scale",
+            "heal",
+            "change_ext_conn",
+            "change_vnfpkg",
+        )
     links = VnfInstanceLinks(
         self_=Link(href=me),
         **{

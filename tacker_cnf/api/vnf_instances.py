@@ -19,6 +19,7 @@ from tacker_cnf.lcm import merge, redaction
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.lcm_request import (
     ChangeCurrentVnfPkgRequest,
+    ChangeExtVnfConnectivityRequest,
     CreateVnfRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
@@ -202,6 +203,13 @@ class VnfInstances:
     ) -> None:
         """Take a VNF to another VNF package."""
         self._start(instance_id, Op.CHANGE_VNFPKG, body)
+
+    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
+    def post_change_ext_conn(
+        self, instance_id: str, body: ChangeExtVnfConnectivityRequest
+    ) -> None:
+        """Connect a VNF to other networks."""
+        self._start(instance_id, Op.CHANGE_EXT_CONN, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_terminate(

@@ -136,6 +136,7 @@ def _result(
         grant=run.grant,
         resource_changes=changes.between(before, found) if found else None,
         changed_info=steps.changed_info(run, after),
+        changed_ext_connectivity=steps.changed_connectivity(run, after),
         modifications_triggered_by_vnf_pkg_change=(
             steps.package_changes(run, after)
         ),

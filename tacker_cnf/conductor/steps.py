@@ -37,6 +37,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import (
     ChangeCurrentVnfPkgRequest,
+    ChangeExtVnfConnectivityRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
     TerminateVnfRequest,
@@ -44,6 +45,7 @@ from tacker_cnf.sol.lcm_request import (
     VnfInfoModificationRequest,
     VnfInfoModifications,
 )
+from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import (
@@ -278,6 +280,19 @@ def changed_info(
     ):
         return None
     return modification.changed(run.instance, after)
+
+
+def changed_connectivity(
+    run: Run, after: VnfInstance | None
+) -> tuple[ExtVirtualLinkInfo, ...] | None:
+    """Tell the external links as a change of them that has ended left
+    them.
+    """
+    asked = isinstance(run.request, ChangeExtVnfConnectivityRequest)
+    info = after.instantiated_vnf_info if after else None
+    if info is None or not asked or _rolls_back(run):
+        return None
+    return info.ext_virtual_link_info
 
 
 def package_changes(

@@ -10,6 +10,7 @@ LIMITED = (
     "terminate",
     "modify_info",
     "change_vnfpkg",
+    "change_ext_conn",
 )
 
 OPTIONS = (

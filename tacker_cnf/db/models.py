@@ -25,6 +25,7 @@ from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
     LifecycleChangeNotificationsFilter,
 )
+from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, InstantiationState
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
@@ -260,6 +261,9 @@ class VnfLcmOpOcc(Base):
     changed_info: orm.Mapped[VnfInfoModifications | None] = orm.mapped_column(
         SecretJson(VnfInfoModifications)
     )
+    changed_ext_connectivity: orm.Mapped[
+        tuple[ExtVirtualLinkInfo, ...] | None
+    ] = orm.mapped_column(SecretJson(tuple[ExtVirtualLinkInfo, ...]))
     modifications_triggered_by_vnf_pkg_change: orm.Mapped[
         ModificationsTriggeredByVnfPkgChange | None
     ] = orm.mapped_column(SecretJson(ModificationsTriggeredByVnfPkgChange))
@@ -280,7 +284,7 @@ class VnfLcmOpOcc(Base):
     progress: orm.Mapped[str | None] = orm.mapped_column(Name)
     #: what the driver noted before it did what cannot be undone
     notes: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
-        SolJson(tuple[str, ...])
+        SecretJson(tuple[str, ...])
     )
     #: what its scripts have changed of the instance, and what they wrote
     script_changes: orm.Mapped[InstanceChanges | None] = orm.mapped_column(

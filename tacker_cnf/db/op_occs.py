@@ -24,6 +24,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
+from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
@@ -89,6 +90,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     resource_changes: ResourceChanges | None = None
+    changed_ext_connectivity: tuple[ExtVirtualLinkInfo, ...] | None = None
     changed_info: VnfInfoModifications | None = None
     modifications_triggered_by_vnf_pkg_change: (
         ModificationsTriggeredByVnfPkgChange | None
@@ -303,6 +305,7 @@ def _cancelled(result: Result, mode: CancelModeType) -> Result:
         result,
         error=errors.problem_of(why),
         changed_info=None,
+        changed_ext_connectivity=None,
         modifications_triggered_by_vnf_pkg_change=None,
     )
 

@@ -1,26 +1,54 @@
 """What an operation did to the VNF's resources (SOL003 5.5.3.3 and on)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tacker_cnf.lcm.outcome import InfraResult
-from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, VnfcResourceInfo
+from tacker_cnf.sol.virtual_link import (
+    ExtLinkPortInfo,
+    VnfVirtualLinkResourceInfo,
+)
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    VirtualStorageResourceInfo,
+    VnfcResourceInfo,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import (
+    AffectedExtLinkPort,
+    AffectedVirtualLink,
+    AffectedVirtualStorage,
     AffectedVnfc,
     ChangeType,
+    ExtLinkPortChangeType,
     ResourceChanges,
+    VirtualLinkChangeType,
 )
+
+Info = InstantiatedVnfInfo | InfraResult
 
 
 def between(
     before: InstantiatedVnfInfo | None, after: InfraResult | None
 ) -> ResourceChanges:
     """Compare what was known of an instance with what a driver found."""
-    old = _by_identity(before.vnfc_resource_info if before else ())
-    new = _by_identity(after.vnfc_resource_info if after else ())
+    old: Info = before or InfraResult()
+    new: Info = after or InfraResult()
+    return ResourceChanges(
+        affected_vnfcs=tuple(_vnfcs(old, new)),
+        affected_virtual_links=tuple(_links(old, new)),
+        affected_ext_link_ports=tuple(_ext_ports(old, new)),
+        affected_virtual_storages=tuple(_storages(old, new)),
+    )
+
+
+def _vnfcs(before: Info, after: Info) -> Iterator[AffectedVnfc]:
+    old = _by_identity(before.vnfc_resource_info)
+    new = _by_identity(after.vnfc_resource_info)
     kind = ChangeType
-    gone = [_affected(v, kind.REMOVED) for k, v in old.items() if k not in new]
-    come = [_affected(v, kind.ADDED) for k, v in new.items() if k not in old]
-    return ResourceChanges(affected_vnfcs=(*gone, *come))
+    yield from (_affected(old[k], kind.REMOVED) for k in old if k not in new)
+    yield from (_affected(new[k], kind.ADDED) for k in new if k not in old)
+    for key in old.keys() & new.keys():
+        if old[key].metadata != new[key].metadata:
+            yield _affected(new[key], kind.MODIFIED)
 
 
 def _by_identity(
@@ -39,4 +67,105 @@ def _affected(vnfc: VnfcResourceInfo, change: ChangeType) -> AffectedVnfc:
         compute_resource=vnfc.compute_resource,
         zone_id=vnfc.zone_id,
         metadata=vnfc.metadata,
+        affected_vnfc_cp_ids=tuple(point.id for point in vnfc.vnfc_cp_info),
+    )
+
+
+def _links(before: Info, after: Info) -> Iterator[AffectedVirtualLink]:
+    old = {x.id: x for x in before.vnf_virtual_link_resource_info}
+    new = {x.id: x for x in after.vnf_virtual_link_resource_info}
+    kind = VirtualLinkChangeType
+    for link in old.values():
+        if link.id not in new:
+            yield _link(link, kind.REMOVED, _all_ports(link))
+        else:
+            yield from _ports(link, new[link.id], kind.LINK_PORT_REMOVED)
+    for link in new.values():
+        if link.id not in old:
+            yield _link(link, kind.ADDED, _all_ports(link))
+        else:
+            yield from _ports(link, old[link.id], kind.LINK_PORT_ADDED)
+
+
+def _ports(
+    having: VnfVirtualLinkResourceInfo,
+    other: VnfVirtualLinkResourceInfo,
+    change: VirtualLinkChangeType,
+) -> Iterator[AffectedVirtualLink]:
+    """Tell the ports that one of two states of a link has alone."""
+    known = {port.id for port in other.vnf_link_ports}
+    ports = [p.id for p in having.vnf_link_ports if p.id not in known]
+    if ports:
+        yield _link(having, change, ports)
+
+
+def _link(
+    link: VnfVirtualLinkResourceInfo,
+    change: VirtualLinkChangeType,
+    ports: Iterable[str],
+) -> AffectedVirtualLink:
+    return AffectedVirtualLink(
+        id=link.id,
+        vnf_virtual_link_desc_id=link.vnf_virtual_link_desc_id,
+        change_type=change,
+        network_resource=link.network_resource,
+        vnf_link_port_ids=tuple(ports),
+        zone_id=link.zone_id,
+        metadata=link.metadata,
+    )
+
+
+def _all_ports(link: VnfVirtualLinkResourceInfo) -> list[str]:
+    return [port.id for port in link.vnf_link_ports]
+
+
+def _ext_ports(before: Info, after: Info) -> Iterator[AffectedExtLinkPort]:
+    old = _by_point(before)
+    new = _by_point(after)
+    kind = ExtLinkPortChangeType
+    for changed, known, change in (
+        (old, new, kind.REMOVED),
+        (new, old, kind.ADDED),
+    ):
+        for key, port in changed.items():
+            if key not in known:
+                yield AffectedExtLinkPort(
+                    id=port.id,
+                    change_type=change,
+                    ext_cp_instance_id=key[1],
+                    resource_handle=port.resource_handle,
+                )
+
+
+def _by_point(info: Info) -> Mapping[tuple[str, str], ExtLinkPortInfo]:
+    """Tell the ports to the outside that a connection point uses."""
+    return {
+        (port.id, port.cp_instance_id): port
+        for link in info.ext_virtual_link_info
+        for port in link.ext_link_ports
+        if port.cp_instance_id
+    }
+
+
+def _storages(before: Info, after: Info) -> Iterator[AffectedVirtualStorage]:
+    old = {x.id: x for x in before.virtual_storage_resource_info}
+    new = {x.id: x for x in after.virtual_storage_resource_info}
+    yield from (
+        _storage(old[k], ChangeType.REMOVED) for k in old if k not in new
+    )
+    yield from (
+        _storage(new[k], ChangeType.ADDED) for k in new if k not in old
+    )
+
+
+def _storage(
+    storage: VirtualStorageResourceInfo, change: ChangeType
+) -> AffectedVirtualStorage:
+    return AffectedVirtualStorage(
+        id=storage.id,
+        virtual_storage_desc_id=storage.virtual_storage_desc_id,
+        change_type=change,
+        storage_resource=storage.storage_resource,
+        zone_id=storage.zone_id,
+        metadata=storage.metadata,
     )

@@ -9,6 +9,7 @@ from tacker_cnf.lcm.redaction import without_secrets
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import Link
+from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import (
     Grant,
     GrantedLcmOperationType,
@@ -19,6 +20,7 @@ from tacker_cnf.sol.grant import (
 )
 from tacker_cnf.sol.lcm_request import (
     ChangeCurrentVnfPkgRequest,
+    ChangeExtVnfConnectivityRequest,
     InstantiateVnfRequest,
 )
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
@@ -41,16 +43,26 @@ def build(
     """
     doomed = vnfcs.healed(request, instance)
     leaving = tuple(_leaving(instance, current, target))
+    moves = tuple(_moves(request, instance))
     add = [
         *_added(current, target, flavour),
         *map(grant_resources.again, doomed),
+        *(grant_resources.port_again(*move) for move in moves),
     ]
     remove = [
         *_removed(instance, target, leaving),
         *map(grant_resources.compute_of, doomed),
+        *(
+            grant_resources.ext_port_of(*move, instance.instantiated_vnf_info)
+            for move in moves
+        ),
     ]
-    defined = tuple(grant_resources.defined(op_occ.id, [*add, *remove]))
-    added = defined[: len(add)]
+    moved = {vnfc.id: vnfc for vnfc, _ in moves}.values()
+    update = [*map(grant_resources.compute_of, moved)]
+    defined = tuple(
+        grant_resources.defined(op_occ.id, [*add, *remove, *update])
+    )
+    added, rest = defined[: len(add)], defined[len(add) :]
     level = None
     if isinstance(request, InstantiateVnfRequest):
         level = request.instantiation_level_id
@@ -64,7 +76,8 @@ def build(
         is_automatic_invocation=op_occ.is_automatic_invocation,
         instantiation_level_id=level,
         add_resources=added,
-        remove_resources=defined[len(add) :],
+        remove_resources=rest[: len(remove)],
+        update_resources=rest[len(remove) :],
         placement_constraints=()
         if doomed
         else _constraints(instance, flavour, added),
@@ -91,13 +104,35 @@ def check_granted(request: GrantRequest, grant: Grant) -> None:
     :raises GrantRefused: something is missing in the grant
     """
     asked = {r.id for r in (*request.add_resources, *request.remove_resources)}
-    given = (*grant.add_resources, *grant.remove_resources)
+    asked |= {r.id for r in request.update_resources}
+    given = (
+        *grant.add_resources,
+        *grant.remove_resources,
+        *grant.update_resources,
+    )
     missing = asked - {info.resource_definition_id for info in given}
     if missing:
         raise errors.GrantRefused(
             f"The NFVO granted {len(asked) - len(missing)} of {len(asked)} "
             "resources that were asked for."
         )
+
+
+def _moves(
+    request: SolType, instance: VnfInstance
+) -> Iterator[tuple[VnfcResourceInfo, VnfcCpInfo]]:
+    """Tell the connection points that get another port."""
+    info = instance.instantiated_vnf_info
+    if info is None or not isinstance(
+        request, ChangeExtVnfConnectivityRequest
+    ):
+        return
+    links = request.ext_virtual_links
+    cpds = {cp.cpd_id for link in links for cp in link.ext_cps}
+    for vnfc in info.vnfc_resource_info:
+        for point in vnfc.vnfc_cp_info:
+            if point.cpd_id in cpds:
+                yield vnfc, point
 
 
 def _links(op_occ: VnfLcmOpOcc, instance: VnfInstance) -> GrantRequestLinks:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ResourceHandle
+from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import ResourceDefinition, ResourceDefinitionType
 from tacker_cnf.sol.virtual_link import VnfLinkPortInfo
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, VnfcResourceInfo
@@ -56,6 +57,31 @@ def compute_of(vnfc: VnfcResourceInfo) -> Resource:
         template=vnfc.vdu_id,
         vdu=vnfc.vdu_id,
         handle=vnfc.compute_resource,
+    )
+
+
+def port_again(vnfc: VnfcResourceInfo, point: VnfcCpInfo) -> Resource:
+    """Name what takes the place of a port to the outside."""
+    return Resource(type=_LINKPORT, template=point.cpd_id, vdu=vnfc.vdu_id)
+
+
+def ext_port_of(
+    vnfc: VnfcResourceInfo,
+    point: VnfcCpInfo,
+    info: InstantiatedVnfInfo | None,
+) -> Resource:
+    """Name the port of a connection point to the outside."""
+    links = info.ext_virtual_link_info if info else ()
+    handles = {
+        port.cp_instance_id: port.resource_handle
+        for link in links
+        for port in link.ext_link_ports
+    }
+    return Resource(
+        type=_LINKPORT,
+        template=point.cpd_id,
+        vdu=vnfc.vdu_id,
+        handle=handles.get(point.vnf_ext_cp_id),
     )
 
 

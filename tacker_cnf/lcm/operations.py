@@ -66,6 +66,12 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
         reversible=True,
         hook="change_current_package",
     ),
+    Op.CHANGE_EXT_CONN: Operation(
+        request=lcm_request.ChangeExtVnfConnectivityRequest,
+        needs=_IN,
+        reversible=True,
+        hook="change_external_connectivity",
+    ),
     Op.MODIFY_INFO: Operation(
         request=lcm_request.VnfInfoModificationRequest,
         needs=None,

@@ -30,6 +30,7 @@ class LocalNfvo:
             vnf_lcm_op_occ_id=request.vnf_lcm_op_occ_id,
             add_resources=tuple(map(_granted, request.add_resources)),
             remove_resources=tuple(map(_granted, request.remove_resources)),
+            update_resources=tuple(map(_granted, request.update_resources)),
             links=GrantLinks(
                 self_=Link(href=f"/grant/v1/grants/{grant_id}"),
                 vnf_lcm_op_occ=links.vnf_lcm_op_occ,

@@ -359,3 +359,21 @@ class TestTogether(CheckTest):
         self.vnfm.ended(first.headers["Location"])
         found = self.vnfm.instance(up)["instantiatedVnfInfo"]["scaleStatus"]
         self.assertIn({"aspectId": "web_aspect", "scaleLevel": 1}, found)
+
+
+class TestConnectivity(CheckTest):
+    def test_only_of_connection_points_that_exist(self) -> None:
+        up = self.vnfm.instantiated()
+        config = {"linkPortId": "a-port"}
+        body = {
+            "extVirtualLinks": [
+                {
+                    "id": "outside",
+                    "resourceId": "a-network",
+                    "extCps": [{"cpdId": "eth0", "cpConfig": {"a": config}}],
+                }
+            ]
+        }
+        answer = self.vnfm.task(up, "change_ext_conn", body)
+        self.assertEqual(400, answer.status)
+        self.assertIn("no connection point 'eth0'", answer.detail)

@@ -35,6 +35,7 @@ from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
@@ -83,6 +84,11 @@ class KubernetesDriver:
             raise errors.InvalidParameters(
                 "additionalParams.all: Kubernetes heals no storage or "
                 "network by itself, so this is not valid for a CNF."
+            )
+        if task.operation is LcmOperationType.CHANGE_EXT_CONN:
+            raise errors.BadRequest(
+                "The networks of a CNF are in its manifests; a change of "
+                "package changes them."
             )
         target = task.target or task.current
         if target is None:

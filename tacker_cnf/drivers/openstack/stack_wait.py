@@ -22,6 +22,10 @@ TOLD: Final = 5
 TRUSTED: Final = 10
 
 
+class CutShort(errors.NotReady):
+    """Heat had cancelled a part of what it was to do."""
+
+
 class Pace:
     """Looks often at first, and ever more seldom."""
 
@@ -59,7 +63,9 @@ class Waiter:
         """
         stack = self.idle(identity, marker)
         if stack.has_failed:
-            raise errors.NotReady(self._why(stack))
+            cancelled = "cancelled" in (stack.reason or "")
+            kind = CutShort if cancelled else errors.NotReady
+            raise kind(self._why(stack))
         return stack
 
     def idle(self, identity: str, marker: str | None) -> Stack:
@@ -130,15 +136,20 @@ class Waiter:
 
     def _why(self, stack: Stack) -> str:
         """Tell why Heat failed, by its own words, the innermost last."""
-        told = [f"Stack {stack.name} is {stack.status}: {stack.reason}"]
-        failed = [
+        told = f"Stack {stack.name} is {stack.status}: {stack.reason}"
+        failed = {
             f"{r.name} ({r.type}) is {r.status}: {r.reason}"
             for r in self._heat.tree(stack).resources
             if r.status.endswith("_FAILED")
             and not r.nested
-            and (r.reason or "") not in told[0]
-        ]
-        return " ".join([*told, *failed[:TOLD]])
+            and _bare(r.reason or "") not in told
+        }
+        return " ".join([told, *sorted(failed)[:TOLD]])
+
+
+def _bare(reason: str) -> str:
+    """Leave out of a reason which resource it is of."""
+    return reason.split(": ", 2)[-1]
 
 
 def _tells_end(identity: str, events: list[Any]) -> bool:

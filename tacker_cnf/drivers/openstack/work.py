@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
+from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
@@ -15,7 +16,7 @@ from tacker_cnf.drivers.openstack.fields import (
 )
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places, Vnfc
-from tacker_cnf.drivers.openstack.stack_wait import Pace, Waiter
+from tacker_cnf.drivers.openstack.stack_wait import CutShort, Pace, Waiter
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline
@@ -24,6 +25,10 @@ from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
 
+LOG = log.getLogger(__name__)
+
+#: how often a stack is updated whose former update has just failed
+TRIES: Final = 3
 #: what Heat is told of a resource that is to be made anew
 UNHEALTHY: Final = "marked by tacker"
 
@@ -109,18 +114,30 @@ class Work:
 
         :raises InfraError: Heat could not, or not in time
         """
-        parameters = self._merged(fields)
-        template = self._patched(stack, fields)
+        body = self._body(
+            self._patched(stack, fields), fields.files, self._merged(fields)
+        )
         self._progress(f"Updating stack {self.name}")
+        # what failed just now is being cancelled, and the next update is
+        # told of that as if it were its own failure
+        fresh = not (stack.has_failed or stack.is_busy)
+        for attempt in range(1 if fresh else TRIES):
+            try:
+                return self._updated(stack, body, existing=fields.existing)
+            except CutShort as error:
+                if attempt == TRIES - 1 or fresh:
+                    raise
+                LOG.info("%s It is tried again.", error)
+        raise AssertionError("unreachable")
+
+    def _updated(
+        self, stack: Stack, body: Mapping[str, Any], *, existing: bool
+    ) -> Stack:
         pace = Pace(self.heat, self.waiter.deadline)
         while True:
             marker = self.heat.last_event(stack.identity)
             try:
-                self.heat.update(
-                    stack,
-                    self._body(template, fields.files, parameters),
-                    existing=fields.existing,
-                )
+                self.heat.update(stack, body, existing=existing)
                 return self.waiter.ended(stack.identity, marker)
             except refusals.Taken:  # an earlier try's update is under way
                 if self.waiter.deadline.passed:

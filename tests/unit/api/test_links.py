@@ -45,6 +45,7 @@ class TestInstance(testtools.TestCase):
             wanted = tasks(INSTANCE, *names)
             if state == "INSTANTIATED":  # whose path has another name
                 wanted["changeVnfPkg"] = f"{INSTANCE}/change_vnfpkg"
+                wanted["changeExtConn"] = f"{INSTANCE}/change_ext_conn"
             self.assertEqual(
                 wanted,
                 told(links.with_instance_links(instance, BASE)),

@@ -1,7 +1,16 @@
+import msgspec
 import testtools
 
 from tacker_cnf.lcm import changes
 from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.virtual_link import (
+    ExtLinkPortInfo,
+    ExtVirtualLinkInfo,
+    VnfLinkPortInfo,
+    VnfVirtualLinkResourceInfo,
+)
+from tacker_cnf.sol.vnf_instance import VirtualStorageResourceInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import ChangeType, ResourceChanges
 from tests.factories import a_vnfc, an_info
 
@@ -46,6 +55,88 @@ class TestBetween(testtools.TestCase):
         here = an_info(a_vnfc("web-1"))
         after = InfraResult(vnfc_resource_info=(a_vnfc("web-1"),))
         self.assertEqual(ResourceChanges(), changes.between(here, after))
+
+    def test_what_was_changed_in_place(self) -> None:
+        here = an_info(a_vnfc("web-1"))
+        other = msgspec.structs.replace(
+            a_vnfc("web-1"), metadata={"flavor": "large"}
+        )
+        (change,) = changes.between(
+            here, InfraResult(vnfc_resource_info=(other,))
+        ).affected_vnfcs
+        self.assertEqual(ChangeType.MODIFIED, change.change_type)
+
+    def test_storages_go_and_come(self) -> None:
+        def storage(name: str) -> VirtualStorageResourceInfo:
+            return VirtualStorageResourceInfo(
+                id=name,
+                virtual_storage_desc_id="disk",
+                storage_resource=ResourceHandle(resource_id=name),
+            )
+
+        found = changes.between(
+            an_info(virtual_storage_resource_info=(storage("a"),)),
+            InfraResult(virtual_storage_resource_info=(storage("b"),)),
+        ).affected_virtual_storages
+        self.assertEqual(
+            [("a", "REMOVED"), ("b", "ADDED")],
+            [(one.id, one.change_type) for one in found],
+        )
+
+    def test_links_and_their_ports_go_and_come(self) -> None:
+        def link(name: str, *ports: str) -> VnfVirtualLinkResourceInfo:
+            return VnfVirtualLinkResourceInfo(
+                id=name,
+                vnf_virtual_link_desc_id="inside",
+                network_resource=ResourceHandle(resource_id=name),
+                vnf_link_ports=tuple(
+                    VnfLinkPortInfo(
+                        id=port,
+                        resource_handle=ResourceHandle(resource_id=port),
+                    )
+                    for port in ports
+                ),
+            )
+
+        before = (link("stays", "p1", "p2"), link("goes", "p3"))
+        after = (link("stays", "p2", "p4"), link("comes", "p5"))
+        found = changes.between(
+            an_info(vnf_virtual_link_resource_info=before),
+            InfraResult(vnf_virtual_link_resource_info=after),
+        ).affected_virtual_links
+        self.assertEqual(
+            [
+                ("stays", "LINK_PORT_REMOVED", ("p1",)),
+                ("goes", "REMOVED", ("p3",)),
+                ("stays", "LINK_PORT_ADDED", ("p4",)),
+                ("comes", "ADDED", ("p5",)),
+            ],
+            [(x.id, x.change_type, x.vnf_link_port_ids) for x in found],
+        )
+
+    def test_ports_to_the_outside_go_and_come(self) -> None:
+        def link(port: str) -> ExtVirtualLinkInfo:
+            return ExtVirtualLinkInfo(
+                id="outside",
+                resource_handle=ResourceHandle(resource_id="net"),
+                ext_link_ports=(
+                    ExtLinkPortInfo(
+                        id=port,
+                        resource_handle=ResourceHandle(resource_id=port),
+                        cp_instance_id=f"cp-{port}",
+                    ),
+                ),
+                current_vnf_ext_cp_data=(),
+            )
+
+        found = changes.between(
+            an_info(ext_virtual_link_info=(link("a"),)),
+            InfraResult(ext_virtual_link_info=(link("b"),)),
+        ).affected_ext_link_ports
+        self.assertEqual(
+            [("a", "REMOVED", "cp-a"), ("b", "ADDED", "cp-b")],
+            [(x.id, x.change_type, x.ext_cp_instance_id) for x in found],
+        )
 
     def test_nothing_known_before_and_nothing_found_after(self) -> None:
         self.assertEqual(ResourceChanges(), changes.between(None, None))

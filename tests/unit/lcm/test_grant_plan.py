@@ -7,7 +7,11 @@ import testtools
 
 from tacker_cnf.lcm import grant_plan, target
 from tacker_cnf.sol.base import SolType
-from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ResourceHandle
+from tacker_cnf.sol.common import (
+    ExtManagedVirtualLinkData,
+    ExtVirtualLinkData,
+    ResourceHandle,
+)
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import (
     GrantedLcmOperationType,
@@ -16,6 +20,7 @@ from tacker_cnf.sol.grant import (
     ResourceDefinitionType,
 )
 from tacker_cnf.sol.lcm_request import (
+    ChangeExtVnfConnectivityRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
     ScaleType,
@@ -24,6 +29,8 @@ from tacker_cnf.sol.lcm_request import (
     TerminationType,
 )
 from tacker_cnf.sol.virtual_link import (
+    ExtLinkPortInfo,
+    ExtVirtualLinkInfo,
     VnfLinkPortInfo,
     VnfVirtualLinkResourceInfo,
 )
@@ -390,3 +397,64 @@ class TestPlacement(testtools.TestCase):
             ["GRANT", "RES_MGMT", "RES_MGMT"],
             [str(resource.id_type) for resource in constraint.resource],
         )
+
+
+class TestConnectivity(testtools.TestCase):
+    def test_ports_that_move_and_the_servers_that_have_them(self) -> None:
+        point = VnfcCpInfo(
+            id="web_cp-web-1", cpd_id="web_cp", vnf_ext_cp_id="cp-p1"
+        )
+        other = VnfcCpInfo(id="in-web-1", cpd_id="web_in")
+        web = msgspec.structs.replace(
+            a_vnfc("web-1"), vnfc_cp_info=(point, other)
+        )
+        link = msgspec.convert(
+            {
+                "id": "outside",
+                "resourceId": "net",
+                "extCps": [
+                    {"cpdId": "web_cp", "cpConfig": {"a": {"linkPortId": "x"}}}
+                ],
+            },
+            ExtVirtualLinkData,
+        )
+        port = ExtLinkPortInfo(
+            id="p1",
+            resource_handle=ResourceHandle(resource_id="p1"),
+            cp_instance_id="cp-p1",
+        )
+        running = a_running_instance(
+            info=an_info(
+                web,
+                a_vnfc("agent-1", "agent"),
+                ext_virtual_link_info=(
+                    ExtVirtualLinkInfo(
+                        id="outside",
+                        resource_handle=ResourceHandle(resource_id="old"),
+                        ext_link_ports=(port,),
+                        current_vnf_ext_cp_data=link.ext_cps,
+                    ),
+                ),
+            )
+        )
+        grant = build(
+            Op.CHANGE_EXT_CONN,
+            ChangeExtVnfConnectivityRequest(ext_virtual_links=(link,)),
+            running,
+            connection_points={
+                "web_cp": ConnectionPoint(
+                    id="web_cp", vdu="web", external=True
+                )
+            },
+        )
+        (added,) = grant.add_resources
+        (removed,) = grant.remove_resources
+        (updated,) = grant.update_resources
+        kind = ResourceDefinitionType
+        self.assertEqual(
+            [kind.LINKPORT, kind.LINKPORT, kind.COMPUTE],
+            [r.type for r in (added, removed, updated)],
+        )
+        self.assertIsNone(added.resource)
+        self.assertEqual(port.resource_handle, removed.resource)
+        self.assertEqual(web.compute_resource, updated.resource)

@@ -8,6 +8,11 @@ from tacker_cnf.lcm import operations
 from tacker_cnf.lcm.operations import OPERATIONS, TASKS
 from tacker_cnf.lcm.states import ACTIVE, FINAL, Event
 from tacker_cnf.sol import lcm_request
+from tacker_cnf.sol.common import (
+    ExtVirtualLinkData,
+    VnfExtCpConfig,
+    VnfExtCpData,
+)
 from tacker_cnf.sol.vnf_instance import InstantiationState
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
@@ -24,6 +29,7 @@ FACTS = {
     Op.TERMINATE: (IN, False),
     Op.MODIFY_INFO: (None, True),
     Op.CHANGE_VNFPKG: (IN, True),
+    Op.CHANGE_EXT_CONN: (IN, True),
 }
 REQUESTS = {
     Op.INSTANTIATE: lcm_request.InstantiateVnfRequest(
@@ -39,6 +45,20 @@ REQUESTS = {
     ),
     Op.CHANGE_VNFPKG: lcm_request.ChangeCurrentVnfPkgRequest(
         vnfd_id="another", additional_params={"upgrade_type": "RollingUpdate"}
+    ),
+    Op.CHANGE_EXT_CONN: lcm_request.ChangeExtVnfConnectivityRequest(
+        ext_virtual_links=(
+            ExtVirtualLinkData(
+                id="outside",
+                resource_id="a-network",
+                ext_cps=(
+                    VnfExtCpData(
+                        cpd_id="web_cp",
+                        cp_config={"a": VnfExtCpConfig(link_port_id="p")},
+                    ),
+                ),
+            ),
+        )
     ),
     Op.MODIFY_INFO: lcm_request.VnfInfoModificationRequest(
         vnf_instance_name=None, metadata={"a": {"b": None}}

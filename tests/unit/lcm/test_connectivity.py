@@ -1,0 +1,126 @@
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import connectivity
+from tacker_cnf.sol.common import ExtVirtualLinkData, ResourceHandle
+from tacker_cnf.sol.virtual_link import ExtLinkPortInfo, ExtVirtualLinkInfo
+from tacker_cnf.vnfd.model import ConnectionPoint
+from tests.factories import a_flavour
+
+DYNAMIC = {
+    "cpProtocolData": [
+        {
+            "layerProtocol": "IP_OVER_ETHERNET",
+            "ipOverEthernet": {
+                "ipAddresses": [{"type": "IPV4", "numDynamicAddresses": 1}]
+            },
+        }
+    ]
+}
+
+
+def a_link(link_id: str, **points: Any) -> ExtVirtualLinkData:
+    """Make a link: connection point -> key -> its configuration."""
+    return msgspec.convert(
+        {
+            "id": link_id,
+            "resourceId": f"network of {link_id}",
+            "extCps": [
+                {"cpdId": name, "cpConfig": configs}
+                for name, configs in points.items()
+            ],
+        },
+        ExtVirtualLinkData,
+    )
+
+
+def told(links: tuple[ExtVirtualLinkData, ...]) -> dict[str, Any]:
+    """Tell for each link its connection points, and their keys."""
+    return {
+        link.id: {cp.cpd_id: list(cp.cp_config) for cp in link.ext_cps}
+        for link in links
+    }
+
+
+class TestChanged(testtools.TestCase):
+    def test_a_point_moves_and_the_others_stay(self) -> None:
+        known = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
+        asked = (a_link("two", web={"a": DYNAMIC}),)
+        self.assertEqual(
+            {"one": {"store": ["b"]}, "two": {"web": ["a"]}},
+            told(connectivity.changed(known, asked)),
+        )
+
+    def test_a_link_without_points_is_none(self) -> None:
+        known = (a_link("one", web={"a": DYNAMIC}),)
+        asked = (a_link("two", web={"a": DYNAMIC}),)
+        self.assertEqual(
+            {"two": {"web": ["a"]}}, told(connectivity.changed(known, asked))
+        )
+
+    def test_a_link_gets_another_network(self) -> None:
+        known = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
+        asked = (
+            msgspec.structs.replace(
+                a_link("one", web={"a": DYNAMIC}), resource_id="another"
+            ),
+        )
+        (link,) = connectivity.changed(known, asked)
+        self.assertEqual("another", link.resource_id)
+        self.assertEqual({"web", "store"}, {c.cpd_id for c in link.ext_cps})
+
+    def test_configurations_are_a_merge_patch(self) -> None:
+        known = (a_link("one", web={"a": DYNAMIC, "b": DYNAMIC}),)
+        asked = (a_link("one", web={"b": None, "c": DYNAMIC}),)
+        self.assertEqual(
+            {"one": {"web": ["c", "a"]}},
+            told(connectivity.changed(known, asked)),
+        )
+
+    def test_nothing_asked_changes_nothing(self) -> None:
+        known = (a_link("one", web={"a": DYNAMIC}),)
+        self.assertEqual(known, connectivity.changed(known, ()))
+
+    def test_what_there_is_can_be_asked_for_again(self) -> None:
+        link = a_link("one", web={"a": DYNAMIC})
+        handle = ResourceHandle(resource_id="theirs")
+        info = ExtVirtualLinkInfo(
+            id="one",
+            resource_handle=ResourceHandle(
+                vim_connection_id="vim1", resource_id=link.resource_id
+            ),
+            ext_link_ports=(
+                ExtLinkPortInfo(id="req-p1", resource_handle=handle),
+                ExtLinkPortInfo(
+                    id="of-heat",
+                    resource_handle=ResourceHandle(resource_id="x"),
+                ),
+            ),
+            current_vnf_ext_cp_data=link.ext_cps,
+        )
+        again = connectivity.of_external(info)
+        self.assertEqual(link.ext_cps, again.ext_cps)
+        self.assertEqual(link.resource_id, again.resource_id)
+        (port,) = again.ext_link_ports
+        self.assertEqual(("p1", handle), (port.id, port.resource_handle))
+
+
+class TestCheck(testtools.TestCase):
+    def test_a_point_has_to_exist(self) -> None:
+        flavour = a_flavour(
+            connection_points={
+                "web_cp": ConnectionPoint(id="web_cp", external=True)
+            }
+        )
+        known = (a_link("one", web_cp={"a": DYNAMIC}),)
+        connectivity.check(known, flavour)
+        error = self.assertRaises(
+            errors.InvalidParameters,
+            connectivity.check,
+            (a_link("one", web={"a": DYNAMIC}),),
+            flavour,
+        )
+        self.assertIn("'web' in flavour simple, only web_cp", str(error))
