@@ -92,9 +92,7 @@ def read(data: bytes, where: str) -> SignedData:
             data = base64.b64decode(b"".join(match[2].split()), validate=True)
         return _signed_data(data)
     except (ValueError, IndexError, UnsupportedAlgorithm) as error:
-        raise errors.InvalidPackage(
-            f"{where}: the signature cannot be read: {error}"
-        ) from None
+        raise _unreadable(where, error) from None
 
 
 def verify(
@@ -102,18 +100,21 @@ def verify(
     digests: Digests,
     beside: Sequence[x509.Certificate],
     where: str,
+    what: str,
 ) -> tuple[x509.Certificate, ...]:
     """Verify every signature; give the certificates of who signed.
 
     Whether these certificates are to be trusted is another question.
 
     :param beside: certificates that are not in the signature
+    :param where: the file of the signature
+    :param what: what it is to be of, in words
 
     :raises InvalidPackage: a signature is not of this content, or nobody's
     """
     known = (*signed.certificates, *beside)
     return tuple(
-        _verify(signer, signed.content_type, digests, known, where)
+        _verify(signer, signed.content_type, digests, known, where, what)
         for signer in signed.signers
     )
 
@@ -121,11 +122,14 @@ def verify(
 def _signed_data(data: bytes) -> SignedData:
     kind, content = der.values(der.only(data, der.SEQUENCE))
     if _oid(kind) != SIGNED_DATA or content.tag != der.CONTEXT[0]:
-        raise ValueError("it is no signature in CMS")
+        raise der.Unreadable("it is no signature in CMS")
     _, _, inside, *rest = der.values(der.only(content.content, der.SEQUENCE))
     carried = der.values(inside.content)
     if len(carried) != 1:
-        raise ValueError("it carries content of its own")
+        raise der.Unreadable(
+            "it carries content of its own; sign without it (openssl: without"
+            " -nodetach)"
+        )
     certificates = [
         certificate
         for value in rest
@@ -139,7 +143,7 @@ def _signed_data(data: bytes) -> SignedData:
         for one in der.values(value.content)
     ]
     if not 1 <= len(signers) <= MAX_SIGNERS:
-        raise ValueError(f"it has {len(signers)} signers")
+        raise der.Unreadable(f"it has {len(signers)} signers")
     return SignedData(_oid(carried[0]), certificates, signers)
 
 
@@ -159,7 +163,7 @@ def _signer(value: der.Value) -> SignerInfo:
     taken = _known(DIGESTS, digest)
     name, own = _known(WAYS, way)
     if own not in {None, taken}:
-        raise ValueError("its digests are of two kinds")
+        raise der.Unreadable("its digests are of two kinds")
     by_key = who.tag == der.CONTEXT_PLAIN
     return SignerInfo(
         issuer_and_serial=b"" if by_key else who.content,
@@ -178,7 +182,10 @@ def _oid(value: der.Value) -> str:
 def _known(table: Mapping[str, T], algorithm: der.Value) -> T:
     oid = _oid(der.values(algorithm.content)[0])
     if oid not in table:
-        raise ValueError(f"the algorithm {oid} is not supported")
+        raise der.Unreadable(
+            f"the algorithm {oid} is not supported; SHA-224 to SHA-512 are,"
+            " with RSA, ECDSA and Ed25519"
+        )
     return table[oid]
 
 
@@ -188,14 +195,17 @@ def _verify(
     digests: Digests,
     known: Sequence[x509.Certificate],
     where: str,
+    what: str,
 ) -> x509.Certificate:
     certificate = _certificate_of(signer, known, where)
-    digest = _signed_digest(signer, content_type, digests, where)
+    digest = _signed_digest(signer, content_type, digests, where, what)
     try:
         _check(certificate, signer, digest)
     except (InvalidSignature, ValueError, UnsupportedAlgorithm):
         raise errors.InvalidPackage(
-            f"{where}: the signature does not match"
+            f"{where}: the signature does not match the key of"
+            f" {certificate.subject.rfc4514_string()!r:.200}: it is damaged, or"
+            f" not of {what}"
         ) from None
     return certificate
 
@@ -207,7 +217,9 @@ def _certificate_of(
         if _is_of(signer, certificate):
             return certificate
     raise errors.InvalidPackage(
-        f"{where}: the certificate of who signed is not in the package"
+        f"{where}: the certificate of who signed is not in the package; put"
+        " it beside, or sign with it in the signature (openssl: without"
+        " -nocerts)"
     )
 
 
@@ -229,7 +241,11 @@ def _is_of(signer: SignerInfo, certificate: x509.Certificate) -> bool:
 
 
 def _signed_digest(
-    signer: SignerInfo, content_type: str, digests: Digests, where: str
+    signer: SignerInfo,
+    content_type: str,
+    digests: Digests,
+    where: str,
+    what: str,
 ) -> bytes:
     """Give the digest of what was signed: of attributes that have that of
     the content, or of the content itself.
@@ -244,7 +260,9 @@ def _signed_digest(
     told = _attributes(signer.attributes, where)
     if told.get(MESSAGE_DIGEST) not in right:
         raise errors.InvalidPackage(
-            f"{where}: the signature is of another content"
+            f"{where}: the signature is of another content than {what}, which"
+            " was changed after it was signed, or was not signed as it is"
+            " (openssl: -binary)"
         )
     if told.get(CONTENT_TYPE) != content_type.encode():
         raise errors.InvalidPackage(
@@ -257,9 +275,16 @@ def _attributes(signed: bytes, where: str) -> dict[str, bytes]:
     try:
         return dict(_told(signed))
     except (ValueError, IndexError) as error:
-        raise errors.InvalidPackage(
-            f"{where}: the signature cannot be read: {error}"
-        ) from None
+        raise _unreadable(where, error) from None
+
+
+def _unreadable(where: str, error: Exception) -> errors.InvalidPackage:
+    known = isinstance(error, der.Unreadable)
+    why = str(error) if known else "it is damaged"
+    return errors.InvalidPackage(
+        f"{where}: the signature cannot be read: {why}. It is to be one of CMS"
+        " (RFC 5652), detached, in PEM or in DER without -stream."
+    )
 
 
 def _told(signed: bytes) -> Iterator[tuple[str, bytes]]:
@@ -268,7 +293,7 @@ def _told(signed: bytes) -> Iterator[tuple[str, bytes]]:
         kind, content = der.values(attribute.content)
         name = _oid(kind)
         if name in seen:
-            raise ValueError("an attribute is there twice")
+            raise der.Unreadable("an attribute is there twice")
         seen.add(name)
         if name == MESSAGE_DIGEST:
             yield name, der.only(content.content, der.OCTETS)

@@ -13,6 +13,10 @@ CONTEXT: Final = (0xA0, 0xA1)
 CONTEXT_PLAIN: Final = 0x80
 
 
+class Unreadable(ValueError):
+    """What is read is not what it should be; the text tells why."""
+
+
 class Value(NamedTuple):
     """One value: its tag, what is in it, and all of its bytes."""
 
@@ -24,7 +28,7 @@ class Value(NamedTuple):
 def values(data: bytes) -> list[Value]:
     """Read values that follow each other.
 
-    :raises ValueError: this is not DER
+    :raises Unreadable: this is not DER
     """
     found = []
     while data:
@@ -37,18 +41,18 @@ def values(data: bytes) -> list[Value]:
 def only(data: bytes, tag: int) -> bytes:
     """Give what is in the one value that there is.
 
-    :raises ValueError: there is not exactly one, or it is something else
+    :raises Unreadable: there is not exactly one, or it is something else
     """
     value = _first(data)
     if value.tag != tag or len(value.whole) != len(data):
-        raise ValueError("a value of another kind is expected")
+        raise Unreadable("a value of another kind is expected")
     return value.content
 
 
 def dotted(object_id: bytes) -> str:
     """Write an object identifier as it is read.
 
-    :raises ValueError: it is none
+    :raises Unreadable: it is none
     """
     arcs = [0]
     for byte in object_id:
@@ -56,14 +60,14 @@ def dotted(object_id: bytes) -> str:
         if not byte & 0x80:
             arcs.append(0)
     if len(arcs) < 2 or len(object_id) > 64 or object_id[-1] & 0x80:
-        raise ValueError("this is no object identifier")
+        raise Unreadable("this is no object identifier")
     first = min(arcs[0] // 40, 2)
     return ".".join(map(str, (first, arcs[0] - 40 * first, *arcs[1:-1])))
 
 
 def _first(data: bytes) -> Value:
     if len(data) < 2 or data[0] & 0x1F == 0x1F:
-        raise ValueError("this is not DER")
+        raise Unreadable("this is not DER")
     start, length = 2, data[1]
     if length & 0x80:
         start += length & 0x7F
@@ -71,8 +75,8 @@ def _first(data: bytes) -> Value:
         length = int.from_bytes(size)
         # of indefinite length, or longer written than need be
         if not 1 <= len(size) <= 4 or not size[0] or length < 0x80:
-            raise ValueError("this is not DER")
+            raise Unreadable("this is not DER")
     if len(data) < start + length:
-        raise ValueError("this is not all of it")
+        raise Unreadable("this is not all of it")
     end = start + length
     return Value(data[0], data[start:end], data[:end])

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 from cryptography.hazmat.primitives.serialization import Encoding
+from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.sol.vnf_package import PackageSecurityOption
@@ -21,6 +22,8 @@ from tacker_cnf.vnfd import cms, metadata, trust
 from tacker_cnf.vnfd.archive import Archive
 from tacker_cnf.vnfd.csar import Csar
 from tacker_cnf.vnfd.limits import MIB, Limits
+
+LOG = log.getLogger(__name__)
 
 PACKAGES: Final = frozenset({".csar", ".zip"})
 SIGNATURES: Final = frozenset({".cms", ".p7s"})
@@ -57,17 +60,43 @@ class Signatures:
 
     :param trusted: file or directory of certificates (PEM or DER)
 
-    :raises VnfmError: a certificate cannot be read
+    :raises VnfmError: a certificate cannot be read, or none is trusted where
+        signatures are required
     """
 
     def __init__(self, demand: Demand, trusted: str | None) -> None:
         self._demand = demand
         self._trusted = trusted
-        self._certificates()
+        if demand == Demand.OFF or self._read():
+            return
+        if demand == Demand.REQUIRED:
+            raise errors.VnfmError(
+                "[catalogue] signatures is required, and trusted_certificates"
+                " has none, so that no package could be taken. Put there"
+                " whose packages are to be taken."
+            )
+        LOG.warning(
+            "[catalogue] signatures is checked, and trusted_certificates has "
+            "none: every signed VNF package will be refused"
+        )
+
+    def _read(self) -> trust.Certificates:
+        return trust.read(self._trusted) if self._trusted else ()
 
     def _certificates(self) -> trust.Certificates:
-        """Read them each time: they change while we run."""
-        return trust.read(self._trusted) if self._trusted else ()
+        """Read them each time: they change while we run.
+
+        :raises Unavailable: they cannot be read any more
+        """
+        try:
+            return self._read()
+        except errors.VnfmError as error:
+            LOG.error("No signature can be verified: %s", error)  # noqa: TRY400
+            raise errors.Unavailable(
+                "[catalogue] trusted_certificates cannot be read at the "
+                "moment, and no signature can be verified; the log of this "
+                "service tells why."
+            ) from None
 
     def of_envelope(self, envelope: Envelope, package: Path) -> Seal | None:
         """Verify the signature beside a package.
@@ -82,7 +111,8 @@ class Signatures:
 
         where = envelope.signature_name
         beside = _loaded(envelope.certificates, where)
-        signer = self._verify(envelope.signature, digests, beside, where)
+        name = envelope.name
+        signer = self._verify(envelope.signature, digests, beside, where, name)
         return Seal(option=PackageSecurityOption.OPTION_2, certificate=signer)
 
     def of_tree(self, tree: Path, opened: Csar) -> Seal | None:
@@ -114,11 +144,15 @@ class Signatures:
         def digests(algorithm: str) -> tuple[bytes, ...]:
             return tuple(hashlib.new(algorithm, b).digest() for b in bodies)
 
-        signer = self._verify(whole[begin.start() :], digests, beside, name)
+        signature = whole[begin.start() :]
+        signer = self._verify(
+            signature, digests, beside, name, "what stands before it"
+        )
         if opened.unsigned:
             raise errors.InvalidPackage(
                 f"{name}: {opened.unsigned[0]} is in the package, and the"
-                " signature is not of it"
+                " signature is not of it; list it with its digest, and sign"
+                " again"
             )
         return Seal(option=PackageSecurityOption.OPTION_1, certificate=signer)
 
@@ -128,7 +162,7 @@ class Signatures:
         def digests(algorithm: str) -> tuple[bytes, ...]:
             return (_digest(tree / name, algorithm),)
 
-        self._verify(_bytes(tree, signature), digests, own, signature)
+        self._verify(_bytes(tree, signature), digests, own, signature, name)
 
     def _verify(
         self,
@@ -136,10 +170,15 @@ class Signatures:
         digests: cms.Digests,
         beside: trust.Certificates,
         where: str,
+        what: str,
     ) -> str:
-        """Verify one signature; give the certificate of who signed."""
+        """Verify one signature; give the certificate of who signed.
+
+        :param where: the file that it is in
+        :param what: what it is to be of, in words
+        """
         signed = cms.read(signature, where)
-        signers = cms.verify(signed, digests, beside, where)
+        signers = cms.verify(signed, digests, beside, where, what)
         others = (*signed.certificates, *beside)
         trusted = self._certificates()
         for signer in signers:
@@ -153,7 +192,8 @@ class Signatures:
         """
         if seal is None and self._demand == Demand.REQUIRED:
             raise errors.InvalidPackage(
-                "the package is not signed, and only signed ones are taken"
+                "the package is not signed, and [catalogue] signatures is"
+                " required: sign its manifest, or the package as a whole"
             )
 
 
@@ -176,7 +216,7 @@ def envelope_of(archive: Path, into: Path, limits: Limits) -> Envelope | None:
         if len(signatures) != 1:
             raise errors.InvalidPackage(
                 f"the archive holds {names[0]} and {len(signatures)}"
-                " signatures of it, where there should be one"
+                " signatures of it (.cms, .p7s), where there should be one"
             )
         opened.extract(names[0], into)
         return Envelope(
@@ -206,7 +246,10 @@ def _of_file(tree: Path, name: str | None) -> trust.Certificates:
     data = _bytes(tree, name)
     found = _loaded([data], name)
     if not trust.is_bare(data):
-        raise errors.InvalidPackage(f"{name}: it holds more than certificates")
+        raise errors.InvalidPackage(
+            f"{name}: it holds more than certificates; take out what stands"
+            " around the PEM blocks"
+        )
     return found
 
 
@@ -215,7 +258,8 @@ def _loaded(files: Iterable[bytes], where: str) -> trust.Certificates:
         return tuple(one for data in files for one in trust.load(data))
     except ValueError:
         raise errors.InvalidPackage(
-            f"{where}: a certificate beside it cannot be read"
+            f"{where}: a certificate beside it cannot be read; it is to be in"
+            " PEM or DER"
         ) from None
 
 
@@ -227,5 +271,8 @@ def _bytes(tree: Path, name: str) -> bytes:
     path = tree / name
     inside = path.resolve().is_relative_to(tree.resolve())
     if not inside or not path.is_file() or path.stat().st_size > 4 * MIB:
-        raise errors.InvalidPackage(f"{name}: no signature or certificate")
+        raise errors.InvalidPackage(
+            f"{name}: no signature or certificate; the manifest names it as"
+            " one, and it is not in the package, or larger than 4 MiB"
+        )
     return path.read_bytes()

@@ -53,17 +53,31 @@ def read(path: str) -> Certificates:
     place = Path(path)
     try:
         files = sorted(place.iterdir()) if place.is_dir() else [place]
-        return tuple(
-            certificate
-            for file in files
-            if file == place or file.suffix in SUFFIXES
-            for certificate in load(file.read_bytes())
-        )
+    except OSError as error:
+        raise _unreadable(place, error) from None
+    return tuple(
+        certificate
+        for file in files
+        if file == place or file.suffix in SUFFIXES
+        for certificate in _of_file(file)
+    )
+
+
+def _of_file(file: Path) -> Certificates:
+    try:
+        return load(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise errors.VnfmError(
-            "[catalogue] trusted_certificates cannot be read:"
-            f" {path}: {error}."
-        ) from None
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(place: Path, error: Exception) -> errors.VnfmError:
+    if isinstance(error, OSError):
+        why = error.strerror or str(error)
+    else:
+        why = "it holds no certificate in PEM or DER"
+    return errors.VnfmError(
+        f"[catalogue] trusted_certificates: {place} cannot be read: {why}."
+    )
 
 
 def check(
@@ -81,7 +95,11 @@ def check(
     """
     now = datetime.datetime.now(datetime.UTC)
     name = signer.subject.rfc4514_string()
-    fault = _fault_of_time(signer, now) or _fault_of_key(signer)
+    fault = (
+        _fault_of_time(signer, now)
+        or _fault_of_key(signer)
+        or _fault_of_use(signer)
+    )
     if not fault and signer not in trusted:
         fault = _fault_of_chain(signer, others, trusted, now)
     if fault:
@@ -108,6 +126,22 @@ def _fault_of_key(certificate: x509.Certificate) -> str | None:
     return None
 
 
+def _fault_of_use(certificate: x509.Certificate) -> str | None:
+    """Look whether its key is for signatures, if it tells what it is for."""
+    try:
+        use = certificate.extensions.get_extension_for_class(x509.KeyUsage)
+    except x509.ExtensionNotFound:
+        return None
+    except ValueError:
+        return "its extensions cannot be read"
+    if use.value.digital_signature or use.value.content_commitment:
+        return None
+    return (
+        "its key is not for signing (keyUsage has neither digitalSignature nor"
+        " nonRepudiation)"
+    )
+
+
 def _fault_of_chain(
     signer: x509.Certificate,
     others: Certificates,
@@ -126,7 +160,10 @@ def _fault_of_chain(
     try:
         verifier.verify(signer, list(others))
     except (verification.VerificationError, ValueError) as error:
-        return str(error)
+        return (
+            "it is not among [catalogue] trusted_certificates, and does not"
+            f" lead to one over certificates that came with it ({error})"
+        )
     return None
 
 
@@ -148,15 +185,6 @@ def _check_authority_use(
         raise ValueError("its key is not for signing certificates")
 
 
-def _check_use(
-    _policy: verification.Policy,
-    _certificate: x509.Certificate,
-    use: x509.KeyUsage | None,
-) -> None:
-    if use and not (use.digital_signature or use.content_commitment):
-        raise ValueError("its key is not for signing")
-
-
 _AUTHORITY: Final = (
     ExtensionPolicy.permit_all()
     .require_present(
@@ -165,6 +193,4 @@ _AUTHORITY: Final = (
     .may_be_present(x509.KeyUsage, Criticality.AGNOSTIC, _check_authority_use)
 )
 #: signers are no web servers: names and purposes are theirs to choose
-_SIGNER: Final = ExtensionPolicy.permit_all().may_be_present(
-    x509.KeyUsage, Criticality.AGNOSTIC, _check_use
-)
+_SIGNER: Final = ExtensionPolicy.permit_all()

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 import fixtures
 
+from tacker_cnf import errors
+from tacker_cnf.cmd import compose
 from tests.fixtures import signing
 from tests.fixtures.signing import DAY, NOW, Identity, Signer
 from tests.fixtures.vnfm import Csar, Vnfm
@@ -139,6 +141,23 @@ class TestOption1(SignatureTest):
         self.refused(packed(self.one(who)), "'CN=alone' is not trusted")
         (self.trusted / "alone.crt").write_bytes(who.pem)
         self.signed_by(who, "OPTION_1", packed(self.one(who)))
+
+    def test_one_who_is_trusted_by_name_and_signs_with_another_key(
+        self,
+    ) -> None:
+        """What a certificate says of its key counts there as well."""
+        for uses, told in (
+            ({"key_encipherment": True}, "keyUsage has neither"),
+            ({"digital_signature": True}, None),
+            ({"content_commitment": True}, None),
+        ):
+            who = signing.identity("alone", uses=uses)
+            (self.trusted / "alone.crt").write_bytes(who.pem)
+            content = packed(self.one(who))
+            if told:
+                self.refused(content, told)
+            else:
+                self.signed_by(who, "OPTION_1", content)
 
     def test_people_who_are_not_trusted(self) -> None:
         stranger = signing.identity("root", is_authority=True)
@@ -347,8 +366,55 @@ class TestOff(SignatureTest):
         self.refused(packed(files), f"the sha256 digest of {POD}")
 
 
-class TestNobodyTrusted(SignatureTest):
-    def test_it_is_told(self) -> None:
+class TestTrusted(SignatureTest):
+    """Whose certificates are read, when, and what if they cannot be."""
+
+    def test_nobody_where_they_are_checked(self) -> None:
+        log = self.useFixture(fixtures.FakeLogger())
         self.serve(signatures="checked")
+        self.assertIn("every signed VNF package will be refused", log.output)
         told = "[catalogue] trusted_certificates names none"
         self.refused(self.two(), told)
+        self.taken(self.good)
+
+    def refuses_to_start(self, told: str, **options: Any) -> None:
+        conf = self.vnfm.conf
+        for name, value in options.items():
+            conf.set_override(name, value, "catalogue")
+        error = self.assertRaises(errors.VnfmError, compose.parts, conf)
+        self.assertIn(told, str(error))
+
+    def test_nobody_where_they_are_required(self) -> None:
+        told = "signatures is required, and trusted_certificates has none"
+        self.refuses_to_start(
+            told, signatures="required", trusted_certificates=None
+        )
+        (self.trusted / "root.pem").unlink()
+        trusted = str(self.trusted)
+        self.refuses_to_start(
+            told, signatures="required", trusted_certificates=trusted
+        )
+
+    def test_what_cannot_be_read_at_the_start(self) -> None:
+        bad = self.trusted / "bad.pem"
+        bad.write_text("no certificate")
+        for place, told in (
+            (self.trusted, f"{bad} cannot be read: it holds no certificate"),
+            (bad, f"{bad} cannot be read: it holds no certificate"),
+            (bad / "x", "cannot be read: Not a directory"),
+            (Path("/nowhere"), "/nowhere cannot be read: No such file"),
+        ):
+            self.refuses_to_start(told, trusted_certificates=str(place))
+
+    def test_what_cannot_be_read_any_more(self) -> None:
+        log = self.useFixture(fixtures.FakeLogger())
+        bad = self.trusted / "bad.pem"
+        bad.write_text("no certificate")
+        path = self.made()
+        answer = self.upload(path, self.two())
+        self.assert_problem(503, answer, "the log of this service tells why")
+        self.assertNotIn(str(self.trusted), answer.detail)
+        self.assertIn(f"{bad} cannot be read", log.output)
+        self.taken(self.good)  # there is nothing to verify
+        bad.unlink()
+        self.taken(self.two())
