@@ -2,15 +2,17 @@
 """Pack a source directory as a VNF package (CSAR).
 
     samples/build.py SOURCE_DIR [OUTPUT.csar] [--vnfd-id UUID]
+        [--sign KEY CERTIFICATE]
 
 TOSCA.meta is written anew: the first block of the source's own, then a
 SHA-256 digest of every file outside of Definitions. The same source always
-gives the same bytes.
+gives the same bytes, unless it is signed.
 """
 
 import argparse
 import hashlib
 import re
+import subprocess
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from pathlib import Path
 
 META = "TOSCA-Metadata/TOSCA.meta"
 DEFINITIONS = "Definitions/"
+MANIFEST = "signed.mf"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 FILE = 0o100644
 DESCRIPTOR_ID = re.compile(rb"descriptor_id:\s*['\"]?([0-9a-fA-F-]{36})\b")
@@ -30,10 +33,18 @@ TYPES = {
 }
 
 
-def build(source: Path, output: Path, vnfd_id: str | None = None) -> Path:
+def build(
+    source: Path,
+    output: Path,
+    vnfd_id: str | None = None,
+    sign: tuple[Path, Path] | None = None,
+) -> Path:
     """Write the package of a source directory; give where it is.
 
-    :raises ValueError: the source has no TOSCA.meta, or not one descriptor_id
+    :param sign: the key and the certificate that a manifest is signed by
+
+    :raises ValueError: the source has no TOSCA.meta, or not one
+        descriptor_id; or it cannot be signed
     """
     files = {
         path.relative_to(source).as_posix(): path.read_bytes()
@@ -45,9 +56,43 @@ def build(source: Path, output: Path, vnfd_id: str | None = None) -> Path:
     if vnfd_id:
         files |= _renamed(files, vnfd_id)
     head = files.pop(META).decode().strip().partition("\n\n")[0]
+    if sign:
+        head += f"\nETSI-Entry-Manifest: {MANIFEST}"
     meta = "\n\n".join([head, *_blocks(files)]) + "\n"
-    _write({META: meta.encode(), **files}, output)
+    files = {META: meta.encode(), **files}
+    if sign:
+        manifest = _manifest(files)
+        files[MANIFEST] = manifest + _signature(manifest, *sign)
+    _write(files, output)
     return output
+
+
+def _manifest(files: dict[str, bytes]) -> bytes:
+    """Write the manifest of all files (SOL004 4.3.2)."""
+    blocks = [
+        f"Source: {name}\nAlgorithm: SHA-256\n"
+        f"Hash: {hashlib.sha256(data).hexdigest()}\n"
+        for name, data in sorted(files.items())
+    ]
+    return "\n".join(["metadata:\n", *blocks, ""]).encode()
+
+
+def _signature(data: bytes, key: Path, certificate: Path) -> bytes:
+    """Sign by openssl, detached, in PEM (SOL004 5.2).
+
+    :raises ValueError: openssl cannot
+    """
+    asked = ["-binary", "-md", "sha256", "-outform", "PEM"]
+    asked += ["-inkey", str(key), "-signer", str(certificate)]
+    done = subprocess.run(  # noqa: S603
+        ["openssl", "cms", "-sign", *asked],  # noqa: S607
+        input=data,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ValueError(f"openssl: {done.stderr.decode().strip()}")
+    return done.stdout
 
 
 def _renamed(files: dict[str, bytes], vnfd_id: str) -> dict[str, bytes]:
@@ -111,12 +156,20 @@ def main() -> None:
         metavar="UUID",
         help="give the VNFD this id, so that a package exists twice",
     )
+    parser.add_argument(
+        "--sign",
+        type=Path,
+        nargs=2,
+        metavar=("KEY", "CERTIFICATE"),
+        help="sign a manifest of all files with these, in PEM, by openssl",
+    )
     given = parser.parse_args()
     source = given.source.resolve()
     output = given.output or source.with_suffix(".csar")
     vnfd_id = str(given.vnfd_id) if given.vnfd_id else None
     try:
-        print(build(source, output, vnfd_id))
+        sign = (given.sign[0], given.sign[1]) if given.sign else None
+        print(build(source, output, vnfd_id, sign))
     except (OSError, ValueError) as error:
         parser.error(str(error))
 
