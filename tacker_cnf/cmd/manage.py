@@ -62,8 +62,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tacker-cnf-manage", description=__doc__
     )
-    parser.add_argument("--config-file", action="append", default=[])
-    parser.add_argument("--config-dir", action="append", default=[])
+    # in the order in which they are given: what comes later counts
+    for option in ("--config-file", "--config-dir"):
+        parser.add_argument(
+            option,
+            dest="configuration",
+            metavar="PATH",
+            action="append",
+            type=f"{option}={{}}".format,
+            default=[],
+        )
     areas = parser.add_subparsers(dest="area", required=True)
     for area, commands in COMMANDS.items():
         actions = areas.add_parser(area).add_subparsers(
@@ -79,10 +87,8 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
     asked = _parser().parse_args(argv)
-    files = [f"--config-file={name}" for name in asked.config_file]
-    files += [f"--config-dir={name}" for name in asked.config_dir]
     try:
-        conf = configuration.load(files)
+        conf = configuration.load(asked.configuration)
         print(COMMANDS[asked.area][asked.action](conf, asked))  # noqa: T201
     except start.HINDRANCES as error:
         why = start.told(error)

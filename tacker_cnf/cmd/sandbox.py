@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import fcntl
 import json
+import shlex
 import signal
 import socket
 import sys
@@ -42,8 +43,10 @@ tacker_cnf sandbox
   export OS_AUTH_TYPE=none OS_ENDPOINT={api}
   openstack vim register sandbox --config-file {vim} --is-default
   openstack --os-tacker-api-version 2 vnflcm list
+  tacker-cnf-manage {configuration} notifications list
 
-It ends with Ctrl-C.
+Options of your own go into {state}/conf.d/*.conf; it
+is started anew for them. It ends with Ctrl-C.
 """
 
 CONFIGURATION = """\
@@ -62,7 +65,11 @@ loopback_callbacks = true
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="tacker-cnf-sandbox", description=__doc__.splitlines()[0]
+        prog="tacker-cnf-sandbox",
+        description=__doc__.splitlines()[0],
+        epilog="Options of tacker_cnf are read from conf.d/*.conf in the "
+        "directory of --state, then from sandbox.conf beside it, which the "
+        "sandbox writes at each start. Both are for tacker-cnf-manage, too.",
     )
     parser.add_argument(
         "--state", type=Path, help="directory to keep (default: a new one)"
@@ -200,6 +207,7 @@ def _tell(state: Path, api: str, reached: dict[str, Any]) -> None:
         "kubeconfig": str(state / "kubeconfig"),
         "vim": str(state / "vim.yaml"),
         "state": str(state),
+        "configuration": shlex.join(arguments(state)),
     }
     _write(state / "kubeconfig", yaml.safe_dump(reached))
     print(GUIDE.format(**facts), flush=True)  # noqa: T201

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import fixtures
 import testtools
 import urllib3
 
+from tacker_cnf.cmd import manage
 from tacker_cnf.cmd.telling import Telling
 from tests.fixtures.processes import is_there
 from tests.fixtures.receiver import Receiver
@@ -132,7 +134,8 @@ class TestSandbox(ProcessTest):
         self.addCleanup(self.sandbox.kill)
         ready = self.state / "sandbox.json"
         self.wait_until(ready.exists)
-        self.api = json.loads(ready.read_text())["api"]
+        self.facts = json.loads(ready.read_text())
+        self.api = self.facts["api"]
         log = self.state / "sandbox.log"
         self.wait_until(lambda: "are sent from here" in log.read_text())
         (self.child,) = children(self.sandbox.pid)
@@ -163,6 +166,18 @@ class TestSandbox(ProcessTest):
         self.sandbox.terminate()
         self.assertEqual(0, self.sandbox.wait(60))
         self.assertFalse(is_there(self.child))
+        self.check_what_manages_it()
+
+    def check_what_manages_it(self) -> None:
+        """The programs work on it by what it tells, whatever is in conf.d."""
+        other = "[DEFAULT]\nstate_path = /nowhere\n"
+        (self.state / "conf.d" / "own.conf").write_text(other)
+        stdout = self.useFixture(fixtures.StringStream("stdout")).stream
+        told = shlex.split(self.facts["configuration"])
+        with fixtures.MonkeyPatch("sys.stdout", stdout):
+            code = manage.main([*told, "notifications", "list"])
+        stdout.seek(0)
+        self.assertEqual((0, "Nothing is parked.\n"), (code, stdout.read()))
 
     def test_its_dispatcher_does_not_outlive_it(self) -> None:
         os.kill(self.sandbox.pid, signal.SIGKILL)
