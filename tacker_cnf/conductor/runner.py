@@ -1,6 +1,7 @@
 """The one loop, for start, retry and rollback."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import msgspec
 from oslo_log import log
@@ -15,6 +16,11 @@ from tacker_cnf.sol.problem import ProblemDetails
 
 LOG = log.getLogger(__name__)
 
+#: of a modification that changes nothing but what is known
+UNSCRIPTED: Final = (
+    "The VNF package that the VNF instance had names no management script for "
+    "a modification: nothing was changed on the VIM.\n"
+)
 #: keeps the end of a step: what happened, which step comes next or failed,
 #: the error, and what the driver found; tells whether to go on
 Record = Callable[
@@ -28,6 +34,8 @@ def carry_out(run: Run, plan: Sequence[Step], record: Record) -> None:
     :raises LostClaim: the operation is another conductor's by now
     """
     if not plan:  # a modification without management scripts
+        if steps.leaves_vim_behind(run):
+            run.keep_log(UNSCRIPTED)
         record(run, Event.DONE, None, None, None)
         return
     following = [step.name for step in plan[1:]] + [None]

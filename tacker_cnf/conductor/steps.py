@@ -207,6 +207,7 @@ def infra_task(run: Run) -> InfraTask:
         notes=run.notes,
         note=run.note,
         operation=run.op_occ.operation,
+        operation_id=run.op_occ.id,
         request=run.request,
         rolls_back=_rolls_back(run),
         halt=run.halt,
@@ -454,6 +455,13 @@ def _has_script(phase: str) -> Callable[[Run], bool]:
 
 def _changes_vim(run: Run) -> bool:
     return operations.OPERATIONS[run.op_occ.operation].changes_vim
+
+
+def leaves_vim_behind(run: Run) -> bool:
+    """Tell whether a VNF that runs gets another package, and nobody makes
+    the VIM match it.
+    """
+    return run.current is not None and run.next_package is not None
 
 
 GRANT: Final = Step("GRANT", ask_grant)

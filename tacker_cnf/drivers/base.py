@@ -47,6 +47,8 @@ class InfraTask:
     #: when somebody only looks
     operation: LcmOperationType | None = None
     request: SolType | None = None
+    #: of the operation, so that what it changes can be marked
+    operation_id: str = ""
     #: whether what the operation did is to be undone
     rolls_back: bool = False
     #: what an earlier try of this operation noted

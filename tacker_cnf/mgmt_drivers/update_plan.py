@@ -10,7 +10,7 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.kubernetes import manifests
+from tacker_cnf.drivers.kubernetes import manifests, update_work
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_KINDS,
     Manifest,
@@ -226,10 +226,12 @@ def _plan(
         for manifest in before.objects
         if _key(manifest) in new
     ]
+    configs = tuple(p for p in pairs if p.key in named)
+    update_work.check_mutable(configs)
     return Plan(
         before=before,
         after=after,
-        configs=tuple(p for p in pairs if p.key in named),
+        configs=configs,
         workloads=tuple(p for p in pairs if p.before.kind in VDU_KINDS),
         places=places,
     )

@@ -18,6 +18,7 @@ from tacker_cnf.sandbox.admission import Admission
 from tacker_cnf.sandbox.kinds import Kind, KindRegistry
 from tacker_cnf.sandbox.objects import (
     Obj,
+    clone,
     is_deleting,
     name_of,
     namespace_of,
@@ -97,12 +98,14 @@ class Api:
         self.admission.check_namespace(
             kind, namespace, metadata.get("name", "")
         )
+        asked = clone(obj) if options.manager else obj
         made = self._prepared(kind, ordered(obj, kind))
         self._check_free(kind, made)
         if options.entries is not None:
             made["metadata"]["managedFields"] = list(options.entries)
         elif options.manager:
-            managed_fields.record(made, None, options.manager, "")
+            defaults.fill_in(kind.key, asked)
+            managed_fields.record_first(made, asked, options.manager)
         self.admission.charge(kind, made)
         if options.dry_run:
             return made

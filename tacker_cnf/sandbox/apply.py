@@ -43,8 +43,12 @@ def _merged_list(
     return list(result.values())
 
 
-def removed(value: Any, gone: Tree) -> Any:
-    """Copy a value without the fields of a tree."""
+def removed(value: Any, gone: Tree, kept: Tree) -> Any:
+    """Copy a value without the fields of a tree.
+
+    :param kept: what somebody owns still; an item of which nobody owns
+        anything goes whole, with what the server filled in
+    """
     if isinstance(value, dict):
         result = dict(value)
         for step, inner in gone.items():
@@ -52,31 +56,29 @@ def removed(value: Any, gone: Tree) -> Any:
             if name not in result:
                 continue
             if inner:
-                result[name] = removed(result[name], inner)
+                result[name] = removed(
+                    result[name], inner, kept.get(step) or {}
+                )
             else:
                 del result[name]
         return result
     if isinstance(value, list):
-        return _removed_items(value, gone)
+        return _removed_items(value, gone, kept)
     return value
 
 
-def _removed_items(items: list[Any], gone: Tree) -> list[Any]:
+def _removed_items(items: list[Any], gone: Tree, kept: Tree) -> list[Any]:
     result = list(items)
     for step, inner in gone.items():
         found = field_trees.child(result, step)
         if found is None:
             continue
         at = result.index(found)
-        if not inner or _whole(found, inner):
-            del result[at]
+        if inner and step in kept:
+            result[at] = removed(found, inner, kept[step])
         else:
-            result[at] = removed(found, inner)
+            del result[at]
     return result
-
-
-def _whole(item: Any, gone: Tree) -> bool:
-    return isinstance(item, dict) and all(f"f:{name}" in gone for name in item)
 
 
 def _conflicts(
@@ -153,9 +155,11 @@ def apply(
     result = merged(live, config, keyed=keyed)
     result["metadata"] = _metadata(live, config)
     gone = field_trees.difference(mine, wanted)
+    owned = wanted
     for entry in others:
         gone = field_trees.difference(gone, entry["fieldsV1"])
-    result = removed(result, gone)
+        owned = field_trees.union(owned, entry["fieldsV1"])
+    result = removed(result, gone, owned)
     entry = managed_fields.new_entry(result, manager, APPLY, "", wanted)
     kept = managed_fields.still_there(others, result)
     result["metadata"]["managedFields"] = [entry, *kept]

@@ -62,11 +62,24 @@ def still_there(entries: list[Obj], obj: Obj) -> list[Obj]:
 
 
 def record(new: Obj, old: Obj | None, manager: str, subresource: str) -> None:
-    """Write into ``new`` that this manager changed what differs."""
+    """Write into ``new`` that this manager changed what differs, beside
+    what it says of owners itself.
+    """
     status = subresource == "status"
     tree = field_trees.of_object(new, status=status)
-    mine = field_trees.changed(tree, old or {}, new)
-    entries = still_there(without(entries_of(old), mine), new)
+    _add(new, field_trees.changed(tree, old or {}, new), manager, subresource)
+
+
+def record_first(new: Obj, asked: Obj, manager: str) -> None:
+    """Write into ``new`` that this manager made it as it was asked for; what
+    the server chose, such as an address, is nobody's.
+    """
+    tree = field_trees.of_object(asked)
+    _add(new, field_trees.existing(tree, new), manager, "")
+
+
+def _add(new: Obj, mine: Tree, manager: str, subresource: str) -> None:
+    entries = still_there(without(entries_of(new), mine), new)
     owned: Tree = {}
     others = []
     for entry in entries:

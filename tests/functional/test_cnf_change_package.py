@@ -1,17 +1,98 @@
 """Changes of the VNF package by a rolling update of Deployments."""
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+import yaml
+
+from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL
+from tests.fixtures.cluster import APPS, CORE, RBAC
 from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.functional.test_cnf_update import (
     DEF_FILES,
     MANIFESTS,
     UpdateCase,
     identities,
+    image,
     restarts,
+    workloads,
 )
 
 NEW_FILES: Final = [f"{MANIFESTS}/configuration-2.yaml", *DEF_FILES[1:]]
+#: VDUs that read what the next package changes, and roll for nothing else
+READERS: Final = ("store", "agent", "cache", "tool", "probe")
+CONFIG: Final = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other-config}
+data: {GREETING: %s}
+"""
+#: of the former package: what stays, differs, or goes with it
+FORMER: Final = """\
+apiVersion: v1
+kind: Service
+metadata: {name: both, labels: {old: label}}
+spec:
+  selector: {app: front}
+  ports: [{name: one, port: 80}, {name: two, port: 81}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Mi}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: of-helper}
+data: {A: a}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: helper}
+spec:
+  selector: {matchLabels: {app: helper}}
+  template:
+    metadata: {labels: {app: helper}}
+    spec:
+      containers:
+        - name: helper
+          image: nginx:1.27
+          envFrom: [{configMapRef: {name: of-helper}}]
+"""
+KEPT_CLAIM: Final = "persistentvolumeclaims/data"
+OLD: Final = (
+    "services/both",
+    KEPT_CLAIM,
+    "roles/reader",
+    "configmaps/of-helper",
+    "deployments/helper",
+)
+NEW: Final = ("networkpolicies/closed",)
+PLACES: Final = {
+    "deployments": APPS,
+    "networkpolicies": "/apis/networking.k8s.io/v1",
+    "roles": RBAC,
+}
+#: of the next one
+NEXT: Final = """\
+apiVersion: v1
+kind: Service
+metadata: {name: both}
+spec:
+  selector: {app: front}
+  ports: [{name: one, port: 80}]
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: closed}
+spec: {podSelector: {}}
+"""
 
 
 class ChangeCase(UpdateCase):
@@ -54,13 +135,15 @@ class TestChange(ChangeCase):
         self.assertTrue(links["changeVnfPkg"]["href"].endswith("_vnfpkg"))
         vnfd_id = self.after()
         op_occ = self.changed(vnfd_id)
-        self.assert_untouched("front")
+        self.assert_untouched("front", *READERS)
         (front,) = self.pods()["front"].values()
         (container,) = front["spec"]["containers"]
         self.assertEqual("nginx:1.28", container["image"])
         self.assertEqual(8080, container["ports"][0]["containerPort"])
         config = self.config("configmaps", "update-config")
-        self.assertEqual("Good morning", config["GREETING"])
+        self.assertEqual({"GREETING": "Good morning"}, config)
+        secret = self.config("secrets", "update-secret")
+        self.assertEqual({"TOKEN": "YmF0dGVyeS1zdGFwbGU="}, secret)
         self.check_record(vnfd_id, op_occ)
         self.assert_as_known()
         scale = {"type": "SCALE_OUT", "aspectId": "front_aspect"}
@@ -72,7 +155,8 @@ class TestChange(ChangeCase):
         self.assertEqual(vnfd_id, told["vnfdId"])
         self.assertEqual("2.0", told["vnfSoftwareVersion"])
         changes = op_occ["resourceChanges"]["affectedVnfcs"]
-        self.assertEqual({"front"}, {one["vduId"] for one in changes})
+        vdus = {one["vduId"] for one in changes}
+        self.assertEqual({"front", *READERS}, vdus)
         grant = self.vnfm.nfvo.requests[-1]
         self.assertEqual(self.before, grant.vnfd_id)
         self.assertEqual(vnfd_id, grant.dst_vnfd_id)
@@ -112,6 +196,165 @@ class TestChange(ChangeCase):
         self.assert_as_known()
 
 
+class TestReaders(ChangeCase):
+    """Only what pods read differs."""
+
+    def with_greeting(self, greeting: str) -> str:
+        text = CONFIG % greeting
+        return self.package("cnf-update-before", other=text)
+
+    def test_who_reads_it_restarts(self) -> None:
+        files = {"lcm-kubernetes-def-files": DEF_FILES}
+        self.changed(self.with_greeting("Bye"), **files)
+        self.assert_untouched("idle")
+        config = self.config("configmaps", "other-config")
+        self.assertEqual({"GREETING": "Bye"}, config)
+        self.pods_before = self.pods()
+        self.changed(self.with_greeting("Bye"), **files)
+        self.assert_untouched()
+
+    def test_nobody_whom_the_request_does_not_name(self) -> None:
+        files = {"lcm-kubernetes-def-files": DEF_FILES}
+        named = [{"vdu_id": "front"}]
+        vnfd_id = self.with_greeting("Bye")
+        self.changed(vnfd_id, vdu_params=named, **files)
+        self.assert_untouched()
+
+    def test_a_rollback_restarts_who_was_restarted(self) -> None:
+        new = workloads("before")
+        image(new["front"], "invalid:1")
+        text = yaml.safe_dump_all(new.values())
+        vnfd_id = self.package(
+            "cnf-update-before", workloads=text, other=CONFIG % "Bye"
+        )
+        files = {"lcm-kubernetes-def-files": DEF_FILES}
+        op_occ = self.change(vnfd_id, **files)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        tried = self.identities("idle")
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        self.assertEqual(set(), tried & self.identities("idle"))
+        self.assert_untouched("idle")
+        config = self.config("configmaps", "other-config")
+        self.assertEqual({"GREETING": "Hello"}, config)
+        self.assert_as_known()
+
+
+class TestObjects(ChangeCase):
+    """One package has objects that the other has not."""
+
+    files: ClassVar[dict[str, str]] = {
+        "other": CONFIG % "Hello" + "---\n" + FORMER
+    }
+
+    def next_package(self, **files: str) -> str:
+        other = CONFIG % "Hello" + "---\n" + NEXT
+        return self.package("cnf-update-after", other=other, **files)
+
+    def there(self, *places: str) -> dict[str, Any]:
+        """Give what is there of some objects, without what the cluster keeps
+        of it.
+        """
+        found = {}
+        for place in places:
+            body = self.cluster.call("GET", self.path(place))
+            if body is not None:
+                meta = body["metadata"]
+                kept = {"labels": meta.get("labels"), "uid": meta["uid"]}
+                rest = ("spec", "data", "rules")
+                found[place] = kept | {k: body.get(k) for k in rest}
+        return found
+
+    def path(self, place: str) -> str:
+        kind, name = place.split("/")
+        root = PLACES.get(kind, CORE)
+        return f"{root}/namespaces/{self.vnfm.namespace}/{kind}/{name}"
+
+    def test_they_come_and_go(self) -> None:
+        foreign = {
+            "metadata": {"name": "foreign", "labels": {INSTANCE_LABEL: "x"}}
+        }
+        configs = self.path("configmaps/foreign").removesuffix("/foreign")
+        self.cluster.call("POST", configs, foreign)
+        self.changed(self.next_package())
+        self.assertEqual(
+            {"services/both", "networkpolicies/closed", KEPT_CLAIM},
+            self.there(*OLD, *NEW).keys(),
+        )
+        (service,) = self.there("services/both").values()
+        (port,) = service["spec"]["ports"]
+        self.assertEqual(80, port["port"])
+        self.assertNotIn("old", service["labels"])
+        end = self.vnfm.run(
+            self.instance_id, "terminate", {"terminationType": "FORCEFUL"}
+        )
+        self.assertEqual("COMPLETED", end["operationState"], str(end))
+        self.assertEqual({}, self.there(*OLD, *NEW))
+        self.assertIn("configmaps/foreign", self.there("configmaps/foreign"))
+
+    def test_a_rollback_brings_back_what_was(self) -> None:
+        before = self.there(*OLD, *NEW)
+        new = workloads("after")
+        image(new["front"], "invalid:1")
+        text = yaml.safe_dump_all(new.values())
+        op_occ = self.change(self.next_package(workloads=text))
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        self.assertIn(NEW[0], self.there(*NEW))
+        self.assertEqual(OLD, tuple(self.there(*OLD)))  # until all is ready
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        self.assertEqual(before, self.there(*OLD, *NEW))
+
+    def test_cancelled_while_something_goes(self) -> None:
+        """A rollback makes again what has gone; a retry lets it go."""
+        role = self.path("roles/reader")
+        for decision, left in (("rollback", True), ("retry", False)):
+            held = self.cluster.call("GET", role)
+            held["metadata"]["finalizers"] = ["example.com/held"]
+            self.cluster.call("PUT", role, held)
+            answer = self.vnfm.task(
+                self.instance_id,
+                "change_vnfpkg",
+                self.request(self.next_package()),
+            )
+            location = answer.headers["Location"]
+            self.await_that(
+                lambda: (
+                    "deletionTimestamp"
+                    in self.cluster.call("GET", role)["metadata"]
+                )
+            )
+            cancel = {"cancelMode": "FORCEFUL"}
+            self.vnfm.call("POST", f"{location}/cancel", cancel)
+            op_occ = self.vnfm.ended(location)
+            self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+            held = self.cluster.call("GET", role)
+            del held["metadata"]["finalizers"]
+            self.cluster.call("PUT", role, held)
+            self.vnfm.decide(op_occ["id"], decision)
+            there = self.there(*OLD, *NEW)
+            self.assertEqual(left, "roles/reader" in there)
+            self.assertEqual(left, "deployments/helper" in there)
+            self.assertEqual(not left, NEW[0] in there)
+
+    def test_what_is_read_still_stays(self) -> None:
+        """The StatefulSet is of the former package until it is healed."""
+        new = workloads("after")
+        for name in ("store", "cache"):
+            pod = new[name]["spec"]["template"]["spec"]
+            del pod["containers"][0][
+                "envFrom" if name == "store" else "volumeMounts"
+            ]
+            pod.pop("volumes", None)
+        config = CONFIG.replace("other", "update") % "Bye"
+        files = {
+            "workloads": yaml.safe_dump_all(new.values()),
+            "configuration-2": config,
+        }
+        self.changed(self.next_package(**files))
+        self.assertIn("TOKEN", self.config("secrets", "update-secret"))
+
+
 class TestRefusals(ChangeCase):
     def test_a_workload_that_the_vnf_does_not_have(self) -> None:
         sample = SAMPLES / "cnf-update-after"
@@ -134,6 +377,37 @@ class TestRefusals(ChangeCase):
         self.assertEqual(400, answer.status, str(answer.json))
         self.assertIn("Pod more", answer.detail)
         self.assertIn("makes no new workload", answer.detail)
+
+    def test_content_of_what_is_immutable(self) -> None:
+        fixed = CONFIG % "Hello" + "immutable: true\n"
+        text = fixed.replace("other", "fixed")
+        before = self.package(
+            "cnf-update-before", other=CONFIG % "Hello" + "---\n" + text
+        )
+        after = self.package(
+            "cnf-update-before",
+            other=CONFIG % "Hello" + "---\n" + text.replace("Hello", "Bye"),
+        )
+        files = {"lcm-kubernetes-def-files": DEF_FILES}
+        self.changed(before, **files)
+        body = self.request(after, **files)
+        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+        self.assertEqual(400, answer.status, str(answer.json))
+        self.assertIn("ConfigMap fixed-config is immutable", answer.detail)
+        self.changed(before, **files)  # it holds the same
+
+    def test_content_of_what_somebody_made_immutable(self) -> None:
+        place = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
+        config = self.cluster.call("GET", f"{place}/update-config")
+        self.cluster.call(
+            "PUT", f"{place}/update-config", config | {"immutable": True}
+        )
+        op_occ = self.change(self.after())
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        self.assertIn("update-config is immutable", op_occ["error"]["detail"])
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        self.assert_untouched()
 
     def test_requests_that_cannot_be(self) -> None:
         vnfd_id = self.after()

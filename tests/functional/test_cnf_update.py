@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import yaml
 
@@ -43,9 +43,14 @@ LONG: Final = 120.0
 class UpdateCase(CnfCase):
     """A VNF of the package cnf-update-before that runs."""
 
+    #: files of that package which are others
+    files: ClassVar[dict[str, str]] = {}
+
     def setUp(self) -> None:
         super().setUp()
-        self.before = self.package("cnf-update-before", SCRIPT=HASTY)
+        self.before = self.package(
+            "cnf-update-before", SCRIPT=HASTY, **self.files
+        )
         self.instance_id = self.vnfm.create(self.before)
         request = self.vnfm.request(
             additionalParams={
@@ -96,8 +101,9 @@ class UpdateCase(CnfCase):
         found: dict[str, dict[str, Any]] = {}
         for (kind, name), body in self.objects().items():
             if kind == "pods":
-                vdu = body["metadata"]["labels"]["tacker_vdu_id"]
-                found.setdefault(vdu, {})[name] = body
+                vdu = body["metadata"]["labels"].get("tacker_vdu_id")
+                if vdu:
+                    found.setdefault(vdu, {})[name] = body
         return found
 
     def identities(self, vdu: str) -> set[tuple[str, str]]:

@@ -296,6 +296,9 @@ class TestVnfd(ModifyCase):
                 "vnfdVersion": "2.0",
             }
             self.assertEqual(changes, op_occ["changedInfo"])
+            runs = before["instantiationState"] == "INSTANTIATED"
+            told = "names no management script" in op_occ.get("scriptLog", "")
+            self.assertEqual(runs, told)
             self.assertEqual(before | changes, self.vnfm.instance(instance_id))
             self.assertEqual("NOT_IN_USE", self.usage(before["vnfdId"]))
             self.assertEqual("IN_USE", self.usage(newer))

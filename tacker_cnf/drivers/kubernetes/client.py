@@ -4,7 +4,7 @@ import contextlib
 import functools
 import hashlib
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -91,6 +91,27 @@ class Cluster:
             content_type="application/apply-patch+yaml",
             field_manager=FIELD_MANAGER,
             force_conflicts=True,
+        )
+
+    def set_owners(
+        self, resource: Any, found: Object, owners: Iterable[Object]
+    ) -> None:
+        """Say who owns which field of an object that was just read.
+
+        :raises AlreadyExists: it has changed since it was read
+        """
+        self.halt.check()
+        meta = found["metadata"]
+        change = {
+            "resourceVersion": meta["resourceVersion"],
+            "managedFields": list(owners),
+        }
+        self._json(
+            "patch",
+            resource.path(meta["name"], meta.get("namespace")),
+            body={"metadata": change},
+            content_type="application/merge-patch+json",
+            field_manager=FIELD_MANAGER,
         )
 
     def replace(

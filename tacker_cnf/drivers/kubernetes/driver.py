@@ -26,6 +26,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Rendered,
 )
 from tacker_cnf.drivers.kubernetes.package_change import PackageChange
+from tacker_cnf.drivers.kubernetes.package_work import PackageWork
 from tacker_cnf.drivers.kubernetes.placing import Placement
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import Forbidden
@@ -110,7 +111,7 @@ class KubernetesDriver:
             for work in works.each:
                 work.waiter.all_ready(work.rendered.objects)
         elif task.current_package:
-            PackageChange(task, works.rendered).carry_out(works.each)
+            return _change_package(task, works)
         else:
             assert task.target is not None
             changed = _changed(works.rendered, task.current, task.target)
@@ -131,8 +132,7 @@ class KubernetesDriver:
 
     def destroy(self, task: InfraTask) -> InfraResult:
         for work in self._works(task, task.current).each:
-            found = work.owned(work.rendered.objects)
-            work.remove(found, work.pods(), task.grace)
+            work.remove(work.all_owned(), work.pods(), task.grace)
         return InfraResult()
 
     def observe(self, task: InfraTask) -> InfraResult:
@@ -189,6 +189,22 @@ class KubernetesDriver:
             contact=self._conf.contact_timeout,
             outage=self._conf.outage_timeout,
         )
+
+
+def _change_package(task: InfraTask, works: Works) -> InfraResult:
+    """Take what is there to another package.
+
+    :raises InfraError: a cluster could not, or not in time
+    """
+    change = PackageChange(task, works.rendered)
+    each = [PackageWork(work, change) for work in works.each]
+    for one in each:
+        one.bring()
+    for one in each:
+        one.settle()
+    kinds = works.rendered.kinds | change.before.kinds
+    rendered = dataclasses.replace(works.rendered, former_kinds=kinds)
+    return dataclasses.replace(works, rendered=rendered).result()
 
 
 def _tell_missing(rendered: Rendered) -> None:

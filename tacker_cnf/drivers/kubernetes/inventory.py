@@ -57,6 +57,7 @@ def described(rendered: Rendered, places: Mapping[str, str]) -> Object:
         "namespace": rendered.namespace,
         "tenant": rendered.namespace,
         "lcm-kubernetes-def-files": list(rendered.def_files),
+        "object_kinds": [list(kind) for kind in sorted(rendered.kinds)],
         "vdu_reses": {
             vdu: manifest.body for vdu, manifest in rendered.workloads.items()
         },

@@ -48,6 +48,8 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str | None = None
     #: VDU -> key of the vimConnectionInfo that it is to be on
     vim_connections: Mapping[str, str] = {}
+    #: (apiVersion, kind) of all that the instance may have, once it runs
+    object_kinds: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +72,19 @@ class Manifest:
     def name(self) -> str:
         return str(self.body["metadata"].get("name", ""))
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from others: group, kind and name."""
+        return self.key_of(self.body)
+
+    def key_of(self, body: Object) -> tuple[str, str, str]:
+        """Give the key of an object of the same kind."""
+        group, _, _ = self.api_version.rpartition("/")
+        return group, self.kind, str(body["metadata"].get("name", ""))
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Rendered:
@@ -81,6 +96,14 @@ class Rendered:
     #: in the order in which they are made
     objects: tuple[Manifest, ...]
     counts: Mapping[str, int]
+    #: (apiVersion, kind) of what it may have of packages that it had
+    former_kinds: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def kinds(self) -> frozenset[tuple[str, str]]:
+        """(apiVersion, kind) of whatever the instance may have."""
+        own = {(m.api_version, m.kind) for m in self.objects}
+        return self.former_kinds | own
 
     @property
     def workloads(self) -> Mapping[str, Manifest]:
@@ -118,13 +141,20 @@ def render(task: InfraTask, target: Target) -> Rendered:
         _owned(body, task.instance.id, namespace, vdus, target)
         for body in plain
     ]
-    objects.sort(key=lambda m: FIRST.index(m.kind) if m.kind in FIRST else 9)
     return Rendered(
         instance_id=task.instance.id,
         namespace=namespace,
         def_files=asked.def_files,
-        objects=tuple(objects),
+        objects=tuple(in_order(objects)),
         counts=target.counts,
+        former_kinds=frozenset(asked.object_kinds),
+    )
+
+
+def in_order(objects: Iterable[Manifest]) -> list[Manifest]:
+    """Put what others need before them."""
+    return sorted(
+        objects, key=lambda m: FIRST.index(m.kind) if m.kind in FIRST else 9
     )
 
 

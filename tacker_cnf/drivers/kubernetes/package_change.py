@@ -1,30 +1,27 @@
-"""Takes a VNF that runs to another VNF package, by rolling its Deployments."""
+"""What a change of the VNF package makes of a VNF that runs: one package's
+manifests and the next's.
+"""
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.kubernetes import manifests, readiness
+from tacker_cnf.drivers.kubernetes import manifests, pod_update, update_work
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_KINDS,
     Manifest,
     Rendered,
 )
-from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists
-from tacker_cnf.drivers.kubernetes.work import Work
-
-Object = dict[str, Any]
-Key = tuple[str, str]
+from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
+from tacker_cnf.drivers.kubernetes.update_work import Pair
 
 #: what rolls by itself when its template changes
 ROLLING: Final = "Deployment"
-#: how often a Deployment is read again when somebody else changes it, too
-TRIES: Final = 5
 
 
 class VduParameters(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,84 +48,116 @@ class PackageChange:
         """
         assert task.current is not None
         assert task.current_package is not None
+        self.operation_id = task.operation_id
+        self.back = task.rolls_back
         self._asked = _parameters(task.parameters)
-        self._before = _former(task)
-        self._rendered = rendered
-        self.rolled = self._rolled()
+        self.before = _former(task)
+        self.after = rendered
+        self._named = [one.vdu_id for one in self._asked.vdu_params]
         self._check()
+        was = {manifest.key: manifest for manifest in self.before.objects}
+        self._pairs = [
+            Pair(was[manifest.key], manifest)
+            for manifest in rendered.objects
+            if manifest.key in was
+        ]
+        #: ConfigMaps and Secrets that both packages have
+        self.configs = tuple(
+            pair for pair in self._pairs if _is_config(pair.after)
+        )
+        update_work.check_mutable(self.configs)
 
-    def _rolled(self) -> tuple[Manifest, ...]:
-        """Tell the Deployments to be rolled: those of the VDUs that the
-        request names, or all.
+    @property
+    def new(self) -> tuple[Manifest, ...]:
+        """What only the next package has."""
+        known = {pair.after.key for pair in self._pairs}
+        return tuple(m for m in self.after.objects if m.key not in known)
 
-        :raises InvalidParameters: it names another VDU
+    @property
+    def changed(self) -> tuple[Manifest, ...]:
+        """What both have, differs, and neither makes pods nor is read by
+        them.
         """
-        workloads = self._rendered.workloads
-        named = [one.vdu_id for one in self._asked.vdu_params]
-        for vdu in named:
-            if vdu not in workloads:
-                raise errors.InvalidParameters(
-                    f"additionalParams.vdu_params: there is no VDU {vdu!r}, "
-                    f"only {', '.join(sorted(workloads))}."
-                )
-            if workloads[vdu].kind != ROLLING:
-                raise errors.InvalidParameters(
-                    f"additionalParams.vdu_params: VDU {vdu} is a "
-                    f"{workloads[vdu].kind}; only Deployments are rolled."
-                )
         return tuple(
-            manifest
-            for vdu, manifest in workloads.items()
-            if manifest.kind == ROLLING and (vdu in named or not named)
+            after
+            for before, after in self._bodies()
+            if after.kind not in VDU_KINDS
+            and not _is_config(after)
+            and after.body != before.body
         )
 
-    def _check(self) -> None:
-        """Make sure that both packages make the same workloads.
+    @property
+    def rolled(self) -> tuple[Manifest, ...]:
+        """The Deployments to be rolled: those of the VDUs that the request
+        names, or all.
+        """
+        return tuple(
+            after
+            for _, after in self._bodies()
+            if after.kind == ROLLING
+            and (after.vdu_id in self._named or not self._named)
+        )
 
-        :raises InvalidParameters: they do not
+    @property
+    def restarted(self) -> tuple[Pair, ...]:
+        """What else makes pods, and stays what it is, its images too: it only
+        restarts; none, if the request names VDUs.
+        """
+        if self._named:
+            return ()
+        there = [
+            after if self.back else before for before, after in self._bodies()
+        ]
+        return tuple(
+            Pair(manifest, _as_it_is(manifest, back=self.back))
+            for manifest in there
+            if manifest.kind in VDU_KINDS - {ROLLING}
+        )
+
+    def _bodies(self) -> list[tuple[Manifest, Manifest]]:
+        return [(pair.before, pair.after) for pair in self._pairs]
+
+    def _check(self) -> None:
+        """Make sure that the request can be met, and that both packages make
+        the same VDUs.
+
+        :raises InvalidParameters: it cannot, or they do not
         """
         namespace = self._asked.namespace
-        if namespace not in {None, self._before.namespace}:
+        if namespace not in {None, self.before.namespace}:
             raise errors.InvalidParameters(
                 "additionalParams.namespace: a VNF that runs stays in its "
-                f"namespace, {self._before.namespace}."
+                f"namespace, {self.before.namespace}."
             )
-        after = {v: _key(m) for v, m in self._rendered.workloads.items()}
-        for vdu, manifest in self._before.workloads.items():
-            if after.get(vdu) != _key(manifest):
+        workloads = self.after.workloads
+        for vdu, manifest in self.before.workloads.items():
+            if vdu not in workloads or workloads[vdu].key != manifest.key:
                 raise errors.InvalidParameters(
                     "additionalParams.lcm-kubernetes-def-files: VDU "
-                    f"{vdu} is the {' '.join(_key(manifest))}, which the "
+                    f"{vdu} is the {manifest}, which the "
                     "manifests of the new package do not make."
                 )
-        if more := sorted(after.keys() - self._before.workloads.keys()):
+        if more := sorted(workloads.keys() - self.before.workloads.keys()):
             raise errors.InvalidParameters(
                 "additionalParams.lcm-kubernetes-def-files: VDU "
-                f"{more[0]} is the {' '.join(after[more[0]])}, which the VNF "
+                f"{more[0]} is the {workloads[more[0]]}, which the VNF "
                 "does not have. A change of package makes no new workload."
             )
+        for vdu in self._named:
+            self._check_rolls(vdu)
 
-    def carry_out(self, works: Sequence[Work]) -> None:
-        """Make what is new or differs, roll, and wait until all is ready.
-
-        :raises InfraError: a cluster could not, or not in time
-        """
-        for work in works:
-            work.make(self._changed(work.rendered.objects))
-            for manifest in work.own(self.rolled):
-                _replace(work, manifest)
-        for work in works:
-            work.waiter.all_ready(work.own(self.rolled))
-
-    def _changed(self, objects: Iterable[Manifest]) -> list[Manifest]:
-        """Choose what is no workload and differs between the packages."""
-        before = {_key(m): m.body for m in self._before.objects}
-        return [
-            manifest
-            for manifest in objects
-            if manifest.kind not in VDU_KINDS
-            and manifest.body != before.get(_key(manifest))
-        ]
+    def _check_rolls(self, vdu: str) -> None:
+        workloads = self.after.workloads
+        if vdu not in workloads:
+            raise errors.InvalidParameters(
+                f"additionalParams.vdu_params: there is no VDU {vdu!r}, "
+                f"only {', '.join(sorted(workloads))}."
+            )
+        if workloads[vdu].kind != ROLLING:
+            raise errors.InvalidParameters(
+                f"additionalParams.vdu_params: VDU {vdu} is a "
+                f"{workloads[vdu].kind}; only Deployments are rolled."
+            )
 
 
 def _former(task: InfraTask) -> Rendered:
@@ -146,39 +175,20 @@ def _parameters(given: Mapping[str, Any]) -> Parameters:
         raise errors.InvalidParameters(f"additionalParams: {error}.") from None
 
 
-def _key(manifest: Manifest) -> Key:
-    return manifest.kind, manifest.name
+def _is_config(manifest: Manifest) -> bool:
+    return manifest.api_version == "v1" and manifest.kind in {
+        CONFIG_MAP,
+        SECRET,
+    }
 
 
-def _replace(work: Work, manifest: Manifest) -> None:
-    """Make a workload as its manifest says, at its size.
-
-    :raises NotReady: it does not exist
-    :raises VimRefused: somebody else goes on changing it
+def _as_it_is(manifest: Manifest, *, back: bool) -> Manifest:
+    """Give a manifest by which nothing is given another image; one of a Pod
+    that is made again on the way back is whole.
     """
-    resource = work.cluster.kind(manifest.api_version, manifest.kind)
-    namespace = work.rendered.namespace
-    work.progress(f"Rolling {manifest.kind} {manifest.name}")
-    for attempt in range(1, TRIES + 1):
-        live = work.cluster.get(resource, manifest.name, namespace)
-        if live is None:
-            raise readiness.missing(manifest)
-        try:
-            work.cluster.replace(resource, _over(live, manifest), namespace)
-            return
-        except AlreadyExists:  # so 409 is told: it has just changed
-            if attempt == TRIES:
-                raise
-
-
-def _over(live: Object, manifest: Manifest) -> Object:
+    if back and manifest.kind == "Pod":
+        return manifest
     body = copy.deepcopy(manifest.body)
-    meta = body["metadata"]
-    kept = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
-    for name in ("labels", "annotations"):
-        both = {**(kept.get(name) or {}), **(meta.get(name) or {})}
-        if both:
-            kept[name] = both
-    # an autoscaler may have changed what was asked for
-    body["spec"]["replicas"] = live["spec"]["replicas"]
-    return {**body, "metadata": kept}
+    for container in pod_update.containers_of(body["spec"]):
+        container.pop("image", None)
+    return Manifest(body, manifest.vdu_id)

@@ -30,23 +30,30 @@ def changed_images(spec: Object, wanted: Object) -> Object:
     :param spec: of a pod, a workload or its template, as it is
     :param wanted: the same of a manifest
     """
-    spec, wanted = _of_pods(spec), _of_pods(wanted)
+    spec, wanted = of_pods(spec), of_pods(wanted)
     change: Object = {}
     for kind in _KINDS:
         new = {c["name"]: c.get("image") for c in wanted.get(kind) or ()}
         others = [
             {"name": c["name"], "image": new[c["name"]]}
             for c in spec.get(kind) or ()
-            if new.get(c["name"]) not in {None, c["image"]}
+            if new.get(c["name"]) not in {None, c.get("image")}
         ]
         if others:
             change[kind] = others
     return change
 
 
-def _of_pods(spec: Object) -> Object:
+def of_pods(spec: Object) -> Object:
+    """Give what is to be run of the spec of a pod or a workload."""
     found: Object = (spec.get("template") or {}).get("spec") or spec
     return found
+
+
+def containers_of(spec: Object) -> list[Object]:
+    """Give the containers whose images may change."""
+    found = of_pods(spec)
+    return [c for kind in _KINDS for c in found.get(kind) or ()]
 
 
 def marks_of(body: Object) -> Mapping[str, str]:
@@ -59,11 +66,20 @@ def mark_of(body: Object) -> str | None:
     return marks_of(body).get(MARK)
 
 
+def annotate(body: Object, marks: Mapping[str, str | None]) -> None:
+    """Set annotations of an object or a template; None takes one away."""
+    meta = body["metadata"] = body.get("metadata") or {}
+    both = {**(meta.get("annotations") or {}), **marks}
+    left = {name: value for name, value in both.items() if value is not None}
+    meta.pop("annotations", None)
+    if left:
+        meta["annotations"] = left
+
+
 def marked(manifest: Manifest, mark: str) -> Manifest:
     """Give a manifest with the mark of an operation."""
     body = copy.deepcopy(manifest.body)
-    annotations = body["metadata"].get("annotations") or {}
-    body["metadata"]["annotations"] = {**annotations, MARK: mark}
+    annotate(body, {MARK: mark})
     return Manifest(body, manifest.vdu_id)
 
 

@@ -138,18 +138,22 @@ class UpdateWork:
         return pod_update.mark_of(body) in known
 
     def _write(self, pair: Pair) -> bool:
-        """Make a ConfigMap or Secret as it is to be; tell whether this, or
-        an earlier try, changes what its readers see.
+        """Make a ConfigMap or Secret hold what it is to; tell whether this,
+        or an earlier try, changes what its readers see.
+
+        :raises VimRefused: it is immutable
         """
         live = self._live(pair.after)
         if live is None:
             self._work.make([pod_update.marked(pair.after, self._mark)])
             return True
-        new, old = _content(pair.after.body), _content(pair.before.body)
-        differs = _content(live) != new
+        new, old = content(pair.after.body), content(pair.before.body)
+        differs = content(live) != new
         if self._back and not self._is_known(live):
             return False
         if differs:
+            if live.get("immutable"):
+                raise errors.VimRefused(_fixed(pair.after))
             self._patch(pair.after, self._content_patch(live, new))
         return differs or new != old or self._is_known(live)
 
@@ -185,18 +189,41 @@ class UpdateWork:
         """Change the template of a workload; on the way back, to what it was
         before the operation: a pod that is of that still stays.
         """
-        marks = pod_update.marks_of(live)
-        mark: str | None = self._mark
-        own = {MARK: mark}
-        if self._back:
-            mark = marks.get(BEFORE)
-        elif not self._is_known(live):
-            own[BEFORE] = pod_update.mark_of(live["spec"]["template"])
-        template = {"metadata": {"annotations": {MARK: mark}}, "spec": images}
+        template = {
+            "metadata": {"annotations": {MARK: self._mark_of_template(live)}},
+            "spec": images,
+        }
         self._patch(
             manifest,
-            {"metadata": {"annotations": own}, "spec": {"template": template}},
+            {
+                "metadata": {"annotations": self._own_marks(live)},
+                "spec": {"template": template},
+            },
         )
+
+    def _mark_of_template(self, live: Object) -> str | None:
+        marks = pod_update.marks_of(live)
+        return marks.get(BEFORE) if self._back else self._mark
+
+    def _own_marks(self, live: Object) -> dict[str, str | None]:
+        """Tell the annotations of a workload itself; None takes one away."""
+        if self._back or self._is_known(live):
+            return {MARK: self._mark}
+        before = pod_update.mark_of(live["spec"]["template"])
+        return {MARK: self._mark, BEFORE: before}
+
+    def mark(self, body: Object, live: Object, written: Iterable[Key]) -> None:
+        """Mark a workload that is about to take the place of what is there,
+        so that its pods restart if they read what was written.
+        """
+        template = body["spec"]["template"]
+        known = self._is_known(live)
+        reads = pod_references.of_pod(template["spec"]) & set(written)
+        mark = pod_update.mark_of(live["spec"]["template"])
+        if known if self._back else reads:
+            mark = self._mark_of_template(live)
+            pod_update.annotate(body, self._own_marks(live))
+        pod_update.annotate(template, {MARK: mark})
 
     def _pod(
         self, pair: Pair, live: Object | None, written: Iterable[Key]
@@ -263,13 +290,37 @@ class UpdateWork:
         self._work.waiter.pods_gone({pod["metadata"]["uid"]})
 
 
-def _content(body: Object) -> dict[str, Object]:
+def check_mutable(pairs: Iterable[Pair]) -> None:
+    """Make sure that what is immutable holds the same.
+
+    :raises InvalidParameters: it does not
+    """
+    for pair in pairs:
+        before, after = pair.before.body, pair.after.body
+        if before.get("immutable") and content(before) != content(after):
+            raise errors.InvalidParameters(_fixed(pair.before))
+
+
+def _fixed(manifest: Manifest) -> str:
+    return (
+        f"{manifest} is immutable, so that what it holds cannot change, and "
+        "the new package says something else. Give it another name there, by "
+        "which its readers find it, and change the VNF by change_vnfpkg."
+    )
+
+
+def content(body: Object) -> dict[str, Object]:
     """Give what a ConfigMap or Secret holds, as the cluster keeps it."""
-    content = {name: dict(body.get(name) or {}) for name in CONTENT}
+    found = {name: dict(_map(body, name)) for name in CONTENT}
     if body["kind"] == SECRET:
-        plain = body.get("stringData") or {}
-        content["data"] |= {
+        found["data"] |= {
             name: base64.b64encode(str(text).encode()).decode()
-            for name, text in plain.items()
+            for name, text in _map(body, "stringData").items()
         }
-    return content
+    return found
+
+
+def _map(body: Object, name: str) -> Object:
+    """Give a map; the cluster refuses what is none."""
+    value = body.get(name)
+    return value if isinstance(value, dict) else {}

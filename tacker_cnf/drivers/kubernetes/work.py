@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import inventory, readiness
+from tacker_cnf.drivers.kubernetes import inventory, ownership, readiness
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import (
     INSTANCE_LABEL,
     KEPT,
     Manifest,
     Rendered,
+    in_order,
 )
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists, Gone
@@ -94,7 +95,17 @@ class Work:
                 "does not belong to this VNF instance."
             )
         if manifest.kind not in KEPT:
-            self.cluster.apply(resource, manifest.body, place)
+            self._apply(resource, manifest, found)
+
+    def _apply(self, resource: Any, manifest: Manifest, found: Object) -> None:
+        """Make an object as its manifest says; what we made it with and the
+        manifest no longer has goes.
+        """
+        place = self._place(resource)
+        owners = ownership.as_applied(found)
+        if owners is not None:
+            self.cluster.set_owners(resource, found, owners)
+        self.cluster.apply(resource, manifest.body, place)
 
     def _await_gone(self, manifest: Manifest, found: Object | None) -> None:
         if found:
@@ -142,8 +153,8 @@ class Work:
     def owned(
         self, objects: Iterable[Manifest]
     ) -> list[tuple[Manifest, Object]]:
-        """Find what of the manifests is there and ours, the last made first,
-        and the claims that StatefulSets made.
+        """Find what is ours and of the kinds of the manifests, the last made
+        first, and the claims that StatefulSets made.
         """
         found: list[tuple[Manifest, Object]] = []
         seen: set[tuple[str, str]] = set()
@@ -153,6 +164,12 @@ class Work:
                 seen.add(key)
                 found += ((manifest, body) for body in self._list(manifest))
         return found
+
+    def all_owned(self) -> list[tuple[Manifest, Object]]:
+        """Find all that is ours, whatever package it is of."""
+        objects = self.rendered.objects
+        former = [_of_kind(*kind) for kind in self.rendered.former_kinds]
+        return self.owned([*in_order(former), *objects])
 
     def _list(self, manifest: Manifest) -> list[Object]:
         try:
@@ -224,8 +241,12 @@ def _claims(objects: Iterable[Manifest]) -> list[Manifest]:
     """Stand for the claims that the StatefulSets among these make."""
     if not any(m.kind == "StatefulSet" for m in objects):
         return []
-    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-    return [Manifest({**kind, "metadata": {}})]
+    return [_of_kind("v1", "PersistentVolumeClaim")]
+
+
+def _of_kind(api_version: str, kind: str) -> Manifest:
+    """Stand for all objects of a kind."""
+    return Manifest({"apiVersion": api_version, "kind": kind, "metadata": {}})
 
 
 def _has_controller(body: Object) -> bool:
