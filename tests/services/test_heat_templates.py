@@ -19,13 +19,14 @@ class TemplatesCase(UserDataCase):
     def setUp(self) -> None:
         super().setUp()
         self.project = self.useFixture(Project(self))
-        self.network = self.project.network("outside")
+        self.network = self.project.network()
         self.addOnException(self._show)
         link = {**LINK, "resourceId": self.network}
         self.request["extVirtualLinks"] = [link]
 
     def _show(self, _: object) -> None:
-        for one in self.project.resources(STACK):
+        there = STACK in self.project.stacks()
+        for one in self.project.resources(STACK) if there else ():
             why = f"{one['resource_status']}: {one['resource_status_reason']}"
             self.addDetail(one["resource_name"], text_content(why))
 

@@ -1,5 +1,6 @@
 """The guide's pages of commands, typed in as they stand there."""
 
+import json
 import os
 import re
 import shutil
@@ -8,7 +9,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import testtools
+import yaml
 
+from tests.fixtures.openstack import Project
+from tests.fixtures.vnfm import Csar
 from tests.services.client import Client, instantiation
 from tests.services.servers import do_without
 from tests.services.test_openstack_cli import OPENSTACK, ROOT, Sandbox
@@ -16,7 +20,12 @@ from tests.services.test_openstack_cli import OPENSTACK, ROOT, Sandbox
 BLOCK = re.compile(
     r"^\.\. code-block:: console\n\n((?:   .*\n|\n)+)", re.MULTILINE
 )
-INI = re.compile(r"^\.\. code-block:: ini\n\n((?:   .*\n|\n)+)", re.MULTILINE)
+INI, YAML, JSON = (
+    re.compile(
+        rf"^\.\. code-block:: {kind}\n\n((?:   .*\n|\n)+)", re.MULTILINE
+    )
+    for kind in ("ini", "yaml", "json")
+)
 #: what is another one each time
 NAMES = (
     re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
@@ -53,22 +62,31 @@ def nameless(text: str) -> str:
     return text.strip()
 
 
-class TestHealAgain(testtools.TestCase):
+class PageCase(testtools.TestCase):
+    """A test of one page: its commands print what it says they do."""
+
+    name = ""
+    tools: tuple[str, ...] = ()
+    sandbox: Sandbox
+
     def setUp(self) -> None:
         super().setUp()
-        for tool in ("kubectl", "jq", "curl"):
+        for tool in self.tools:
             if shutil.which(tool) is None:
                 do_without(self, f"{tool} is not there")
         if not OPENSTACK.exists():
             reason = f"{OPENSTACK} is not there; tools/cli-venv makes it"
             do_without(self, reason)
-        path = ROOT / "doc" / "source" / "user" / "heal-again.rst"
+        path = ROOT / "doc" / "source" / "user" / self.name
         self.page = path.read_text()
 
-    def test_the_page_is_true(self) -> None:
+    def settings(self) -> str:
+        """Give the configuration that the page wants."""
         (settings,) = INI.findall(self.page)
-        settings = re.sub(r"^   ", "", settings, flags=re.MULTILINE)
-        self.sandbox = self.useFixture(Sandbox(settings, 1))
+        return re.sub(r"^   ", "", settings, flags=re.MULTILINE)
+
+    def check(self) -> None:
+        """Type in all that the page says, in the sandbox that there is."""
         found = list(commands(self.page))
         self.assertGreater(len(found), 10)
         printed = self.type(found)
@@ -79,6 +97,43 @@ class TestHealAgain(testtools.TestCase):
 
     def instantiated(self) -> str:
         """Make the instance that the page speaks of."""
+        raise NotImplementedError
+
+    def environ(self) -> dict[str, str]:
+        """Tell what a reader of the page has set."""
+        kept = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
+        return kept | {
+            "PATH": f"{OPENSTACK.parent}:{os.environ['PATH']}",
+            "API": self.sandbox.facts["api"],
+        }
+
+    def type(self, typed: list[Command]) -> list[str]:
+        """Type commands into a shell; give what each prints."""
+        script = f"\necho {MARK}\n".join(command.typed for command in typed)
+        environ = self.environ() | {"VNF": self.instantiated()}
+        done = subprocess.run(
+            ["bash", "-c", script],
+            check=False,
+            cwd=self.sandbox.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environ,
+            timeout=600,
+        )
+        return done.stdout.split(f"{MARK}\n")
+
+
+class TestHealAgain(PageCase):
+    name = "heal-again.rst"
+    tools = ("kubectl", "jq", "curl")
+
+    def test_the_page_is_true(self) -> None:
+        self.sandbox = self.useFixture(Sandbox(self.settings(), 1))
+        self.check()
+
+    def instantiated(self) -> str:
         client = self.useFixture(Client(self.sandbox.facts["api"]))
         environ = self.environ()
         subprocess.run(
@@ -97,28 +152,44 @@ class TestHealAgain(testtools.TestCase):
         return instance_id
 
     def environ(self) -> dict[str, str]:
-        kept = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
-        return kept | {
-            "PATH": f"{OPENSTACK.parent}:{os.environ['PATH']}",
+        return super().environ() | {
             "OS_AUTH_TYPE": "none",
             "OS_ENDPOINT": self.sandbox.facts["api"],
-            "API": self.sandbox.facts["api"],
             "KUBECONFIG": self.sandbox.facts["kubeconfig"],
         }
 
-    def type(self, typed: list[Command]) -> list[str]:
-        """Type commands into a shell; give what each prints."""
-        script = f"\necho {MARK}\n".join(command.typed for command in typed)
-        environ = self.environ() | {"VNF": self.instantiated()}
-        done = subprocess.run(
-            ["bash", "-c", script],
-            check=False,
-            cwd=self.sandbox.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environ,
-            timeout=300,
-        )
-        return done.stdout.split(f"{MARK}\n")
+
+class TestHealVnf(PageCase):
+    """On a real Heat, by the two commands that a user has."""
+
+    name = "heal-vnf.rst"
+    tools = ("jq",)
+
+    def test_the_page_is_true(self) -> None:
+        self.project = self.useFixture(Project(self))
+        self.sandbox = self.useFixture(Sandbox(self.settings()))
+        self.write_clouds()
+        self.check()
+
+    def write_clouds(self) -> None:
+        """Fill the file that the page shows."""
+        (shown,) = YAML.findall(self.page)
+        clouds = yaml.safe_load(shown)
+        vnfm, heat = clouds["clouds"]["vnfm"], clouds["clouds"]["heat"]
+        vnfm["auth"]["endpoint"] = self.sandbox.facts["api"]
+        known = self.project.environ
+        for key in heat["auth"]:
+            heat["auth"][key] = known[f"OS_{key.upper()}"]
+        path = self.sandbox.folder / "clouds.yaml"
+        path.write_text(yaml.safe_dump(clouds))
+
+    def instantiated(self) -> str:
+        client = self.useFixture(Client(self.sandbox.facts["api"]))
+        client.register(self.project.vim)
+        csar = self.useFixture(Csar("vnf"))
+        client.onboard(csar.read())
+        instance = client.create(csar.vnfd_id)
+        (body,) = JSON.findall(self.page)
+        body = body.replace("NETWORK_ID", self.project.network())
+        client.run(instance, "instantiate", json.loads(body))
+        return instance
