@@ -105,10 +105,12 @@ def receive(
                 )
             digest.update(chunk)
             file.write(chunk)
-    if size == 0 or (length is not None and size != length):
+    if length is not None and size != length:
         raise errors.BadRequest(
-            f"The upload ended after {size} of {length or 'some'} bytes."
+            f"The upload ended after {size} of {length} bytes."
         )
+    if size == 0:
+        raise errors.BadRequest("The upload is empty; it is to be a CSAR.")
     return digest.hexdigest()
 
 

@@ -210,9 +210,11 @@ class Packages:
                     session.flush()
                 packages.onboard(session, package_id, content, attempt)
         except DuplicateEntry:
+            with self._store.reader() as session:
+                other = packages.id_of_vnfd(session, str(content.vnfd_id))
             raise errors.Conflict(
-                f"Another VNF package holds the VNFD {content.vnfd_id} "
-                "already."
+                f"VNF package {other or '(just deleted)'} holds the VNFD "
+                f"{content.vnfd_id} already."
             ) from None
 
     @transaction
@@ -259,7 +261,8 @@ class Packages:
                 return content_id
         except ReferenceError:
             raise errors.WrongState(
-                f"VNF package {package_id} has VNF instances."
+                f"VNF package {package_id} has VNF instances; delete them "
+                "first."
             ) from None
 
     @transaction

@@ -8,6 +8,7 @@ used than was seen.
 import ipaddress
 import socket
 from collections.abc import Iterator, Sequence
+from typing import Final
 from urllib import parse
 
 import httpx
@@ -16,6 +17,11 @@ from tacker_cnf import errors
 from tacker_cnf.outgoing import addresses
 from tacker_cnf.outgoing.addresses import Address
 from tacker_cnf.outgoing.clients import Manners, tls
+
+NO_URL: Final = (
+    "addressInformation is no URL, such as "
+    "https://packages.example.com/vnf.csar."
+)
 
 
 class Sources:
@@ -126,7 +132,7 @@ def _parts(address: str) -> tuple[str, str]:
         split = parse.urlsplit(address)
         _ = split.port  # which may be none that there is
     except (httpx.InvalidURL, ValueError):
-        raise errors.BadRequest("addressInformation is no URL.") from None
+        raise errors.BadRequest(NO_URL) from None
     if given.userinfo:
         raise errors.BadRequest(
             "addressInformation: give userName and password beside it."
@@ -134,8 +140,8 @@ def _parts(address: str) -> tuple[str, str]:
     scheme, host = given.scheme, given.host.lower().rstrip(".")
     if not host and scheme in {"http", "https"}:
         raise errors.BadRequest("addressInformation names no host.")
-    if split.scheme.lower() != scheme:
-        raise errors.BadRequest("addressInformation is no URL.")
+    if split.scheme.lower() != scheme or not scheme:
+        raise errors.BadRequest(NO_URL)
     return scheme, host
 
 

@@ -27,6 +27,15 @@ Request = UploadVnfPackageFromUriRequest
 #: tries after which a package is given up that conductors die of
 TRIES: Final = 3
 
+_REFUSED: Final = "; it does not take userName and password, or wants them"
+#: what the other side means, where it is plain
+_HINTS: Final = {
+    401: _REFUSED,
+    403: _REFUSED,
+    404: "; there is no such file",
+    410: "; there is no such file any more",
+}
+
 
 class Stopped(Exception):
     """The process ends; somebody else will fetch the package."""
@@ -188,9 +197,14 @@ def _check(answer: httpx.Response) -> None:
             "followed."
         )
     if answer.status_code != 200:
-        raise errors.PeerFailed(f"{host} answered {answer.status_code}.")
-    if answer.headers.get("Content-Encoding", "identity") != "identity":
-        raise errors.PeerFailed(f"{host} answered in an encoding.")
+        hint = _HINTS.get(answer.status_code, "")
+        raise errors.PeerFailed(f"{host} answered {answer.status_code}{hint}.")
+    coding = answer.headers.get("Content-Encoding", "identity")
+    if coding != "identity":
+        raise errors.PeerFailed(
+            f"{host} answered with Content-Encoding {coding:.40}; it has to "
+            "give the file as it is."
+        )
 
 
 def _length(answer: httpx.Response) -> int | None:

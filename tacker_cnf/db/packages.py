@@ -102,6 +102,11 @@ def content_id_of_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
     )
 
 
+def id_of_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
+    """Tell which package holds a VNFD; None: there is none."""
+    return session.scalar(sa.select(Row.id).where(Row.vnfd_id == vnfd_id))
+
+
 def vnfd_text(session: orm.Session, vnfd_id: str) -> str | None:
     """Read the parsed VNFD of a package, as JSON."""
     return session.scalar(sa.select(Row.vnfd).where(Row.vnfd_id == vnfd_id))

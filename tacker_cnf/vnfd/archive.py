@@ -203,8 +203,11 @@ def _faults_of(what: str) -> Iterator[None]:
     try:
         yield
     except FAULTS as error:
+        why = str(error)
+        if why == "File is not a zip file":
+            why = "it is no ZIP, which a CSAR has to be, or its end is missing"
         raise errors.InvalidPackage(
-            f"{what} cannot be read as zip: {error}",
+            f"{what} cannot be read as zip: {why}",
         ) from error
 
 

@@ -90,6 +90,13 @@ def _meta(archive: Archive) -> metadata.Meta:
     """Read TOSCA.meta; without it, one YAML file at the root is the entry."""
     if metadata.TOSCA_META in archive.files:
         return metadata.read_tosca_meta(archive.text(metadata.TOSCA_META))
+    for path in archive.files:
+        folder, within, _ = path.partition(f"/{metadata.TOSCA_META}")
+        if within:
+            raise errors.InvalidPackage(
+                f"{metadata.TOSCA_META} is in the folder {folder!r:.100}: pack"
+                " what is in that folder, not the folder itself"
+            )
     if any(path.startswith("TOSCA-Metadata/") for path in archive.files):
         raise errors.InvalidPackage(
             f"{metadata.TOSCA_META} is not in the package",
@@ -116,7 +123,16 @@ def _manifest(archive: Archive, meta: metadata.Meta) -> _Manifest | None:
     path = meta.manifest or _beside_entry(archive, meta.entry_definitions)
     if path is None:
         return None
+    _check_there(meta.manifest, "Manifest", archive.files)
     return _Manifest(path, metadata.read_manifest(archive.text(path), path))
+
+
+def _check_there(path: str | None, what: str, files: Iterable[str]) -> None:
+    if path and path not in files:
+        raise errors.InvalidPackage(
+            f"{metadata.TOSCA_META}: the ETSI-Entry-{what} {path} is not in the"
+            " package"
+        )
 
 
 def _certificate(
@@ -124,10 +140,7 @@ def _certificate(
 ) -> str | None:
     """Find the file of the certificate (SOL004 4.3.6)."""
     if meta.certificate:
-        if meta.certificate not in files:
-            raise errors.InvalidPackage(
-                f"{meta.certificate} is not in the package"
-            )
+        _check_there(meta.certificate, "Certificate", files)
         return meta.certificate
     beside = posixpath.splitext(manifest.path)[0] if manifest else ""
     return f"{beside}.cert" if f"{beside}.cert" in files else None

@@ -140,7 +140,10 @@ class _Loader:
         built_in = posixpath.basename(written).startswith(BUILT_IN_FILES)
         if "://" in written:
             if not built_in:
-                raise target.fault(f"{written:.200} is not in the package")
+                raise target.fault(
+                    f"{written:.200} is not in the package, and what is"
+                    " elsewhere is not fetched"
+                )
             return
         if built_in and not is_file(self._tree, _path_or_none(target)):
             return

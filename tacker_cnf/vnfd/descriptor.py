@@ -93,7 +93,10 @@ def _vnf(known: Definitions, described: Mapping[str, Topology]) -> Node:
         for vnf in map(find, candidates):
             if vnf is not None:
                 return vnf
-    raise errors.InvalidPackage(f"{known.entry}: there is no VNF node")
+    raise errors.InvalidPackage(
+        f"{known.entry}: there is no VNF node, one of a type that derives from"
+        " tosca.nodes.nfv.VNF, in it or in what it imports"
+    )
 
 
 def _default_flavour(

@@ -100,6 +100,10 @@ def stated(attributes: dict[str, str], path: str, where: str) -> Stated:
 
 
 def _algorithm(written: str, path: str, where: str) -> str:
+    if not written:
+        raise errors.InvalidPackage(
+            f"{where}: the Hash of {path} has no Algorithm"
+        )
     match = ALGORITHM.fullmatch(written)
     if match is None:
         raise errors.InvalidPackage(

@@ -4,6 +4,7 @@ import difflib
 from pathlib import Path
 from typing import Final
 
+from tacker_cnf.vnfd import definitions
 from tacker_cnf.vnfd.topology import Artifact, Node
 from tacker_cnf.vnfd.values import Value
 
@@ -103,5 +104,13 @@ def _script(
         return Artifact("", implementation.get("file")).path(tree)
     if implementation.absent or implementation.raw == []:
         return None
-    artifact = artifacts.get(implementation.text())
-    return (artifact or Artifact("", implementation)).path(tree)
+    name = implementation.text()
+    if name in artifacts:
+        return artifacts[name].path(tree)
+    path = definitions.path_of(implementation)
+    if not definitions.is_file(tree, path):
+        raise implementation.fault(
+            f"the node has no artifact {name!r:.100}, and the package no file"
+            f" {path:.200}"
+        )
+    return path

@@ -210,16 +210,20 @@ class TestReceive(ContentTest):
 
     def test_an_upload_that_ended_early_is_refused(self) -> None:
         # what comes, what was announced, what is told
-        cases = [
-            (b"", None, "0 of some"),
-            (b"", 0, "0 of some"),
-            (b"", 7, "0 of 7"),
-            (b"012", 7, "3 of 7"),
-        ]
+        cases = [(b"", 7, "0 of 7"), (b"012", 7, "3 of 7")]
         for data, length, told in cases:
             error = self.assertRaises(
                 errors.BadRequest, self.receive, io.BytesIO(data), length
             )
             self.assertEqual(
                 f"The upload ended after {told} bytes.", str(error)
+            )
+
+    def test_an_upload_of_nothing_is_refused(self) -> None:
+        for length in (None, 0):
+            error = self.assertRaises(
+                errors.BadRequest, self.receive, io.BytesIO(), length
+            )
+            self.assertEqual(
+                "The upload is empty; it is to be a CSAR.", str(error)
             )

@@ -72,14 +72,14 @@ class TestImports(DescriptorTest):
                 "https://host/types.yaml",
                 (
                     f"{SIMPLE}: imports.0: https://host/types.yaml is not in the"
-                    " package"
+                    " package, and what is elsewhere is not fetched"
                 ),
             ),
             (
                 "file:///etc/passwd",
                 (
                     f"{SIMPLE}: imports.0: file:///etc/passwd is not in the"
-                    " package"
+                    " package, and what is elsewhere is not fetched"
                 ),
             ),
             (1, f"{SIMPLE}: imports.0: a text is expected; put 1 in quotes"),

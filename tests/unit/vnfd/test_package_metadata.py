@@ -63,7 +63,10 @@ class TestMetadataFaults(CsarTest):
             ),
             (
                 META + "ETSI-Entry-Manifest: no.mf",
-                "no.mf is not in the package",
+                (
+                    f"{where}: the ETSI-Entry-Manifest no.mf is not in the"
+                    " package"
+                ),
             ),
             (
                 META + f"\nName: gone\nAlgorithm: SHA-256\nHash: {digest}",
@@ -78,10 +81,7 @@ class TestMetadataFaults(CsarTest):
             ),
             (
                 META + f"\nName: {ENTRY}\nHash: {digest}",
-                (
-                    f"{where}, line 6: the Algorithm of {ENTRY} is '', not one"
-                    " of SHA-224, SHA-256, SHA-384 and SHA-512"
-                ),
+                f"{where}, line 6: the Hash of {ENTRY} has no Algorithm",
             ),
             (
                 META + f"\nName: {ENTRY}\nAlgorithm: SHA-512\nHash: {digest}",
@@ -142,6 +142,16 @@ class TestMetadataFaults(CsarTest):
                 f" {number} YAML files where there should be one",
                 self.refused(),
             )
+
+    def test_a_package_within_a_folder(self) -> None:
+        files = packages.package_files()
+        within = {f"vnf/{path}": data for path, data in files.items()}
+        packages.write_zip(self.archive, within)
+        self.assertEqual(
+            "TOSCA-Metadata/TOSCA.meta is in the folder 'vnf': pack what is in"
+            " that folder, not the folder itself",
+            self.refused(),
+        )
 
     def test_a_metadata_directory_without_its_file(self) -> None:
         files = {"TOSCA-Metadata/other": "", "a.yaml": ""}

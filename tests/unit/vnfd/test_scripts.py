@@ -143,8 +143,8 @@ class TestScripts(DescriptorTest):
                 {},
                 {"implementation": "a"},
                 (
-                    f"{vnf}.interfaces.Vnflcm.heal_start.implementation: the file"
-                    " Definitions/a is not in the package"
+                    f"{vnf}.interfaces.Vnflcm.heal_start.implementation: the node"
+                    " has no artifact 'a', and the package no file Definitions/a"
                 ),
             ),
             (
