@@ -15,7 +15,11 @@ def described(info: InstantiatedVnfInfo, vnfd: Vnfd) -> InstantiatedVnfInfo:
     """
     flavour = vnfd.flavours.get(info.flavour_id)
     if flavour is None:
-        raise _not_fitting(vnfd, f"has no flavour {info.flavour_id!r}")
+        raise _not_fitting(
+            vnfd,
+            f"has no flavour {info.flavour_id!r}, which the VNF instance is "
+            f"of, only {', '.join(sorted(vnfd.flavours))}",
+        )
     _check_vdus(info, flavour, vnfd)
     _check_levels(info, flavour, vnfd)
     return msgspec.structs.replace(
@@ -33,7 +37,9 @@ def _check_vdus(
     used = {vnfc.vdu_id for vnfc in info.vnfc_resource_info}
     if missing := sorted(used - flavour.vdus.keys()):
         raise _not_fitting(
-            vnfd, f"has no VDU {', '.join(missing)} in flavour {flavour.id!r}"
+            vnfd,
+            f"has no VDU {', '.join(missing)} in flavour {flavour.id!r}, and "
+            "the VNF instance has VNFCs of it",
         )
 
 
@@ -45,13 +51,15 @@ def _check_levels(
         aspect, level = scale.aspect_id, scale.scale_level
         if aspect not in largest:
             raise _not_fitting(
-                vnfd, f"has no aspect {aspect} in flavour {flavour.id!r}"
+                vnfd,
+                f"has no aspect {aspect} in flavour {flavour.id!r}, by which "
+                "the VNF instance is scaled",
             )
         if level > largest[aspect]:
             raise _not_fitting(
                 vnfd,
                 f"scales {aspect} to level {largest[aspect]} at most, and "
-                f"the VNF is at level {level}",
+                f"the VNF is at level {level}: scale it in first",
             )
 
 

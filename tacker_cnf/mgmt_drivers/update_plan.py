@@ -81,12 +81,12 @@ def make(told: ScriptInput) -> Plan | None:
     files = list(current.parameters[DEF_FILES])
     named: set[Key] = set()
     for path in asked:
-        keys = _keys(new, path)
+        keys = _new_keys(new, path)
         files[files.index(_replaced(old, files, path, keys))] = path
         named |= keys
     return _plan(
         _render(instance, old, current),
-        _render(instance, new, _with_files(current, files)),
+        _render_new(instance, new, _with_files(current, files)),
         named,
         current.parameters.get("vim_connections") or {},
     )
@@ -148,6 +148,34 @@ def _render(
     return manifests.render(task, wanted)
 
 
+def _render_new(
+    instance: VnfInstance, package: PackageTree, wanted: Target
+) -> Rendered:
+    """Render the new package.
+
+    :raises InvalidParameters: it lacks a manifest, or one cannot be read
+    """
+    try:
+        return _render(instance, package, wanted)
+    except errors.InvalidParameters as error:
+        raise errors.InvalidParameters(
+            f"{error} All manifests of the VNF instance have to be in the new "
+            "package under the paths they had, but those in whose place "
+            f"metadata.{PATHS} names others."
+        ) from None
+
+
+def _new_keys(package: PackageTree, path: str) -> set[Key]:
+    """Tell what a file of the new package holds.
+
+    :raises InvalidParameters: it is not there, or cannot be read
+    """
+    try:
+        return _keys(package, path)
+    except errors.InvalidParameters as error:
+        raise errors.InvalidParameters(f"metadata.{PATHS}: {error}") from None
+
+
 def _keys(package: PackageTree, path: str) -> set[Key]:
     return {
         (str(body["kind"]), str(body["metadata"].get("name", "")))
@@ -181,9 +209,16 @@ def _replaced(
                     f"{name}, whose place it takes, {_told(found)}. Kind and "
                     "name of what is updated cannot change."
                 )
+    known = {
+        key
+        for name in files
+        if _is_in(old, name)
+        for key in _keys(old, name)
+        if key[0] in {CONFIG_MAP, SECRET}
+    }
     raise errors.InvalidParameters(
         f"metadata.{PATHS}: {path} holds {_told(keys)}, which the VNF "
-        "instance does not have."
+        f"instance does not have; it has {_told(known)}."
     )
 
 
@@ -217,9 +252,7 @@ def _plan(
         key = _key(manifest)
         if key not in new and (key in named or manifest.kind in VDU_KINDS):
             raise errors.InvalidParameters(
-                f"The manifests of the new package do not make the "
-                f"{' '.join(key)}, which the VNF instance has. Kind and name "
-                "of what is updated cannot change."
+                manifests.lost(manifest, before, after)
             )
     pairs = [
         Pair(manifest, new[_key(manifest)])

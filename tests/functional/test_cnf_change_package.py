@@ -376,7 +376,24 @@ class TestRefusals(ChangeCase):
         answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
         self.assertEqual(400, answer.status, str(answer.json))
         self.assertIn("Pod more", answer.detail)
-        self.assertIn("makes no new workload", answer.detail)
+        self.assertIn("makes no new VDU", answer.detail)
+
+    def test_a_workload_of_another_kind_or_name(self) -> None:
+        for attributes, told in (
+            ({"kind": "StatefulSet"}, "have a StatefulSet of that name"),
+            ({"name": "facade"}, "Its kind and name cannot change"),
+        ):
+            new = workloads("after")
+            front = new["front"]
+            front["kind"] = attributes.get("kind", front["kind"])
+            front["metadata"]["name"] = attributes.get("name", "front")
+            body = self.request(self.with_workloads(new))
+            answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+            self.assertEqual(400, answer.status, str(answer.json))
+            there = f"Deployment front in namespace {self.vnfm.namespace}"
+            for text in (f"VDU front: {there}", NEW_FILES[0], told):
+                self.assertIn(text, answer.detail)
+        self.assert_untouched()
 
     def test_content_of_what_is_immutable(self) -> None:
         fixed = CONFIG % "Hello" + "immutable: true\n"
@@ -418,7 +435,7 @@ class TestRefusals(ChangeCase):
             ({"vdu_params": [{}]}, "vdu_id"),
             ({"vdu_params": [{"vdu_id": "store"}]}, "StatefulSet"),
             ({"namespace": "elsewhere"}, "stays in its namespace"),
-            ({"lcm-kubernetes-def-files": NEW_FILES[:1]}, "do not make"),
+            ({"lcm-kubernetes-def-files": NEW_FILES[:1]}, "is in none of"),
             ({"lcm-kubernetes-def-files": ["no"]}, "has no file"),
         ):
             body = self.request(vnfd_id, **parameters)

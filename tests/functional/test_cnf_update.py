@@ -326,7 +326,12 @@ class TestRules(UpdateCase):
         other = self.after("name: update-secret", "name: new-secret", name)
         self.refused(other, "Secret new-secret", "Secret update-secret")
         both = self.after("update-", "new-", name)
-        self.refused(both, "which the VNF instance does not have")
+        self.refused(
+            both,
+            "holds ConfigMap new-config, Secret new-secret, which the VNF "
+            "instance does not have; it has ConfigMap other-config, "
+            "ConfigMap update-config, Secret update-secret.",
+        )
 
     def test_a_workload_that_the_new_package_lacks(self) -> None:
         renamed = workloads("after")
@@ -334,12 +339,18 @@ class TestRules(UpdateCase):
         dropped = {k: v for k, v in renamed.items() if k != "front"}
         for new in (dropped, renamed):
             vnfd_id = self.with_workloads(new)
-            self.refused(vnfd_id, "Deployment front", "do not make")
+            self.refused(
+                vnfd_id,
+                f"Deployment front in namespace {self.vnfm.namespace}",
+                f"is in none of {MANIFESTS}/configuration-2.yaml",
+            )
             self.assert_as_known()
 
     def test_a_file_that_the_new_package_lacks(self) -> None:
         self.refused(
-            self.after(), DEF_FILES[0], metadata={"owner": "somebody"}
+            self.after(),
+            f"has no file {DEF_FILES[0]!r}. All manifests of the VNF instance",
+            metadata={"owner": "somebody"},
         )
 
 

@@ -151,6 +151,24 @@ def render(task: InfraTask, target: Target) -> Rendered:
     )
 
 
+def lost(manifest: Manifest, before: Rendered, after: Rendered) -> str:
+    """Tell, and what may be done, that the next package lacks what an
+    instance has.
+    """
+    others = [
+        one.kind
+        for one in after.objects
+        if one.name == manifest.name and one.kind in VDU_KINDS
+    ]
+    return (
+        f"{manifest} in namespace {before.namespace}, which the VNF instance "
+        f"has, is in none of {', '.join(after.def_files)} of the new package"
+        + (f"; these have a {others[0]} of that name" if others else "")
+        + ". Its kind and name cannot change: name the file that has it, or "
+        "correct the package."
+    )
+
+
 def in_order(objects: Iterable[Manifest]) -> list[Manifest]:
     """Put what others need before them."""
     return sorted(

@@ -133,15 +133,15 @@ class PackageChange:
         for vdu, manifest in self.before.workloads.items():
             if vdu not in workloads or workloads[vdu].key != manifest.key:
                 raise errors.InvalidParameters(
-                    "additionalParams.lcm-kubernetes-def-files: VDU "
-                    f"{vdu} is the {manifest}, which the "
-                    "manifests of the new package do not make."
+                    f"additionalParams.lcm-kubernetes-def-files: VDU {vdu}: "
+                    + manifests.lost(manifest, self.before, self.after)
                 )
         if more := sorted(workloads.keys() - self.before.workloads.keys()):
             raise errors.InvalidParameters(
                 "additionalParams.lcm-kubernetes-def-files: VDU "
                 f"{more[0]} is the {workloads[more[0]]}, which the VNF "
-                "does not have. A change of package makes no new workload."
+                "instance does not have. A change of package makes no new "
+                "VDU: leave its manifest out, or instantiate the new package."
             )
         for vdu in self._named:
             self._check_rolls(vdu)
