@@ -221,10 +221,10 @@ def upload() -> tuple[BinaryIO, int | None]:
     return given.environ["wsgi.input"], given.content_length
 
 
-def not_modified() -> Any:
-    """Answer that the caller has it already."""
+def bare(status: int) -> Any:
+    """Answer by a status alone, and the headers that are set."""
     response = pecan.response
-    response.status = 304
+    response.status = status
     response.body = b""
     del response.content_type
     return response

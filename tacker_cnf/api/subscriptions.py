@@ -4,8 +4,6 @@ import datetime
 import uuid
 from typing import Any, Final
 
-import pecan
-
 from tacker_cnf import errors
 from tacker_cnf.api import http, links, parameters, policies, query
 from tacker_cnf.api.once import Once
@@ -49,11 +47,7 @@ class Subscriptions:
         known = self._same(body)
         if known and self._once.before() is None:
             http.set_location(links.subscription(known.id))
-            answer = pecan.response
-            answer.status = 303
-            answer.body = b""
-            del answer.content_type
-            return answer
+            return http.bare(303)
         made = self._once(lambda terms: self._subscribe(body, terms))
         http.set_location(links.subscription(made))
         return self._read(made)

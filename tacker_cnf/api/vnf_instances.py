@@ -117,7 +117,7 @@ class VnfInstances:
     def get(self, instance_id: str) -> Any:
         """Read a VNF instance."""
         instance, tag = self._read(instance_id)
-        return http.not_modified() if once.is_known(tag) else instance
+        return http.bare(304) if once.is_known(tag) else instance
 
     @transaction
     def _read(self, instance_id: str) -> tuple[VnfInstance, str]:

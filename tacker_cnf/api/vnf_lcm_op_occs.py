@@ -62,7 +62,7 @@ class VnfLcmOpOccs:
     def get(self, op_occ_id: str) -> Any:
         """Read a lifecycle operation."""
         op_occ, tag = self._read(op_occ_id)
-        return http.not_modified() if once.is_known(tag) else op_occ
+        return http.bare(304) if once.is_known(tag) else op_occ
 
     @transaction
     def _read(self, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:

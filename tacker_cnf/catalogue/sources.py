@@ -111,7 +111,7 @@ class Pinned(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         host = request.url.host
-        port = request.url.port or {"https": 443}.get(request.url.scheme, 80)
+        port = addresses.port_of(request.url)
         address = self._sources.address_of(host, port)
         # the certificate has to be that of the name, not of the address
         request.extensions["sni_hostname"] = host

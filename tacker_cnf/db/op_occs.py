@@ -133,13 +133,18 @@ def add(
     outbox.announce(session, op_occ, now)
 
 
-def get(session: orm.Session, op_occ_id: str) -> VnfLcmOpOcc:
+def get(
+    session: orm.Session, op_occ_id: str, *, lock: bool = False
+) -> VnfLcmOpOcc:
     """Read one operation occurrence, whole.
 
+    :param lock: let nobody change it until the end of the transaction; to be
+        the first that is read in it, so that all of it is the newest
     :raises NotFound: there is none of this id
     """
+    asked = sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
     row = session.execute(
-        sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
+        asked.with_for_update() if lock else asked
     ).one_or_none()
     if row is None:
         raise _unknown(op_occ_id)
@@ -165,15 +170,13 @@ _VERSION: Final = (
 )
 
 
-def tag(session: orm.Session, op_occ_id: str, *, lock: bool = False) -> str:
+def tag(session: orm.Session, op_occ_id: str) -> str:
     """Give the entity tag of an operation, another one after each change.
 
-    :param lock: let nobody change it until the end of the transaction
     :raises NotFound: there is none of this id
     """
-    asked = sa.select(*_VERSION).where(Row.id == op_occ_id)
     row = session.execute(
-        asked.with_for_update() if lock else asked
+        sa.select(*_VERSION).where(Row.id == op_occ_id)
     ).one_or_none()
     if row is None:
         raise _unknown(op_occ_id)
@@ -369,11 +372,11 @@ def decide(
         first
     :raises PreconditionFailed: it is not what the caller saw
     """
-    _lock(session, op_occ_id)
-    op_occ = get(session, op_occ_id)
+    op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
     operations.check_decision(op_occ.operation, state, event)
-    _check(session, op_occ_id, terms)
+    if terms.tags is not None:
+        terms.check(tag(session, op_occ_id))
     new = states.advance(state, event)
     session.connection().execute(
         sa.update(Row)
@@ -394,18 +397,6 @@ def decide(
     decided = get(session, op_occ_id)
     outbox.announce(session, decided, now)
     return decided
-
-
-def _lock(session: orm.Session, op_occ_id: str) -> None:
-    """Let one at a time decide; what is read from here on is the newest."""
-    session.execute(
-        sa.select(Row.id).where(Row.id == op_occ_id).with_for_update()
-    )
-
-
-def _check(session: orm.Session, op_occ_id: str, terms: Terms) -> None:
-    if terms.tags is not None:
-        terms.check(tag(session, op_occ_id, lock=True))
 
 
 def note(session: orm.Session, work: Work, notes: tuple[str, ...]) -> None:
@@ -468,11 +459,11 @@ def cancel(
     :raises WrongState: nobody carries it out
     :raises PreconditionFailed: it is not what the caller saw
     """
-    _lock(session, op_occ_id)
-    op_occ = get(session, op_occ_id)
+    op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
     operations.check_decision(op_occ.operation, state, Event.CANCEL)
-    _check(session, op_occ_id, terms)
+    if terms.tags is not None:
+        terms.check(tag(session, op_occ_id))
     if op_occ.cancel_mode == CancelModeType.FORCEFUL:
         return
     session.connection().execute(

@@ -21,6 +21,10 @@ R = TypeVar("R")
 #: what a session knows when something was announced in it
 ANNOUNCED: Final = "announced"
 
+#: seconds that a process may do nothing within a transaction before the
+#: database ends it: one that stands still holds up nobody for longer
+STALLED: Final = 20
+
 #: the database does not answer: oslo.db tells a lost connection; one that
 #: cannot be made, the driver does
 DATABASE_DOWN: Final = (
@@ -89,6 +93,8 @@ class Store:
         self.engine.hide_parameters = True
         if self.engine.dialect.name == "sqlite":
             _prepare_sqlite(self.engine)
+        else:
+            _end_stalled(self.engine)
         #: who wants to know at once that something was announced
         self.listeners: list[Callable[[], None]] = []
         self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
@@ -142,6 +148,26 @@ def of_conf(conf: cfg.ConfigOpts) -> Store:
         retry_interval=options.retry_interval,
         mysql_sql_mode=options.mysql_sql_mode,
     )
+
+
+def _end_stalled(engine: sa.Engine) -> None:
+    """Have the server free what a process that stands still has locked."""
+    names = {
+        "postgresql": "idle_in_transaction_session_timeout = '{}s'",
+        "mariadb": "idle_transaction_timeout = {}",
+    }
+
+    @sa.event.listens_for(engine, "connect")
+    def set_timeout(connection: Any, _: Any) -> None:
+        # what kind of server it is, is known only now
+        is_mariadb = getattr(engine.dialect, "is_mariadb", False)
+        kind = "mariadb" if is_mariadb else engine.dialect.name
+        if name := names.get(kind):
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET SESSION {name.format(STALLED)}")
+            connection.commit()
+
+    engine.dispose()  # oslo.db has tried a connection before
 
 
 def _prepare_sqlite(engine: sa.Engine) -> None:

@@ -1,8 +1,6 @@
 """A question to the NFVO, and the patience to wait for its answer."""
 
 import contextlib
-import datetime
-import email.utils
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
@@ -13,6 +11,7 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.nfvo.peer import Answer
+from tacker_cnf.outgoing.pauses import retry_after
 
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
@@ -71,8 +70,9 @@ class Question:
         :raises PeerUnreachable: no time is left
         :raises VnfmError: the work was called off
         """
-        told = _retry_after(answer) if answer else None
-        wait = self._interval if told is None else told
+        told = answer.headers.get("Retry-After", "") if answer else ""
+        pause = retry_after(told)
+        wait = self._interval if pause is None else pause
         wait = min(max(wait, MIN_WAIT), MAX_WAIT)
         _sleep(self._halt, min(wait, self._deadline.remaining))
         if self._deadline.passed:
@@ -83,21 +83,6 @@ class Question:
             f"The NFVO has not decided within {self._patience:g} seconds."
             f"{self._lost}"
         )
-
-
-def _retry_after(answer: Answer) -> float | None:
-    """Read when the NFVO wants to be asked again: seconds, or a date."""
-    told = answer.headers.get("Retry-After", "")
-    if told.isdecimal():
-        return float(told)
-    try:
-        then = email.utils.parsedate_to_datetime(told)
-    except ValueError:
-        return None
-    now = datetime.datetime.now(datetime.UTC)
-    if then.tzinfo is None:
-        return None
-    return (then - now).total_seconds()
 
 
 def unless_called_off(act: Callable[[], T], halt: Halt, seconds: float) -> T:

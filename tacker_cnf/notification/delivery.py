@@ -1,8 +1,6 @@
 """One request to a subscriber, and what its answer means."""
 
 import asyncio
-import datetime
-import email.utils
 import functools
 from collections.abc import Mapping
 from typing import Final
@@ -16,6 +14,7 @@ from tacker_cnf.outgoing import authorization, clients
 from tacker_cnf.outgoing.authorization import OAuth2
 from tacker_cnf.outgoing.clients import Manners
 from tacker_cnf.outgoing.guard import Guard
+from tacker_cnf.outgoing.pauses import retry_after
 from tacker_cnf.outgoing.wire import Answer, Wire
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 
@@ -96,7 +95,7 @@ class Courier:
         return Outcome(
             problem=f"The subscriber answered {answer.status}.",
             everything=answer.status in TROUBLE,
-            retry_after=retry_after(answer.headers.get("retry-after", ""))
+            retry_after=_pause(answer.headers.get("retry-after", ""))
             if answer.status in PATIENT
             else 0.0,
         )
@@ -196,18 +195,8 @@ def _shown(request: httpx.Request) -> Mapping[str, str]:
     return {"Authorization": shown} if shown else {}
 
 
-def retry_after(text: str) -> float:
-    """Read for how long not to come again (IETF RFC 9110, 10.2.3)."""
-    if text.isascii() and text.isdigit():
-        return min(float(text[:9]), LONGEST)
-    try:
-        moment = email.utils.parsedate_to_datetime(text)
-    except ValueError:
-        return 0.0
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.UTC)
-    left = (moment - datetime.datetime.now(datetime.UTC)).total_seconds()
-    return min(max(left, 0.0), LONGEST)
+def _pause(told: str) -> float:
+    return min(retry_after(told) or 0.0, LONGEST)
 
 
 class Tester:

@@ -4,6 +4,8 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Final
 
+import httpx
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 #: addresses that stand for others: how IPv4 is reached over IPv6 (RFC 6052)
@@ -11,6 +13,11 @@ NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 #: what private networks were once, and Python says is global (RFC 3879)
 SITE_LOCAL: Final = ipaddress.IPv6Network("fec0::/10")
+
+
+def port_of(url: httpx.URL) -> int:
+    """Tell the port of a URL, said or meant."""
+    return url.port or {"https": 443}.get(url.scheme, 80)
 
 
 def read(text: object) -> Address:

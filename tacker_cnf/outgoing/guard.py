@@ -89,7 +89,7 @@ class Guarded(httpx.AsyncBaseTransport):
         self, request: httpx.Request
     ) -> httpx.Response:
         host = request.url.host
-        port = request.url.port or {"https": 443}.get(request.url.scheme, 80)
+        port = addresses.port_of(request.url)
         address, *_ = await self._guard.find(host, port)
         pinned = httpx.Request(
             request.method,

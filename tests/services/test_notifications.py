@@ -62,7 +62,7 @@ class TestNotifications(testtools.TestCase):
 
     def told(self, instance_id: str, count: int) -> list[Any]:
         """Give the states one instance was told of, each event once."""
-        came = self.receiver.wait(count, 60.0, vnfInstanceId=instance_id)
+        came = self.receiver.wait(count, vnfInstanceId=instance_id)
         states: dict[str, Any] = {}
         for request in came:
             told = request.json

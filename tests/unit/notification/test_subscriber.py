@@ -12,7 +12,7 @@ from tacker_cnf.lcm import announcement
 from tacker_cnf.lcm.announcement import Announcement
 from tacker_cnf.notification import subscriber
 from tacker_cnf.notification.content import Addressee
-from tacker_cnf.notification.delivery import Outcome, retry_after
+from tacker_cnf.notification.delivery import Outcome
 from tacker_cnf.notification.subscriber import Pace, Subscriber
 from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
@@ -206,19 +206,3 @@ class TestPatience(testtools.TestCase):
             self.assertGreaterEqual(pause, longest / 2)
             self.assertLessEqual(pause, longest)
         self.assertGreater(len({pace.pause(9) for _ in range(20)}), 10)
-
-    def test_retry_after(self) -> None:
-        for text, wanted in (
-            ("", 0.0),
-            ("0", 0.0),
-            ("120", 120.0),
-            ("99999999999", 3600.0),
-            ("-3", 0.0),
-            ("1.5", 0.0),
-            ("soon", 0.0),
-            ("٣", 0.0),
-            ("Fri, 20 Nov 2015 12:00:00 GMT", 0.0),
-            ("Fri, 20 Nov 2099 12:00:00 GMT", 3600.0),
-            ("Fri, 20 Nov 2099 12:00:00 -0000", 3600.0),
-        ):
-            self.assertEqual(wanted, retry_after(text), text)
