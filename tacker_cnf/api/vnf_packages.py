@@ -1,5 +1,6 @@
 """/vnfpkgm/v1/vnf_packages (SOL003 clause 10, SOL005 clause 9)."""
 
+import contextlib
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -161,11 +162,15 @@ class VnfPackages:
 
         :raises FileNotFoundError: the package was deleted meanwhile
         """
-        file = self._catalogue.content.unnamed()
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-            for one in files:
-                packed.write(one, one.relative_to(root))
-        root.stat()  # who lists a directory that goes may just see less
+        with contextlib.ExitStack() as unless_whole:
+            file = unless_whole.enter_context(
+                self._catalogue.content.unnamed()
+            )
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+                for one in files:
+                    packed.write(one, one.relative_to(root))
+            root.stat()  # who lists a directory that goes may just see less
+            unless_whole.pop_all()
         return file
 
     @http.endpoint(
