@@ -67,6 +67,6 @@ OPTIONS = (
         help="File with the certificates (PEM or DER), or directory of such "
         "files (.pem, .crt, .cer, .cert), of those who may sign VNF packages "
         "or of the authorities that vouch for them. They are read anew for "
-        "each package.",
+        "each package. Where signatures are required, there has to be one.",
     ),
 )
