@@ -352,7 +352,11 @@ class TestObjects(ChangeCase):
             "configuration-2": config,
         }
         self.changed(self.next_package(**files))
-        self.assertIn("TOKEN", self.config("secrets", "update-secret"))
+        secret = "secrets/update-secret"
+        self.assertIn(secret, self.there(secret))
+        end = self.vnfm.run(self.instance_id, "heal", {})
+        self.assertEqual("COMPLETED", end["operationState"], str(end))
+        self.assertNotIn(secret, self.there(secret))
 
 
 class TestRefusals(ChangeCase):

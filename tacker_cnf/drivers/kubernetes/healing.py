@@ -17,7 +17,7 @@ def replace_all(works: Sequence[Work], task: InfraTask) -> None:
 
     :raises InfraError: a cluster could not, or not in time
     """
-    found = [work.owned(work.rendered.objects) for work in works]
+    found = [work.all_owned() for work in works]
     pods = [work.pods() for work in works]
     doomed = set(task.notes)
     if not doomed:

@@ -19,12 +19,10 @@ from tacker_cnf.drivers.kubernetes.package_change import PackageChange
 from tacker_cnf.drivers.kubernetes.pod_references import Key
 from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists
 from tacker_cnf.drivers.kubernetes.update_work import UpdateWork
-from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.drivers.kubernetes.work import TRIES, Work
 
 Object = dict[str, Any]
 
-#: how often a Deployment is read again when somebody else changes it, too
-TRIES: Final = 5
 #: kinds that make pods, or are pods
 MAKERS: Final = VDU_KINDS | TEMPLATED | {"CronJob"}
 SERVICE_ACCOUNT: Final = "ServiceAccount"

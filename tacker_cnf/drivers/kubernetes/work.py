@@ -22,6 +22,8 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 Object = dict[str, Any]
 
 PODS: Final = ("v1", "Pod")
+#: how often an object is read again when somebody else changes it, too
+TRIES: Final = 5
 
 
 class Work:
@@ -102,9 +104,18 @@ class Work:
         manifest no longer has goes.
         """
         place = self._place(resource)
-        owners = ownership.as_applied(found)
-        if owners is not None:
-            self.cluster.set_owners(resource, found, owners)
+        live: Object | None = found
+        for attempt in range(1, TRIES + 1):
+            owners = live and ownership.as_applied(live)
+            if not live or not owners:
+                break
+            try:
+                self.cluster.set_owners(resource, live, owners)
+                break
+            except AlreadyExists:  # so 409 is told: it has just changed
+                if attempt == TRIES:
+                    raise
+            live = self.cluster.get(resource, manifest.name, place)
         self.cluster.apply(resource, manifest.body, place)
 
     def _await_gone(self, manifest: Manifest, found: Object | None) -> None:
