@@ -37,6 +37,13 @@ OPTIONS = (
         help="Seconds that a VNF may take to end when it is terminated "
         "gracefully and the request does not say for how long.",
     ),
+    cfg.ListOpt(
+        "fallback_zones",
+        default=[],
+        help="Availability zones to try, in this order, for VNFCs that find "
+        "no host in the zone they were granted, unless an anti-affinity rule "
+        "of the VNFD forbids it. Empty: such an operation fails.",
+    ),
     cfg.BoolOpt(
         "heal_whole_all",
         default=False,

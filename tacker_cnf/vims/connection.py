@@ -40,14 +40,20 @@ def _of_openstack(vim: models.Vim) -> VimConnectionInfo:
         "project": project.get("name"),
         "projectDomain": project.get("project_domain_name"),
         "userDomain": cred.get("user_domain_name"),
+        "applicationCredentialId": cred.get("application_credential_id"),
+        "applicationCredentialSecret": cred.get(
+            "application_credential_secret"
+        ),
     }
     verify = str(cred.get("cert_verify", "True")).lower() != "false"
+    authority = {_CA: cred[_CA]} if cred.get(_CA) else {}
     return VimConnectionInfo(
         vim_id=vim.id,
         vim_type=OPENSTACK,
         interface_info={
             "endpoint": vim.auth_url,
             "skipCertificateVerification": not verify,
+            **authority,
         },
         access_info={k: v for k, v in access.items() if v is not None},
         extra=vim.extra,

@@ -45,12 +45,15 @@ class OpenstackDriver:
         work = self._work(task)
         question = self._question(task)
         if task.current is None:
-            stack = work.put(self._fields(question), question.base_hot)
+            stack = work.placed(
+                lambda fields: work.put(fields, question.base_hot),
+                self._fields(question),
+            )
         else:
-            stack = work.there()
+            there = work.there()
             fields = self._fields(question)
-            sizing.mark_leaving(work, stack, task)
-            stack = work.update(stack, fields)
+            sizing.mark_leaving(work, there, task)
+            stack = work.placed(lambda f: work.update(there, f), fields)
         return work.result(stack)
 
     def replace(self, task: InfraTask) -> InfraResult:
@@ -118,7 +121,7 @@ class OpenstackDriver:
             connection, self._endurance(deadline, task.halt)
         )
         places = Places(key, self._tenant(heat, connection))
-        return Work(task, heat, places, deadline)
+        return Work(task, heat, places, deadline, self._conf.fallback_zones)
 
     def _tenant(self, heat: Heat, connection: VimConnectionInfo) -> str:
         named = connection.access_info.get("project")

@@ -69,9 +69,11 @@ def vnfcs(tree: Tree, flavour: Flavour) -> list[Vnfc]:
     return sorted(found, key=lambda vnfc: order.index(vnfc.vdu_id))
 
 
-def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
-    """Tell which VDU a server is: it, or what it is nested in, is named like
-    one, with or without a number.
+def vdu_of(
+    tree: Tree, server: Resource, flavour: Flavour
+) -> tuple[str | None, int | None]:
+    """Tell which VDU a server is, and its number if it has one: it, or what
+    it is nested in, is named like one.
     """
     named = None
     index = None
@@ -79,6 +81,11 @@ def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
         vdu, number = _named(resource.name, flavour)
         named = named or vdu
         index = number if index is None and vdu == named else index
+    return named, index
+
+
+def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
+    named, index = vdu_of(tree, server, flavour)
     if named is None:
         return None
     points = {

@@ -1,7 +1,8 @@
 """One task on one stack: puts it, updates it, takes it away."""
 
+import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,7 @@ from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places, Vnfc
 from tacker_cnf.drivers.openstack.stack_wait import CutShort, Pace, Waiter
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.drivers.openstack.zones import Tried
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm import merge
@@ -47,8 +49,14 @@ class Work:
         heat: Heat,
         places: Places,
         deadline: Deadline,
+        zones: Sequence[str] = (),
     ) -> None:
+        """Begin.
+
+        :param zones: where VNFCs may go that find no host in theirs
+        """
         self._task = task
+        self._zones = zones
         self.heat = heat
         self._places = places
         self._progress = Progress(task.tell)
@@ -75,6 +83,39 @@ class Work:
                 "additionalParams.all makes it anew; otherwise terminate it."
             )
         return found
+
+    def placed(
+        self, act: Callable[[StackFields], Stack], fields: StackFields
+    ) -> Stack:
+        """Put or update the stack, and when VNFCs find no host, try again
+        with them in another zone.
+
+        :raises InfraError: Heat could not, in none of the zones
+        """
+        tried = Tried(self._zones)
+        while True:
+            try:
+                return act(fields)
+            except errors.NotReady as error:
+                moved = self._elsewhere(tried, fields)
+                if moved is None:
+                    raise
+                LOG.info("%s Another zone is tried.", error)
+                fields = moved
+
+    def _elsewhere(
+        self, tried: Tried, fields: StackFields
+    ) -> StackFields | None:
+        stack = self.find() if self._zones else None
+        if stack is None or self.waiter.deadline.passed:
+            return None
+        told = self._merged(fields)
+        nfv = tried.next(
+            told.get("nfv", {}), self.heat.tree(stack), self._flavour
+        )
+        if nfv is None:
+            return None
+        return dataclasses.replace(fields, parameters={**told, "nfv": nfv})
 
     def put(self, fields: StackFields, base_hot: BaseHot) -> Stack:
         """Make a stack, or make the one that an earlier try has left what it
@@ -114,9 +155,8 @@ class Work:
 
         :raises InfraError: Heat could not, or not in time
         """
-        body = self._body(
-            self._patched(stack, fields), fields.files, self._merged(fields)
-        )
+        template, files = self._patched(stack, fields)
+        body = self._body(template, files, self._merged(fields))
         self._progress(f"Updating stack {self.name}")
         # what failed just now is being cancelled, and the next update is
         # told of that as if it were its own failure
@@ -151,7 +191,11 @@ class Work:
         :raises InfraError: Heat could not, or not in time
         """
         if stack.status != "DELETE_IN_PROGRESS":
-            self.heat.delete(stack)
+            try:
+                self.heat.delete(stack)
+            except errors.VimRefused:  # so Heat answers if it has just gone
+                if self.find() is not None:
+                    raise
         self.waiter.gone(stack)
 
     def mark(self, resources: Iterable[Resource]) -> None:
@@ -183,15 +227,17 @@ class Work:
     def _flavour(self) -> Any:
         return flavour_of(self._task.package.vnfd, self._target.flavour_id)
 
-    def _patched(self, stack: Stack, fields: StackFields) -> str | None:
-        """Give the template; None: that of the stack."""
+    def _patched(
+        self, stack: Stack, fields: StackFields
+    ) -> tuple[str | None, Mapping[str, str]]:
+        """Give the template and its files; None: what the stack has."""
         if fields.template is None or not fields.existing:
-            return fields.template
-        known, _ = self.heat.template(stack)
+            return fields.template, fields.files
+        known, files = self.heat.template(stack)
         patch = bounded_yaml.load(fields.template, "the template")
-        return msgspec.json.encode(
-            merge.patched(msgspec.json.decode(known), patch)
-        ).decode()
+        patched = merge.patched(msgspec.json.decode(known), patch)
+        template = msgspec.json.encode(patched).decode()
+        return template, {**files, **fields.files}
 
     def _merged(self, fields: StackFields) -> dict[str, Any]:
         """Give the parameters; what is not told of "nfv" is as it was before

@@ -41,6 +41,7 @@ class Listing:
         status: str = "CREATE_COMPLETE",
         needed_by: str | None = None,
         physical: str | None = None,
+        reason: str = "state changed",
     ) -> None:
         links = [{"rel": "stack", "href": f"{URL}/{stack}"}]
         if nested:
@@ -51,7 +52,7 @@ class Listing:
                 "resource_name": name,
                 "resource_type": kind,
                 "resource_status": status,
-                "resource_status_reason": "state changed",
+                "resource_status_reason": reason,
                 "physical_resource_id": (
                     f"{name}@{place}" if physical is None else physical
                 ),

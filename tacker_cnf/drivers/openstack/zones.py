@@ -1,0 +1,110 @@
+"""Another availability zone for VNFCs that found no host in theirs."""
+
+import collections
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from tacker_cnf.drivers.openstack import inventory
+from tacker_cnf.drivers.openstack.stacks import Tree
+from tacker_cnf.lcm import merge
+from tacker_cnf.vnfd.model import Flavour
+
+#: what Heat says of a server that Nova could not place
+NO_HOST: Final = "ResourceInError"
+SCOPE: Final = "ZONE"
+APART: Final = "ANTI_AFFINITY"
+
+Nfv = Mapping[str, Any]
+
+
+class Tried:
+    """The zones that each entry of nfv.VDU was in, in vain."""
+
+    def __init__(self, zones: Sequence[str]) -> None:
+        """Begin with none.
+
+        :param zones: those that may be tried, the first one first
+        """
+        self._zones = zones
+        self._failed: dict[str, set[str]] = collections.defaultdict(set)
+
+    def next(
+        self, nfv: Nfv, tree: Tree, flavour: Flavour
+    ) -> dict[str, Any] | None:
+        """Give nfv with another zone for each entry whose servers found no
+        host; None: there is none left for one, or no such entry.
+
+        An entry that has servers elsewhere already is left alone: they
+        would be made anew in the other zone.
+
+        :param tree: what the failed stack has
+        """
+        failed = failed_entries(nfv, tree, flavour)
+        if not failed:
+            return None
+        vdus = dict(nfv["VDU"])
+        for name, vdu in failed.items():
+            self._failed[name].add(vdus[name]["locationConstraints"])
+            taken = self._failed[name] | _apart(name, vdu, vdus, flavour)
+            free = [zone for zone in self._zones if zone not in taken]
+            if not free:
+                return None
+            vdus = merge.patched(
+                vdus, {name: {"locationConstraints": free[0]}}
+            )
+        return {**nfv, "VDU": vdus}
+
+
+def failed_entries(nfv: Nfv, tree: Tree, flavour: Flavour) -> dict[str, str]:
+    """Tell the entries of nfv.VDU of which all servers found no host, each
+    with its VDU.
+    """
+    found: dict[str, set[bool]] = collections.defaultdict(set)
+    vdus = {}
+    for resource in tree.resources:
+        if resource.type != inventory.SERVER:
+            continue
+        vdu, index = inventory.vdu_of(tree, resource, flavour)
+        name = _entry(nfv, vdu, index)
+        if vdu and name:
+            vdus[name] = vdu
+            found[name].add(
+                resource.status.endswith("_FAILED")
+                and NO_HOST in (resource.reason or "")
+            )
+    return {name: vdus[name] for name in found if found[name] == {True}}
+
+
+def _entry(nfv: Nfv, vdu: str | None, index: int | None) -> str | None:
+    vdus = nfv.get("VDU")
+    for name in (f"{vdu}-{index}", vdu):
+        entry = vdus.get(name) if isinstance(vdus, Mapping) else None
+        if isinstance(entry, Mapping) and isinstance(
+            entry.get("locationConstraints"), str
+        ):
+            return name
+    return None
+
+
+def _apart(name: str, vdu: str, vdus: Nfv, flavour: Flavour) -> frozenset[str]:
+    """Tell the zones of all that has to be in others than an entry."""
+    apart = set(_others(vdu, flavour))
+    found = set()
+    for key, entry in vdus.items():
+        owner = key if key in flavour.vdus else key.rpartition("-")[0]
+        if key != name and owner in apart and isinstance(entry, Mapping):
+            found.add(str(entry.get("locationConstraints")))
+    return frozenset(found)
+
+
+def _others(vdu: str, flavour: Flavour) -> Iterable[str]:
+    for rule in flavour.affinity_rules:
+        if rule.kind != APART or rule.scope != SCOPE:
+            continue
+        members = {
+            member
+            for target in rule.targets
+            for member in flavour.placement_groups.get(target, (target,))
+        }
+        if vdu in members:
+            yield from members

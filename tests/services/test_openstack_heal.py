@@ -1,0 +1,145 @@
+"""How a VNF on a real Heat is healed, and what happens when that fails."""
+
+from typing import Any, ClassVar
+
+import testtools
+
+from tests.fixtures import waiting
+from tests.fixtures.vnf import OUT, VnfService
+
+
+class HealCase(testtools.TestCase):
+    options: ClassVar[dict[str, Any]] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnf = self.useFixture(VnfService(self, **self.options))
+        self.project = self.vnf.project
+        self.vnf.start()
+
+    @property
+    def disk(self) -> str:
+        (disk,) = self.vnf.info["virtualStorageResourceInfo"]
+        return str(disk["storageResource"]["resourceId"])
+
+
+class TestVnfcs(HealCase):
+    def test_one_is_made_anew_and_nothing_else(self) -> None:
+        vnf = self.vnf
+        vnf.do("scale", OUT)
+        before, stack, disk = vnf.ids(), vnf.stack_id, self.disk
+        vnfc = vnf.vnfc("front")
+        done = vnf.do("heal", {"vnfcInstanceId": [vnfc["id"]]})
+        self.assertEqual({vnfc["vnfcResourceInfoId"]}, before - vnf.ids())
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.assertEqual(3, len(vnf.ids()))
+        self.assertEqual((stack, disk), (vnf.stack_id, self.disk))
+        changed = done["resourceChanges"]["affectedVnfcs"]
+        self.assertEqual(
+            ["ADDED", "REMOVED"], sorted(c["changeType"] for c in changed)
+        )
+
+    def test_its_storages_stay_unless_all_is_asked_for(self) -> None:
+        vnf = self.vnf
+        disk = self.disk
+        vnf.do("heal", {"vnfcInstanceId": [vnf.vnfc("store")["id"]]})
+        self.assertEqual(disk, self.disk)
+        done = vnf.do(
+            "heal",
+            {
+                "vnfcInstanceId": [vnf.vnfc("store")["id"]],
+                "additionalParams": {"all": True},
+            },
+        )
+        self.assertNotEqual(disk, self.disk)
+        storages = done["resourceChanges"]["affectedVirtualStorages"]
+        self.assertEqual(
+            {("REMOVED", disk), ("ADDED", self.disk)},
+            {
+                (s["changeType"], s["storageResource"]["resourceId"])
+                for s in storages
+            },
+        )
+
+    def test_a_retry_touches_none_that_an_earlier_try_has_made(self) -> None:
+        vnf = self.vnf
+        vnf.do("scale", OUT)
+        names = [vnf.vnfc("front")["id"], vnf.vnfc("store")["id"]]
+        self.project.fail("store", "No room.")
+        failed = vnf.do("heal", {"vnfcInstanceId": names}, "FAILED_TEMP")
+        self.assertIn("No room.", failed["error"]["detail"])
+
+        def front() -> set[str]:
+            servers = self.project.servers(vnf.stack).items()
+            return {id_ for id_, name in servers if name == "front"}
+
+        # Heat ends by itself what it has begun
+        waiting.until(self.is_quiet, "quiet")
+        made = front()
+        self.project.mend("store")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.assertEqual(made, vnf.ids("front"))
+        self.assertEqual(3, len(vnf.ids()))
+
+    def is_quiet(self) -> bool:
+        resources = self.project.resources(self.vnf.stack)
+        return not any("PROGRESS" in r["resource_status"] for r in resources)
+
+    def test_what_is_wrong_is_told_at_once(self) -> None:
+        for body, said in (
+            ({"vnfcInstanceId": ["front-1"]}, "no VNFC instance front-1"),
+            ({"additionalParams": {"all": "yes"}}, "`$.all`"),
+        ):
+            answer = self.vnf.task(self.vnf.id, "heal", body)
+            self.assertEqual(400, answer.status)
+            self.assertIn(said, answer.detail)
+
+
+class TestWhole(HealCase):
+    def test_all_of_it_in_a_new_stack_at_its_size(self) -> None:
+        vnf = self.vnf
+        vnf.do("scale", OUT)
+        before, stack = vnf.ids(), vnf.stack_id
+        self.project.fail("store", "No room.")
+        body = {"additionalParams": {"all": True}}
+        failed = vnf.do("heal", body, "FAILED_TEMP")
+        self.assertIn("No room.", failed["error"]["detail"])
+        self.project.mend("store")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertNotEqual(stack, vnf.stack_id)
+        self.assertEqual(vnf.stack_id, vnf.info["metadata"]["stack_id"])
+        self.assertEqual(set(), before & vnf.ids())
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.assertEqual(3, len(vnf.ids()))
+
+    def test_a_stack_that_somebody_deleted_comes_back(self) -> None:
+        vnf = self.vnf
+        stack = vnf.stack_id
+        path = f"/stacks/{vnf.stack}"
+        self.project.heat("DELETE", f"{path}/{stack}")
+        waiting.until(
+            lambda: vnf.stack not in self.project.stacks(), "its end"
+        )
+        failed = vnf.do("heal", {}, "FAILED_TEMP")
+        self.assertIn("somebody else has deleted", failed["error"]["detail"])
+        self.vnf.decide(failed["id"], "fail")
+        vnf.do("heal", {"additionalParams": {"all": True}})
+        self.assertNotEqual(stack, vnf.stack_id)
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.assertEqual(2, len(vnf.ids()))
+
+
+class TestByDefault(HealCase):
+    options: ClassVar[dict[str, Any]] = {"openstack": {"heal_whole_all": True}}
+
+    def test_the_stack_is_new_unless_the_request_says_no(self) -> None:
+        vnf = self.vnf
+        before, stack, disk = vnf.ids(), vnf.stack_id, self.disk
+        vnf.do("heal", {"additionalParams": {"all": False}})
+        self.assertEqual(set(), before & vnf.ids())
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.assertEqual((stack, disk), (vnf.stack_id, self.disk))
+        vnf.do("heal", {})
+        self.assertNotEqual(stack, vnf.stack_id)
+        self.assertEqual(vnf.servers(), vnf.ids())

@@ -1,0 +1,216 @@
+"""What a task makes of whatever an earlier try has left of a stack."""
+
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.openstack import refusals
+from tacker_cnf.drivers.openstack.fields import BaseHot, StackFields
+from tacker_cnf.drivers.openstack.inventory import Places
+from tacker_cnf.drivers.openstack.stacks import Stack, Tree
+from tacker_cnf.drivers.openstack.work import Work
+from tacker_cnf.halting import Deadline, Halt
+from tests.factories import a_running_instance, a_task, a_vnfc, an_info
+
+HOT = BaseHot(template="the package's", files={"a.yaml": "nested"})
+FIELDS = StackFields(
+    template="told", parameters={"nfv": {"VDU": {}}}, existing=False
+)
+
+
+class Script:
+    """A Heat that goes through states, one for each look."""
+
+    def __init__(self, *statuses: str | None, refuses: int = 0) -> None:
+        self.halt = Halt()
+        self._statuses = list(statuses)
+        self._refuses = refuses
+        self.done: list[str] = []
+        self.bodies: list[Mapping[str, Any]] = []
+
+    def find(self, name: str) -> Stack | None:
+        several = len(self._statuses) > 1
+        status = self._statuses.pop(0) if several else self._statuses[0]
+        if status is None:
+            return None
+        status, _, reason = status.partition(": ")
+        plain = name.partition("/")[0]
+        return Stack(id="1", name=plain, status=status, reason=reason)
+
+    def create(self, name: str, body: Mapping[str, Any]) -> str:
+        self._change("create", body)
+        return f"{name}/1"
+
+    def update(
+        self, stack: Stack, body: Mapping[str, Any], *, existing: bool
+    ) -> None:
+        del stack
+        self._change("patch" if existing else "put", body)
+
+    def _change(self, what: str, body: Mapping[str, Any]) -> None:
+        if self._refuses:
+            self._refuses -= 1
+            self.done.append(f"{what} refused")
+            raise refusals.Taken("Heat answered 409")
+        self.done.append(what)
+        self.bodies.append(body)
+
+    def delete(self, stack: Stack) -> None:
+        del stack
+        self.done.append("delete")
+
+    def template(self, stack: Stack) -> tuple[str, Mapping[str, str]]:
+        del stack
+        return '{"resources": {"a": 1, "b": 2}}', {"b.yaml": "known"}
+
+    def tree(self, stack: Stack) -> Tree:
+        del stack
+        return Tree([])
+
+    def events(self, identity: str, marker: str | None) -> list[Any]:
+        del marker
+        return [
+            types.SimpleNamespace(
+                id="e",
+                resource_name="vnf",
+                resource_status="UPDATE_COMPLETE",
+                physical_resource_id=identity.partition("/")[2],
+            )
+        ]
+
+    def last_event(self, identity: str) -> str:
+        return f"before {identity}"
+
+
+def a_work(heat: Script, **task: Any) -> Work:
+    made: Any = Work
+    return made(  # type: ignore[no-any-return]
+        a_task(**task),
+        heat,
+        Places("vim1", "project"),
+        Deadline.within(60),
+    )
+
+
+class TestPut(testtools.TestCase):
+    def done(self, heat: Script) -> list[str]:
+        a_work(heat).put(FIELDS, HOT)
+        return heat.done
+
+    def test_nothing_is_there(self) -> None:
+        heat = Script(None, None, "CREATE_COMPLETE")
+        self.assertEqual(["create"], self.done(heat))
+        self.assertEqual("told", heat.bodies[0]["template"])
+
+    def test_without_a_template_it_is_the_packages(self) -> None:
+        heat = Script(None, None, "CREATE_COMPLETE")
+        a_work(heat).put(StackFields(), HOT)
+        self.assertEqual("the package's", heat.bodies[0]["template"])
+        self.assertEqual({"a.yaml": "nested"}, heat.bodies[0]["files"])
+
+    def test_what_failed_is_updated(self) -> None:
+        heat = Script("CREATE_FAILED", "UPDATE_COMPLETE")
+        self.assertEqual(["put"], self.done(heat))
+
+    def test_what_is_being_deleted_is_waited_for(self) -> None:
+        heat = Script(
+            "DELETE_IN_PROGRESS",
+            "DELETE_IN_PROGRESS",
+            "DELETE_COMPLETE",
+            "DELETE_COMPLETE",  # it still has its name
+            "DELETE_COMPLETE",
+            None,
+            "CREATE_COMPLETE",
+        )
+        self.assertEqual(["create"], self.done(heat))
+
+    def test_what_could_not_be_deleted_is_deleted_again(self) -> None:
+        heat = Script(
+            "DELETE_FAILED",
+            "DELETE_IN_PROGRESS",
+            None,
+            None,
+            None,
+            "CREATE_COMPLETE",
+        )
+        self.assertEqual(["delete", "create"], self.done(heat))
+
+    def test_the_answer_to_an_earlier_request_was_lost(self) -> None:
+        heat = Script(
+            None, None, "CREATE_IN_PROGRESS", "UPDATE_COMPLETE", refuses=1
+        )
+        self.assertEqual(["create refused", "put"], self.done(heat))
+
+    def test_an_update_that_is_under_way_is_waited_for(self) -> None:
+        heat = Script(
+            "UPDATE_IN_PROGRESS",
+            "UPDATE_IN_PROGRESS",
+            "UPDATE_COMPLETE",
+            refuses=1,
+        )
+        self.assertEqual(["put refused", "put"], self.done(heat))
+
+    def test_what_heat_was_still_cancelling_is_no_failure(self) -> None:
+        cancelled = "UPDATE_FAILED: resources.a: Stack UPDATE cancelled"
+        heat = Script("UPDATE_FAILED: x", cancelled, "UPDATE_COMPLETE")
+        self.assertEqual(["put", "put"], self.done(heat))
+
+    def test_an_update_that_somebody_cancels_is(self) -> None:
+        cancelled = "UPDATE_FAILED: Stack UPDATE cancelled"
+        heat = Script("UPDATE_COMPLETE", cancelled)
+        error = self.assertRaises(errors.NotReady, self.done, heat)
+        self.assertIn("Stack UPDATE cancelled", str(error))
+        self.assertEqual(["put"], heat.done)
+
+    def test_somebody_deletes_it_meanwhile(self) -> None:
+        heat = Script("UPDATE_COMPLETE", None)
+        error = self.assertRaises(errors.NotReady, self.done, heat)
+        self.assertIn("deleted by somebody else", str(error))
+
+
+class TestThere(testtools.TestCase):
+    def test_it_has_to_be(self) -> None:
+        for status in (None, "DELETE_COMPLETE", "DELETE_IN_PROGRESS"):
+            error = self.assertRaises(
+                errors.NotReady, a_work(Script(status)).there
+            )
+            self.assertIn("additionalParams.all", str(error))
+
+
+class TestBody(testtools.TestCase):
+    info = an_info(
+        a_vnfc(),
+        metadata={"nfv": {"VDU": {"web": {"size": 1, "image": "old"}}}},
+    )
+
+    def sent(self, fields: StackFields) -> Mapping[str, Any]:
+        heat = Script("UPDATE_COMPLETE")
+        work = a_work(heat, instance=a_running_instance(info=self.info))
+        work.update(work.there(), fields)
+        return heat.bodies[0]
+
+    def test_changes_go_over_what_was_before_the_operation(self) -> None:
+        nfv = {"VDU": {"web": {"size": 2}}}
+        body = self.sent(StackFields(parameters={"nfv": nfv}))
+        self.assertEqual(
+            {"VDU": {"web": {"size": 2, "image": "old"}}},
+            body["parameters"]["nfv"],
+        )
+        self.assertNotIn("template", body)
+
+    def test_a_template_is_a_merge_patch(self) -> None:
+        fields = StackFields(
+            template='{"resources": {"a": null, "c": 3}}',
+            files={"c.yaml": "new"},
+        )
+        body = self.sent(fields)
+        self.assertEqual('{"resources":{"b":2,"c":3}}', body["template"])
+        self.assertEqual({"b.yaml": "known", "c.yaml": "new"}, body["files"])
+
+    def test_what_is_whole_is_sent_as_it_is(self) -> None:
+        body = self.sent(FIELDS)
+        self.assertEqual({"nfv": {"VDU": {}}}, body["parameters"])
+        self.assertEqual("told", body["template"])
