@@ -15,6 +15,7 @@ from tacker_cnf.terms import Key, Terms
 
 #: RFC 9110 8.8.3; what is weak is never what was meant
 _TAG: Final = re.compile(r'(W/)?"([^"]*)"')
+_TAGS: Final = re.compile(r'\s*(W/)?"[^"]*"(\s*,\s*(W/)?"[^"]*")*\s*')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -62,17 +63,22 @@ class Once:
 def of_request() -> Terms:
     """Read the terms of the request that is being answered.
 
-    :raises BadRequest: its Idempotency-Key is not one
+    :raises BadRequest: its Idempotency-Key or its If-Match is not one
     """
-    return Terms(tags=_tags("If-Match"), key=_key())
+    return Terms(tags=_tags(), key=_key())
 
 
-def _tags(header: str) -> frozenset[str] | None:
-    given = pecan.request.headers.get(header)
+def _tags() -> frozenset[str] | None:
+    given = pecan.request.headers.get("If-Match")
     if given is None:
         return None
     if given.strip() == "*":
         return frozenset("*")
+    if not _TAGS.fullmatch(given):
+        raise errors.BadRequest(
+            "If-Match: the ETag of an earlier answer is needed, with its "
+            'quotes, as "5f1c", or *.'
+        )
     found = _TAG.findall(given)
     return frozenset(tag for weak, tag in found if not weak)
 

@@ -18,7 +18,8 @@ from tests.functional.test_checks import (
 SCALE = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
 RENAME = {"vnfInstanceName": "renamed"}
 #: what no resource has as its entity tag
-STALE = ('"stale"', 'W/"stale"', "stale", "", '"a", "b"')
+STALE = ('"stale"', 'W/"stale"', '"a", "b"')
+MALFORMED = ("5f1c", '"5f1c', '"5f1c" "5f1d"', "*, *", ",", "")
 
 
 class TermsTest(CheckTest):
@@ -90,7 +91,7 @@ class TestTags(TermsTest):
                 self.assertEqual(304, answer.status)
                 self.assertEqual(b"", answer.content)
                 self.assertEqual(tag, answer.headers["ETag"])
-            for seen in STALE:
+            for seen in (*STALE, *MALFORMED):
                 answer = self.call("GET", path, None, {"If-None-Match": seen})
                 self.assertEqual(200, answer.status, seen)
 
@@ -110,6 +111,12 @@ class TestIfMatch(TermsTest):
     def tag_of(self, path: str) -> str:
         """Give the tag of a resource, or of the one that a task is of."""
         return self.tag(re.sub("/[a-z]+$", "", path))
+
+    def test_what_is_no_tag(self) -> None:
+        path = f"{INSTANCES}/{self.vnfm.create()}"
+        for tag in MALFORMED:
+            answer = self.ask("PATCH", path, RENAME, tag)
+            self.assert_problem(400, answer, "If-Match: the ETag")
 
     def test_patch(self) -> None:
         path = f"{INSTANCES}/{self.vnfm.create()}"
