@@ -91,6 +91,11 @@ class KubernetesDriver:
                 "The networks of a CNF are in its manifests; a change of "
                 "package changes them."
             )
+        if inventory.KINDS in task.parameters:
+            raise errors.InvalidParameters(
+                f"additionalParams.{inventory.KINDS}: it is told by the "
+                "service, and not to it."
+            )
         target = task.target or task.current
         if target is None:
             return

@@ -10,6 +10,8 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 Object = dict[str, Any]
 
+#: where metadata tells of which kinds an instance may have objects
+KINDS: Final = "object_kinds"
 #: a VDU's kind -> the kind that its pods say controls them
 CONTROLLERS: Final[Mapping[str, str | None]] = {
     "Deployment": "ReplicaSet",
@@ -57,7 +59,7 @@ def described(rendered: Rendered, places: Mapping[str, str]) -> Object:
         "namespace": rendered.namespace,
         "tenant": rendered.namespace,
         "lcm-kubernetes-def-files": list(rendered.def_files),
-        "object_kinds": [list(kind) for kind in sorted(rendered.kinds)],
+        KINDS: [list(kind) for kind in sorted(rendered.kinds)],
         "vdu_reses": {
             vdu: manifest.body for vdu, manifest in rendered.workloads.items()
         },
