@@ -50,7 +50,7 @@ class GuideCase(testtools.TestCase):
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=1200,
         )
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         return done.stdout
