@@ -121,6 +121,9 @@ class TestWhole(HealCase):
         waiting.until(
             lambda: vnf.stack not in self.project.stacks(), "its end"
         )
+        answer = vnf.call("POST", f"/vnflcm/v2/vnf_instances/{vnf.id}/sync")
+        self.assertEqual(202, answer.status)
+        waiting.until(lambda: not vnf.ids(), "that it is known")
         failed = vnf.do("heal", {}, "FAILED_TEMP")
         self.assertIn("somebody else has deleted", failed["error"]["detail"])
         self.vnf.decide(failed["id"], "fail")

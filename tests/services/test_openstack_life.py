@@ -103,10 +103,18 @@ class TestGroup(LifeCase):
             self.useFixture(Csar("vnf", files={source: changed}))
         )
         before = vnf.ids()
+        nfv = vnf.info["metadata"]["nfv"]
         body = {
             "vnfdId": another,
             "additionalParams": {"upgrade_type": "RollingUpdate"},
         }
+        self.project.fail("store", "No room.")
+        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        self.project.mend("store")
+        vnf.then(failed, "rollback", "ROLLED_BACK")
+        self.assertEqual(vnf.vnfd_id, vnf.instance(vnf.id)["vnfdId"])
+        self.assertEqual(nfv, vnf.info["metadata"]["nfv"])
+        self.assertEqual(vnf.servers(), vnf.ids())
         vnf.do("change_vnfpkg", body)
         instance = vnf.instance(vnf.id)
         self.assertEqual(another, instance["vnfdId"])

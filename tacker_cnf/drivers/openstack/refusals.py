@@ -37,7 +37,10 @@ def of_heat(status: int, body: Any) -> errors.InfraError:
 def _message(body: Any) -> str:
     try:
         told = msgspec.json.decode(body or b"")
-        return str(told["error"]["message"])
+        error = told["error"]
+        if "message" not in error:
+            return f"{told['explanation']} ({error['type']})"
+        return str(error["message"])
     except (msgspec.DecodeError, KeyError, TypeError):
         text = body.decode(errors="replace") if body else "no reason"
         return " ".join(text.split())[:500]

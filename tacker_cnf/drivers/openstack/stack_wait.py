@@ -83,7 +83,7 @@ class Waiter:
             self._tell(events)
             if _tells_end(identity, events) or looks % TRUSTED == 1:
                 stack = self._heat.find(identity)
-                if stack is None:
+                if stack is None or stack.action == "DELETE":
                     raise _lost(identity)
                 if not stack.is_busy:
                     return stack

@@ -85,6 +85,16 @@ class TestRefusals(testtools.TestCase):
             "Heat answered 409: The Stack (x) already exists.", str(error)
         )
 
+    def test_heat_that_gives_no_reason(self) -> None:
+        body = (
+            b'{"explanation": "The server has erred.",'
+            b' "error": {"type": "RemoteError"}}'
+        )
+        self.assertEqual(
+            "Heat answered 500: The server has erred. (RemoteError)",
+            str(refusals.of_heat(500, body)),
+        )
+
     def test_by_their_status(self) -> None:
         for status, kind in (
             (400, errors.VimRefused),

@@ -166,9 +166,10 @@ class TestPut(testtools.TestCase):
         self.assertEqual(["put"], heat.done)
 
     def test_somebody_deletes_it_meanwhile(self) -> None:
-        heat = Script("UPDATE_COMPLETE", None)
-        error = self.assertRaises(errors.NotReady, self.done, heat)
-        self.assertIn("deleted by somebody else", str(error))
+        for status in (None, "DELETE_IN_PROGRESS", "DELETE_COMPLETE"):
+            heat = Script("UPDATE_COMPLETE", status)
+            error = self.assertRaises(errors.NotReady, self.done, heat)
+            self.assertIn("deleted by somebody else", str(error))
 
 
 class TestThere(testtools.TestCase):
