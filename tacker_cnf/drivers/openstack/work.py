@@ -123,12 +123,14 @@ class Work:
 
         :raises InfraError: Heat could not, or not in time
         """
+        pace = Pace(self.heat, self.waiter.deadline)
         while True:
             found = self.heat.find(self.name)
             if found is None or found.status == "DELETE_COMPLETE":
                 identity = self._create(fields, base_hot)
                 if identity:
                     return self.waiter.ended(identity, None)
+                pace.rest()
             elif found.action == "DELETE":
                 self.remove(found)
             else:

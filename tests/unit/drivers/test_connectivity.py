@@ -1,0 +1,39 @@
+import testtools
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.drivers.openstack.driver import OpenstackDriver
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+from tests.factories import a_task
+
+
+class TestKubernetes(testtools.TestCase):
+    def test_a_cnf_has_its_networks_in_its_manifests(self) -> None:
+        driver = KubernetesDriver(configuration.load([]))
+        task = a_task(operation=LcmOperationType.CHANGE_EXT_CONN)
+        error = self.assertRaises(errors.BadRequest, driver.validate, task)
+        self.assertIn("manifests", str(error))
+
+
+class TestOpenstack(testtools.TestCase):
+    def test_a_vnf_is_on_one_vim(self) -> None:
+        driver = OpenstackDriver(configuration.load([]))
+        vim = VimConnectionInfo(vim_type="openstack")
+        task = a_task(vim_connections={"a": vim, "b": vim})
+        error = self.assertRaises(
+            errors.InvalidVimConnection, driver.validate, task
+        )
+        self.assertIn("a, b are several", str(error))
+
+    def test_a_package_has_a_template(self) -> None:
+        driver = OpenstackDriver(configuration.load([]))
+        error = self.assertRaises(
+            errors.InvalidParameters, driver.validate, a_task()
+        )
+        self.assertIn("BaseHOT/simple/*.yaml", str(error))
+
+    def test_it_cannot_be_watched(self) -> None:
+        driver = OpenstackDriver(configuration.load([]))
+        self.assertIsNone(driver.watch(None))  # type: ignore[arg-type,func-returns-value]
