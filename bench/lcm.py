@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -301,12 +301,17 @@ def register(api: str, vim: Path, pool: urllib3.PoolManager) -> None:
     )
 
 
-def table(title: str, floor: Times, product: Times) -> list[dict[str, Any]]:
+def table(
+    title: str,
+    floor: Times,
+    product: Times,
+    operations: Sequence[str] = OPERATIONS,
+) -> list[dict[str, Any]]:
     """Print medians, their difference and their ratio."""
     print(f"\n{title}")
     print(f"  {'operation':<16} {'floor s':>8} {'ours s':>8} {'+ s':>7} ratio")
     rows = []
-    for name in OPERATIONS:
+    for name in operations:
         low = statistics.median(floor[name])
         ours = statistics.median(product[name])
         ratio = ours / low

@@ -10,6 +10,7 @@ import os
 import re
 import zipfile
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,19 @@ class RealPackage(fixtures.Fixture):
     """A package's source as a CSAR; its TOSCA.meta stays as it is.
 
     :param vnfd_id: to be that of its VNFD, where two packages have the same
+    :param files: path -> text that is added
     """
 
-    def __init__(self, source: Path, vnfd_id: str = "") -> None:
+    def __init__(
+        self,
+        source: Path,
+        vnfd_id: str = "",
+        files: Mapping[str, str] = {},
+    ) -> None:
         super().__init__()
         self.source = source
         self._vnfd_id = vnfd_id
+        self._files = files
 
     def _setUp(self) -> None:
         folder = Path(self.useFixture(fixtures.TempDir()).path)
@@ -49,6 +57,8 @@ class RealPackage(fixtures.Fixture):
                     archive.writestr(name, self._renamed(path))
             for script in self._scripts():
                 archive.writestr(script, "")
+            for name, text in self._files.items():
+                archive.writestr(name, text)
 
     def _renamed(self, path: Path) -> bytes:
         content = path.read_bytes()
@@ -65,6 +75,9 @@ class RealPackage(fixtures.Fixture):
             for name in SCRIPT.findall(path.read_text())
         }
         return {name for name in named if not (self.source / name).exists()}
+
+    def read(self) -> bytes:
+        return self.path.read_bytes()
 
     @property
     def vnfd_id(self) -> str:

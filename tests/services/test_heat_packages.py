@@ -1,0 +1,223 @@
+"""VNF packages that others have made, on a real Heat.
+
+TACKER_CNF_REAL_PACKAGES names a directory with their sources; these tests are
+skipped without it. Their user data is ours.
+"""
+
+import uuid
+from pathlib import Path
+from typing import Any, Final
+
+import testtools
+
+from tests.fixtures.openstack import Project
+from tests.fixtures.vnf import FORCEFUL, a_link
+from tests.fixtures.vnfm import Vnfm
+from tests.services.test_real_packages import SOURCES, RealPackage
+
+MINE: Final = """
+from tacker_cnf.user_data.default import DefaultUserData
+from tacker_cnf.user_data.standard import StandardUserData
+
+class Max(DefaultUserData):
+    pass
+
+class Individual(StandardUserData):
+    pass
+"""
+ASPECT: Final = "VDU1_scale"
+READY: Final = ("VDU2_CP1-1", "VDU2_CP1-2")
+
+
+def addressed(cpd: str, *addresses: dict[str, Any]) -> dict[str, Any]:
+    """Ask for a connection point with addresses on subnets."""
+    data = {
+        "layerProtocol": "IP_OVER_ETHERNET",
+        "ipOverEthernet": {
+            "ipAddresses": [{"type": "IPV4", **one} for one in addresses]
+        },
+    }
+    return {"cpdId": cpd, "cpConfig": {cpd: {"cpProtocolData": [data]}}}
+
+
+def outside(network: str) -> dict[str, Any]:
+    """Ask for all that has addresses to be on one network."""
+    first = {"numDynamicAddresses": 1, "subnetId": "subnet-1"}
+    second = {"numDynamicAddresses": 1, "subnetId": "subnet-2"}
+    fixed = {"fixedAddresses": ["198.51.100.7"], "subnetId": "subnet-1"}
+    return {
+        **a_link(
+            network,
+            addressed("VDU1_CP1", first),
+            addressed("VDU1_CP2", second),
+            addressed("VDU2_CP2", fixed, second),
+        ),
+        "id": "outside",
+    }
+
+
+def ready() -> dict[str, Any]:
+    """Ask for connection points on ports that somebody else has made."""
+    points = [
+        {"cpdId": name, "cpConfig": {name: {"linkPortId": f"port-{name}"}}}
+        for name in READY
+    ]
+    ports = [
+        {
+            "id": f"port-{name}",
+            "resourceHandle": {"resourceId": str(uuid.uuid4())},
+        }
+        for name in READY
+    ]
+    return {**a_link("net-2", *points), "extLinkPorts": ports}
+
+
+class PackageCase(testtools.TestCase):
+    """A VNF of which VDU1 scales, and VDU2 does not."""
+
+    def begin(self, name: str, class_name: str) -> None:
+        """Make an instance of a package."""
+        if SOURCES is None:
+            self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
+        source = Path(SOURCES) / name
+        if not source.is_dir():
+            self.skipTest(f"there is no {source}")
+        # volume types are for administrators
+        self.project = self.useFixture(Project(self, "admin"))
+        if self.project.tier != "core":
+            self.skipTest("there are no such images, flavours and subnets")
+        self.vnfm = self.useFixture(Vnfm())
+        vim = {**self.project.vim, "name": "cloud", "is_default": True}
+        made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim})
+        self.assertEqual(201, made.status)
+        files = {"UserData/mine.py": MINE}
+        package = self.useFixture(RealPackage(source, files=files))
+        self.parameters = {
+            "lcm-operation-user-data": "./UserData/mine.py",
+            "lcm-operation-user-data-class": class_name,
+        }
+        self.instance = self.vnfm.create(self.vnfm.onboard(package))
+        self.stack = f"vnf-{self.instance}"
+
+    def ask(self, task: str, **body: Any) -> Any:
+        """Carry a task out, which has to go well."""
+        own = body.get("additionalParams", {})
+        body["additionalParams"] = {**self.parameters, **own}
+        op_occ = self.vnfm.run(self.instance, task, body)
+        self.assertEqual("COMPLETED", op_occ["operationState"], op_occ)
+        return op_occ
+
+    def info(self) -> Any:
+        return self.vnfm.instance(self.instance)["instantiatedVnfInfo"]
+
+    def servers(self, vdu: str | None = None) -> set[str]:
+        """Tell the servers that the VNF has, or a VDU of it; Heat agrees."""
+        found = self.info()["vnfcResourceInfo"]
+        self.assertEqual(
+            set(self.project.servers(self.stack)),
+            {vnfc["id"] for vnfc in found},
+        )
+        return {v["id"] for v in found if vdu in {None, v["vduId"]}}
+
+    def volumes(self) -> set[str]:
+        found = self.info()["virtualStorageResourceInfo"]
+        return {one["storageResource"]["resourceId"] for one in found}
+
+    def stack_id(self) -> str:
+        """Tell the stack's id; the instance has the same."""
+        found = str(self.project.stacks()[self.stack]["id"])
+        self.assertEqual(found, self.info()["metadata"]["stack_id"])
+        return found
+
+    def live(self, *links: Any) -> None:
+        """Go through the whole life."""
+        network = self.project.network()
+        self.ask(
+            "instantiate",
+            flavourId="simple",
+            extVirtualLinks=[outside(network), *links],
+        )
+        self.assertEqual(1, len(self.servers("VDU1")))
+        self.assertEqual(1, len(self.servers("VDU2")))
+        self.scale()
+        self.heal_one()
+        self.heal_with_storage()
+        self.heal_servers()
+        self.heal_stack()
+        self.connect(network)
+        self.vnfm.run(self.instance, "terminate", FORCEFUL)
+        self.assertNotIn(self.stack, self.project.stacks())
+
+    def scale(self) -> None:
+        first = self.servers()
+        self.ask("scale", type="SCALE_OUT", aspectId=ASPECT)
+        both = self.servers()
+        self.assertLess(first, both)
+        self.ask("scale", type="SCALE_OUT", aspectId=ASPECT)
+        self.assertEqual(3, len(self.servers("VDU1")))
+        # the last registered goes first
+        self.ask("scale", type="SCALE_IN", aspectId=ASPECT)
+        self.assertEqual(both, self.servers())
+
+    def heal_one(self) -> None:
+        for vdu in ("VDU1", "VDU2"):
+            before, of_vdu = self.servers(), self.servers(vdu)
+            kept = self.volumes(), self.stack_id()
+            server = max(of_vdu)
+            self.ask("heal", vnfcInstanceId=[f"{vdu}-{server}"])
+            self.assertEqual({server}, before - self.servers())
+            self.assertEqual(len(of_vdu), len(self.servers(vdu)))
+            self.assertEqual(kept, (self.volumes(), self.stack_id()))
+
+    def heal_with_storage(self) -> None:
+        before, volumes = self.servers("VDU1"), self.volumes()
+        (server,) = self.servers("VDU2")
+        self.ask(
+            "heal",
+            vnfcInstanceId=[f"VDU2-{server}"],
+            additionalParams={"all": True},
+        )
+        self.assertEqual(before, self.servers("VDU1"))
+        self.assertEqual(1, len(volumes - self.volumes()))
+
+    def heal_servers(self) -> None:
+        before, kept = self.servers(), (self.volumes(), self.stack_id())
+        self.ask("heal")
+        self.assertEqual(set(), before & self.servers())
+        self.assertEqual(len(before), len(self.servers()))
+        self.assertEqual(kept, (self.volumes(), self.stack_id()))
+
+    def heal_stack(self) -> None:
+        before, volumes = self.servers(), self.volumes()
+        stack = self.stack_id()
+        self.ask("heal", additionalParams={"all": True})
+        self.assertEqual(set(), before & self.servers())
+        self.assertEqual(len(before), len(self.servers()))
+        self.assertEqual(set(), volumes & self.volumes())
+        self.assertNotEqual(stack, self.stack_id())
+
+    def connect(self, old: str) -> None:
+        new = self.project.network()
+        told = self.ask("change_ext_conn", extVirtualLinks=[outside(new)])
+        nfv = self.info()["metadata"]["nfv"]
+        networks = {point.get("network") for point in nfv["CP"].values()}
+        self.assertIn(new, networks)
+        self.assertNotIn(old, networks)
+        links = self.info()["extVirtualLinkInfo"]
+        self.assertEqual(links, told["changedExtConnectivity"])
+
+
+class TestMax(PackageCase):
+    """VDU1 is a group of Heat, and VDU2 has two ports of somebody else."""
+
+    def test_life(self) -> None:
+        self.begin("basic_lcms_max", "Max")
+        self.live(ready())
+
+
+class TestIndividual(PackageCase):
+    """Each VNFC is a resource of its own."""
+
+    def test_life(self) -> None:
+        self.begin("basic_lcms_max_individual_vnfc", "Individual")
+        self.live()
