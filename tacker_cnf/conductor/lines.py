@@ -1,8 +1,12 @@
 """What stands in line to be worked on, by its id."""
 
+import contextlib
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+
+from oslo_log import log
+
+LOG = log.getLogger(__name__)
 
 
 class Line:
@@ -20,50 +24,89 @@ class Line:
         self, work: Callable[[str], None], workers: int, name: str
     ) -> None:
         self._work = work
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix=name)
-        self._lock = threading.Lock()
-        self._waiting: set[str] = set()
+        self._workers = workers
+        self._name = name
+        self._changed = threading.Condition()
+        #: in the order in which they came
+        self._waiting: dict[str, None] = {}
         self._busy: set[str] = set()
         #: those worked on that are wanted once more
         self._again: set[str] = set()
+        #: threads that work, and all that there are
+        self._working = 0
+        self._threads = 0
         self._closed = False
 
     def __contains__(self, key: object) -> bool:
-        with self._lock:
+        with self._changed:
             return key in self._waiting or key in self._busy
 
     def put(self, key: str) -> None:
         """Put something in line, unless it waits there or all is closed."""
-        with self._lock:
+        with self._changed:
             if key in self._busy:
                 self._again.add(key)
             else:
                 self._put(key)
 
     def _put(self, key: str) -> None:
-        if not self._closed and key not in self._waiting:
-            self._waiting.add(key)
-            self._pool.submit(self._take, key)
+        if not self._closed:
+            self._waiting[key] = None
+            self._staff()
 
-    def _take(self, key: str) -> None:
-        with self._lock:
-            self._waiting.discard(key)
-            self._busy.add(key)
+    def _staff(self) -> None:
+        """Let another thread work if there is a place and work for it."""
+        if self._waiting and self._working < self._workers:
+            self._working += 1
+            self._threads += 1
+            threading.Thread(
+                target=self._run, name=self._name, daemon=True
+            ).start()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let another thread take the place of this one, which only waits
+        within this block.
+        """
+        with self._changed:
+            self._working -= 1
+            self._staff()
         try:
-            self._work(key)
+            yield
         finally:
-            with self._lock:
+            with self._changed:
+                self._working += 1
+
+    def _run(self) -> None:
+        while (key := self._next()) is not None:
+            try:
+                self._work(key)
+            except Exception:
+                LOG.exception("%s %s", self._name, key)
+            with self._changed:
                 self._busy.discard(key)
                 if key in self._again:
                     self._again.discard(key)
                     self._put(key)
 
+    def _next(self) -> str | None:
+        """Take what is first in line; None: this thread is not needed."""
+        with self._changed:
+            if self._waiting and self._working <= self._workers:
+                key = next(iter(self._waiting))
+                del self._waiting[key]
+                self._busy.add(key)
+                return key
+            self._working -= 1
+            self._threads -= 1
+            self._changed.notify_all()
+            return None
+
     def close(self) -> None:
         """Take nothing more, and drop what waits."""
-        with self._lock:
+        with self._changed:
             self._closed = True
             self._waiting.clear()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def join(self, patience: float) -> bool:
         """Wait for what is worked on when all is closed.
@@ -71,7 +114,5 @@ class Line:
         :param patience: seconds
         :returns: whether it has ended in time
         """
-        ending = threading.Thread(target=self._pool.shutdown, daemon=True)
-        ending.start()
-        ending.join(patience)
-        return not ending.is_alive()
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._threads, patience)

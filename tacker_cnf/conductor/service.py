@@ -28,7 +28,7 @@ from tacker_cnf.db.session import (
     transaction,
 )
 from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.halting import Deadline
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm import granted, modification, operations, target
 from tacker_cnf.lcm.scripted import InstanceChanges
 from tacker_cnf.nfvo.base import Nfvo
@@ -215,6 +215,7 @@ class Conductor:
             notes=work.notes,
             note=journal.note,
             halt=hold.halt,
+            rest=lambda seconds: self._rest(hold.halt, seconds),
             enter=hold.enter,
             tell=hold.tell,
             resumes_at=work.step if work.lost_owner else None,
@@ -232,6 +233,14 @@ class Conductor:
         with self._store.reader() as session:
             instance = instances.get(session, instance_id)
             return instance, self._sites.find(session, named)
+
+    def _rest(self, halt: Halt, seconds: float) -> None:
+        """Wait for something that takes its time; others work meanwhile.
+
+        :raises VnfmError: the work was called off at once
+        """
+        with self.line.aside():
+            halt.wait(seconds)
 
     def _timeout_of(self, op: LcmOperationType) -> float:
         own = self._conf[f"{op.lower()}_timeout"]

@@ -84,6 +84,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     note: Callable[[tuple[str, ...]], None]
     #: asked before and within each step; told where the work stands
     halt: Halt
+    rest: Callable[[float], None]
     enter: Callable[[str], None]
     tell: Callable[[str], None]
     #: the step at which a lost conductor stood
@@ -211,6 +212,7 @@ def infra_task(run: Run) -> InfraTask:
         request=run.request,
         rolls_back=_rolls_back(run),
         halt=run.halt,
+        rest=run.rest,
         tell=run.tell,
         keep_log=run.keep_log,
     )

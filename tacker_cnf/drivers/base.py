@@ -57,6 +57,8 @@ class InfraTask:
     note: Callable[[tuple[str, ...]], None] = lambda _: None
     #: asked before each change, and while waiting
     halt: Halt = dataclasses.field(default_factory=Halt)
+    #: waits as halt.wait does, and lets others work meanwhile
+    rest: Callable[[float], None] | None = None
     #: tells an operator, in one line, how far the work has come
     tell: Callable[[str], None] = lambda _: None
     #: keeps what the package's own code wrote, to be read later

@@ -5,6 +5,7 @@ import threading
 import testtools
 
 from tacker_cnf.conductor.lines import Line
+from tests.fixtures import waiting
 
 LONG = 60.0
 
@@ -93,3 +94,27 @@ class TestLine(testtools.TestCase):
         line.close()
         self.assertTrue(line.join(LONG))
         self.assertEqual(["good"], self.done)
+
+    def test_who_only_waits_gives_its_place_to_another(self) -> None:
+        waits = threading.Semaphore(0)
+        goes_on = threading.Event()
+
+        def work(key: str) -> None:
+            if key.startswith("slow"):
+                with line.aside():
+                    waits.release()
+                    goes_on.wait(LONG)
+            self.done.append(key)
+
+        line = Line(work, 1, "resting")
+        for key in ("slow 1", "slow 2", "slow 3"):
+            line.put(key)
+            self.assertTrue(waits.acquire(timeout=LONG))
+        line.put("quick")
+        waiting.until(lambda: self.done == ["quick"], "what is quick")
+        goes_on.set()
+        waiting.until(lambda: len(self.done) == 4, "the others")
+        line.put("last")
+        waiting.until(lambda: self.done[-1] == "last", "the last")
+        line.close()
+        self.assertTrue(line.join(LONG))

@@ -75,7 +75,8 @@ class OpenstackDriver:
             return InfraResult()
         if grace and found.action != "DELETE" and WAITED not in task.notes:
             task.tell(f"Waiting {grace} s for the VNF to end")
-            task.halt.wait(min(grace, task.deadline.remaining))
+            rest = task.rest or task.halt.wait
+            rest(min(grace, task.deadline.remaining))
             task.note((*task.notes, WAITED))
         work.remove(found)
         return InfraResult()
