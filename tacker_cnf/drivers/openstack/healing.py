@@ -1,5 +1,6 @@
 """Heals: servers that are made anew in their stack, or the whole stack."""
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -116,11 +117,11 @@ def _former(
 ) -> Former:
     if task.notes:
         return msgspec.json.decode(task.notes[0], type=Former)
-    former = Former(None, base_hot.template, dict(base_hot.files))
+    template, files = base_hot.template, base_hot.files
     if found is not None:
-        template, files = base_hot.template, base_hot.files
-        if found.action != "DELETE":
+        # one that goes just now may have lost it
+        with contextlib.suppress(errors.VimRefused):
             template, files = work.heat.template(found)
-        former = Former(found.id, template, dict(files))
+    former = Former(found and found.id, template, dict(files))
     task.note((msgspec.json.encode(former).decode(),))
     return former

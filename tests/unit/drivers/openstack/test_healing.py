@@ -1,0 +1,162 @@
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.openstack import healing, inventory
+from tacker_cnf.drivers.openstack.fields import BaseHot, StackFields
+from tacker_cnf.drivers.openstack.inventory import Vnfc
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tests.factories import a_task, a_vnfc
+from tests.unit.drivers.openstack import trees
+
+FIELDS = StackFields(parameters={"nfv": {}})
+HOT = BaseHot(template="the package's")
+
+
+class Stub:
+    """A stack that notes what is done to it."""
+
+    def __init__(self, *members: str, stack: Stack | None = None) -> None:
+        tree = trees.grouped(*members).tree()
+        self._vnfcs = inventory.vnfcs(tree, trees.a_flavour())
+        self._stack = stack
+        self.done: list[Any] = []
+        self.heat = self
+
+    def there(self) -> Stack:
+        return trees.a_stack()
+
+    def find(self) -> Stack | None:
+        return self._stack
+
+    def vnfcs(self, stack: Stack) -> list[Vnfc]:
+        del stack
+        return self._vnfcs
+
+    def mark(self, resources: Iterable[Resource]) -> None:
+        self.done.append(sorted(r.physical_id for r in resources))
+
+    def update(self, stack: Stack, fields: StackFields) -> Stack:
+        del fields
+        self.done.append("update")
+        return stack
+
+    def template(self, stack: Stack) -> tuple[str, dict[str, str]]:
+        if stack.status == "DELETE_IN_PROGRESS":
+            raise errors.VimRefused
+        return "the stack's", {"a.yaml": "its"}
+
+    def remove(self, stack: Stack) -> None:
+        self.done.append(f"remove {stack.id}")
+
+    def put(self, fields: StackFields, base_hot: BaseHot) -> Stack:
+        del base_hot
+        self.done.append(fields.template)
+        return trees.a_stack()
+
+
+class TestServers(testtools.TestCase):
+    def done(self, *members: str, **task: Any) -> tuple[list[Any], Any]:
+        """Heal; give what was done, and what was noted."""
+        noted: list[tuple[str, ...]] = []
+        stub: Any = Stub(*members)
+        given = a_task(**{"note": noted.append, **task})
+        healing.replace_servers(stub, given, FIELDS)
+        return stub.done, noted
+
+    def test_those_that_are_named(self) -> None:
+        done, noted = self.done("a", "b", vnfcs=[a_vnfc("web@b", "web")])
+        self.assertEqual([["web@b"], "update"], done)
+        self.assertEqual([("web@b",)], noted)
+
+    def test_with_all_their_volumes_too(self) -> None:
+        store = [a_vnfc("store@root", "store")]
+        done, _ = self.done(vnfcs=store)
+        self.assertEqual(["store@root"], done[0])
+        done, _ = self.done(vnfcs=store, parameters={"all": True})
+        self.assertEqual(["disk@root", "store@root"], done[0])
+
+    def test_all_of_them(self) -> None:
+        done, _ = self.done("a", "b")
+        self.assertEqual(["store@root", "web@a", "web@b"], done[0])
+
+    def test_a_retry_marks_only_what_was_chosen_and_is_there(self) -> None:
+        done, noted = self.done("b", notes=("web@a", "web@b"))
+        self.assertEqual([["web@b"], "update"], done)
+        self.assertEqual([], noted)
+
+    def test_one_that_is_not_there_any_more(self) -> None:
+        error = self.assertRaises(
+            errors.InfraError, self.done, "a", vnfcs=[a_vnfc("web@z", "web")]
+        )
+        self.assertIn("Server web@z is not in the stack", str(error))
+        self.assertIn("synchronize", str(error))
+
+
+class TestStack(testtools.TestCase):
+    def done(
+        self, stack: Stack | None, *notes: str, **fields: Any
+    ) -> tuple[list[Any], Any]:
+        noted: list[tuple[str, ...]] = []
+        stub: Any = Stub(stack=stack)
+        task = a_task(notes=notes, note=noted.append)
+        given = StackFields(parameters={"nfv": {}}, **fields)
+        healing.recreate(stub, task, given, HOT)
+        return stub.done, noted
+
+    def note(self, stack_id: str | None) -> str:
+        former = healing.Former(stack_id, "noted", {})
+        return msgspec.json.encode(former).decode()
+
+    def test_it_is_noted_deleted_and_created(self) -> None:
+        done, noted = self.done(trees.a_stack())
+        self.assertEqual(["remove root", "the stack's"], done)
+        self.assertEqual(
+            healing.Former("root", "the stack's", {"a.yaml": "its"}),
+            msgspec.json.decode(noted[0][0], type=healing.Former),
+        )
+
+    def test_user_data_may_give_another_template(self) -> None:
+        done, _ = self.done(trees.a_stack(), template="another")
+        self.assertEqual(["remove root", "another"], done)
+
+    def test_one_that_has_gone_comes_from_the_package(self) -> None:
+        done, _ = self.done(None)
+        self.assertEqual(["the package's"], done)
+
+    def test_one_that_goes_just_now_may_have_lost_its_template(self) -> None:
+        going = msgspec.structs.replace(
+            trees.a_stack(), status="DELETE_IN_PROGRESS"
+        )
+        done, _ = self.done(going)
+        self.assertEqual(["remove root", "the package's"], done)
+
+    def test_a_retry_deletes_what_is_left_of_the_former(self) -> None:
+        done, noted = self.done(trees.a_stack(), self.note("root"))
+        self.assertEqual(["remove root", "noted"], done)
+        self.assertEqual([], noted)
+
+    def test_a_retry_keeps_what_an_earlier_try_has_made(self) -> None:
+        done, _ = self.done(trees.a_stack(), self.note("former"))
+        self.assertEqual(["noted"], done)
+
+    def test_a_retry_finds_nothing(self) -> None:
+        done, _ = self.done(None, self.note("former"))
+        self.assertEqual(["noted"], done)
+
+
+class TestChoice(testtools.TestCase):
+    def test_what_a_request_says_comes_first(self) -> None:
+        one = [a_vnfc("web@a", "web")]
+        for vnfcs, asked, default, whole in (
+            ((), {}, False, False),
+            ((), {}, True, True),
+            ((), {"all": True}, False, True),
+            ((), {"all": False}, True, False),
+            (one, {"all": True}, True, False),
+        ):
+            task = a_task(vnfcs=vnfcs, parameters=asked)
+            self.assertEqual(whole, healing.is_of_all(task, default=default))
