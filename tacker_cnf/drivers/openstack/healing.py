@@ -122,6 +122,6 @@ def _former(
         # one that goes just now may have lost it
         with contextlib.suppress(errors.VimRefused):
             template, files = work.heat.template(found)
-    former = Former(found and found.id, template, dict(files))
+    former = Former(found.id if found else None, template, dict(files))
     task.note((msgspec.json.encode(former).decode(),))
     return former
