@@ -15,7 +15,7 @@ from tacker_cnf.halting import Deadline
 SOONEST: Final = 0.2
 LATEST: Final = 5.0
 #: of what has passed already, how much passes until the next look
-SHARE: Final = 0.1
+SHARE: Final = 0.05
 #: failed resources that an error tells at most
 TOLD: Final = 5
 #: looks at events after which the stack itself is looked at
