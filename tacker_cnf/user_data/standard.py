@@ -55,15 +55,19 @@ class StandardUserData(UserData):
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
         told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        units = _Units(told, told.base_hot()["template"])
+        whole = told.base_hot()["template"]
+        units = _Units(told, whole)
         if req["type"] == "SCALE_IN":
             return units.without(units.removed())
         points = filling.of_old_points(told)
         resources, found = units.made(units.added(), points)
         nfv = told.with_own(found)
         filling.check(nfv)
-        template = {"resources": resources}
-        parameters.apply_ext_managed_vls(template, told.managed_links(), {})
+        # those of others that they refer to may not be in the stack
+        whole["resources"].update(resources)
+        parameters.apply_ext_managed_vls(whole, told.managed_links(), {})
+        added = {name: whole["resources"][name] for name in resources}
+        template = {"resources": added}
         return {
             "template": yaml.safe_dump(template),
             "parameters": {"nfv": nfv},

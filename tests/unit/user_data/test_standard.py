@@ -84,6 +84,21 @@ class TestScale(StandardCase):
         self.assertEqual("east", nfv["VDU"]["front-1"]["locationConstraints"])
         self.assertEqual("net-1", nfv["CP"]["front_cp-3"]["network"])
 
+    def test_out_on_networks_that_others_manage(self) -> None:
+        link = {
+            "vnfVirtualLinkDescId": "inside",
+            "networkResource": {"resourceId": "managed"},
+        }
+        said = self.said(
+            StandardUserData.scale,
+            info={"extManagedVirtualLinkInfo": [link]},
+            req={"type": "SCALE_OUT"},
+            grant_req={"addResources": computes(front=1)},
+        )
+        (front,) = said["template"]["resources"].values()
+        self.assertEqual("managed", front["properties"]["inside"])
+        self.assertNotIn("depends_on", front)
+
     def test_out_undone(self) -> None:
         said = self.said(
             StandardUserData.scale_rollback,
