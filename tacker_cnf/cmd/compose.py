@@ -20,6 +20,7 @@ from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.nfvo.packages import NfvoPackages
 from tacker_cnf.nfvo.peer import Peer
 from tacker_cnf.outgoing import clients, guard
+from tacker_cnf.sol import base
 from tacker_cnf.vims.registry import Vims
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.intake import Intake
     from tacker_cnf.notification.delivery import Tester
 
+    base.prepare()
     conductors = rpc.Client(shared.transport)
     packages = packages_of(shared)
     intake = Intake(
@@ -94,6 +96,7 @@ def application(shared: Parts) -> "Wsgi":
 
 def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
     """Make a conductor."""
+    base.prepare()
     return Conductor(
         shared.conf,
         shared.store,

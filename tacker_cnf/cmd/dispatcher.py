@@ -16,6 +16,7 @@ from tacker_cnf.cmd import start
 from tacker_cnf.db import keys, session
 from tacker_cnf.db.types import VAULT
 from tacker_cnf.notification.dispatcher import Dispatcher
+from tacker_cnf.sol import base
 
 #: how far it gives way to operations where the processor is short
 NICE: Final = 5
@@ -31,6 +32,7 @@ def serve(conf: cfg.ConfigOpts) -> None:
     os.nice(NICE)
     # Ctrl-C goes to the parent as well, which says when to end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    base.prepare()
     VAULT.open(keys.load(keys.path_of(conf)))
     store = session.of_conf(conf)
     dispatcher = Dispatcher(conf, store)

@@ -10,6 +10,7 @@ from stevedore.exception import NoMatches
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraDriver
+from tacker_cnf.sol import base
 from tacker_cnf.sol.common import VimConnectionInfo
 
 NAMESPACE = "tacker_cnf.drivers"
@@ -72,5 +73,6 @@ class Registry:
         for driver in self._drivers.values():
             if type(driver) is plugin:
                 return driver
+        base.prepare()  # the driver has types of its own
         made: InfraDriver = plugin(self._conf)
         return made

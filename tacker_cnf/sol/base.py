@@ -1,5 +1,6 @@
 """What every SOL data type is made of."""
 
+import contextlib
 import datetime as dt
 from typing import Annotated, Any, TypeVar, dataclass_transform
 
@@ -45,6 +46,21 @@ class SolType(
     default and is left out of the JSON. Attributes that a type does not know
     are ignored (SOL013 4.3.4).
     """
+
+
+def prepare() -> None:
+    """Have msgspec look at every type that there is by now.
+
+    To be called when modules have been imported and before values are read
+    in several threads: msgspec (0.22) looks at a type when the first value
+    of it is read, and two threads that do so at once crash the process.
+    """
+    kinds: list[type] = [msgspec.Struct]
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        with contextlib.suppress(TypeError):  # it is never read
+            msgspec.json.Decoder(kind)
 
 
 def encode(value: Any) -> bytes:
