@@ -45,6 +45,12 @@ class ContainerUpdate(MgmtDriver):
     contact_timeout: ClassVar[float] = 10.0
     outage_timeout: ClassVar[float] = 30.0
 
+    def modify_information_start(self, told: ScriptInput) -> None:
+        """Do nothing yet, wherever a package names this script too soon."""
+
+    def modify_information_rollback_start(self, told: ScriptInput) -> None:
+        """Do nothing yet."""
+
     def modify_information_end(self, told: ScriptInput) -> None:
         """Go to the new package.
 

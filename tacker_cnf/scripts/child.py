@@ -1,8 +1,8 @@
 """What the child process does around the script: gives up what it may not
 have, dies with its parent, and takes along all that the script started.
 
-Run as ``python -m tacker_cnf.scripts.child MAX_MEMORY MAX_FILE SCRIPT``, the
-bounds in bytes, 0 for none; ``-m MODULE`` in place of SCRIPT for one of ours.
+Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE SCRIPT``
+by the process PARENT, the bounds in bytes, 0 for none; ``-m MODULE`` in place of SCRIPT for one of ours.
 """
 
 import contextlib
@@ -70,6 +70,13 @@ def supervise(script: int) -> NoReturn:
     os._exit(code)
 
 
+def die_with(parent: int, how: signal.Signals) -> None:
+    """End by a signal when the parent ends, or now, if it has."""
+    LIBC.prctl(PR_SET_PDEATHSIG, how)
+    if os.getppid() != parent:
+        os._exit(128 + how)
+
+
 def stop(*_: object) -> NoReturn:
     """End at once, and with all others."""
     kill_all()
@@ -93,14 +100,15 @@ def become(script: str) -> None:
 
 def main() -> None:
     """Become the script, below somebody who looks after it."""
-    max_memory, max_file, *script = sys.argv[1:]
+    parent, max_memory, max_file, *script = sys.argv[1:]
     signal.signal(signal.SIGTERM, stop)
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    die_with(int(parent), signal.SIGTERM)
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    supervisor = os.getpid()
     if pid := os.fork():
         supervise(pid)
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with(supervisor, signal.SIGKILL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     limit(resource.RLIMIT_AS, int(max_memory))
     limit(resource.RLIMIT_FSIZE, int(max_file))

@@ -48,6 +48,10 @@ def _refused(why: str) -> errors.ScriptFailed:
     )
 
 
+#: instructions of a pickle: some for each value; more would take long
+MOST: Final = 300_000
+
+
 class _Machine:
     """The stack and the memory with which a pickle makes its value."""
 
@@ -58,7 +62,10 @@ class _Machine:
         self._memory: dict[int, Any] = {}
 
     def run(self, data: bytes) -> Any:
-        for opcode, argument, _ in pickletools.genops(io.BytesIO(data)):
+        given = pickletools.genops(io.BytesIO(data))
+        for count, (opcode, argument, _) in enumerate(given):
+            if count == MOST:
+                raise _refused(f"it has more than {MOST} parts")
             operation = _OPERATIONS.get(opcode.name)
             if operation is None:
                 what = self._named(opcode.name, argument)

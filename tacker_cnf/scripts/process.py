@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from oslo_config import cfg
 
@@ -71,13 +71,14 @@ class Child:
         """
         self._bounds = bounds
         self._until = time.monotonic() + bounds.timeout
-        self._is_told_to_end = False
+        self._is_told_to_end = self._has_ended = False
         self._process = subprocess.Popen(  # noqa: S603
             [
                 sys.executable,
                 "-B",
                 "-m",
                 "tacker_cnf.scripts.child",
+                str(os.getpid()),
                 str(bounds.max_memory),
                 str(bounds.max_file),
                 *script,
@@ -93,6 +94,20 @@ class Child:
         self._said = bytearray()
         self._too_long = False
         self._words = Words(bounds.max_log, veil)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nobody, and no pipe, whether somebody talked to it or not."""
+        self._end()
+        for pipe in (
+            self._process.stdin,
+            self._process.stdout,
+            self._process.stderr,
+        ):
+            if pipe:
+                pipe.close()
 
     def talk(self, told: bytes, pulse: Callable[[], None]) -> int | None:
         """Tell the script, listen, and give its exit code; None: it did not
@@ -146,6 +161,9 @@ class Child:
     def _end(self) -> None:
         """Leave nobody, whoever does not heed."""
         process = self._process
+        if self._has_ended:
+            return
+        self._has_ended = True
         if process.poll() is None:
             family.kill_below(process.pid)
         with contextlib.suppress(ProcessLookupError):

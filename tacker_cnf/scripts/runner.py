@@ -90,14 +90,14 @@ def talk(
     """
     with workplace.prepared(bounds.scratch, packages, halt) as (home, trees):
         script = make(trees)
-        child = Child(script.command, home, bounds, script.veil)
         head = f"{script.operation}, {script.name}"
-        log = _Log(head, lambda: _plain(child.log(), trees), ears)
-        try:
-            with halt.wakes(child.kill):
-                code = child.talk(script.input, log.pulse)
-        finally:
-            heard = log.keep()
+        with Child(script.command, home, bounds, script.veil) as child:
+            log = _Log(head, lambda: _plain(child.log(), trees), ears)
+            try:
+                with halt.wakes(child.kill):
+                    code = child.talk(script.input, log.pulse)
+            finally:
+                heard = log.keep()
     said, problem = None, _problem(code, bounds)
     try:
         said = script.read(child.said())

@@ -8,6 +8,7 @@ boolean is read as kubectl does.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 import yaml
@@ -19,6 +20,26 @@ from tacker_cnf.vnfd.limits import Limits
 
 TAG: Final = "tag:yaml.org,2002:"
 MERGE: Final = "<<"
+
+
+def text_of(path: Path, name: str, limit: int | None = None) -> str:
+    """Read a file of text, and no more of it than is accepted.
+
+    :param name: what it is called in errors
+    :param limit: bytes
+    :raises InvalidPackage: it is longer, or not UTF-8
+    """
+    limit = Limits().max_yaml_bytes if limit is None else limit
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise errors.InvalidPackage(
+            f"{name}: longer than the {limit} bytes accepted here",
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise errors.InvalidPackage(f"{name}: not UTF-8") from error
 
 
 def load(text: str, name: str, limits: Limits | None = None) -> Any:

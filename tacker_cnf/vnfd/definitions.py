@@ -165,17 +165,9 @@ class _Loader:
 
     def _text(self, path: str) -> str:
         limit = min(self._limits.max_yaml_bytes, self._bytes_left)
-        with (self._tree / path).open("rb") as file:
-            data = file.read(limit + 1)
-        if len(data) > limit:
-            raise errors.InvalidPackage(
-                f"{path}: longer than the {limit} bytes accepted here",
-            )
-        self._bytes_left -= len(data)
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise errors.InvalidPackage(f"{path}: not UTF-8") from error
+        text = bounded_yaml.text_of(self._tree / path, path, limit)
+        self._bytes_left -= len(text.encode())
+        return text
 
 
 def _file_of_import(reference: Value) -> Value:

@@ -9,6 +9,8 @@ SEQUENCE: Final = 0x30
 SET: Final = 0x31
 #: context tags, constructed
 CONTEXT: Final = (0xA0, 0xA1)
+#: values that follow each other; a signature has some dozens
+MOST: Final = 10_000
 #: the context tag 0 when it holds no other values
 CONTEXT_PLAIN: Final = 0x80
 
@@ -30,11 +32,13 @@ def values(data: bytes) -> list[Value]:
 
     :raises Unreadable: this is not DER
     """
-    found = []
-    while data:
-        value = _first(data)
-        found.append(value)
-        data = data[len(value.whole) :]
+    found: list[Value] = []
+    at = 0
+    while at < len(data):
+        if len(found) == MOST:
+            raise Unreadable(f"there are more than {MOST} values")
+        found.append(_value(data, at))
+        at += len(found[-1].whole)
     return found
 
 
@@ -43,7 +47,7 @@ def only(data: bytes, tag: int) -> bytes:
 
     :raises Unreadable: there is not exactly one, or it is something else
     """
-    value = _first(data)
+    value = _value(data, 0)
     if value.tag != tag or len(value.whole) != len(data):
         raise Unreadable("a value of another kind is expected")
     return value.content
@@ -65,18 +69,20 @@ def dotted(object_id: bytes) -> str:
     return ".".join(map(str, (first, arcs[0] - 40 * first, *arcs[1:-1])))
 
 
-def _first(data: bytes) -> Value:
-    if len(data) < 2 or data[0] & 0x1F == 0x1F:
+def _value(data: bytes, at: int) -> Value:
+    """Read the value that begins somewhere."""
+    head = data[at : at + 2]
+    if len(head) < 2 or head[0] & 0x1F == 0x1F:
         raise Unreadable("this is not DER")
-    start, length = 2, data[1]
+    start, length = at + 2, head[1]
     if length & 0x80:
+        size = data[start : start + (length & 0x7F)]
         start += length & 0x7F
-        size = data[2:start]
         length = int.from_bytes(size)
         # of indefinite length, or longer written than need be
         if not 1 <= len(size) <= 4 or not size[0] or length < 0x80:
             raise Unreadable("this is not DER")
-    if len(data) < start + length:
-        raise Unreadable("this is not all of it")
     end = start + length
-    return Value(data[0], data[start:end], data[:end])
+    if len(data) < end:
+        raise Unreadable("this is not all of it")
+    return Value(head[0], data[start:end], data[at:end])

@@ -555,8 +555,8 @@ class TestFailure(UpdateCase):
 
 
 class TestTackersName(UpdateCase):
-    """A package that was made for Tacker names Tacker's own script, and no
-    hook for rollbacks.
+    """A package that was made for Tacker names Tacker's own script, before
+    the operation too, and no hook for rollbacks.
     """
 
     def package(self, name: str, **files: str) -> str:
@@ -566,6 +566,12 @@ class TestTackersName(UpdateCase):
         hook += "            implementation: update\n"
         self.assertIn(hook, text)
         text = text.replace(hook, "").replace(SCRIPT, TACKERS)
+        end = "          modify_information_end:\n"
+        self.assertIn(end, text)
+        start = end.replace("_end", "_start")
+        text = text.replace(
+            end, f"{start}            implementation: update\n{end}"
+        )
         changed = {
             flavour: text,
             TACKERS: "raise SystemExit('this is never run')",

@@ -208,8 +208,9 @@ def load(package: PackageTree, names: Iterable[str]) -> tuple[Object, ...]:
 def _parse(_content_id: str, name: str, path: Path) -> tuple[Object, ...]:
     """Read the objects of one file; nobody may change what this gives."""
     try:
-        documents = bounded_yaml.load_all(path.read_text(), name)
-    except (errors.InvalidPackage, UnicodeDecodeError) as error:
+        text = bounded_yaml.text_of(path, name)
+        documents = bounded_yaml.load_all(text, name)
+    except errors.InvalidPackage as error:
         raise errors.InvalidParameters(
             f"The manifest {name} cannot be read: {error}"
         ) from None

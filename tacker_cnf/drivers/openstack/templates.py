@@ -5,6 +5,7 @@ from pathlib import Path
 from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers.openstack.fields import BaseHot
+from tacker_cnf.vnfd import bounded_yaml
 
 
 def base_hot(package: PackageTree, flavour_id: str) -> BaseHot:
@@ -34,6 +35,6 @@ def _templates(folder: Path) -> list[Path]:
 def _text(package: PackageTree, path: Path) -> str:
     name = str(path.relative_to(package.path))
     try:
-        return package.file(name).read_text()
-    except UnicodeDecodeError:
-        raise errors.InvalidParameters(f"{name}: this is no text.") from None
+        return bounded_yaml.text_of(package.file(name), name)
+    except errors.InvalidPackage as error:
+        raise errors.InvalidParameters(f"The template {error}.") from None

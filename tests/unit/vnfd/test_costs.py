@@ -1,8 +1,13 @@
 """Short texts that would be long to read; none takes its time."""
 
+from pathlib import Path
 from typing import Any
 
-from tacker_cnf.vnfd import bounded_yaml
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.vnfd import bounded_yaml, cms, der
 from tacker_cnf.vnfd.limits import Limits
 from tests.unit.vnfd import packages
 from tests.unit.vnfd.cases import (
@@ -18,6 +23,30 @@ from tests.unit.vnfd.packages import ENTRY, changed, count, policy, vnfd_files
 
 FEW = Limits(max_looks=20_000)
 VNF = f"{ENTRY}: topology_template.node_templates.VNF"
+
+
+class TestSignatures(testtools.TestCase):
+    def test_many_values(self) -> None:
+        inside = b"\x05\x00" * (2 << 20)
+        body = b"\x30\x84" + len(inside).to_bytes(4) + inside
+        self.assertRaises(errors.InvalidPackage, cms.read, body, "s.cms")
+        self.assertRaises(der.Unreadable, der.values, inside)
+
+    def test_some_values(self) -> None:
+        found = der.values(b"\x05\x00" * 300 + b"\x04\x81\x80" + bytes(128))
+        self.assertEqual(301, len(found))
+        self.assertEqual(bytes(128), found[-1].content)
+
+
+class TestFiles(testtools.TestCase):
+    def test_no_more_is_read_than_is_accepted(self) -> None:
+        path = Path(self.useFixture(fixtures.TempDir()).path) / "huge.yaml"
+        with path.open("wb") as file:
+            file.truncate(1 << 40)  # a terabyte that takes no room
+        refused = self.assertRaises(
+            errors.InvalidPackage, bounded_yaml.text_of, path, "huge.yaml"
+        )
+        self.assertIn("huge.yaml: longer than", str(refused))
 
 
 class TestCosts(DescriptorTest):
