@@ -104,6 +104,7 @@ class Uploads:
         try:
             self._fetch(package_id, request, attempt, stop)
         except Stopped:
+            self._give_back(package_id, attempt)
             raise
         except Exception as error:
             self._fail(package_id, attempt, error)
@@ -113,6 +114,11 @@ class Uploads:
     def _take(self, package_id: str) -> tuple[Request, int] | None:
         with self._store.writer() as session:
             return packages.take_upload(session, package_id)
+
+    @transaction
+    def _give_back(self, package_id: str, attempt: int) -> None:
+        with self._store.writer() as session:
+            packages.give_upload_back(session, package_id, attempt)
 
     @transaction
     def _fail(self, package_id: str, attempt: int, error: Exception) -> None:

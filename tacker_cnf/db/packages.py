@@ -268,6 +268,17 @@ def take_upload(
     return package.upload, attempt
 
 
+def give_upload_back(
+    session: orm.Session, package_id: str, attempt: int
+) -> None:
+    """Leave a package to the next try, as if this one had not been."""
+    session.connection().execute(
+        sa.update(Row)
+        .where(Row.id == package_id, _at(OnboardingState.UPLOADING, attempt))
+        .values(upload_attempt=attempt - 1)
+    )
+
+
 def process_upload(
     session: orm.Session, package_id: str, attempt: int
 ) -> None:
