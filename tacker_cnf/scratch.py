@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -41,6 +42,24 @@ class Scratch:
                 yield path
             finally:
                 remove(path)
+
+    @contextlib.contextmanager
+    def taken(self, path: Path) -> Iterator[None]:
+        """Take a directory in from elsewhere; it goes when the work ends.
+
+        :raises OSError: it cannot be moved, or there is none
+        """
+        self._root.mkdir(parents=True, exist_ok=True)
+        aside = self._root / uuid.uuid4().hex
+        with contextlib.ExitStack() as held:
+            with contextlib.suppress(BlockingIOError):
+                # who made it may hold it still
+                held.enter_context(_held(path))
+            path.rename(aside)
+            try:
+                yield
+            finally:
+                remove(aside)
 
     def sweep(self) -> None:
         """Remove what processes left that were killed."""

@@ -1,25 +1,36 @@
 """The content store: what was uploaded, named by its SHA-256.
 
-    <root>/incoming/<random>     an upload on its way
+    <root>/incoming/<random>     an upload on its way, or content that goes
     <root>/<sha256>/package.csar as it was uploaded
     <root>/<sha256>/tree/        unpacked, read-only
     <root>/lock                  held while content comes or goes
 
-A directory appears whole, by one rename, or not at all.
+A directory appears whole, by one rename, or not at all; and it is on the disk
+before it appears, so that a power loss takes nothing out of it.
 """
 
 import contextlib
 import fcntl
+import filecmp
 import hashlib
+import os
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, Final
+
+from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.scratch import Scratch
 
+LOG = log.getLogger(__name__)
+
 CHUNK: Final = 1024 * 1024
+#: files that are brought to the disk at once: file systems commit those that
+#: wait together, which is what makes many small ones cheap
+SETTLERS: Final = 8
 
 
 class ContentStore:
@@ -46,25 +57,20 @@ class ContentStore:
         return [path.parent.name for path in self._root.glob("*/tree")]
 
     @contextlib.contextmanager
-    def guard(self) -> Iterator[None]:
+    def guard(self) -> Iterator["Guarded"]:
         """Let nobody else, in any process, keep or remove content meanwhile.
 
         It goes around the transaction that makes a package have its content
         or lose it: no content is removed that a package is just being given.
+        What was removed goes file by file when others are let in again.
         """
         self._root.mkdir(parents=True, exist_ok=True)
-        with (self._root / "lock").open("w") as file:
+        with (
+            contextlib.ExitStack() as going,
+            (self._root / "lock").open("w") as file,
+        ):
             fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-
-    def keep(self, staged: Path, content_id: str) -> None:
-        """Take a complete directory in under its name."""
-        try:
-            staged.rename(self._root / content_id)
-        except OSError:
-            if not self.csar(content_id).is_file():
-                raise
-            # the same content is here already
+            yield Guarded(self._root, self._incoming, going)
 
     def csar(self, content_id: str) -> Path:
         """Tell where the package is as it was uploaded."""
@@ -74,11 +80,86 @@ class ContentStore:
         """Tell where the package is unpacked."""
         return self._root / content_id / "tree"
 
+
+class Guarded:
+    """Lets content come and go, for the one who is inside the guard."""
+
+    def __init__(
+        self, root: Path, incoming: Scratch, going: contextlib.ExitStack
+    ) -> None:
+        self._root = root
+        self._incoming = incoming
+        self._going = going
+
+    def keep(self, staged: Path, content_id: str) -> None:
+        """Take a complete and settled directory in under its name.
+
+        The same content stays if it is here; what a power loss or a faulty
+        disk has left of it is replaced.
+        """
+        there = self._root / content_id
+        if there.is_dir():
+            if _same(staged, there):
+                return
+            LOG.warning("%s is damaged, and replaced", there)
+            self._take_away(there)
+        staged.rename(there)
+        _sync(self._root)
+
     def remove(self, content_id: str) -> None:
-        """Forget content that no package has any more."""
-        with self.incoming() as trash, contextlib.suppress(FileNotFoundError):
-            # out of sight at once, whole; then file by file
-            (self._root / content_id).rename(trash / content_id)
+        """Forget content that no package has any more.
+
+        If it cannot be moved away it stays, until the next sweep.
+        """
+        there = self._root / content_id
+        try:
+            self._take_away(there)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            LOG.warning("%s cannot be removed now: %s", there, error)
+
+    def _take_away(self, path: Path) -> None:
+        # out of sight at once, whole; file by file after the guard; nothing
+        # is made for it, as there may be no room for anything
+        self._going.enter_context(self._incoming.taken(path))
+
+
+def settle(staged: Path) -> None:
+    """Bring all that is below a directory to the disk.
+
+    :raises OSError: the disk is full, or faulty
+    """
+    below = staged.rglob("*")
+    with ThreadPoolExecutor(SETTLERS) as pool:
+        for _ in pool.map(_sync, [*below, staged]):
+            pass
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Tell whether two directories have the same files, byte by byte."""
+    try:
+        names = _names(one)
+        return names == _names(other) and all(
+            filecmp.cmp(one / name, other / name, shallow=False)
+            for name, is_file in names.items()
+            if is_file
+        )
+    except OSError:  # it cannot even be read
+        return False
+
+
+def _names(root: Path) -> dict[Path, bool]:
+    """Tell what is below a directory, and which of it are files."""
+    return {p.relative_to(root): p.is_file() for p in root.rglob("*")}
 
 
 def receive(

@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue import content
-from tacker_cnf.catalogue.content import ContentStore
+from tacker_cnf.catalogue.content import ContentStore, Guarded
 from tacker_cnf.catalogue.reading import Known, Reader
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.db import idempotency, models, packages
@@ -164,17 +164,18 @@ class Packages:
             )
             received()
             known = self._reader.read(archive, staged / "tree")
-            with self.content.guard():
-                self.content.keep(staged, content_id)
+            content.settle(staged)
+            with self.content.guard() as guarded:
+                guarded.keep(staged, content_id)
                 try:
                     commit(_content(content_id, known))
                 finally:
-                    self._tidy(content_id)
+                    self._tidy(guarded, content_id)
 
-    def _tidy(self, content_id: str) -> None:
+    def _tidy(self, guarded: Guarded, content_id: str) -> None:
         """Forget content that no package was given in the end."""
         if not self._in_use(content_id):
-            self.content.remove(content_id)
+            guarded.remove(content_id)
 
     @transaction
     def _in_use(self, content_id: str) -> bool:
@@ -191,8 +192,8 @@ class Packages:
         self.content.sweep()
         for content_id in self.content.ids():
             if not self._in_use(content_id):
-                with self.content.guard():
-                    self._tidy(content_id)
+                with self.content.guard() as guarded:
+                    self._tidy(guarded, content_id)
 
     @transaction
     def _commit(
@@ -240,10 +241,10 @@ class Packages:
         :raises NotFound: there is no such package
         :raises WrongState: it is enabled, or has VNF instances
         """
-        with self.content.guard():
+        with self.content.guard() as guarded:
             orphan = self._delete_row(package_id)
             if orphan:
-                self.content.remove(orphan)
+                guarded.remove(orphan)
 
     @transaction
     def _delete_row(self, package_id: str) -> str | None:

@@ -271,9 +271,9 @@ class TestLeftovers(PackageTest):
         """Its process was killed after it was kept, before the commit."""
         path = self.onboarded()
         content = self.vnfm.parts.catalogue.content
-        with content.incoming() as staged:
+        with content.incoming() as staged, content.guard() as guarded:
             (staged / "tree").mkdir()
-            content.keep(staged, "f" * 64)
+            guarded.keep(staged, "f" * 64)
         self.assertEqual(2, len(self.kept()))
         self.vnfm.parts.catalogue.sweep()
         shown = self.call("GET", path).json
@@ -445,7 +445,8 @@ class TestReading(PackageTest):
 
         def find_last(package_id: str) -> str:
             found = find(package_id)
-            catalogue.content.remove(found)
+            with catalogue.content.guard() as guarded:
+                guarded.remove(found)
             return found
 
         def list_last(tree: Path) -> list[Path]:

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import io
 import os
@@ -9,7 +10,7 @@ from typing import BinaryIO
 import fixtures
 import testtools
 
-from tacker_cnf import errors
+from tacker_cnf import errors, scratch
 from tacker_cnf.catalogue import content
 from tacker_cnf.catalogue.content import CHUNK, ContentStore
 
@@ -45,7 +46,17 @@ class ContentTest(testtools.TestCase):
             (tree / "file").chmod(0o444)
             tree.chmod(0o555)
             tree.parent.chmod(0o555)
-            self.store.keep(staged, name)
+            content.settle(staged)
+            with self.store.guard() as guarded:
+                guarded.keep(staged, name)
+
+    def overwrite(self, path: Path) -> None:
+        path.chmod(0o644)
+        path.write_bytes(b"zap")
+
+    def remove(self, name: str) -> None:
+        with self.store.guard() as guarded:
+            guarded.remove(name)
 
     def there(self) -> set[str]:
         found = {path.name for path in self.root.iterdir()}
@@ -64,11 +75,57 @@ class TestStore(ContentTest):
         self.assertEqual([], self.waiting())
 
     def test_the_same_content_is_kept_once(self) -> None:
-        self.keep("abc", b"first")
-        self.keep("abc", b"again")
-        self.assertEqual(b"first", self.store.csar("abc").read_bytes())
+        self.keep("abc")
+        first = self.store.csar("abc").stat().st_ino
+        self.keep("abc")
+        self.assertEqual(first, self.store.csar("abc").stat().st_ino)
         self.assertEqual({"abc"}, self.there())
         self.assertEqual([], self.waiting())
+
+    def test_what_is_damaged_is_replaced(self) -> None:
+        """As a power loss or a faulty disk may leave it."""
+        logged = self.useFixture(fixtures.FakeLogger())
+        csar = self.store.csar("abc")
+        file = self.store.tree("abc") / "folder" / "file"
+        for damage in (
+            lambda: csar.write_bytes(b""),
+            lambda: csar.write_bytes(b"zap"),
+            csar.unlink,
+            lambda: self.overwrite(file),
+            lambda: scratch.remove(self.store.tree("abc")),
+        ):
+            self.keep("abc")
+            damage()
+            self.keep("abc")
+            self.assertEqual(b"zip", csar.read_bytes())
+            self.assertEqual(b"zip", file.read_bytes())
+            self.assertEqual({"abc"}, self.there())
+            self.assertEqual([], self.waiting())
+            self.assertIn("abc is damaged, and replaced", logged.output)
+            logged.reset_output()
+
+    def test_it_is_on_the_disk_before_it_is_there(self) -> None:
+        """A power loss takes nothing that was kept."""
+        synced: dict[int, set[str]] = {}
+
+        def sync(handle: int) -> None:
+            synced[os.fstat(handle).st_ino] = self.there()
+
+        self.useFixture(fixtures.MonkeyPatch("os.fsync", sync))
+        self.keep("abc")
+        for path in [self.root / "abc", *(self.root / "abc").rglob("*")]:
+            # nothing was there yet
+            self.assertEqual(set(), synced.pop(path.stat().st_ino))
+        # and at last the name itself
+        self.assertEqual({self.root.stat().st_ino: {"abc"}}, synced)
+
+    def test_what_does_not_come_to_the_disk_is_an_error(self) -> None:
+        def fail(_: int) -> None:
+            raise OSError(errno.EIO, "a faulty disk")
+
+        self.useFixture(fixtures.MonkeyPatch("os.fsync", fail))
+        self.assertRaises(OSError, self.keep, "abc")
+        self.assertEqual(set(), self.there())
 
     def test_what_cannot_be_kept_is_an_error(self) -> None:
         self.root.mkdir()
@@ -88,12 +145,47 @@ class TestStore(ContentTest):
     def test_what_is_removed_is_gone_though_it_was_read_only(self) -> None:
         self.keep("abc")
         self.keep("def")
-        self.store.remove("abc")
+        self.remove("abc")
         self.assertEqual({"def"}, self.there())
         self.assertEqual([], self.waiting())
 
     def test_what_is_not_there_may_be_removed(self) -> None:
-        self.store.remove("abc")
+        self.remove("abc")
+        self.assertEqual(set(), self.there())
+
+    def test_others_do_not_wait_until_all_files_are_gone(self) -> None:
+        self.keep("abc")
+        with self.store.guard() as guarded:
+            guarded.remove("abc")
+            self.assertEqual(set(), self.there())
+            (gone,) = self.waiting()
+            csar = self.root / "incoming" / gone / "package.csar"
+            self.assertEqual(b"zip", csar.read_bytes())
+            ContentStore(self.root).sweep()  # it is another's
+            self.assertTrue(csar.exists())
+        self.assertEqual([], self.waiting())
+
+    def test_a_full_disk_keeps_nobody_from_removing(self) -> None:
+        def full(*_: object, **__: object) -> str:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        self.keep("abc")
+        self.useFixture(fixtures.MonkeyPatch("tempfile.mkdtemp", full))
+        self.remove("abc")
+        self.assertEqual(set(), self.there())
+        self.assertEqual([], self.waiting())
+
+    def test_what_cannot_be_removed_stays_until_it_can(self) -> None:
+        def fail(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        self.keep("abc")
+        logged = self.useFixture(fixtures.FakeLogger())
+        with fixtures.MonkeyPatch("pathlib.Path.rename", fail):
+            self.remove("abc")
+        self.assertEqual({"abc"}, self.there())
+        self.assertIn("abc cannot be removed now", logged.output)
+        self.remove("abc")
         self.assertEqual(set(), self.there())
 
     def test_only_one_is_inside_the_guard(self) -> None:
@@ -150,7 +242,8 @@ class TestSweep(ContentTest):
     def test_what_is_here(self) -> None:
         with self.store.incoming() as staged:
             (staged / "tree").mkdir()
-            self.store.keep(staged, "abc")
+            with self.store.guard() as guarded:
+                guarded.keep(staged, "abc")
         self.assertEqual(["abc"], self.store.ids())
 
 
