@@ -18,6 +18,7 @@ from tacker_cnf.api import (
 from tacker_cnf.api.once import Once
 from tacker_cnf.catalogue import tree
 from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.db import packages
 from tacker_cnf.db.session import Store
@@ -31,7 +32,8 @@ from tacker_cnf.sol.vnf_package import (
 _LISTED: Final = query.Listed(VnfPkgInfo, packages.HEAVY, packages.COLUMNS)
 #: media types under which a package is uploaded
 _UPLOADS: Final = (http.ZIP, "application/x-zip-compressed", http.BINARY)
-#: where a package keeps what describes it rather than what it runs
+#: where a package keeps what describes it rather than what it runs; what its
+#: definitions import may be elsewhere too
 _DESCRIPTIVE: Final = ("Definitions", "TOSCA-Metadata")
 
 #: what is told of an answer that is a file, or a range of one
@@ -143,18 +145,18 @@ class VnfPackages:
     )
     def get_vnfd(self, package_id: str) -> Any:
         """Give the VNFD: its one file as text, or all of them as a ZIP."""
-        content_id = self._catalogue.content_of(package_id)
-        root = self._catalogue.content.tree(content_id)
         try:
-            files = _descriptive_files(root)
-            definitions = [f for f in files if f.suffix in {".yaml", ".yml"}]
+            package = self._catalogue.opened(package_id)
+            files = _definitions(package)
             kind = http.check_accept(
-                (http.ZIP, http.TEXT) if len(definitions) == 1 else (http.ZIP,)
+                (http.ZIP, http.TEXT) if len(files) == 1 else (http.ZIP,)
             )
             if kind == http.TEXT:
-                return downloads.answer(definitions[0], http.TEXT, content_id)
-            return downloads.made(self._packed(root, files), http.ZIP)
-        except FileNotFoundError:
+                tag = package.content_id
+                return downloads.answer(files[0], http.TEXT, tag)
+            files = _descriptive_files(package)
+            return downloads.made(self._packed(package.path, files), http.ZIP)
+        except (FileNotFoundError, errors.VnfdNotUsable):
             raise errors.NotFound(downloads.GONE) from None
 
     def _packed(self, root: Path, files: Iterable[Path]) -> BinaryIO:
@@ -190,8 +192,18 @@ class VnfPackages:
         return downloads.answer(file, http.BINARY, content_id)
 
 
-def _descriptive_files(tree: Path) -> list[Path]:
-    found = [f for f in tree.iterdir() if f.suffix in {".yaml", ".yml"}]
+def _definitions(package: PackageTree) -> list[Path]:
+    """Tell what the VNFD was read from, in whichever folders that is."""
+    if package.vnfd.files:
+        return [package.path / name for name in package.vnfd.files]
+    beside = (package.path / _DESCRIPTIVE[0]).rglob("*")
+    found = (*package.path.iterdir(), *beside)
+    return [file for file in found if file.suffix in {".yaml", ".yml"}]
+
+
+def _descriptive_files(package: PackageTree) -> list[Path]:
+    found = set(_definitions(package))
     for folder in _DESCRIPTIVE:
-        found += (f for f in (tree / folder).rglob("*") if f.is_file())
+        inside = (package.path / folder).rglob("*")
+        found.update(file for file in inside if file.is_file())
     return sorted(found)

@@ -266,27 +266,43 @@ class Packages:
                 "first."
             ) from None
 
-    @transaction
     def content_of(self, package_id: str) -> str:
         """Tell the content id of an onboarded package.
 
         :raises NotFound: there is no such package
         :raises WrongState: it has no content yet
         """
+        return self._onboarded(package_id)[0]
+
+    def opened(self, package_id: str) -> PackageTree:
+        """Give an onboarded package by its own id, its VNFD parsed.
+
+        :raises NotFound: there is no such package
+        :raises WrongState: it has no content yet
+        :raises VnfdNotUsable: it was deleted just now
+        """
+        content_id, vnfd_id = self._onboarded(package_id)
+        return self._opened(content_id, vnfd_id)
+
+    @transaction
+    def _onboarded(self, package_id: str) -> tuple[str, str]:
+        """Tell the content and the VNFD of a package."""
         with self._store.reader() as session:
             package = packages.get(session, package_id)
-        if package.content_id is None:
+        if package.content_id is None or package.vnfd_id is None:
             raise errors.WrongState(
                 f"VNF package {package_id} has no content yet."
             )
-        return package.content_id
+        return package.content_id, package.vnfd_id
 
     def tree(self, vnfd_id: str) -> PackageTree:
         """Give an onboarded package, its VNFD parsed.
 
         :raises VnfdNotUsable: no package holds this VNFD
         """
-        content_id = self._content_id(vnfd_id)
+        return self._opened(self._content_id(vnfd_id), vnfd_id)
+
+    def _opened(self, content_id: str, vnfd_id: str) -> PackageTree:
         return PackageTree(
             content_id=content_id,
             path=self.content.tree(content_id),

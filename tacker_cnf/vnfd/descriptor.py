@@ -59,6 +59,7 @@ def read(
         flavours=read_flavours,
         default_flavour=_default_flavour(vnf, described),
         software_images=_images(described, tree),
+        files=tuple(sorted(known.documents)),
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
     )

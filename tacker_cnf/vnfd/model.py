@@ -174,3 +174,6 @@ class Vnfd(Part):
     extensions: dict[str, Any] = msgspec.field(default_factory=dict)
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     software_images: tuple[SoftwareImage, ...] = ()
+    #: the definitions files that it was read from; empty: an earlier release
+    #: has read it, and did not note them
+    files: tuple[str, ...] = ()

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import fixtures
+import msgspec
 import testtools
 import webob
 
 from tacker_cnf.api.vnf_packages import _descriptive_files
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.db import packages
 from tests.fixtures.vnfm import Answer, Csar, Vnfm
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
@@ -441,21 +444,27 @@ class TestReading(PackageTest):
         """Each answer is a 404, wherever the deletion comes between."""
         path = self.onboarded()
         catalogue = self.vnfm.parts.catalogue
-        find = catalogue.content_of
+        find = catalogue._onboarded
 
-        def find_last(package_id: str) -> str:
+        def find_last(package_id: str) -> tuple[str, str]:
             found = find(package_id)
             with catalogue.content.guard() as guarded:
-                guarded.remove(found)
+                guarded.remove(found[0])
             return found
 
-        def list_last(tree: Path) -> list[Path]:
-            found = _descriptive_files(tree)
-            shutil.rmtree(tree)
+        def find_then_delete(package_id: str) -> tuple[str, str]:
+            found = find(package_id)
+            catalogue.delete(package_id)
+            catalogue._vnfd.cache_clear()
             return found
 
-        def list_half(tree: Path) -> list[Path]:
-            shutil.rmtree(tree)
+        def list_last(package: PackageTree) -> list[Path]:
+            found = _descriptive_files(package)
+            shutil.rmtree(package.path)
+            return found
+
+        def list_half(package: PackageTree) -> list[Path]:
+            shutil.rmtree(package.path)
             return []
 
         for listing in (list_last, list_half):
@@ -475,12 +484,16 @@ class TestReading(PackageTest):
                 _descriptive_files,
             )
         )
-        catalogue.content_of = find_last  # type: ignore[method-assign]
+        catalogue._onboarded = find_last  # type: ignore[method-assign]
         for part in ("vnfd", "package_content"):
             answer = self.call("GET", f"{path}/{part}")
             self.assert_problem(404, answer, "was deleted just now")
         answer = self.call("GET", f"{path}/artifacts/{POD}")
         self.assert_problem(404, answer, "has no artifact")
+        self.disable(path)
+        catalogue._onboarded = find_then_delete  # type: ignore[method-assign]
+        answer = self.call("GET", f"{path}/vnfd")
+        self.assert_problem(404, answer, "was deleted just now")
 
     def test_a_vnfd_of_several_files_is_a_zip(self) -> None:
         path = f"{self.onboarded()}/vnfd"
@@ -508,6 +521,54 @@ class TestReading(PackageTest):
         for accept in ("text/html", "application/json"):
             answer = self.call("GET", path, headers={"Accept": accept})
             self.assert_problem(406, answer, "text/plain")
+
+    def test_a_vnfd_may_be_in_any_folder(self) -> None:
+        meta = (
+            b"TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\n"
+            b"Created-By: a vendor\nEntry-Definitions: VNFD/one.yaml\n"
+        )
+        (one,) = files_of(self.single()).values()
+        files = {META: meta, "VNFD/one.yaml": one}
+        # these are no part of the VNFD
+        others = {"values.yaml": b"a: 1\n", "VNFD/chart.yaml": b"b: 1\n"}
+        path = self.onboarded(packed(files | others))
+        for accept, kind in (
+            ("text/plain", "text/plain"),
+            ("*/*", "application/zip"),
+        ):
+            answer = self.call(
+                "GET", f"{path}/vnfd", headers={"Accept": accept}
+            )
+            self.assertEqual(kind, answer.type)
+            if kind == "text/plain":
+                self.assertEqual(one, answer.content)
+            else:
+                self.assertEqual(files, files_of(answer.content))
+        self.disable(path)
+        self.call("DELETE", path)
+        types = b"tosca_definitions_version: tosca_simple_yaml_1_2\n"
+        files["VNFD/one.yaml"] = one + b"imports: [../types/more.yaml]\n"
+        files["types/more.yaml"] = types
+        path = f"{self.onboarded(packed(files | others))}/vnfd"
+        answer = self.call("GET", path)
+        self.assertEqual(files, files_of(answer.content))
+        answer = self.call("GET", path, headers={"Accept": "text/plain"})
+        self.assert_problem(406, answer, "application/zip")
+
+    def test_a_vnfd_whose_files_were_not_noted(self) -> None:
+        """An earlier release has read it."""
+        path = self.onboarded(self.single())
+        with self.vnfm.parts.store.writer() as session:
+            row = packages.get(session, path.rpartition("/")[2])
+            known = msgspec.json.decode(row.vnfd or "")
+            self.assertEqual(["one.yaml"], known.pop("files"))
+            row.vnfd = msgspec.json.encode(known).decode()
+        answer = self.call(
+            "GET", f"{path}/vnfd", headers={"Accept": "text/plain"}
+        )
+        self.assertIn(b"the only file", answer.content)
+        answer = self.call("GET", f"{path}/vnfd")
+        self.assertEqual({"one.yaml"}, set(files_of(answer.content)))
 
     def single(self) -> bytes:
         """Make a package whose VNFD is one file."""

@@ -83,6 +83,7 @@ class TestVnfd(DescriptorTest):
             descriptor_version="7.0",
             flavours={"simple": flavour},
             default_flavour="simple",
+            files=tuple(sorted(vnfd_files())),
         )
         vnfd = self.read(vnfd_files())
         self.assertEqual(expected, vnfd)
