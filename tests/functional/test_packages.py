@@ -1,5 +1,6 @@
 """VNF packages over HTTP: onboarding, what is refused, reading, deleting."""
 
+import errno
 import io
 import random
 import shutil
@@ -228,6 +229,19 @@ class TestDelete(PackageTest):
 
     def test_an_empty_package_goes(self) -> None:
         self.assertEqual(204, self.call("DELETE", self.made()).status)
+
+    def test_content_that_cannot_go_now_goes_later(self) -> None:
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        path = self.onboarded()
+        self.disable(path)
+        with fixtures.MonkeyPatch("pathlib.Path.rename", full):
+            self.assertEqual(204, self.call("DELETE", path).status)
+        self.assertEqual(404, self.call("GET", path).status)
+        self.assertEqual(1, len(self.kept()))
+        self.vnfm.parts.catalogue.sweep()
+        self.assertEqual(set(), self.kept())
 
     def test_its_vnfd_may_come_back(self) -> None:
         for _ in range(2):
