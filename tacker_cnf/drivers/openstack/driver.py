@@ -53,8 +53,8 @@ class OpenstackDriver:
             there = work.there()
             fields = self._fields(question)
             sizing.mark_leaving(work, there, task)
-            stack = work.placed(lambda f: work.update(there, f), fields)
-        return work.result(stack)
+            stack = work.placed(work.change, fields)
+        return work.made(stack)
 
     def replace(self, task: InfraTask) -> InfraResult:
         work = self._work(task)
@@ -65,7 +65,7 @@ class OpenstackDriver:
             )
         else:
             stack = healing.replace_servers(work, task, self._fields(question))
-        return work.result(stack)
+        return work.made(stack)
 
     def destroy(self, task: InfraTask) -> InfraResult:
         grace = self._grace(task)

@@ -1,6 +1,5 @@
 """Heals: servers that are made anew in their stack, or the whole stack."""
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -118,10 +117,9 @@ def _former(
     if task.notes:
         return msgspec.json.decode(task.notes[0], type=Former)
     template, files = base_hot.template, base_hot.files
-    if found is not None:
-        # one that goes just now may have lost it
-        with contextlib.suppress(errors.VimRefused):
-            template, files = work.heat.template(found)
+    # Heat gives one that it deletes an empty template
+    if found is not None and found.action != "DELETE":
+        template, files = work.heat.template(found)
     former = Former(found.id if found else None, template, dict(files))
     task.note((msgspec.json.encode(former).decode(),))
     return former

@@ -225,8 +225,7 @@ class Clouds:
         key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
         with self._lock:
             link = self._kept.pop(key, None)
-        link = link or Link(connection, self._timeout)
-        with self._lock:
+            link = link or Link(connection, self._timeout)
             self._kept[key] = link  # the newest last
             while len(self._kept) > KEPT:
                 self._kept.pop(next(iter(self._kept)))

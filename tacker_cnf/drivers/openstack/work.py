@@ -1,5 +1,6 @@
 """One task on one stack: puts it, updates it, takes it away."""
 
+import collections
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,13 +77,18 @@ class Work:
         :raises NotReady: it is not
         """
         found = self.find()
-        if found is None or found.action == "DELETE":
-            raise errors.NotReady(
-                f"Stack {self.name} is not in OpenStack any more: somebody "
-                "else has deleted it. A heal of the whole VNF with "
-                "additionalParams.all makes it anew; otherwise terminate it."
-            )
-        return found
+        if found is not None and found.action != "DELETE":
+            return found
+        if found is None:
+            why = "is not in OpenStack any more: somebody else has deleted it."
+        elif found.has_failed:
+            why = f"is half deleted, and the rest cannot be: {found.reason}."
+        else:
+            why = "is being deleted."
+        raise errors.NotReady(
+            f"Stack {self.name} {why} A heal of the whole VNF with "
+            "additionalParams.all makes it anew; otherwise terminate it."
+        )
 
     def placed(
         self, act: Callable[[StackFields], Stack], fields: StackFields
@@ -152,6 +158,13 @@ class Work:
                 raise
             return None
 
+    def change(self, fields: StackFields) -> Stack:
+        """Update the stack as it is now, which has to be there.
+
+        :raises InfraError: it is not, or Heat could not, or not in time
+        """
+        return self.update(self.there(), fields)
+
     def update(self, stack: Stack, fields: StackFields) -> Stack:
         """Make a stack that is there what it should be; wait until it is.
 
@@ -201,9 +214,23 @@ class Work:
         self.waiter.gone(stack)
 
     def mark(self, resources: Iterable[Resource]) -> None:
-        """Have the next update make resources anew."""
+        """Have the next update make resources anew; those that Heat works
+        on are waited for.
+
+        :raises Taken: it has not ended that in time
+        """
         for resource in resources:
-            self.heat.mark_unhealthy(resource, UNHEALTHY)
+            self._mark(resource)
+
+    def _mark(self, resource: Resource) -> None:
+        pace = Pace(self.heat, self.waiter.deadline)
+        while True:
+            try:
+                return self.heat.mark_unhealthy(resource, UNHEALTHY)
+            except refusals.Taken:
+                if self.waiter.deadline.passed:
+                    raise
+                pace.rest()
 
     def vnfcs(self, stack: Stack) -> list[Vnfc]:
         """Find the VNFCs, the last registered of each VDU first."""
@@ -218,6 +245,28 @@ class Work:
             self._flavour,
             self._places,
         )
+
+    def made(self, stack: Stack) -> InfraResult:
+        """Take the inventory of a stack that is what it should be.
+
+        :raises NotReady: it has fewer VNFCs than it should
+        """
+        result = self.result(stack)
+        found = collections.Counter(
+            vnfc.vdu_id for vnfc in result.vnfc_resource_info
+        )
+        few = [
+            f"{found[vdu]} of {self._target.counts[vdu]} VNFCs of VDU {vdu}"
+            for vdu in self._flavour.vdus
+            if found[vdu] < self._target.counts.get(vdu, 0)
+        ]
+        if few:
+            raise errors.NotReady(
+                f"Stack {stack.name} is {stack.status}, and has only "
+                f"{', '.join(few)}: see whether the template and the user "
+                "data make them all."
+            )
+        return result
 
     @property
     def _target(self) -> Target:

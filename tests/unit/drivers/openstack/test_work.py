@@ -1,23 +1,36 @@
 """What a task makes of whatever an earlier try has left of a stack."""
 
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import refusals
 from tacker_cnf.drivers.openstack.fields import BaseHot, StackFields
 from tacker_cnf.drivers.openstack.inventory import Places
-from tacker_cnf.drivers.openstack.stacks import Stack, Tree
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.drivers.openstack.work import Work
 from tacker_cnf.halting import Deadline, Halt
-from tests.factories import a_running_instance, a_task, a_vnfc, an_info
+from tacker_cnf.lcm.outcome import InfraResult
+from tests.factories import (
+    a_running_instance,
+    a_target,
+    a_task,
+    a_vnfc,
+    a_vnfd,
+    an_info,
+)
+from tests.unit.drivers.openstack import trees
 
 HOT = BaseHot(template="the package's", files={"a.yaml": "nested"})
 FIELDS = StackFields(
     template="told", parameters={"nfv": {"VDU": {}}}, existing=False
+)
+OF_TREES = msgspec.structs.replace(
+    a_vnfd(), flavours={"simple": trees.a_flavour()}
 )
 
 
@@ -30,6 +43,7 @@ class Script:
         self._refuses = refuses
         self.done: list[str] = []
         self.bodies: list[Mapping[str, Any]] = []
+        self.listing = trees.Listing()
 
     def find(self, name: str) -> Stack | None:
         several = len(self._statuses) > 1
@@ -68,7 +82,10 @@ class Script:
 
     def tree(self, stack: Stack) -> Tree:
         del stack
-        return Tree([])
+        return self.listing.tree()
+
+    def mark_unhealthy(self, resource: Resource, why: str) -> None:
+        self._change("mark", {resource.name: why})
 
     def events(self, identity: str, marker: str | None) -> list[Any]:
         del marker
@@ -85,13 +102,16 @@ class Script:
         return f"before {identity}"
 
 
-def a_work(heat: Script, **task: Any) -> Work:
+def a_work(
+    heat: Script, within: float = 60, zones: Sequence[str] = (), **task: Any
+) -> Work:
     made: Any = Work
     return made(  # type: ignore[no-any-return]
         a_task(**task),
         heat,
         Places("vim1", "project"),
-        Deadline.within(60),
+        Deadline.within(within),
+        zones,
     )
 
 
@@ -172,6 +192,34 @@ class TestPut(testtools.TestCase):
             self.assertIn("deleted by somebody else", str(error))
 
 
+class TestPlaced(testtools.TestCase):
+    def test_another_zone_is_tried_of_the_stack_as_it_is_then(self) -> None:
+        heat = Script(
+            "UPDATE_COMPLETE",
+            "UPDATE_FAILED: no host",
+            "UPDATE_FAILED: no host",
+            "UPDATE_FAILED: no host",
+            "UPDATE_FAILED: resources.a: Stack UPDATE cancelled",
+            "UPDATE_COMPLETE",
+        )
+        heat.listing.add(
+            "store",
+            trees.SERVER,
+            status="CREATE_FAILED",
+            reason="ResourceInError: resources.store: no host",
+        )
+        work = a_work(heat, zones=["west"], vnfd=OF_TREES)
+        nfv = {"VDU": {"store": {"locationConstraints": "east"}}}
+        work.placed(
+            work.change, StackFields(parameters={"nfv": nfv}, existing=False)
+        )
+        zones = [
+            body["parameters"]["nfv"]["VDU"]["store"]["locationConstraints"]
+            for body in heat.bodies
+        ]
+        self.assertEqual(["east", "west", "west"], zones)
+
+
 class TestThere(testtools.TestCase):
     def test_it_has_to_be(self) -> None:
         for status in (None, "DELETE_COMPLETE", "DELETE_IN_PROGRESS"):
@@ -179,6 +227,50 @@ class TestThere(testtools.TestCase):
                 errors.NotReady, a_work(Script(status)).there
             )
             self.assertIn("additionalParams.all", str(error))
+
+    def test_it_says_who_deletes_it(self) -> None:
+        for status, words in (
+            (None, "somebody else has deleted it"),
+            ("DELETE_COMPLETE", "somebody else has deleted it"),
+            ("DELETE_IN_PROGRESS", "is being deleted"),
+            ("DELETE_FAILED: a is in use", "cannot be: a is in use."),
+        ):
+            error = self.assertRaises(
+                errors.NotReady, a_work(Script(status)).there
+            )
+            self.assertIn(words, str(error))
+
+
+class TestMark(testtools.TestCase):
+    resource = trees.grouped("a").tree().of_type(trees.SERVER)[0]
+
+    def test_what_heat_works_on_is_marked_afterwards(self) -> None:
+        heat = Script("UPDATE_COMPLETE", refuses=2)
+        a_work(heat).mark([self.resource])
+        self.assertEqual(["mark refused", "mark refused", "mark"], heat.done)
+
+    def test_not_beyond_the_deadline(self) -> None:
+        heat = Script("UPDATE_COMPLETE", refuses=2)
+        work = a_work(heat, within=0)
+        self.assertRaises(refusals.Taken, work.mark, [self.resource])
+        self.assertEqual(["mark refused"], heat.done)
+
+
+class TestMade(testtools.TestCase):
+    def made(self, *members: str) -> InfraResult:
+        heat = Script("UPDATE_COMPLETE")
+        heat.listing = trees.grouped(*members)
+        target = a_target(counts={"web": 2, "store": 1, "former": 1})
+        work = a_work(heat, vnfd=OF_TREES, target=target)
+        return work.made(work.there())
+
+    def test_all_are_there(self) -> None:
+        found = self.made("a", "b").vnfc_resource_info
+        self.assertEqual(3, len(found))
+
+    def test_some_are_missing(self) -> None:
+        error = self.assertRaises(errors.NotReady, self.made, "a")
+        self.assertIn("has only 1 of 2 VNFCs of VDU web:", str(error))
 
 
 class TestBody(testtools.TestCase):
