@@ -87,7 +87,7 @@ class DefaultUserData(UserData):
     ) -> Json:
         """Tell what the stack was made of before its package changed."""
         told = filling.sources({}, inst, grant_req, {}, tmp_csar_dir)
-        return _of_package(told)
+        return filling.moved(told, told.base_hot(), {})
 
 
 def _sized(told: Sources, grant_req: Json) -> Json:
@@ -107,7 +107,7 @@ def _sized(told: Sources, grant_req: Json) -> Json:
 def _connected(told: Sources, points: Finders) -> Json:
     read = parameters.init_nfv_dict(told.base_hot()["template"])
     found = filling.filled(read.get("CP", {}), points)
-    return filling.change(told, CP=filling.told_only(found))
+    return filling.change(told, CP=filling.named_only(found, points))
 
 
 def _of_package(told: Sources) -> Json:

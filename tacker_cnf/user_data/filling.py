@@ -162,6 +162,23 @@ def told_only(values: Json) -> Json:
     return {name: inner for name, inner in kept.items() if inner}
 
 
+def named_only(
+    values: Json,
+    points: Finders,
+    plain: Callable[[str], str] = lambda name: name,
+) -> Json:
+    """Leave out the connection points that nobody names. Of those that are
+    named all is told: that one has no port any more, or no fixed address.
+
+    :param plain: tells what a name is of
+    """
+    return {
+        name: inner
+        for name, inner in values.items()
+        if points["network"](plain(name)) is not None
+    }
+
+
 def check(nfv: Json) -> None:
     """Make sure that nothing is missing without which there is no stack.
 

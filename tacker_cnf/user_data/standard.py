@@ -136,9 +136,9 @@ class StandardUserData(UserData):
         tmp_csar_dir: str,
     ) -> Json:
         """Tell what the stack was made of before its package changed."""
-        return _of_package(
-            filling.sources({}, inst, grant_req, {}, tmp_csar_dir)
-        )
+        told = filling.sources({}, inst, grant_req, {}, tmp_csar_dir)
+        hot, _ = _parts(told)
+        return filling.moved(told, hot, {})
 
 
 class _Units:
@@ -276,14 +276,25 @@ def _connected(told: Sources, points: Finders) -> Json:
     _, found = units.made(units.there(), points)
     read = parameters.init_nfv_dict(template)
     plain = filling.filled(read.get("CP", {}), points)
-    return filling.change(told, CP=filling.told_only(plain | found["CP"]))
+    named = filling.named_only(plain, points)
+    named |= filling.named_only(found["CP"], points, rm_idx)
+    return filling.change(told, CP=named)
 
 
 def _of_package(told: Sources) -> Json:
+    hot, found = _parts(told)
+    return filling.moved(told, hot, {"VDU": filling.told_only(found)})
+
+
+def _parts(told: Sources) -> tuple[Json, Json]:
+    """Give the templates of a package with the VNFCs that there are, and the
+    flavours and images that it says of them.
+    """
     hot = told.base_hot()
     units = _Units(told, hot["template"])
     resources, found = units.made(
         units.there(), {}, only=("computeFlavourId", "vcImageId")
     )
     hot["template"]["resources"].update(resources)
-    return filling.moved(told, hot, {"VDU": filling.told_only(found["VDU"])})
+    vdus: Json = found["VDU"]
+    return hot, vdus

@@ -214,6 +214,23 @@ class TestLaterOperations(UserDataCase):
             self.nfv(DefaultUserData.change_ext_conn_rollback, **asked),
         )
 
+    def test_addresses_and_ports_go(self) -> None:
+        self.write(HOT, CONNECTED)
+        points = [connected("store_cp"), connected("front_cp")]
+        link = {"resourceId": "net-2", "extCps": points}
+        self.assertEqual(
+            {
+                "CP": {
+                    "store_cp": {"network": "net-2", "fixed_ips": []},
+                    "front_cp": {"port": None},
+                }
+            },
+            self.nfv(
+                DefaultUserData.change_ext_conn,
+                req={"extVirtualLinks": [link]},
+            ),
+        )
+
 
 class TestChangeOfPackage(UserDataCase):
     def setUp(self) -> None:
@@ -238,17 +255,19 @@ class TestChangeOfPackage(UserDataCase):
         return self.ask(method, inst, req={}, grant_req=grant_req)
 
     def test_flavours_and_images_are_of_the_package(self) -> None:
-        for method in (
-            DefaultUserData.change_vnfpkg,
-            DefaultUserData.change_vnfpkg_rollback,
-        ):
-            said = self.said(method)
-            self.assertFalse(said["existing"])
-            self.assertIn("front_group", said["template"]["resources"])
-            nfv = said["parameters"]["nfv"]
-            front = nfv["VDU"]["front"]
-            self.assertEqual("m1.tiny", front["computeFlavourId"])
-            self.assertEqual("cirros", front["vcImageId"])
-            self.assertEqual("east", front["locationConstraints"])
-            self.assertEqual(3, front["desired_capacity"])
-            self.assertEqual(self.kept["CP"], nfv["CP"])
+        said = self.said(DefaultUserData.change_vnfpkg)
+        self.assertFalse(said["existing"])
+        self.assertIn("front_group", said["template"]["resources"])
+        nfv = said["parameters"]["nfv"]
+        front = nfv["VDU"]["front"]
+        self.assertEqual("m1.tiny", front["computeFlavourId"])
+        self.assertEqual("cirros", front["vcImageId"])
+        self.assertEqual("east", front["locationConstraints"])
+        self.assertEqual(3, front["desired_capacity"])
+        self.assertEqual(self.kept["CP"], nfv["CP"])
+
+    def test_undone_all_is_as_it_was(self) -> None:
+        said = self.said(DefaultUserData.change_vnfpkg_rollback)
+        self.assertFalse(said["existing"])
+        self.assertIn("front_group", said["template"]["resources"])
+        self.assertEqual(self.kept, said["parameters"]["nfv"])

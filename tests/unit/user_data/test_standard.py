@@ -140,6 +140,17 @@ class TestOthers(StandardCase):
         networks = {point: {"network": "net-1"} for point in points}
         self.assertEqual({"CP": networks}, said["parameters"]["nfv"])
 
+    def test_networks_of_those_that_are_named(self) -> None:
+        link = {
+            "resourceId": "net-2",
+            "extCps": [{"cpdId": "store_cp", "cpConfig": {"a": {}}}],
+        }
+        said = self.said(
+            StandardUserData.change_ext_conn, req={"extVirtualLinks": [link]}
+        )
+        points = {"store_cp-0": {"network": "net-2"}}
+        self.assertEqual({"CP": points}, said["parameters"]["nfv"])
+
     def test_heal_takes_the_images_of_the_grant(self) -> None:
         images = [
             {"vnfdSoftwareImageId": "front", "vimSoftwareImageId": "new"}
@@ -157,24 +168,31 @@ class TestOthers(StandardCase):
         said = self.said(StandardUserData.heal, req={})
         self.assertEqual({"VDU": {}}, said["parameters"]["nfv"])
 
+    def moved(self, method: Any, kept: Any) -> Any:
+        said = self.said(
+            method,
+            info={"metadata": {"nfv": kept}},
+            req={},
+            grant_req={"dstVnfdId": self.vnfd.id},
+        )
+        self.assertFalse(said["existing"])
+        self.assertEqual(
+            {"front-0", "front-2", "store-0", "inside", "inside_subnet"},
+            set(said["template"]["resources"]),
+        )
+        return said["parameters"]["nfv"]
+
     def test_another_package(self) -> None:
         kept = {"VDU": {"front-0": {"locationConstraints": "east"}}}
-        for method in (
-            StandardUserData.change_vnfpkg,
-            StandardUserData.change_vnfpkg_rollback,
-        ):
-            said = self.said(
-                method,
-                info={"metadata": {"nfv": kept}},
-                req={},
-                grant_req={"dstVnfdId": self.vnfd.id},
-            )
-            self.assertFalse(said["existing"])
-            self.assertEqual(
-                {"front-0", "front-2", "store-0", "inside", "inside_subnet"},
-                set(said["template"]["resources"]),
-            )
-            vdus = said["parameters"]["nfv"]["VDU"]
-            front = {"computeFlavourId": "m1.tiny", "vcImageId": "cirros"}
-            self.assertEqual(front, vdus["front-2"])
-            self.assertEqual("east", vdus["front-0"]["locationConstraints"])
+        vdus = self.moved(StandardUserData.change_vnfpkg, kept)["VDU"]
+        front = {"computeFlavourId": "m1.tiny", "vcImageId": "cirros"}
+        self.assertEqual(front, vdus["front-2"])
+        self.assertEqual("east", vdus["front-0"]["locationConstraints"])
+
+    def test_another_package_undone(self) -> None:
+        kept = {
+            "VDU": {"front-0": {"vcImageId": "granted"}},
+            "CP": {"front_cp-0": {"network": "net-1"}},
+        }
+        nfv = self.moved(StandardUserData.change_vnfpkg_rollback, kept)
+        self.assertEqual(kept, nfv)
