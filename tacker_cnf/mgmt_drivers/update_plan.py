@@ -10,17 +10,13 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.kubernetes import manifests, update_work
+from tacker_cnf.drivers.kubernetes import manifests, shapes, update_work
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_KINDS,
-    Manifest,
+    Key,
     Rendered,
 )
-from tacker_cnf.drivers.kubernetes.pod_references import (
-    CONFIG_MAP,
-    SECRET,
-    Key,
-)
+from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
 from tacker_cnf.drivers.kubernetes.update_work import Pair
 from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm import target
@@ -59,7 +55,7 @@ class Plan:
 
     def workloads_in(self, rendered: Rendered) -> tuple[Pair, ...]:
         """Give the workloads of one cluster."""
-        there = {_key(manifest) for manifest in rendered.objects}
+        there = {manifest.key for manifest in rendered.objects}
         return tuple(p for p in self.workloads if p.key in there)
 
 
@@ -177,14 +173,12 @@ def _new_keys(package: PackageTree, path: str) -> set[Key]:
 
 
 def _keys(package: PackageTree, path: str) -> set[Key]:
-    return {
-        (str(body["kind"]), str(body["metadata"].get("name", "")))
-        for body in manifests.load(package, [path])
-    }
+    return {manifest.key for manifest in manifests.load(package, [path])}
 
 
-def _key(manifest: Manifest) -> Key:
-    return manifest.kind, manifest.name
+def _may_be_named(key: Key) -> bool:
+    group, kind, _ = key
+    return not group and kind in {CONFIG_MAP, SECRET}
 
 
 def _replaced(
@@ -194,10 +188,13 @@ def _replaced(
 
     :raises InvalidParameters: it holds something else than that one
     """
-    if strange := sorted({kind for kind, _ in keys} - {CONFIG_MAP, SECRET}):
+    strange = [key for key in keys if not _may_be_named(key)]
+    if strange:
+        kind, group = min((kind, group) for group, kind, _ in strange)
         raise errors.InvalidParameters(
-            f"metadata.{PATHS}: {path} holds a {strange[0]}; only ConfigMaps "
-            "and Secrets can be named here."
+            f"metadata.{PATHS}: {path} holds a {kind}"
+            + (f" of {group}" if group else "")
+            + "; only ConfigMaps and Secrets of the API v1 can be named here."
         )
     for name in files:
         if found := _keys(old, name) if _is_in(old, name) else set():
@@ -214,7 +211,7 @@ def _replaced(
         for name in files
         if _is_in(old, name)
         for key in _keys(old, name)
-        if key[0] in {CONFIG_MAP, SECRET}
+        if _may_be_named(key)
     }
     raise errors.InvalidParameters(
         f"metadata.{PATHS}: {path} holds {_told(keys)}, which the VNF "
@@ -234,7 +231,8 @@ def _is_in(package: PackageTree, name: str) -> bool:
 
 
 def _told(keys: Iterable[Key]) -> str:
-    return ", ".join(" ".join(key) for key in sorted(keys)) or "nothing"
+    told = (f"{kind} {name}" for _, kind, name in sorted(keys))
+    return ", ".join(told) or "nothing"
 
 
 def _plan(
@@ -245,19 +243,21 @@ def _plan(
 ) -> Plan:
     """Put both together.
 
-    :raises InvalidParameters: something to be updated is not in the new one
+    :raises InvalidParameters: something to be updated is malformed, or is
+        not in the new one
     """
-    new = {_key(manifest): manifest for manifest in after.objects}
+    shapes.check(before, after)
+    new = {manifest.key: manifest for manifest in after.objects}
     for manifest in before.objects:
-        key = _key(manifest)
+        key = manifest.key
         if key not in new and (key in named or manifest.kind in VDU_KINDS):
             raise errors.InvalidParameters(
                 manifests.lost(manifest, before, after)
             )
     pairs = [
-        Pair(manifest, new[_key(manifest)])
+        Pair(manifest, new[manifest.key])
         for manifest in before.objects
-        if _key(manifest) in new
+        if manifest.key in new
     ]
     configs = tuple(p for p in pairs if p.key in named)
     update_work.check_mutable(configs)

@@ -399,6 +399,25 @@ class TestRefusals(ChangeCase):
                 self.assertIn(text, answer.detail)
         self.assert_untouched()
 
+    def test_a_workload_that_is_malformed(self) -> None:
+        new = workloads("after")
+        del new["front"]["spec"]
+        vnfd_id = self.with_workloads(new)
+        told = (
+            f"The manifest {DEF_FILES[2]}: Deployment front: Object missing "
+            "required field `spec`."
+        )
+        body = self.request(vnfd_id)
+        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+        self.assertEqual(400, answer.status, str(answer.json))
+        self.assertEqual(told, answer.detail)
+        op_occ = self.update(vnfd_id)
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        self.assertIn(told, op_occ["error"]["detail"])
+        config = self.config("configmaps", "update-config")
+        self.assertEqual("Hello", config["GREETING"])
+        self.assert_untouched()
+
     def test_content_of_what_is_immutable(self) -> None:
         fixed = CONFIG % "Hello" + "immutable: true\n"
         text = fixed.replace("other", "fixed")

@@ -14,6 +14,7 @@ from typing import Any
 
 import fixtures
 import testtools
+import yaml
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
@@ -23,6 +24,9 @@ from tacker_cnf.sol import base
 from tests.fixtures import mutation
 from tests.fixtures.mutation import Corpus
 from tests.functional import test_packages
+from tests.unit.drivers import update_plans
+from tests.unit.drivers.test_shapes import CRON_JOB
+from tests.unit.vnfd.test_mutations import mutated_bytes
 
 ROUNDS = int(os.environ.get("TACKER_CNF_FUZZ_ROUNDS", "300"))
 SEED = int(os.environ.get("TACKER_CNF_FUZZ_SEED", "20261121"))
@@ -139,6 +143,42 @@ class TestService(test_packages.PackageTest):
             {"packages", "secrets.key"},
             {name for name in there if "sqlite" not in name},
         )
+
+
+class TestManifests(FuzzTest):
+    """Updates and changes to a package with odd Kubernetes manifests."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.right = update_plans.texts()
+        self.right[update_plans.REST[1]] += f"---\n{CRON_JOB}"
+        self.bodies = {
+            name: list(yaml.safe_load_all(text))
+            for name, text in self.right.items()
+        }
+
+    def mutated(self, chance: random.Random) -> dict[str, str]:
+        name = chance.choice(sorted(self.right))
+        if chance.random() < 0.2:
+            raw = mutated_bytes(chance, self.right[name].encode())
+            return {**self.right, name: raw.decode("utf-8", "surrogateescape")}
+        bodies = list(self.bodies[name])
+        one = chance.randrange(len(bodies))
+        bodies[one] = mutation.odd_value(chance, bodies[one])
+        return {**self.right, name: "\n---\n".join(map(json.dumps, bodies))}
+
+    def test_whatever_comes(self) -> None:
+        for chance in self.chances(max(ROUNDS // 5, 100)):
+            tree = self.root / str(sum(self.outcomes.values()))
+            update_plans.write(tree, self.mutated(chance))
+            try:
+                update_plans.read(tree)
+                self.count("taken")
+            except errors.InvalidParameters as error:
+                self.assertTrue(str(error))
+                self.assertNotIn(str(self.root), str(error))
+                self.count("refused")
+        self.assertEqual({"taken", "refused"}, self.outcomes.keys())
 
 
 class TestReplies(FuzzTest):

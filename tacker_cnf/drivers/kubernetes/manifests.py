@@ -16,6 +16,8 @@ from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
 
 Object = dict[str, Any]
+#: group, kind and name
+Key = tuple[str, str, str]
 
 INSTANCE_LABEL: Final = "tacker_vnf_instance_id"
 VDU_LABEL: Final = "tacker_vdu_id"
@@ -59,6 +61,8 @@ class Manifest:
     body: Object
     #: the VDU whose VNFCs are this workload's pods
     vdu_id: str | None = None
+    #: of the package, that it is from
+    file: str = ""
 
     @property
     def api_version(self) -> str:
@@ -73,14 +77,21 @@ class Manifest:
         return str(self.body["metadata"].get("name", ""))
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """What tells it from others: group, kind and name."""
+    def key(self) -> Key:
+        """What tells it from others."""
         return self.key_of(self.body)
 
-    def key_of(self, body: Object) -> tuple[str, str, str]:
+    def key_of(self, body: Object) -> Key:
         """Give the key of an object of the same kind."""
         group, _, _ = self.api_version.rpartition("/")
         return group, self.kind, str(body["metadata"].get("name", ""))
+
+    @property
+    def is_core(self) -> bool:
+        """Whether it is of the API of which pods name others by kind and
+        name alone.
+        """
+        return self.api_version == "v1"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
@@ -135,11 +146,10 @@ def render(task: InfraTask, target: Target) -> Rendered:
     """
     asked = parameters_of(target)
     plain = load(task.package, asked.def_files)
-    namespace = asked.namespace or _common_namespace(plain)
+    namespace = asked.namespace or _common_namespace(one.body for one in plain)
     vdus = _vdus(task.package, target)
     objects = [
-        _owned(body, task.instance.id, namespace, vdus, target)
-        for body in plain
+        _owned(one, task.instance.id, namespace, vdus, target) for one in plain
     ]
     return Rendered(
         instance_id=task.instance.id,
@@ -182,26 +192,27 @@ def _vdus(package: PackageTree, target: Target) -> Mapping[str, str]:
     return {vdu.name: vdu.id for vdu in flavour.vdus.values()}
 
 
-def load(package: PackageTree, names: Iterable[str]) -> tuple[Object, ...]:
-    """Read the objects of some files; nobody may change what this gives.
+def load(package: PackageTree, names: Iterable[str]) -> tuple[Manifest, ...]:
+    """Read the objects of some files, as they are there; nobody may change
+    what this gives.
 
     :raises InvalidParameters: a file is missing or is no manifest, or an
         object stands in two
     """
-    bodies: list[Object] = []
+    found: list[Manifest] = []
     for name in names:
         path = package.file(name)
-        bodies += _parse(package.content_id, name, path)
-    seen: set[tuple[Any, ...]] = set()
-    for body in bodies:
-        meta = body["metadata"]
-        key = (body["kind"], meta.get("namespace"), meta.get("name"))
-        if key in seen and meta.get("name"):
+        bodies = _parse(package.content_id, name, path)
+        found += (Manifest(body, file=name) for body in bodies)
+    seen: set[tuple[Key, Any]] = set()
+    for manifest in found:
+        key = (manifest.key, manifest.body["metadata"].get("namespace"))
+        if key in seen and manifest.name:
             raise errors.InvalidParameters(
-                f"{body['kind']} {meta['name']} stands in two manifests."
+                f"{manifest} stands in two manifests."
             )
         seen.add(key)
-    return tuple(bodies)
+    return tuple(found)
 
 
 @functools.lru_cache(1024)
@@ -272,14 +283,14 @@ def _common_namespace(bodies: Iterable[Object]) -> str:
 
 
 def _owned(
-    plain: Object,
+    plain: Manifest,
     instance_id: str,
     namespace: str,
     vdus: Mapping[str, str],
     target: Target,
 ) -> Manifest:
     """Mark an object as the instance's, and set the size of a workload."""
-    body = copy.deepcopy(plain)
+    body = copy.deepcopy(plain.body)
     if "namespace" in body["metadata"]:
         body["metadata"]["namespace"] = namespace
     labels = {INSTANCE_LABEL: instance_id}
@@ -296,7 +307,7 @@ def _owned(
     if vdu_id and body["kind"] in SCALABLE:
         for spec in _dicts(body.get("spec")):
             spec["replicas"] = target.counts.get(vdu_id, 0)
-    return Manifest(body, vdu_id)
+    return Manifest(body, vdu_id, plain.file)
 
 
 def _templates(body: Object) -> Iterator[Object]:
@@ -304,16 +315,23 @@ def _templates(body: Object) -> Iterator[Object]:
     spec = body.get("spec")
     if not isinstance(spec, dict):
         return
-    if body["kind"] in TEMPLATED:
-        yield from _dicts(spec.get("template"))
     if body["kind"] == "CronJob":
-        for job in _dicts(spec.get("jobTemplate")):
-            yield job
-            for job_spec in _dicts(job.get("spec")):
-                yield from _dicts(job_spec.get("template"))
+        yield from _dicts(spec.get("jobTemplate"))
+    if body["kind"] in TEMPLATED | {"CronJob"}:
+        yield from pod_templates(body)
     claims = spec.get("volumeClaimTemplates")
     for claim in claims if isinstance(claims, list) else ():
         yield from _dicts(claim)
+
+
+def pod_templates(body: Object) -> Iterator[Object]:
+    """Find the templates of the pods that an object makes, if it makes any:
+    at spec.template or, where it makes Jobs, in their template.
+    """
+    for spec in _dicts(body.get("spec")):
+        yield from _dicts(spec.get("template"))
+        for job in _dicts(spec.get("jobTemplate")):
+            yield from pod_templates(job)
 
 
 def _dicts(value: Any) -> Iterator[Object]:

@@ -11,7 +11,12 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.kubernetes import manifests, pod_update, update_work
+from tacker_cnf.drivers.kubernetes import (
+    manifests,
+    pod_update,
+    shapes,
+    update_work,
+)
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_KINDS,
     Manifest,
@@ -53,6 +58,7 @@ class PackageChange:
         self._asked = _parameters(task.parameters)
         self.before = _former(task)
         self.after = rendered
+        shapes.check(self.before, self.after)
         self._named = [one.vdu_id for one in self._asked.vdu_params]
         self._check()
         was = {manifest.key: manifest for manifest in self.before.objects}
@@ -176,10 +182,7 @@ def _parameters(given: Mapping[str, Any]) -> Parameters:
 
 
 def _is_config(manifest: Manifest) -> bool:
-    return manifest.api_version == "v1" and manifest.kind in {
-        CONFIG_MAP,
-        SECRET,
-    }
+    return manifest.is_core and manifest.kind in {CONFIG_MAP, SECRET}
 
 
 def _as_it_is(manifest: Manifest, *, back: bool) -> Manifest:
@@ -191,4 +194,4 @@ def _as_it_is(manifest: Manifest, *, back: bool) -> Manifest:
     body = copy.deepcopy(manifest.body)
     for container in pod_update.containers_of(body["spec"]):
         container.pop("image", None)
-    return Manifest(body, manifest.vdu_id)
+    return dataclasses.replace(manifest, body=body)

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from tacker_cnf.drivers.kubernetes import (
     pod_references,
-    pod_update,
     readiness,
 )
 from tacker_cnf.drivers.kubernetes.manifests import (
@@ -14,9 +13,10 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     TEMPLATED,
     VDU_KINDS,
     Manifest,
+    pod_templates,
 )
 from tacker_cnf.drivers.kubernetes.package_change import PackageChange
-from tacker_cnf.drivers.kubernetes.pod_references import Key
+from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists
 from tacker_cnf.drivers.kubernetes.update_work import UpdateWork
 from tacker_cnf.drivers.kubernetes.work import TRIES, Work
@@ -60,7 +60,9 @@ class PackageWork:
         self._work.make([*self._new, *self._work.own(self._change.changed)])
         written = self._update.write()
         if not self._change.back:
-            written |= {(one.kind, one.name) for one in self._new}
+            written |= {
+                (one.kind, one.name) for one in self._new if one.is_core
+            }
         for manifest in self._rolled:
             self._roll(manifest, written)
         self._update.restart(written)
@@ -74,7 +76,7 @@ class PackageWork:
         self._work.waiter.all_ready([*self._new, *self._rolled])
         self._take_away()
 
-    def _roll(self, manifest: Manifest, written: Iterable[Key]) -> None:
+    def _roll(self, manifest: Manifest, written: Iterable[Reference]) -> None:
         """Make a Deployment as its manifest says, at its size.
 
         :raises NotReady: it does not exist
@@ -113,12 +115,18 @@ class PackageWork:
         ]
         makers = [one for one in doomed if one[0].kind in MAKERS]
         self._remove(makers)
-        used = self._used(one[1] for one in found if one not in makers)
+        used = needed(
+            self._work.pods(),
+            (one[1] for one in found if one not in makers),
+        )
         self._remove(
             (manifest, body)
             for manifest, body in doomed
             if manifest.kind not in MAKERS
-            and (manifest.kind, body["metadata"]["name"]) not in used
+            and not (
+                manifest.is_core
+                and (manifest.kind, body["metadata"]["name"]) in used
+            )
         )
 
     def _remove(self, doomed: Iterable[tuple[Manifest, Object]]) -> None:
@@ -128,21 +136,18 @@ class PackageWork:
             self._work.progress(f"Deleting {manifest.kind} {name}")
         self._work.remove(found, [], None)
 
-    def _used(self, bodies: Iterable[Object]) -> set[Key]:
-        """Tell what pods need in order to start: those that are there, and
-        those that workloads would make, which may be of an older package.
-        """
-        pods = [pod["spec"] for pod in self._work.pods()]
-        pods += [
-            pod_update.of_pods(body["spec"])
-            for body in bodies
-            if "template" in (body.get("spec") or {})
-        ]
-        used: set[Key] = set()
-        for spec in pods:
-            used |= pod_references.of_pod(spec)
-            used.add((SERVICE_ACCOUNT, spec.get("serviceAccountName", "")))
-        return used
+
+def needed(pods: Iterable[Object], others: Iterable[Object]) -> set[Reference]:
+    """Tell what pods need in order to start: those that are there, and those
+    that others would make, which may be of an older package.
+    """
+    used: set[Reference] = set()
+    templates = (t for body in others for t in pod_templates(body))
+    for body in (*pods, *templates):
+        spec = body.get("spec") or {}
+        used |= pod_references.of_pod(spec)
+        used.add((SERVICE_ACCOUNT, spec.get("serviceAccountName", "")))
+    return used
 
 
 def _over(live: Object, manifest: Manifest) -> Object:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 Object = dict[str, Any]
-#: (kind, name)
-Key = tuple[str, str]
+#: (kind, name), of the API v1
+Reference = tuple[str, str]
 #: where a name stands -> the kind that it is of
 Places = Mapping[tuple[str, ...], str]
 
@@ -41,7 +41,7 @@ _OF_SOURCES: Final[Places] = {
 _OF_PULLS: Final[Places] = {("name",): SECRET}
 
 
-def of_pod(spec: Object) -> frozenset[Key]:
+def of_pod(spec: Object) -> frozenset[Reference]:
     """Tell what a pod reads in whatever way."""
     return frozenset(
         {
@@ -57,7 +57,7 @@ def of_pod(spec: Object) -> frozenset[Key]:
     )
 
 
-def readers(spec: Object, changed: Iterable[Key]) -> frozenset[str]:
+def readers(spec: Object, changed: Iterable[Reference]) -> frozenset[str]:
     """Tell the containers of a pod that read any of these; those too that
     run before the others, or were added by hand.
     """
@@ -82,25 +82,25 @@ def _list(body: Object, name: str) -> list[Object]:
     return body.get(name) or []
 
 
-def _of_pulls(spec: Object) -> Iterator[Key]:
+def _of_pulls(spec: Object) -> Iterator[Reference]:
     for pull in _list(spec, "imagePullSecrets"):
         yield from _named(pull, _OF_PULLS)
 
 
-def _of_environment(container: Object) -> Iterator[Key]:
+def _of_environment(container: Object) -> Iterator[Reference]:
     for entry in _list(container, "envFrom"):
         yield from _named(entry, _OF_ENTRIES)
     for entry in _list(container, "env"):
         yield from _named(entry.get("valueFrom") or {}, _OF_ENTRIES)
 
 
-def _of_volume(volume: Object) -> Iterator[Key]:
+def _of_volume(volume: Object) -> Iterator[Reference]:
     yield from _named(volume, _OF_VOLUMES)
     for source in _list(volume.get("projected") or {}, "sources"):
         yield from _named(source, _OF_SOURCES)
 
 
-def _named(body: Object, places: Places) -> Iterator[Key]:
+def _named(body: Object, places: Places) -> Iterator[Reference]:
     for path, kind in places.items():
         found: Any = body
         for attribute in path:

@@ -1,6 +1,7 @@
 """Updates a pod that nobody but us makes."""
 
 import copy
+import dataclasses
 import json
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import events, judges, pod_references
 from tacker_cnf.drivers.kubernetes.manifests import Manifest
-from tacker_cnf.drivers.kubernetes.pod_references import Key
+from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
 from tacker_cnf.drivers.kubernetes.work import Work
 
@@ -80,7 +81,7 @@ def marked(manifest: Manifest, mark: str) -> Manifest:
     """Give a manifest with the mark of an operation."""
     body = copy.deepcopy(manifest.body)
     annotate(body, {MARK: mark})
-    return Manifest(body, manifest.vdu_id)
+    return dataclasses.replace(manifest, body=body)
 
 
 class PodUpdate:
@@ -105,7 +106,7 @@ class PodUpdate:
         self._back = back
         self._resource = work.cluster.kind("v1", "Pod")
 
-    def change(self, live: Object, written: Iterable[Key]) -> bool:
+    def change(self, live: Object, written: Iterable[Reference]) -> bool:
         """Restart what differs; tell whether anything did.
 
         Containers with another image restart by themselves, in place. A pod
@@ -124,7 +125,7 @@ class PodUpdate:
             self._patch(live, images)
         return True
 
-    def make_again(self, written: Iterable[Key]) -> bool:
+    def make_again(self, written: Iterable[Reference]) -> bool:
         """Make a pod that has gone, if it is one that an update, or an
         earlier try of it, replaces.
         """

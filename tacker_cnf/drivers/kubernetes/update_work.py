@@ -17,8 +17,12 @@ from tacker_cnf.drivers.kubernetes import (
     pod_update,
     readiness,
 )
-from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, Manifest
-from tacker_cnf.drivers.kubernetes.pod_references import SECRET, Key
+from tacker_cnf.drivers.kubernetes.manifests import (
+    INSTANCE_LABEL,
+    Key,
+    Manifest,
+)
+from tacker_cnf.drivers.kubernetes.pod_references import SECRET, Reference
 from tacker_cnf.drivers.kubernetes.pod_update import (
     BEFORE,
     MARK,
@@ -46,7 +50,7 @@ class Pair:
 
     @property
     def key(self) -> Key:
-        return self.before.kind, self.before.name
+        return self.before.key
 
 
 class UpdateWork:
@@ -82,17 +86,19 @@ class UpdateWork:
         """
         self.restart(self.write())
 
-    def write(self) -> frozenset[Key]:
+    def write(self) -> frozenset[Reference]:
         """Write the ConfigMaps and Secrets; tell those whose readers see
         something else than before.
 
         :raises InfraError: the cluster could not
         """
         return frozenset(
-            pair.key for pair in self._configs if self._write(pair)
+            (pair.after.kind, pair.after.name)
+            for pair in self._configs
+            if self._write(pair)
         )
 
-    def restart(self, written: Iterable[Key]) -> None:
+    def restart(self, written: Iterable[Reference]) -> None:
         """Give the workloads their images, restart who reads what was
         written, and wait until all that was touched is ready.
 
@@ -147,15 +153,19 @@ class UpdateWork:
         if live is None:
             self._work.make([pod_update.marked(pair.after, self._mark)])
             return True
-        new, old = content(pair.after.body), content(pair.before.body)
-        differs = content(live) != new
+        new = content(pair.after.body)
+        differs = not hold_the_same(live, pair.after.body)
         if self._back and not self._is_known(live):
             return False
         if differs:
             if live.get("immutable"):
                 raise errors.VimRefused(_fixed(pair.after))
             self._patch(pair.after, self._content_patch(live, new))
-        return differs or new != old or self._is_known(live)
+        return (
+            differs
+            or not hold_the_same(pair.before.body, pair.after.body)
+            or self._is_known(live)
+        )
 
     def _content_patch(self, live: Object, new: Object) -> Object:
         change: Object = {"metadata": {"annotations": {MARK: self._mark}}}
@@ -164,7 +174,7 @@ class UpdateWork:
             change[name] = {**new[name], **dict.fromkeys(gone)}
         return change
 
-    def _touch(self, pair: Pair, written: Iterable[Key]) -> bool:
+    def _touch(self, pair: Pair, written: Iterable[Reference]) -> bool:
         """Change what is to be changed of a workload; tell whether there was
         anything, in this try or an earlier one, or in one that was given up.
 
@@ -212,7 +222,9 @@ class UpdateWork:
         before = pod_update.mark_of(live["spec"]["template"])
         return {MARK: self._mark, BEFORE: before}
 
-    def mark(self, body: Object, live: Object, written: Iterable[Key]) -> None:
+    def mark(
+        self, body: Object, live: Object, written: Iterable[Reference]
+    ) -> None:
         """Mark a workload that is about to take the place of what is there,
         so that its pods restart if they read what was written.
         """
@@ -226,7 +238,7 @@ class UpdateWork:
         pod_update.annotate(template, {MARK: mark})
 
     def _pod(
-        self, pair: Pair, live: Object | None, written: Iterable[Key]
+        self, pair: Pair, live: Object | None, written: Iterable[Reference]
     ) -> bool:
         update = self._pod_update(pair)
         if live is None:
@@ -297,7 +309,7 @@ def check_mutable(pairs: Iterable[Pair]) -> None:
     """
     for pair in pairs:
         before, after = pair.before.body, pair.after.body
-        if before.get("immutable") and content(before) != content(after):
+        if before.get("immutable") and not hold_the_same(before, after):
             raise errors.InvalidParameters(_fixed(pair.before))
 
 
@@ -309,12 +321,37 @@ def _fixed(manifest: Manifest) -> str:
     )
 
 
+def hold_the_same(one: Object, other: Object) -> bool:
+    """Tell whether two ConfigMaps or Secrets hold the same, however their
+    Base64 is written.
+    """
+    return _decoded(one) == _decoded(other)
+
+
+def _decoded(body: Object) -> dict[str, Object]:
+    found = content(body)
+    name = "data" if body["kind"] == SECRET else "binaryData"
+    found[name] = {key: _bytes(text) for key, text in found[name].items()}
+    return found
+
+
+def _bytes(text: Any) -> Any:
+    """Decode Base64; what is none stays, for the cluster to refuse."""
+    try:
+        return base64.b64decode("".join(str(text).split()), validate=True)
+    except ValueError:
+        return text
+
+
 def content(body: Object) -> dict[str, Object]:
     """Give what a ConfigMap or Secret holds, as the cluster keeps it."""
-    found = {name: dict(_map(body, name)) for name in CONTENT}
+    found = {
+        name: {key: text or "" for key, text in _map(body, name).items()}
+        for name in CONTENT
+    }
     if body["kind"] == SECRET:
         found["data"] |= {
-            name: base64.b64encode(str(text).encode()).decode()
+            name: base64.b64encode(str(text or "").encode()).decode()
             for name, text in _map(body, "stringData").items()
         }
     return found

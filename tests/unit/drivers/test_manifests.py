@@ -220,6 +220,14 @@ class TestRefused(ManifestTest):
             an_object("Service", "web"), an_object("ConfigMap", "web"), there
         )
 
+    def test_the_same_kind_and_name_of_another_group(self) -> None:
+        other = an_object("Service", "web") | {"apiVersion": "example.com/v1"}
+        rendered = self.render(an_object("Service", "web"), other)
+        self.assertEqual(
+            [("apps", "Service", "web"), ("example.com", "Service", "web")],
+            [manifest.key for manifest in rendered.objects],
+        )
+
 
 class TestNamespace(ManifestTest):
     def named(self, *namespaces: str | None) -> list[dict[str, Any]]:

@@ -1,0 +1,80 @@
+"""What an update compares, and what a change of package leaves."""
+
+from typing import Any
+
+import testtools
+
+from tacker_cnf.drivers.kubernetes import package_work, update_work
+
+CONTENT = "aGVsbG8sIHdvcmxk"
+WRAPPED = f"{CONTENT[:8]}\n  {CONTENT[8:]}\n"
+
+
+def secret(**content: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", **content}
+
+
+def config(**content: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", **content}
+
+
+class TestContent(testtools.TestCase):
+    def test_it_is_bytes_that_count(self) -> None:
+        plain = secret(data={"a": CONTENT})
+        for other in (
+            secret(data={"a": WRAPPED}),
+            secret(stringData={"a": "hello, world"}),
+        ):
+            self.assertTrue(update_work.hold_the_same(plain, other))
+        self.assertTrue(
+            update_work.hold_the_same(
+                config(binaryData={"a": CONTENT}),
+                config(binaryData={"a": WRAPPED}),
+            )
+        )
+
+    def test_what_differs(self) -> None:
+        for one, other in (
+            (secret(data={"a": "AAAA"}), secret(data={"a": "AAAB"})),
+            (secret(data={"a": "AAAA"}), secret(data={"b": "AAAA"})),
+            (secret(data={"a": "no!"}), secret(data={"a": ""})),
+            (secret(data={"a": "no!"}), secret(data={"a": "no?"})),
+            # this is text, and not Base64
+            (config(data={"a": CONTENT}), config(data={"a": WRAPPED})),
+            (
+                config(data={"a": CONTENT}),
+                config(binaryData={"a": CONTENT}),
+            ),
+        ):
+            self.assertFalse(update_work.hold_the_same(one, other))
+
+
+def reading(name: str) -> dict[str, Any]:
+    """Make the spec of a pod that reads a ConfigMap."""
+    environment = [{"configMapRef": {"name": name}}]
+    return {
+        "serviceAccountName": f"of-{name}",
+        "containers": [{"name": "one", "envFrom": environment}],
+    }
+
+
+class TestNeeded(testtools.TestCase):
+    def test_by_pods_and_by_whatever_makes_them(self) -> None:
+        made = {"spec": {"template": {"spec": reading("job")}}}
+        found = package_work.needed(
+            [{"spec": reading("pod")}],
+            [
+                {"spec": {"template": {"spec": reading("deployment")}}},
+                {"spec": {"jobTemplate": made}},
+                {"spec": {"template": {"metadata": {}}}},
+                {"spec": {"type": "ClusterIP"}},
+                {"data": {"a": "b"}},
+            ],
+        )
+        for name in ("pod", "deployment", "job"):
+            self.assertIn(("ConfigMap", name), found)
+            self.assertIn(("ServiceAccount", f"of-{name}"), found)
+        self.assertEqual(
+            {"pod", "deployment", "job"},
+            {name for kind, name in found if kind == "ConfigMap"},
+        )

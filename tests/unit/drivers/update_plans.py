@@ -1,0 +1,144 @@
+"""Both ways from the sample cnf-update-before to another package."""
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.drivers.kubernetes import (
+    manifests,
+    pod_references,
+    pod_update,
+    update_work,
+)
+from tacker_cnf.drivers.kubernetes.manifests import VDU_KINDS
+from tacker_cnf.drivers.kubernetes.package_change import PackageChange
+from tacker_cnf.drivers.kubernetes.update_work import Pair
+from tacker_cnf.mgmt_drivers import update_plan
+from tacker_cnf.mgmt_drivers.update_plan import Plan
+from tacker_cnf.scripts.protocol import ScriptInput
+from tacker_cnf.vnfd.model import Flavour, Vdu
+from tests import factories
+
+SAMPLES: Final = Path(__file__).parents[3] / "samples"
+BEFORE: Final = SAMPLES / "cnf-update-before"
+AFTER: Final = SAMPLES / "cnf-update-after"
+FOLDER: Final = "Files/kubernetes"
+CONFIGS: Final = f"{FOLDER}/configuration-2.yaml"
+REST: Final = tuple(f"{FOLDER}/{name}.yaml" for name in ("other", "workloads"))
+OLD_FILES: Final = (f"{FOLDER}/configuration.yaml", *REST)
+NEW_FILES: Final = (CONFIGS, *REST)
+
+
+def texts() -> dict[str, str]:
+    """Give the manifests of the package cnf-update-after."""
+    return {name: (AFTER / name).read_text() for name in NEW_FILES}
+
+
+def write(tree: Path, files: dict[str, str]) -> Path:
+    (tree / FOLDER).mkdir(parents=True)
+    for name, text in files.items():
+        (tree / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    return tree
+
+
+def _workloads() -> dict[str, str]:
+    """VDU -> kind."""
+    package = PackageTree(
+        content_id=str(BEFORE), path=BEFORE, vnfd=factories.a_vnfd()
+    )
+    return {
+        one.name: one.kind
+        for one in manifests.load(package, OLD_FILES)
+        if one.kind in VDU_KINDS
+    }
+
+
+def update(tree: Path) -> Plan:
+    """Plan an update to the package at a place.
+
+    :raises InvalidParameters: it breaks a rule of updates
+    """
+    known = {
+        "lcm-kubernetes-def-files": list(OLD_FILES),
+        "vdu_reses": {
+            vdu: {"kind": kind, "metadata": {"name": vdu}}
+            for vdu, kind in _workloads().items()
+        },
+    }
+    told = ScriptInput(
+        operation="modify_information_end",
+        vnf_lcm_op_occ_id="an-op-occ",
+        request={"metadata": {update_plan.PATHS: [CONFIGS]}},
+        vnf_instance=factories.a_running_instance(
+            info=factories.an_info(metadata=known)
+        ),
+        package_dir=str(BEFORE),
+        vnfd_id="before",
+        new_package_dir=str(tree),
+        new_vnfd_id="after",
+        timeout=10.0,
+    )
+    plan = update_plan.make(told)
+    assert plan is not None
+    return plan
+
+
+def change(tree: Path) -> PackageChange:
+    """Plan a change to the package at a place.
+
+    :raises InvalidParameters: it cannot be carried out
+    """
+    vdus = {
+        vdu: Vdu(id=vdu, name=vdu, min_instances=0, max_instances=1)
+        for vdu in _workloads()
+    }
+    vnfd = factories.a_vnfd(Flavour(id="simple", vdus=vdus))
+    current, target = (
+        factories.a_target(
+            counts=dict.fromkeys(vdus, 1),
+            parameters={"lcm-kubernetes-def-files": list(files)},
+        )
+        for files in (OLD_FILES, NEW_FILES)
+    )
+    task = factories.a_task(
+        tree,
+        vnfd,
+        current=current,
+        target=target,
+        parameters={"upgrade_type": "RollingUpdate"},
+    )
+    former = PackageTree(content_id=str(BEFORE), path=BEFORE, vnfd=vnfd)
+    task = dataclasses.replace(task, current_package=former)
+    return PackageChange(task, manifests.render(task, target))
+
+
+def read(tree: Path) -> None:
+    """Make both plans, and read of them whatever who carries them out reads.
+
+    :raises InvalidParameters: one cannot be made
+    """
+    both = (plan := update(tree), plan.backwards())
+    changed = change(tree)
+    for one in both:
+        _read(one.configs, one.workloads)
+        one.workloads_in(one.after)
+    _read(changed.configs, changed.restarted)
+    for manifest in (*changed.new, *changed.changed, *changed.rolled):
+        pod_update.marked(manifest, "mark")
+        for template in manifests.pod_templates(manifest.body):
+            pod_references.of_pod(template["spec"])
+
+
+def _read(configs: Iterable[Pair], workloads: Iterable[Pair]) -> None:
+    for pair in configs:
+        pod_update.marked(pair.after, "mark")
+        update_work.hold_the_same(pair.before.body, pair.after.body)
+    for pair in workloads:
+        old, new = pair.before.body["spec"], pair.after.body["spec"]
+        pod_update.changed_images(old, new)
+        pod_update.marked(pair.after, "mark")
+        spec = pod_update.of_pods(new)
+        pod_references.readers(spec, pod_references.of_pod(spec))
+        pod_update.containers_of(new)
