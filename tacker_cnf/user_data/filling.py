@@ -8,6 +8,7 @@ import yaml
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import merge
+from tacker_cnf.lcm.connectivity import GIVEN
 from tacker_cnf.user_data import parameters
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.package import Package
@@ -98,11 +99,48 @@ def of_vdus(told: Sources) -> Finders:
 
 def of_new_points(told: Sources) -> Finders:
     """Tell how a connection point is connected from now on."""
-    says = (told.grant, told.req)
+    says = [_with_known(one, told.inst) for one in (told.grant, told.req)]
     return {
         "network": lambda name: parameters.get_param_network(name, *says),
         "port": lambda name: parameters.get_param_port(name, *says),
         "fixed_ips": lambda name: parameters.get_param_fixed_ips(name, *says),
+    }
+
+
+def _with_known(says: Json, inst: Json) -> Json:
+    """Put what is said of connection points over their configurations, which
+    it patches: null takes one away, one that is not named stays.
+    """
+    info = inst.get("instantiatedVnfInfo") or {}
+    known: dict[str, Json] = {}
+    ports: dict[str, list[Json]] = {}
+    for link in info.get("extVirtualLinkInfo", ()):
+        ports[link["id"]] = [
+            {**port, "id": port["id"].removeprefix(GIVEN)}
+            for port in link.get("extLinkPorts", ())
+        ]
+        for point in link.get("currentVnfExtCpData", ()):
+            configs = known.setdefault(point["cpdId"], {})
+            configs.update(point.get("cpConfig", {}))
+
+    def patched(point: Json) -> Json:
+        asked = point.get("cpConfig", {})
+        # what is asked for now comes first
+        both = {**asked, **known.get(point["cpdId"], {}), **asked}
+        return {**point, "cpConfig": both}
+
+    return {
+        "extVirtualLinks": [
+            {
+                **link,
+                "extCps": [patched(point) for point in link["extCps"]],
+                "extLinkPorts": [
+                    *ports.get(link.get("id", ""), ()),
+                    *link.get("extLinkPorts", ()),
+                ],
+            }
+            for link in says.get("extVirtualLinks", ())
+        ]
     }
 
 

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from tacker_cnf.lcm.connectivity import GIVEN
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.package import Package
 from tacker_cnf.vnfd.model import Vnfd
@@ -160,7 +161,7 @@ def get_param_port(cp_name: str, grant: Json, req: Json) -> str | None:
             port["id"]: port["resourceHandle"]["resourceId"]
             for port in link.get("extLinkPorts", ())
         }
-        for config in point.get("cpConfig", {}).values():
+        for config in _configs(point):
             if config.get("linkPortId") in ports:
                 return str(ports[config["linkPortId"]])
     return None
@@ -194,12 +195,9 @@ def get_param_fixed_ips_from_inst(
 def get_param_port_from_inst(cp_name: str, inst: Json) -> str | None:
     """Tell the port of somebody else that a connection point has."""
     for link, point in _there(cp_name, inst):
-        wanted = {
-            config.get("linkPortId")
-            for config in point.get("cpConfig", {}).values()
-        }
+        wanted = {config.get("linkPortId") for config in _configs(point)}
         for port in link.get("extLinkPorts", ()):
-            if port["id"] in wanted:
+            if port["id"].removeprefix(GIVEN) in wanted:
                 return str(port["resourceHandle"]["resourceId"])
     return None
 
@@ -212,9 +210,14 @@ def _there(cp_name: str, inst: Json) -> Iterator[tuple[Json, Json]]:
                 yield link, point
 
 
+def _configs(point: Json) -> list[Json]:
+    """Give the configurations of a connection point; null is none."""
+    return [one for one in point.get("cpConfig", {}).values() if one]
+
+
 def _fixed_ips(point: Json) -> list[Json]:
     found: list[Json] = []
-    for config in point.get("cpConfig", {}).values():
+    for config in _configs(point):
         for protocol in config.get("cpProtocolData", ()):
             ethernet = protocol.get("ipOverEthernet") or {}
             found += map(_fixed_ip, ethernet.get("ipAddresses", ()))

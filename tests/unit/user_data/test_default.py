@@ -231,6 +231,54 @@ class TestLaterOperations(UserDataCase):
             ),
         )
 
+    def test_addresses_of_configurations_that_are_not_named_stay(self) -> None:
+        self.write(HOT, CONNECTED)
+        fixed = {"fixedAddresses": ["192.0.2.7"], "subnetId": "a"}
+        was = connected("store_cp", fixed)
+        info = {
+            "extVirtualLinkInfo": [
+                {
+                    "id": "outside",
+                    "resourceHandle": {"resourceId": "net-1"},
+                    "currentVnfExtCpData": [was],
+                }
+            ]
+        }
+        for configs, left in (
+            ({"b": {}}, [{"ip_address": "192.0.2.7", "subnet": "a"}]),
+            ({"a": None, "b": {}}, []),
+        ):
+            point: Any = {"cpdId": "store_cp", "cpConfig": configs}
+            link = {"resourceId": "net-1", "extCps": [point]}
+            nfv = self.nfv(
+                DefaultUserData.change_ext_conn,
+                info=info,
+                req={"extVirtualLinks": [link]},
+            )
+            self.assertEqual(left, nfv["CP"]["store_cp"]["fixed_ips"])
+
+    def test_a_port_of_somebody_else(self) -> None:
+        self.write(HOT, CONNECTED)
+        port = {"id": "req-p", "resourceHandle": {"resourceId": "port-1"}}
+        was = {
+            "id": "outside",
+            "resourceHandle": {"resourceId": "net-1"},
+            "currentVnfExtCpData": [connected("front_cp", port="p")],
+            "extLinkPorts": [port],
+        }
+        point = {"cpdId": "front_cp", "cpConfig": {"b": {}}}
+        link = {"id": "outside", "resourceId": "net-1", "extCps": [point]}
+        for method, links in (
+            (DefaultUserData.change_ext_conn_rollback, []),
+            (DefaultUserData.change_ext_conn, [link]),
+        ):
+            nfv = self.nfv(
+                method,
+                info={"extVirtualLinkInfo": [was]},
+                req={"extVirtualLinks": links},
+            )
+            self.assertEqual({"front_cp": {"port": "port-1"}}, nfv["CP"])
+
 
 class TestChangeOfPackage(UserDataCase):
     def setUp(self) -> None:
