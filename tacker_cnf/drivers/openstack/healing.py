@@ -1,18 +1,23 @@
 """Heals: servers that are made anew in their stack, or the whole stack."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.openstack import requests
+from tacker_cnf.drivers.openstack import inventory, requests
 from tacker_cnf.drivers.openstack.fields import BaseHot, StackFields
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.stacks import Stack
 from tacker_cnf.drivers.openstack.work import Work
+from tacker_cnf.vnfd import bounded_yaml
 
+#: how notes begin: of the ids that are doomed, and of a Former
+SERVERS: Final = "servers"
+WHOLE: Final = "whole"
 #: said in vain, where there is no server any more
 _HINT: Final = (
     "Fail this operation, synchronize the VNF instance (POST .../sync), and "
@@ -27,6 +32,8 @@ def is_of_all(task: InfraTask, *, default: bool) -> bool:
     """
     if task.vnfcs:
         return False
+    if task.notes:  # an earlier try has begun
+        return task.notes[0] == WHOLE
     asked = requests.healing(task.parameters).all
     return default if asked is None else asked
 
@@ -42,10 +49,11 @@ def replace_servers(work: Work, task: InfraTask, fields: StackFields) -> Stack:
     """
     stack = work.there()
     found = work.vnfcs(stack)
-    doomed = set(task.notes)
-    if not doomed:
+    if task.notes:
+        doomed = set(task.notes[1:])
+    else:
         doomed = set(_doomed(_chosen(found, task), task))
-        task.note(tuple(sorted(doomed)))
+        task.note((SERVERS, *sorted(doomed)))
     work.mark(
         resource
         for vnfc in found
@@ -88,6 +96,8 @@ class Former(msgspec.Struct, frozen=True):
     stack_id: str | None
     template: str
     files: dict[str, str]
+    #: without "nfv", which the instance knows; Heat tells none that is hidden
+    parameters: dict[str, Any] = {}
 
 
 def recreate(
@@ -96,30 +106,101 @@ def recreate(
     """Delete the stack, and create it again of the same template unless user
     data gives another: it gets a new id.
 
-    :raises InfraError: Heat could not
+    :raises InfraError: Heat could not, or nobody knows any more what the
+        stack was made of
     """
     found = work.find()
-    former = _former(work, task, found, base_hot)
+    if task.notes:
+        former = msgspec.json.decode(task.notes[1], type=Former)
+        kept = _kept(former, fields)
+    else:
+        former = _former(work, task, found, base_hot, fields)
+        kept = _kept(former, fields)
+        task.note((WHOLE, msgspec.json.encode(former).decode()))
     if found is not None and found.id == former.stack_id:
         work.remove(found)
+    return work.put(kept, base_hot)
+
+
+def _former(
+    work: Work,
+    task: InfraTask,
+    found: Stack | None,
+    base_hot: BaseHot,
+    fields: StackFields,
+) -> Former:
+    # Heat gives one that it deletes an empty template
+    if found is None or found.action == "DELETE":
+        if fields.template is None:
+            _check_unmade(work, task)
+        stack_id = found.id if found else None
+        return Former(stack_id, base_hot.template, dict(base_hot.files))
+    template, files = work.heat.template(found)
+    parameters = {
+        name: value
+        for name, value in found.parameters.items()
+        if name != "nfv" and value is not None
+    }
+    return Former(found.id, template, dict(files), parameters)
+
+
+def _check_unmade(work: Work, task: InfraTask) -> None:
+    """Make sure that the template of a lost stack was the package's.
+
+    :raises InfraError: user data had made another of it
+    """
+    info = task.instance.instantiated_vnf_info
+    if info is None:
+        return
+    vdus = (info.metadata.get("nfv") or {}).get("VDU") or {}
+    numbered = [
+        name
+        for name in vdus
+        if inventory.vdu_named(name, work.flavour)[1] is not None
+    ]
+    managed = info.ext_managed_virtual_link_info
+    if numbered or managed:
+        made = ", ".join(numbered) or "the virtual links that others manage"
+        raise errors.InfraError(
+            f"Stack {work.name} has gone, and with it its template: the VNF "
+            f"package's is another, since user data had put {made} into it. "
+            "Terminate the VNF instance and instantiate it again, or heal it "
+            "by user data that gives the whole template."
+        )
+
+
+def _kept(former: Former, fields: StackFields) -> StackFields:
+    """Tell what a stack is made of that takes the place of a former one.
+
+    :raises InfraError: nobody can tell the value of a hidden parameter
+    """
     kept = StackFields(
         template=fields.template or former.template,
         files=fields.files if fields.template else former.files,
         parameters=fields.parameters,
         existing=fields.existing,
     )
-    return work.put(kept, base_hot)
+    if not fields.existing:
+        return kept
+    known, hidden = {}, []
+    for name, schema in _declared(str(kept.template)).items():
+        if name in fields.parameters:
+            continue
+        if isinstance(schema, Mapping) and schema.get("hidden"):
+            hidden.append(name)
+        elif name in former.parameters:
+            known[name] = former.parameters[name]
+    if hidden:
+        raise errors.InfraError(
+            f"Heat does not tell {', '.join(hidden)} of the stack, as the "
+            "template hides it: user data has to give it for a heal of the "
+            "whole VNF with additionalParams.all."
+        )
+    return dataclasses.replace(kept, parameters={**known, **fields.parameters})
 
 
-def _former(
-    work: Work, task: InfraTask, found: Stack | None, base_hot: BaseHot
-) -> Former:
-    if task.notes:
-        return msgspec.json.decode(task.notes[0], type=Former)
-    template, files = base_hot.template, base_hot.files
-    # Heat gives one that it deletes an empty template
-    if found is not None and found.action != "DELETE":
-        template, files = work.heat.template(found)
-    former = Former(found.id if found else None, template, dict(files))
-    task.note((msgspec.json.encode(former).decode(),))
-    return former
+def _declared(template: str) -> Mapping[str, Any]:
+    """Tell the parameters of a template, as it describes them."""
+    read = bounded_yaml.load(template, "the template")
+    told = read.get("parameters") if isinstance(read, Mapping) else None
+    return told if isinstance(told, Mapping) else {}

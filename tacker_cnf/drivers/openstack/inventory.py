@@ -78,7 +78,7 @@ def vdu_of(
     named = None
     index = None
     for resource in tree.line(server):
-        vdu, number = _named(resource.name, flavour)
+        vdu, number = vdu_named(resource.name, flavour)
         named = named or vdu
         index = number if index is None and vdu == named else index
     return named, index
@@ -105,7 +105,8 @@ def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
     )
 
 
-def _named(name: str, flavour: Flavour) -> tuple[str | None, int | None]:
+def vdu_named(name: str, flavour: Flavour) -> tuple[str | None, int | None]:
+    """Tell which VDU a name is of, and its number if it has one."""
     if name in flavour.vdus:
         return name, None
     match = _NUMBERED.match(name)

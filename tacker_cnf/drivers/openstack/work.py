@@ -27,6 +27,7 @@ from tacker_cnf.lcm import merge
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd.model import Flavour
 
 LOG = log.getLogger(__name__)
 
@@ -63,6 +64,11 @@ class Work:
         self._progress = Progress(task.tell)
         self.waiter = Waiter(heat, deadline, self._progress)
         self.name = stack_name(task.instance.id)
+
+    @property
+    def flavour(self) -> Flavour:
+        """That of the package, by which the VNFCs are found."""
+        return flavour_of(self._task.package.vnfd, self._target.flavour_id)
 
     def find(self) -> Stack | None:
         """Find the stack; what is left of a deleted one is none."""
@@ -117,7 +123,7 @@ class Work:
             return None
         told = self._merged(fields)
         nfv = tried.next(
-            told.get("nfv", {}), self.heat.tree(stack), self._flavour
+            told.get("nfv", {}), self.heat.tree(stack), self.flavour
         )
         if nfv is None:
             return None
@@ -234,7 +240,7 @@ class Work:
 
     def vnfcs(self, stack: Stack) -> list[Vnfc]:
         """Find the VNFCs, the last registered of each VDU first."""
-        return inventory.vnfcs(self.heat.tree(stack), self._flavour)
+        return inventory.vnfcs(self.heat.tree(stack), self.flavour)
 
     def result(self, stack: Stack) -> InfraResult:
         """Take the inventory."""
@@ -242,7 +248,7 @@ class Work:
             stack,
             self.heat.tree(stack),
             self._target,
-            self._flavour,
+            self.flavour,
             self._places,
         )
 
@@ -257,7 +263,7 @@ class Work:
         )
         few = [
             f"{found[vdu]} of {self._target.counts[vdu]} VNFCs of VDU {vdu}"
-            for vdu in self._flavour.vdus
+            for vdu in self.flavour.vdus
             if found[vdu] < self._target.counts.get(vdu, 0)
         ]
         if few:
@@ -273,10 +279,6 @@ class Work:
         target = self._task.target or self._task.current
         assert target is not None
         return target
-
-    @property
-    def _flavour(self) -> Any:
-        return flavour_of(self._task.package.vnfd, self._target.flavour_id)
 
     def _patched(
         self, stack: Stack, fields: StackFields
