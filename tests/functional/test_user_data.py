@@ -1,6 +1,7 @@
 """User data of a package, really run in a process of its own."""
 
 import concurrent.futures
+import dataclasses
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,22 @@ class TestNames(UserDataCase):
                 self.question(**given),
             )
             self.assertIn(says, str(error))
+
+    def test_a_rollback_needs_it_in_the_former_package(self) -> None:
+        former = Path(self.useFixture(fixtures.TempDir()).path)
+        question = self.question(
+            **{PATH: "UserData/named.py", CLASS: "NamedUserData"}
+        )
+        package = dataclasses.replace(self.package, path=former)
+        task = dataclasses.replace(question.task, current_package=package)
+        question = dataclasses.replace(question, task=task)
+        error = self.assertRaises(
+            errors.InvalidParameters, self.user_data.check, question
+        )
+        self.assertIn("which the VNF is of, has no file", str(error))
+        (former / "UserData").mkdir()
+        (former / "UserData" / "named.py").touch()
+        self.user_data.check(question)
 
     def test_none_is_ours(self) -> None:
         said = self.user_data.fields(self.question())

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.catalogue.tree import find
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack.fields import Question, StackFields
 from tacker_cnf.lcm import redaction
@@ -50,9 +51,18 @@ class ChosenUserData:
         """Refuse a request that names user data wrongly.
 
         :raises InvalidParameters: it names a file without a class or the
-            other way round, or a file that the package does not have
+            other way round, or a file that the package does not have, or
+            the former one that a rollback would ask
         """
-        _named(question)
+        named = _named(question)
+        former = question.task.current_package
+        if named and former and find(former.path, named.path) is None:
+            raise errors.InvalidParameters(
+                f"additionalParams.{PATH}: the VNF package of VNFD "
+                f"{former.vnfd.id}, which the VNF is of, has no file "
+                f"{named.path!r}, and a rollback asks the one that is there. "
+                "Name one that both packages have."
+            )
 
     def fields(self, question: Question) -> StackFields:
         """Tell what makes the stack match ``question.task.target``.
