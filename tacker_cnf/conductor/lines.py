@@ -81,7 +81,7 @@ class Line:
         while (key := self._next()) is not None:
             try:
                 self._work(key)
-            except Exception:
+            except BaseException:  # even an exit ends this one alone
                 LOG.exception("%s %s", self._name, key)
             with self._changed:
                 self._busy.discard(key)
