@@ -113,9 +113,7 @@ class TestWhole(HealCase):
 
     def test_a_stack_that_somebody_deleted_comes_back(self) -> None:
         vnf = self.vnf
-        stack = vnf.stack_id
-        path = f"/stacks/{vnf.stack}"
-        self.project.heat("DELETE", f"{path}/{stack}")
+        self.delete()
         waiting.until(
             lambda: vnf.stack not in self.project.stacks(), "its end"
         )
@@ -125,8 +123,36 @@ class TestWhole(HealCase):
         failed = vnf.do("heal", {}, "FAILED_TEMP")
         self.assertIn("somebody else has deleted", failed["error"]["detail"])
         self.vnf.decide(failed["id"], "fail")
+        self.comes_back()
+
+    def test_a_stack_that_heat_could_not_delete_comes_back(self) -> None:
+        vnf = self.vnf
+        self.project.keep("store", "It is in use.")
+        self.delete()
+        waiting.until(
+            lambda: (
+                self.project.stacks()[vnf.stack]["stack_status"]
+                == "DELETE_FAILED"
+            ),
+            "its failure",
+        )
+        failed = vnf.do("heal", {}, "FAILED_TEMP")
+        self.assertIn("It is in use.", failed["error"]["detail"])
+        self.vnf.decide(failed["id"], "fail")
+        self.project.mend("store")
+        self.comes_back()
+
+    def delete(self) -> None:
+        """Delete the stack as somebody else does."""
+        path = f"/stacks/{self.vnf.stack}/{self.vnf.stack_id}"
+        self.project.heat("DELETE", path)
+
+    def comes_back(self) -> None:
+        """Have the lost stack made anew."""
+        vnf = self.vnf
+        known = vnf.info["metadata"]["stack_id"]
         vnf.do("heal", {"additionalParams": {"all": True}})
-        self.assertNotEqual(stack, vnf.stack_id)
+        self.assertNotEqual(known, vnf.stack_id)
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertEqual(2, len(vnf.ids()))
 

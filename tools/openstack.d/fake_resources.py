@@ -3,7 +3,8 @@ schemas and no cloud behind them.
 
 A test lets one fail by a file named ``TENANT/RESOURCE.fail`` in the directory
 that FAKE_RESOURCES_FAULTS names: its creation or update fails with what the
-file says. While ``TENANT/RESOURCE.hold`` is there, it does not finish. A server of
+file says, and by ``TENANT/RESOURCE.keep`` its deletion. While
+``TENANT/RESOURCE.hold`` is there, it does not finish. A server of
 the zone ``full`` finds no host.
 """
 
@@ -71,7 +72,9 @@ class Fake(resource.Resource):
         self.fail()
 
     def handle_delete(self):
-        pass
+        told = self.fault("keep")
+        if told.exists():
+            raise exception.Error(told.read_text().strip())
 
     def handle_check(self):
         pass
