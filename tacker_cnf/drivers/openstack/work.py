@@ -88,7 +88,8 @@ class Work:
         if found is None:
             why = "is not in OpenStack any more: somebody else has deleted it."
         elif found.has_failed:
-            why = f"is half deleted, and the rest cannot be: {found.reason}."
+            reason = (found.reason or "").rstrip(".")
+            why = f"is half deleted, and the rest cannot be: {reason}."
         else:
             why = "is being deleted."
         raise errors.NotReady(

@@ -233,7 +233,7 @@ class TestThere(testtools.TestCase):
             (None, "somebody else has deleted it"),
             ("DELETE_COMPLETE", "somebody else has deleted it"),
             ("DELETE_IN_PROGRESS", "is being deleted"),
-            ("DELETE_FAILED: a is in use", "cannot be: a is in use."),
+            ("DELETE_FAILED: a is in use.", "cannot be: a is in use. A heal"),
         ):
             error = self.assertRaises(
                 errors.NotReady, a_work(Script(status)).there
