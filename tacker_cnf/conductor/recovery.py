@@ -34,8 +34,12 @@ def verdict(work: Work, *, may_resume: bool) -> ProblemDetails | None:
     if may_resume and work.step in {steps.INFRA.name, steps.RESTORE.name}:
         return None
     lost = errors.VnfmError(
-        f"Conductor {work.lost_owner} was lost while it carried out step "
-        f"{work.step or 'the first'} of this operation. What may be done now: "
+        f"Conductor {work.lost_owner} was lost while it carried out "
+        f"{_where(work.step)} of this operation. What may be done now: "
         f"{operations.choices(work.op_occ.operation)}."
     )
     return errors.problem_of(lost)
+
+
+def _where(step: str | None) -> str:
+    return f"step {step}" if step else "the first step"

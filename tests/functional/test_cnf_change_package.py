@@ -10,6 +10,7 @@ from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.functional.test_cnf_update import (
     DEF_FILES,
     MANIFESTS,
+    PATHS,
     UpdateCase,
     identities,
     image,
@@ -194,6 +195,30 @@ class TestChange(ChangeCase):
         self.assertEqual("IN_USE", self.usage(self.before))
         self.assertEqual("NOT_IN_USE", self.usage(vnfd_id))
         self.assert_as_known()
+
+
+class TestAfterAnUpdate(ChangeCase):
+    """An update has changed images alone: no manifest says what there is."""
+
+    def test_a_rollback_leaves_the_pods_that_were_there(self) -> None:
+        vnfd_id = self.package("cnf-update-after")
+        updated = self.vnfm.modify(
+            self.instance_id, {"vnfdId": vnfd_id, **PATHS}
+        )
+        self.assertEqual("COMPLETED", updated["operationState"], str(updated))
+        before = self.pods()["front"]
+        op_occ = self.change(
+            self.after("nginx:1.28", "invalid:1", "workloads")
+        )
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
+        end = self.vnfm.decide(op_occ["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
+        after = self.pods()["front"]
+        self.assertEqual(identities(before), identities(after))
+        (front,) = after.values()
+        (container,) = front["spec"]["containers"]
+        self.assertEqual("nginx:1.28", container["image"])
+        self.assertEqual(80, container["ports"][0]["containerPort"])
 
 
 class TestReaders(ChangeCase):

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -203,6 +204,8 @@ def _change_package(task: InfraTask, works: Works) -> InfraResult:
     """
     change = PackageChange(task, works.rendered)
     each = [PackageWork(work, change) for work in works.each]
+    if not task.rolls_back and not task.notes:
+        task.note(tuple(itertools.chain(*(one.notes() for one in each))))
     for one in each:
         one.bring()
     for one in each:

@@ -43,6 +43,13 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str | None = None
 
 
+class Former(msgspec.Struct, frozen=True):
+    """What a Deployment was before it is changed, as it is noted."""
+
+    key: manifests.Key
+    template: dict[str, Any]
+
+
 class PackageChange:
     """One change of package: from what was rendered to what is."""
 
@@ -55,6 +62,14 @@ class PackageChange:
         assert task.current_package is not None
         self.operation_id = task.operation_id
         self.back = task.rolls_back
+        #: pod templates as they were before, which may be what no manifest
+        #: says: an update changes images alone
+        self.templates = {
+            former.key: former.template
+            for former in (
+                msgspec.json.decode(note, type=Former) for note in task.notes
+            )
+        }
         self._asked = _parameters(task.parameters)
         self.before = _former(task)
         self.after = rendered

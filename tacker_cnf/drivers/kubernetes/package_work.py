@@ -1,8 +1,10 @@
 """Carries a change of package out in one cluster."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
+
+import msgspec
 
 from tacker_cnf.drivers.kubernetes import (
     pod_references,
@@ -15,7 +17,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     pod_templates,
 )
-from tacker_cnf.drivers.kubernetes.package_change import PackageChange
+from tacker_cnf.drivers.kubernetes.package_change import Former, PackageChange
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists
 from tacker_cnf.drivers.kubernetes.update_work import UpdateWork
@@ -51,6 +53,18 @@ class PackageWork:
     def _is_here(self, manifest: Manifest) -> bool:
         here = {one.key for one in self._work.rendered.objects}
         return manifest.key in here
+
+    def notes(self) -> Iterator[str]:
+        """Tell what a rollback needs to know of what will be rolled."""
+        cluster = self._work.cluster
+        for manifest in self._rolled:
+            resource = cluster.kind(manifest.api_version, manifest.kind)
+            namespace = self._work.rendered.namespace
+            live = cluster.get(resource, manifest.name, namespace)
+            if live is None:
+                raise readiness.missing(manifest)
+            former = Former(manifest.key, live["spec"]["template"])
+            yield msgspec.json.encode(former).decode()
 
     def bring(self) -> None:
         """Make what is new or differs, roll, restart who reads what differs.
@@ -91,6 +105,9 @@ class PackageWork:
             if live is None:
                 raise readiness.missing(manifest)
             body = _over(live, manifest)
+            if self._change.back and manifest.key in self._change.templates:
+                former = self._change.templates[manifest.key]
+                body["spec"]["template"] = copy.deepcopy(former)
             self._update.mark(body, live, written)
             try:
                 cluster.replace(resource, body, namespace)
