@@ -44,24 +44,24 @@ def _cut(connection: HTTPConnection) -> None:
             sock.shutdown(socket.SHUT_RDWR)
 
 
-class _Plain(HTTPConnection):
+class HttpConnection(HTTPConnection):
     def getresponse(self) -> Any:
         with _ending(self):
             return super().getresponse()
 
 
-class _Secured(HTTPSConnection):
+class HttpsConnection(HTTPSConnection):
     def getresponse(self) -> Any:
         with _ending(self):
             return super().getresponse()
 
 
 class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _Plain
+    ConnectionCls = HttpConnection
 
 
 class _SecuredPool(HTTPSConnectionPool):
-    ConnectionCls = _Secured
+    ConnectionCls = HttpsConnection
 
 
 class Pools(urllib3.PoolManager):

@@ -143,7 +143,8 @@ def json_output(said: bytes) -> ScriptOutput:
         return base.decode(said, ScriptOutput)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.ScriptFailed(
-            f"what it wrote on stdout is no valid answer: {error}"
+            f"what it wrote on stdout is no valid answer: {error}. Nothing "
+            "else belongs there: what it prints has to go to stderr."
         ) from None
 
 
