@@ -44,8 +44,13 @@ class Question:
         """
         while True:
             self._halt.check()
+            left = self._deadline.remaining
             try:
-                answer = self._once(call)
+                answer = unless_called_off(call, self._halt, left)
+            except TimeoutError:
+                # what it said before tells more than that time is up now
+                self._lost = self._lost or " It is silent."
+                raise self._too_late() from None
             except errors.PeerUnreachable as error:
                 LOG.warning("%s The NFVO will be asked again.", error)
                 self._lost = f" The last try: {error}"
@@ -56,13 +61,6 @@ class Question:
                 return answer
             self._lost = f" It answered {answer.status}: {answer.told}"
             self.pause(answer)
-
-    def _once(self, call: Callable[[], Answer]) -> Answer:
-        left = self._deadline.remaining
-        try:
-            return unless_called_off(call, self._halt, left)
-        except TimeoutError:
-            raise errors.PeerUnreachable("It is silent.") from None
 
     def pause(self, answer: Answer | None) -> None:
         """Wait as long as the NFVO wants us to, or as is usual.
