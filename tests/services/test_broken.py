@@ -24,7 +24,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-class TestBrokenConfiguration(testtools.TestCase):
+class Broken(testtools.TestCase):
     server = POSTGRESQL
 
     def setUp(self) -> None:
@@ -44,6 +44,8 @@ class TestBrokenConfiguration(testtools.TestCase):
             self.assertTrue(last.startswith(f"{name}: "), done.stderr)
             self.assertIn(says, last)
 
+
+class TestBrokenConfiguration(Broken):
     def test_key_file_that_is_not_there(self) -> None:
         missing = {"key_file": "/nowhere/secrets.key"}
         self.check("/nowhere/secrets.key", secrets=missing)
@@ -53,6 +55,17 @@ class TestBrokenConfiguration(testtools.TestCase):
         path.write_text("not a key\n")
         self.check(str(path), secrets={"key_file": path})
 
+    def test_database_url_that_is_none(self) -> None:
+        everyone = (*SERVERS, "tacker-cnf-manage db upgrade")
+        wrong = {"connection": "not a url", "max_retries": 0}
+        self.check("URL", everyone, database=wrong)
+
+    def test_value_that_an_option_cannot_have(self) -> None:
+        conductor = ("tacker-cnf-conductor",)
+        self.check("workers", conductor, conductor={"workers": "many"})
+
+
+class TestBrokenDatabase(Broken):
     def test_schema_of_another_release(self) -> None:
         self.deployment.database.say(
             "UPDATE alembic_version SET version_num = 'older'"
@@ -69,17 +82,8 @@ class TestBrokenConfiguration(testtools.TestCase):
             database={"connection": gone, "max_retries": 0},
         )
 
-    def test_database_url_that_is_none(self) -> None:
-        everyone = (*SERVERS, "tacker-cnf-manage db upgrade")
-        wrong = {"connection": "not a url", "max_retries": 0}
-        self.check("URL", everyone, database=wrong)
 
-    def test_value_that_an_option_cannot_have(self) -> None:
-        conductor = ("tacker-cnf-conductor",)
-        self.check("workers", conductor, conductor={"workers": "many"})
-
-
-class TestBrokenConfigurationOnMariadb(TestBrokenConfiguration):
+class TestBrokenDatabaseOnMariadb(TestBrokenDatabase):
     server = MARIADB
 
 
