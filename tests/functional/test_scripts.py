@@ -731,6 +731,7 @@ class TestMisbehaviour(ScriptCase):
         """Even who leaves the process group goes with the script."""
         script = f"""\
             import os, time
+            before = len(open({str(self.seen)!r}).readlines())
             for _ in range(20):
                 if os.fork() == 0:
                     os.setsid()
@@ -739,7 +740,7 @@ class TestMisbehaviour(ScriptCase):
                             file.write(f"{{os.getpid()}}\\n")
                         time.sleep(60)
                     os._exit(0)
-            while len(open({str(self.seen)!r}).readlines()) < 20:
+            while len(open({str(self.seen)!r}).readlines()) < before + 20:
                 time.sleep(0.01)
         """
         self.seen.touch()
