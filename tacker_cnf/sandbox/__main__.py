@@ -16,6 +16,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Run an in-memory Kubernetes cluster.",
     )
     parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        help="what else its certificate is to be good for; may be repeated",
+    )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--pod-start-delay", type=float, default=0.3)
@@ -46,6 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         port=options.port,
         nodes=options.nodes,
         pod_start_delay=options.pod_start_delay,
+        names=tuple(options.name),
     )
     with cluster:
         _write_kubeconfig(cluster, options.kubeconfig)

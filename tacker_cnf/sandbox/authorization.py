@@ -50,13 +50,15 @@ class Authorizer:
         rules = self.rules_of(user, action.namespace)
         return any(_covers(rule, action) for rule in rules)
 
-    @staticmethod
-    def allows_path(user: User, path: str) -> bool:
+    def allows_path(self, user: User, path: str) -> bool:
         """Tell whether a user may read a path that is no resource."""
         if MASTERS in user.groups or path.startswith(_PUBLIC):
             return True
         known = user.name != "system:anonymous"
-        return known and path.startswith(_DISCOVERY)
+        if known and path.startswith(_DISCOVERY):
+            return True
+        rules = self.rules_of(user, "")
+        return any("*" in r.get("nonResourceURLs", ()) for r in rules)
 
     def rules_of(self, user: User, namespace: str) -> Iterator[Obj]:
         """Go through the rules that hold for a user in a namespace."""

@@ -46,6 +46,16 @@ def decode_json(body: bytes, what: str) -> Any:
         raise errors.bad_request(f"error decoding {what}: {told}") from error
 
 
+def decode_options(body: bytes, content_type: str) -> Any:
+    """Read the options that a delete brings.
+
+    :raises ApiError: they are none
+    """
+    if media_type(content_type) == protobuf.MEDIA_TYPE:
+        return protobuf.decode(body)
+    return decode_json(body, "options")
+
+
 def decode_yaml(body: bytes) -> Any:
     """Read YAML, of which JSON is a part.
 

@@ -22,7 +22,11 @@ _WAIT_SECONDS = 30.0
 
 
 class SandboxCluster:
-    """A cluster that lives in memory and is reached over HTTPS."""
+    """A cluster that lives in memory and is reached over HTTPS.
+
+    :param orphan_delay: seconds until the pods of a deleted node are deleted
+    :param names: what else its certificate is to be good for
+    """
 
     def __init__(
         self,
@@ -32,21 +36,25 @@ class SandboxCluster:
         nodes: int = 2,
         pod_start_delay: float = 0.3,
         pod_stop_delay: float = 0.3,
+        orphan_delay: float = 40.0,
+        names: tuple[str, ...] = (),
     ) -> None:
         self._host = host
         self._port = port
-        self._wishes = Wishes(nodes, pod_start_delay, pod_stop_delay)
+        self._wishes = Wishes(
+            nodes, pod_start_delay, pod_stop_delay, orphan_delay
+        )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._plane: ControlPlane | None = None
-        self._make_credentials()
+        self._make_credentials(names)
 
-    def _make_credentials(self) -> None:
+    def _make_credentials(self, names: tuple[str, ...]) -> None:
         authority = Authority()
         identities = Identities()
         self._identities = identities
         self.ca_pem = authority.pem
-        hosts = ("127.0.0.1", "localhost", "::1", self._host)
+        hosts = ("127.0.0.1", "localhost", "::1", self._host, *names)
         self._server_pair = authority.server(tuple(dict.fromkeys(hosts)))
         admin = authority.client("admin", MASTERS)
         self.client_cert_pem = admin.certificate
@@ -58,6 +66,11 @@ class SandboxCluster:
     def endpoint(self) -> str:
         """The URL of the API server."""
         return f"https://{self._host}:{self._port}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started, and not stopped."""
+        return self._thread is not None
 
     def start(self) -> None:
         """Start the cluster; it listens when this returns.
@@ -164,6 +177,9 @@ class SandboxCluster:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
+            # those who were just saying hello
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             asyncio.set_event_loop(None)

@@ -16,10 +16,12 @@ from tacker_cnf.sandbox.controllers.garbage import GarbageCollector
 from tacker_cnf.sandbox.controllers.job import Jobs
 from tacker_cnf.sandbox.controllers.namespaces import DEFAULT, Namespaces
 from tacker_cnf.sandbox.controllers.node_taints import NodeTaints
+from tacker_cnf.sandbox.controllers.orphaned_pods import OrphanedPods
 from tacker_cnf.sandbox.controllers.quotas import Quotas
 from tacker_cnf.sandbox.controllers.replicaset import ReplicaSets
 from tacker_cnf.sandbox.controllers.statefulset import StatefulSets
 from tacker_cnf.sandbox.controllers.taint_eviction import TaintEviction
+from tacker_cnf.sandbox.controllers.tokens import TokenSecrets
 from tacker_cnf.sandbox.controllers.volumes import Volumes
 from tacker_cnf.sandbox.controls import Controls
 from tacker_cnf.sandbox.deletion import Deletion
@@ -28,6 +30,7 @@ from tacker_cnf.sandbox.handlers import Handlers
 from tacker_cnf.sandbox.identities import Identities
 from tacker_cnf.sandbox.kinds import KindRegistry
 from tacker_cnf.sandbox.kubelet import Kubelet
+from tacker_cnf.sandbox.objects import Obj, clone
 from tacker_cnf.sandbox.plane import Plane
 from tacker_cnf.sandbox.reviews import Reviews
 from tacker_cnf.sandbox.scheduler import Scheduler
@@ -46,6 +49,17 @@ _WORKLOADS: tuple[type[Controller], ...] = (
     NodeTaints,
     TaintEviction,
 )
+#: What every cluster has, for who is bound to it.
+_CLUSTER_ADMIN: Obj = {
+    "metadata": {
+        "name": "cluster-admin",
+        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+    },
+    "rules": [
+        {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+        {"verbs": ["*"], "nonResourceURLs": ["*"]},
+    ],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,8 @@ class Wishes:
     nodes: int = 2
     pod_start_delay: float = 0.3
     pod_stop_delay: float = 0.3
+    #: until the pods of a node that was deleted are, as long as on a real one
+    orphan_delay: float = 40.0
 
 
 class ControlPlane:
@@ -77,6 +93,8 @@ class ControlPlane:
         definitions = Definitions(plane, garbage)
         disruption = Disruption(plane)
         volumes = Volumes(plane)
+        tokens = TokenSecrets(plane, identities, ca_pem)
+        orphans = OrphanedPods(plane, wishes.orphan_delay)
         scheduler = Scheduler(plane)
         kubelet = Kubelet(
             plane,
@@ -84,7 +102,14 @@ class ControlPlane:
             stop_delay=wishes.pod_stop_delay,
         )
         workloads = [each(plane) for each in _WORKLOADS]
-        self._parts = (*workloads, definitions, volumes, scheduler)
+        self._parts = (
+            *workloads,
+            definitions,
+            volumes,
+            tokens,
+            orphans,
+            scheduler,
+        )
         self.controls = Controls(plane, kubelet)
         authorizer = Authorizer(store)
         self.server = Server(
@@ -109,6 +134,11 @@ class ControlPlane:
             namespace = {"metadata": {"name": name}}
             plane.api.create(plane.kind("namespaces."), "", namespace)
         nodes.make(plane, wishes.nodes)
+        plane.api.create(
+            plane.kind("clusterroles.rbac.authorization.k8s.io"),
+            "",
+            clone(_CLUSTER_ADMIN),
+        )
         plane.api.create(
             plane.kind("storageclasses.storage.k8s.io"),
             "",

@@ -142,7 +142,7 @@ class Handlers:
     def _options(self, call: Call) -> DeleteOptions:
         body: Obj = {}
         if call.body:
-            found = bodies.decode_json(call.body, "options")
+            found = bodies.decode_options(call.body, call.content_type)
             body = found if isinstance(found, dict) else {}
         return DeleteOptions.read(body, call.query)
 

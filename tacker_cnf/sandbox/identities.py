@@ -6,6 +6,7 @@ from typing import Any
 
 from tacker_cnf.sandbox import errors
 from tacker_cnf.sandbox.calls import User
+from tacker_cnf.sandbox.objects import Obj, name_of, namespace_of, uid_of
 
 MASTERS = "system:masters"
 _AUTHENTICATED = "system:authenticated"
@@ -20,8 +21,28 @@ class Identities:
     def issue(self, name: str, *groups: str, uid: str = "") -> str:
         """Make a token for a user."""
         token = secrets.token_urlsafe(32)
-        self._tokens[token] = User(name, (*groups, _AUTHENTICATED), uid)
+        self.accept(token, name, *groups, uid=uid)
         return token
+
+    def issue_account(self, account: Obj) -> str:
+        """Make a token for a service account."""
+        namespace = namespace_of(account)
+        return self.issue(
+            f"system:serviceaccount:{namespace}:{name_of(account)}",
+            "system:serviceaccounts",
+            f"system:serviceaccounts:{namespace}",
+            uid=uid_of(account),
+        )
+
+    def accept(
+        self, token: str, name: str, *groups: str, uid: str = ""
+    ) -> None:
+        """Let a token that somebody else has made be a user's."""
+        self._tokens[token] = User(name, (*groups, _AUTHENTICATED), uid)
+
+    def revoke(self, token: str) -> None:
+        """Let nobody in by a token any more."""
+        self._tokens.pop(token, None)
 
     def of_token(self, token: str) -> User | None:
         """Find the user of a token."""

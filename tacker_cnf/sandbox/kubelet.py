@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tacker_cnf.sandbox import pod_status, pods
+from tacker_cnf.sandbox import nodes, pod_status, pods
 from tacker_cnf.sandbox.container_runs import ContainerRuns
 from tacker_cnf.sandbox.deletion import NOW
 from tacker_cnf.sandbox.objects import (
@@ -47,6 +47,7 @@ class Kubelet:
         self._lost: set[str] = set()
         self._containers = ContainerRuns(plane, self._pause)
         self._store.subscribe(pods.KEY, self._pod_changed)
+        self._store.subscribe(nodes.KEY, self._node_changed)
         for key in _REFERENCES:
             self._store.subscribe(key, self._reference_changed)
 
@@ -74,6 +75,10 @@ class Kubelet:
     def _pod(self, uid: str) -> Obj | None:
         entry = self._store.of_uid(uid)
         return entry.obj if entry is not None else None
+
+    def _node_changed(self, change: Change) -> None:
+        if change.type == "DELETED":  # one of this name may come that reports
+            self._lost.discard(name_of(change.entry.obj))
 
     def _pod_changed(self, change: Change) -> None:
         pod = change.entry.obj

@@ -1,4 +1,4 @@
-"""The few objects that ``kubectl create`` sends as protobuf.
+"""The few objects that ``kubectl`` sends as protobuf.
 
 kubectl knows these kinds itself and does not ask which format a server
 takes. Fields are told by number, as in the generated.proto files of
@@ -16,8 +16,8 @@ MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-#: Field number -> its JSON name, and how its value is read: a word or the
-#: table of the message it is.
+#: Field number -> its JSON name, and how its value is read: a word, the
+#: table of the message it is, or that of those that it is a list of.
 _Table = Mapping[int, tuple[str, Any]]
 
 _METADATA: _Table = {
@@ -44,6 +44,39 @@ _ACCESS: _Table = {
     ),
     2: ("nonResourceAttributes", {1: ("path", "text"), 2: ("verb", "text")}),
 }
+_BINDING: _Table = {
+    **_NAMED,
+    2: (
+        "subjects",
+        [
+            {
+                1: ("kind", "text"),
+                2: ("apiGroup", "text"),
+                3: ("name", "text"),
+                4: ("namespace", "text"),
+            }
+        ],
+    ),
+    3: (
+        "roleRef",
+        {1: ("apiGroup", "text"), 2: ("kind", "text"), 3: ("name", "text")},
+    ),
+}
+_ROLE: _Table = {
+    **_NAMED,
+    2: (
+        "rules",
+        [
+            {
+                1: ("verbs", "list of texts"),
+                2: ("apiGroups", "list of texts"),
+                3: ("resources", "list of texts"),
+                4: ("resourceNames", "list of texts"),
+                5: ("nonResourceURLs", "list of texts"),
+            }
+        ],
+    ),
+}
 _KINDS: Mapping[str, _Table] = {
     "Namespace": _NAMED,
     "ServiceAccount": _NAMED,
@@ -66,6 +99,21 @@ _KINDS: Mapping[str, _Table] = {
         2: ("spec", {1: ("namespace", "text")}),
     },
     "SelfSubjectReview": _NAMED,
+    "TokenRequest": _NAMED,
+    "ClusterRole": _ROLE,
+    "ClusterRoleBinding": _BINDING,
+    "Role": _ROLE,
+    "RoleBinding": _BINDING,
+    "DeleteOptions": {
+        1: ("gracePeriodSeconds", "number"),
+        2: (
+            "preconditions",
+            {1: ("uid", "text"), 2: ("resourceVersion", "text")},
+        ),
+        3: ("orphanDependents", "truth"),
+        4: ("propagationPolicy", "text"),
+        5: ("dryRun", "list of texts"),
+    },
 }
 
 
@@ -107,10 +155,9 @@ def _pair(data: bytes) -> tuple[str, bytes]:
 
 
 def _put(obj: Obj, name: str, told: Any, value: int | bytes) -> None:
-    if told == "truth":
-        obj[name] = bool(value)
+    if isinstance(value, int):
+        obj[name] = bool(value) if told == "truth" else value
         return
-    assert isinstance(value, bytes)
     if told == "text":
         if value:
             obj[name] = value.decode()
@@ -123,6 +170,8 @@ def _put(obj: Obj, name: str, told: Any, value: int | bytes) -> None:
         key, raw = _pair(value)
         encoded = base64.b64encode(raw).decode()
         obj.setdefault(name, {})[key] = encoded
+    elif isinstance(told, list):
+        obj.setdefault(name, []).append(_message(value, told[0]))
     else:
         obj[name] = _message(value, told)
 

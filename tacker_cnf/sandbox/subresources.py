@@ -9,7 +9,7 @@ from tacker_cnf.sandbox.calls import Call, Target
 from tacker_cnf.sandbox.controllers.disruption import Disruption
 from tacker_cnf.sandbox.deletion import DeleteOptions, Deletion
 from tacker_cnf.sandbox.identities import Identities
-from tacker_cnf.sandbox.objects import Obj, now_in, uid_of
+from tacker_cnf.sandbox.objects import Obj, now_in
 from tacker_cnf.sandbox.scheduler import Scheduler
 
 _Handler = Callable[[str, Call, Target, Obj], Answer]
@@ -150,19 +150,14 @@ class Subresources:
     def _token(
         self, verb: str, call: Call, target: Target, old: Obj
     ) -> Answer:
-        del verb
+        del verb, target
         body = bodies.decode_object(
             call.body, call.content_type, "TokenRequest"
         )
         seconds = (body.get("spec") or {}).get(
             "expirationSeconds"
         ) or _TOKEN_SECONDS
-        token = self._identities.issue(
-            f"system:serviceaccount:{target.namespace}:{target.name}",
-            "system:serviceaccounts",
-            f"system:serviceaccounts:{target.namespace}",
-            uid=uid_of(old),
-        )
+        token = self._identities.issue_account(old)
         status = {"token": token, "expirationTimestamp": now_in(seconds)}
         return answers.of({**body, "status": status}, 201)
 

@@ -185,6 +185,18 @@ class TestKubectl(testtools.TestCase):
         self.assertEqual({"k": "v"}, json.loads(out)["data"])
         out = self.kubectl("-n", "demo", "get", "secret/hidden", "-o", "json")
         self.assertEqual({"k": "dg=="}, json.loads(out)["data"])
+        every = ("--verb=get", "--resource=pods")
+        self.kubectl("create", "role", "reader", *every, "-n", "demo")
+        self.kubectl("create", "clusterrole", "reader", *every)
+        who = "--serviceaccount=demo:default"
+        bound = ("--role=reader", who, "-n", "demo")
+        self.kubectl("create", "rolebinding", "reader", *bound)
+        admin = ("--clusterrole=cluster-admin", who)
+        self.kubectl("create", "clusterrolebinding", "reader", *admin)
+        told = self.kubectl("get", "clusterrole/reader", "-o", "json")
+        (rule,) = json.loads(told)["rules"]
+        self.assertEqual(["get"], rule["verbs"])
+        self.assertTrue(self.kubectl("create", "token", "default").strip())
         out = self.kubectl("auth", "can-i", "create", "pods")
         self.assertEqual("yes\n", out)
         self.kubectl("delete", "ns", "demo", "--wait", "--timeout=10s")
