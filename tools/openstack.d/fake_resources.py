@@ -6,9 +6,18 @@ that FAKE_RESOURCES_FAULTS names: its creation or update fails with what the
 file says, and by ``TENANT/RESOURCE.keep`` its deletion. While
 ``TENANT/RESOURCE.hold`` is there, it does not finish. A server of
 the zone ``full`` finds no host.
+
+A port has addresses of its own, out of 198.19.0.0/20 or of what the file
+``subnets/TENANT`` says in the directory that FAKE_RESOURCES_CLOUD names, and
+a floating IP has one too. A test sees there what a cloud would have:
+``ports/TENANT/ID``, ``servers/TENANT/ID`` and ``floating/TENANT/ID``, in JSON,
+as long as each of them is there.
 """
 
+import contextlib
 import copy
+import ipaddress
+import json
 import os
 import pathlib
 import uuid
@@ -16,11 +25,17 @@ import uuid
 from heat.common import exception
 from heat.engine import constraints, properties, resource
 from heat.engine.resources.openstack.cinder import volume, volume_type
-from heat.engine.resources.openstack.neutron import net, port, subnet
+from heat.engine.resources.openstack.neutron import (
+    floatingip,
+    net,
+    port,
+    subnet,
+)
 from heat.engine.resources.openstack.nova import server
 
 FAULTS = pathlib.Path(os.environ["FAKE_RESOURCES_FAULTS"])
-ADDRESS = "192.0.2.1"
+CLOUD = pathlib.Path(os.environ["FAKE_RESOURCES_CLOUD"])
+SUBNET = "198.19.0.0/20"
 
 
 def offline(schema):
@@ -83,38 +98,251 @@ class Fake(resource.Resource):
         return {}
 
     def _resolve_any_attribute(self, name):
-        given = self.properties
-        if name in {"first_address", "accessIPv4"}:
-            return ADDRESS
-        if name == "fixed_ips":
-            asked = given.get(name) or [{}]
-            return [
-                {
-                    "ip_address": one.get("ip_address") or ADDRESS,
-                    "subnet_id": one.get("subnet"),
-                }
-                for one in asked
-            ]
         if name in {"show", "addresses", "networks"}:
             return {}
+        given = self.properties
         return given.get(name) if name in given.props else None
 
 
+class Subnet:
+    """The addresses that a tenant's ports are given."""
+
+    def __init__(self, tenant):
+        self._tenant = tenant
+        self._taken = CLOUD / "addresses" / tenant
+
+    def take(self, owner, asked=None):
+        """Give the address that is asked for, or a free one.
+
+        It is the next after the last one given, so that who goes and who
+        comes are not taken for the same.
+        """
+        self._taken.mkdir(parents=True, exist_ok=True)
+        told = CLOUD / "subnets" / self._tenant
+        cidr = told.read_text() if told.exists() else SUBNET
+        # the first is the router's
+        _, *free = map(str, ipaddress.ip_network(cidr.strip()).hosts())
+        last = self._taken / ".last"
+        given = last.read_text() if last.exists() else None
+        if given in free:
+            begin = free.index(given) + 1
+            free = free[begin:] + free[:begin]
+        for address in [asked] if asked else free:
+            with contextlib.suppress(FileExistsError):
+                with (self._taken / address).open("x") as file:
+                    file.write(owner)
+                if not asked:
+                    # others may read it at any time
+                    new = self._taken / f".{address}"
+                    new.write_text(address)
+                    new.replace(last)
+                return address
+        raise exception.Error(
+            f"IP address {asked} already allocated in subnet {cidr}"
+            if asked
+            else f"No more IP addresses available in subnet {cidr}"
+        )
+
+    def give_back(self, addresses):
+        for address in addresses:
+            (self._taken / address).unlink(missing_ok=True)
+
+
+class Seen(Fake):
+    """What a test sees in a file while it is there."""
+
+    folder = None
+
+    def file(self, folder=None, name=None):
+        place = CLOUD / (folder or self.folder) / self.context.project_id
+        return place / (name or self.resource_id)
+
+    def read(self, folder=None, name=None):
+        """Give what a file says; {} where there is none."""
+        try:
+            return json.loads(self.file(folder, name).read_text())
+        except FileNotFoundError:
+            return {}
+
+    def show(self, **told):
+        """Let a file say this, whole at once."""
+        file = self.file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_name(f".{file.name}")
+        about = {"id": self.resource_id, "tenant": self.context.project_id}
+        new.write_text(json.dumps({**about, **told}))
+        new.rename(file)
+
+    def hide(self):
+        self.file().unlink(missing_ok=True)
+
+    @property
+    def subnet(self):
+        return Subnet(self.context.project_id)
+
+    def appear(self, given):
+        """Show it as these properties say."""
+        raise NotImplementedError
+
+    def vanish(self):
+        """Give back what it has."""
+        self.hide()
+
+    def handle_create(self):
+        super().handle_create()
+        self.appear(dict(self.properties))
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        super().handle_update(json_snippet, tmpl_diff, prop_diff)
+        if prop_diff:
+            self.vanish()
+            self.appear({**self.properties, **prop_diff})
+
+    def handle_delete(self):
+        super().handle_delete()
+        if self.resource_id:
+            self.vanish()
+
+
+class Port(Seen):
+    folder = "ports"
+
+    def appear(self, given):
+        fixed = [
+            {
+                "ip_address": self.subnet.take(
+                    self.resource_id, one.get("ip_address")
+                ),
+                "subnet_id": one.get("subnet"),
+            }
+            for one in given.get("fixed_ips") or [{}]
+        ]
+        self.show(network=given.get("network"), fixed_ips=fixed)
+
+    def vanish(self):
+        fixed = self.read().get("fixed_ips", ())
+        self.subnet.give_back(one["ip_address"] for one in fixed)
+        super().vanish()
+
+    def prepare_for_replace(self):
+        """Let the port that takes its place have its addresses."""
+        # one whose creation was cut short has none
+        if known := self.resource_id and self.read():
+            self.data_set("fixed_ips", json.dumps(known["fixed_ips"]))
+            self.vanish()
+            self.show(**{**known, "fixed_ips": []})
+
+    def restore_prev_rsrc(self, *, convergence=False):
+        """Take them back."""
+        other, *_ = resource.Resource.load(
+            self.context,
+            self.replaced_by,
+            self.stack.current_traversal,
+            is_update=True,
+            data=self.stack.defn._resource_data,  # noqa: SLF001
+        )
+        if other.resource_id:
+            other.vanish()
+        fixed = json.loads(self.data().get("fixed_ips", "[]"))
+        if fixed and self.resource_id:
+            for one in fixed:
+                self.subnet.take(self.resource_id, one["ip_address"])
+            self.show(**{**self.read(), "fixed_ips": fixed})
+
+    def _resolve_any_attribute(self, name):
+        if name == "fixed_ips":
+            return self.read().get("fixed_ips")
+        if name == "show":
+            return self.read()
+        return super()._resolve_any_attribute(name)
+
+
+class FloatingIP(Seen):
+    folder = "floating"
+
+    def appear(self, given):
+        address = self.data().get("address")
+        if address is None:
+            asked = given.get("floating_ip_address")
+            address = self.subnet.take(self.resource_id, asked)
+            self.data_set("address", address)
+        self.show(address=address, port=given.get("port_id"))
+
+    def handle_delete(self):
+        address = self.read().get("address") if self.resource_id else None
+        super().handle_delete()
+        if address:
+            self.subnet.give_back([address])
+
+    def _resolve_any_attribute(self, name):
+        if name == "floating_ip_address":
+            return self.data().get("address")
+        return super()._resolve_any_attribute(name)
+
+
+class Server(Seen):
+    folder = "servers"
+    physical_resource_name_limit = server.Server.physical_resource_name_limit
+
+    def appear(self, given):
+        networks = [
+            self._plugged(one, number)
+            for number, one in enumerate(given.get("networks") or ())
+        ]
+        name = given.get("name") or self.physical_resource_name()
+        self.show(name=name, networks=networks)
+
+    def _plugged(self, asked, number):
+        """Tell a network card: of a port, or with addresses of its own."""
+        if asked.get("port"):
+            known = self.read("ports", asked["port"])
+            fixed = [one["ip_address"] for one in known.get("fixed_ips", ())]
+            network = known.get("network")
+            return {
+                "port": asked["port"],
+                "network": network,
+                "addresses": fixed,
+            }
+        own = f"{self.resource_id}-{number}"
+        address = self.subnet.take(own, asked.get("fixed_ip"))
+        return {
+            "port": own,
+            "network": asked.get("network"),
+            "addresses": [address],
+            "is_own": True,
+        }
+
+    def vanish(self):
+        for one in self.read().get("networks", ()):
+            if one.get("is_own"):
+                self.subnet.give_back(one["addresses"])
+        super().vanish()
+
+    def _resolve_any_attribute(self, name):
+        plugged = self.read().get("networks", ())
+        if name in {"first_address", "accessIPv4"}:
+            return next((a for one in plugged for a in one["addresses"]), "")
+        if name == "networks":
+            return {one["network"]: one["addresses"] for one in plugged}
+        return super()._resolve_any_attribute(name)
+
+
 REAL = {
-    "OS::Nova::Server": server.Server,
-    "OS::Neutron::Net": net.Net,
-    "OS::Neutron::Subnet": subnet.Subnet,
-    "OS::Neutron::Port": port.Port,
-    "OS::Cinder::Volume": volume.CinderVolume,
-    "OS::Cinder::VolumeType": volume_type.CinderVolumeType,
+    "OS::Nova::Server": (Server, server.Server),
+    "OS::Neutron::FloatingIP": (FloatingIP, floatingip.FloatingIP),
+    "OS::Neutron::Net": (Fake, net.Net),
+    "OS::Neutron::Subnet": (Fake, subnet.Subnet),
+    "OS::Neutron::Port": (Port, port.Port),
+    "OS::Cinder::Volume": (Fake, volume.CinderVolume),
+    "OS::Cinder::VolumeType": (Fake, volume_type.CinderVolumeType),
 }
 
 
-def _fake(real):
+def _fake(kind, real):
     schemata = properties.schemata(real.properties_schema)
     return type(
         "Fake" + real.__name__,
-        (Fake,),
+        (kind,),
         {
             "properties_schema": {k: offline(v) for k, v in schemata.items()},
             "attributes_schema": real.attributes_schema,
@@ -124,4 +352,4 @@ def _fake(real):
 
 
 def resource_mapping():
-    return {name: _fake(real) for name, real in REAL.items()}
+    return {name: _fake(*kinds) for name, kinds in REAL.items()}

@@ -1,7 +1,7 @@
 """What an OpenStack needs before it is of use.
 
 ``populate.py identity``: users, roles and endpoints, once Keystone runs.
-``populate.py rest``: waits for all others, and makes flavors and an image.
+``populate.py rest``: waits for all others, and makes flavors and images.
 """
 
 import calendar
@@ -155,7 +155,9 @@ def rest():
         until("Cinder", lambda: reporting(storage, "/os-services", cinder))
         until("Neutron", lambda: get("network", "/v2.0/networks"))
         flavors()
-        image()
+        # the second is what a package is updated to
+        for name in ("cirros", "cirros-next"):
+            image(name)
 
 
 def flavors():
@@ -166,11 +168,11 @@ def flavors():
             admin.post("/flavors", json={"flavor": body}, **at("compute"))
 
 
-def image():
-    if get("image", "/v2/images?name=cirros")["images"]:
+def image(name):
+    if get("image", f"/v2/images?name={name}")["images"]:
         return
     body = {
-        "name": "cirros",
+        "name": name,
         "container_format": "bare",
         "disk_format": "raw",
         "visibility": "public",
