@@ -19,7 +19,8 @@
       RangeNotSatisfiable          416
       Unprocessable                422
         VnfdNotUsable, VnfdNotFitting, KeyReused, ScriptFailed,
-        InfraError (VimUnreachable, VimRefused, NotReady)
+        InfraError (VimUnreachable, VimRefused, NotReady),
+        RemoteFailed (RemoteUnreachable, HostKeyChanged, LoginRefused)
       Unavailable                  503
         PeerFailed (PeerUnreachable)
       LostClaim                    500, inside the conductor only
@@ -240,6 +241,22 @@ class ScriptFailed(Unprocessable):
         super().__init__(detail)
         #: what the script wants to be told when it is run again
         self.data = data
+
+
+class RemoteFailed(Unprocessable):
+    """A machine of the VNF could not do what was asked of it."""
+
+
+class RemoteUnreachable(RemoteFailed):
+    """A machine of the VNF does not answer."""
+
+
+class HostKeyChanged(RemoteFailed):
+    """A machine of the VNF is not the one that it was."""
+
+
+class LoginRefused(RemoteFailed):
+    """A machine of the VNF refuses the login."""
 
 
 class Unavailable(VnfmError):

@@ -45,6 +45,8 @@ class Halt:
         self._why: errors.VnfmError | None = None
         self._at_once = False
         self._wakers: list[Callable[[], None]] = []
+        #: of those who do nothing while they wait
+        self._resting: list[threading.Event] = []
 
     def call_off(self, why: errors.VnfmError, *, at_once: bool) -> None:
         """Call the work off, from any thread.
@@ -56,10 +58,11 @@ class Halt:
             if self._at_once or (self._why and not at_once):
                 return
             self._why = why
-            if not at_once:
-                return
-            self._at_once = True
-            wakers = tuple(self._wakers)
+            self._at_once = at_once
+            resting = tuple(self._resting)
+            wakers = tuple(self._wakers) if at_once else ()
+        for one in resting:
+            one.set()
         for wake in wakers:
             _wake(wake)
 
@@ -113,6 +116,23 @@ class Halt:
         woken = threading.Event()
         with self.wakes(woken.set):
             woken.wait(seconds)
+
+    def rest(self, seconds: float) -> None:
+        """Sleep while no change is under way, unless the work is called off
+        meanwhile, whichever way.
+
+        :raises VnfmError: it was, or is already
+        """
+        woken = threading.Event()
+        with self._lock:
+            self._resting.append(woken)
+        try:
+            self.check()
+            woken.wait(seconds)
+            self.check()
+        finally:
+            with self._lock:
+                self._resting.remove(woken)
 
 
 def _wake(wake: Callable[[], None]) -> None:

@@ -45,7 +45,8 @@ OPTIONS = (
         "operation_timeout",
         default=3600.0,
         min=1.0,
-        help="Seconds one try of an operation may take in all.",
+        help="Seconds one try of an operation may take in all, beside the "
+        "gracefulTerminationTimeout of a request.",
     ),
     *(
         cfg.FloatOpt(

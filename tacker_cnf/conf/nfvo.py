@@ -66,6 +66,21 @@ OPTIONS = (
         "between two tries to reach it, unless it says itself when to come "
         "back (Retry-After).",
     ),
+    cfg.BoolOpt(
+        "fallback_best_effort",
+        default=False,
+        help="Whether the NFVO is told that a placement constraint which it "
+        "cannot meet need not be met (fallbackBestEffort).",
+    ),
+    cfg.ListOpt(
+        "zones",
+        default=["nova"],
+        help="Zones in which VNFCs are put when this service grants its "
+        "operations itself: all in the first, and those that an "
+        "anti-affinity rule of the VNFD wants in different zones in one "
+        "after the other. Empty: it names none, and the VIM chooses. "
+        "Clusters of Kubernetes choose always.",
+    ),
     cfg.StrOpt(
         "package_version",
         default="2.1.0",

@@ -42,8 +42,8 @@ OPTIONS = (
         default=[],
         help="Availability zones to try, in this order, for VNFCs that find "
         "no host in the zone they were granted, unless an anti-affinity rule "
-        "of the VNFD forbids it. Empty: such an operation fails. A heal tries "
-        "none of them.",
+        "of the VNFD forbids it; a heal begins with the zone that they were in. "
+        "Empty: such an operation fails.",
     ),
     cfg.BoolOpt(
         "heal_whole_all",

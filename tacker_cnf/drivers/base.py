@@ -57,7 +57,7 @@ class InfraTask:
     note: Callable[[tuple[str, ...]], None] = lambda _: None
     #: asked before each change, and while waiting
     halt: Halt = dataclasses.field(default_factory=Halt)
-    #: waits as halt.wait does, and lets others work meanwhile
+    #: waits as halt.rest does, and lets others work meanwhile
     rest: Callable[[float], None] | None = None
     #: tells an operator, in one line, how far the work has come
     tell: Callable[[str], None] = lambda _: None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import grant_resources, placement, vnfcs
+from tacker_cnf.lcm import grant_replacements, grant_resources, placement
 from tacker_cnf.lcm.grant_resources import Resource
 from tacker_cnf.lcm.redaction import without_secrets
 from tacker_cnf.lcm.target import Target
@@ -21,6 +21,7 @@ from tacker_cnf.sol.grant import (
 from tacker_cnf.sol.lcm_request import (
     ChangeCurrentVnfPkgRequest,
     ChangeExtVnfConnectivityRequest,
+    HealVnfRequest,
     InstantiateVnfRequest,
 )
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
@@ -35,26 +36,41 @@ def build(
     current: Target | None,
     target: Target | None,
     flavour: Flavour,
+    *,
+    following: Flavour | None = None,
+    best_effort: bool = False,
 ) -> GrantRequest:
     """Write down what an operation adds to the VIM and takes from it.
 
     Parameters that are secrets by their names stay here: the standard wants
     none of them, and an NFVO needs none to decide.
+
+    :param following: of the package that the VNF is to be of, if another
+    :param best_effort: a placement constraint that cannot be met need not be
     """
-    doomed = vnfcs.healed(request, instance)
+    following = following or flavour
     leaving = tuple(_leaving(instance, current, target))
+    info = instance.instantiated_vnf_info
     moves = tuple(_moves(request, instance))
+    brought = _brought(request)
+    come, gone = _replaced(request, instance, flavour, following)
     add = [
-        *_added(current, target, flavour),
-        *map(grant_resources.again, doomed),
-        *(grant_resources.port_again(*move) for move in moves),
+        *_added(current, target, following),
+        *come,
+        *(
+            grant_resources.port(point.cpd_id, vnfc.vdu_id)
+            for vnfc, point in moves
+            if point.cpd_id not in brought
+        ),
     ]
     remove = [
         *_removed(instance, target, leaving),
-        *map(grant_resources.compute_of, doomed),
+        *gone,
         *(
-            grant_resources.ext_port_of(*move, instance.instantiated_vnf_info)
-            for move in moves
+            port
+            for vnfc, point in moves
+            if info
+            for port in grant_resources.ports_of(vnfc, info, [point])
         ),
     ]
     moved = {vnfc.id: vnfc for vnfc, _ in moves}.values()
@@ -79,13 +95,33 @@ def build(
         remove_resources=rest[: len(remove)],
         update_resources=rest[len(remove) :],
         placement_constraints=()
-        if doomed
-        else _constraints(instance, flavour, added),
+        if gone
+        else _constraints(instance, flavour, added, best_effort=best_effort),
         additional_params=without_secrets(
             getattr(request, "additional_params", {})
         ),
         links=_links(op_occ, instance),
     )
+
+
+def _replaced(
+    request: SolType,
+    instance: VnfInstance,
+    former: Flavour,
+    following: Flavour,
+) -> tuple[list[Resource], list[Resource]]:
+    """Tell what comes in the place of something, and what goes for it."""
+    match request:
+        case HealVnfRequest():
+            gone = grant_replacements.healed(request, instance)
+            return [grant_replacements.again(one) for one in gone], gone
+        case ChangeCurrentVnfPkgRequest():
+            change = grant_replacements.PackageChange(
+                request, instance, former, following
+            )
+            return [*change.added()], [*change.removed()]
+        case _:
+            return [], []
 
 
 def _destination(request: SolType) -> str | None:
@@ -133,6 +169,19 @@ def _moves(
         for point in vnfc.vnfc_cp_info:
             if point.cpd_id in cpds:
                 yield vnfc, point
+
+
+def _brought(request: SolType) -> frozenset[str]:
+    """Tell the connection points that get ports of whoever asks alone."""
+    if not isinstance(request, ChangeExtVnfConnectivityRequest):
+        return frozenset()
+    return frozenset(
+        cp.cpd_id
+        for link in request.ext_virtual_links
+        for cp in link.ext_cps
+        if {config.link_port_id for config in cp.cp_config.values() if config}
+        <= {port.id for port in link.ext_link_ports}
+    )
 
 
 def _links(op_occ: VnfLcmOpOcc, instance: VnfInstance) -> GrantRequestLinks:
@@ -187,7 +236,11 @@ def _constraints(
     instance: VnfInstance,
     flavour: Flavour,
     added: tuple[ResourceDefinition, ...],
+    *,
+    best_effort: bool,
 ) -> tuple[PlacementConstraint, ...]:
     info = instance.instantiated_vnf_info
     staying = info.vnfc_resource_info if info else ()
-    return tuple(placement.constraints(flavour, added, staying))
+    return tuple(
+        placement.constraints(flavour, added, staying, best_effort=best_effort)
+    )

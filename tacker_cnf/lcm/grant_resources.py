@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from tacker_cnf.lcm.connectivity import GIVEN
 from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ResourceHandle
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import ResourceDefinition, ResourceDefinitionType
-from tacker_cnf.sol.virtual_link import VnfLinkPortInfo
+from tacker_cnf.sol.virtual_link import ExtLinkPortInfo, VnfLinkPortInfo
 from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo, VnfcResourceInfo
 from tacker_cnf.vnfd.model import Flavour
 
@@ -45,11 +46,6 @@ def defined(
         )
 
 
-def again(vnfc: VnfcResourceInfo) -> Resource:
-    """Name what takes the place of a VNFC that is healed."""
-    return Resource(type=_COMPUTE, template=vnfc.vdu_id, vdu=vnfc.vdu_id)
-
-
 def compute_of(vnfc: VnfcResourceInfo) -> Resource:
     """Name the virtual machine or the pod of a VNFC."""
     return Resource(
@@ -60,29 +56,14 @@ def compute_of(vnfc: VnfcResourceInfo) -> Resource:
     )
 
 
-def port_again(vnfc: VnfcResourceInfo, point: VnfcCpInfo) -> Resource:
-    """Name what takes the place of a port to the outside."""
-    return Resource(type=_LINKPORT, template=point.cpd_id, vdu=vnfc.vdu_id)
+def port(cpd: str, vdu: str) -> Resource:
+    """Name a new port of a VNFC."""
+    return Resource(type=_LINKPORT, template=cpd, vdu=vdu)
 
 
-def ext_port_of(
-    vnfc: VnfcResourceInfo,
-    point: VnfcCpInfo,
-    info: InstantiatedVnfInfo | None,
-) -> Resource:
-    """Name the port of a connection point to the outside."""
-    links = info.ext_virtual_link_info if info else ()
-    handles = {
-        port.cp_instance_id: port.resource_handle
-        for link in links
-        for port in link.ext_link_ports
-    }
-    return Resource(
-        type=_LINKPORT,
-        template=point.cpd_id,
-        vdu=vnfc.vdu_id,
-        handle=handles.get(point.vnf_ext_cp_id),
-    )
+def storage(template: str, vdu: str) -> Resource:
+    """Name a new storage of a VNFC."""
+    return Resource(type=_STORAGE, template=template, vdu=vdu)
 
 
 def new(flavour: Flavour, vdu: str) -> Iterator[Resource]:
@@ -90,10 +71,10 @@ def new(flavour: Flavour, vdu: str) -> Iterator[Resource]:
     yield Resource(type=_COMPUTE, template=vdu, vdu=vdu)
     for point in flavour.connection_points.values():
         if point.vdu == vdu:
-            yield Resource(type=_LINKPORT, template=point.id, vdu=vdu)
+            yield port(point.id, vdu)
     storages = flavour.vdus[vdu].storages if vdu in flavour.vdus else ()
-    for storage in storages:
-        yield Resource(type=_STORAGE, template=storage, vdu=vdu)
+    for name in storages:
+        yield storage(name, vdu)
 
 
 def new_links(
@@ -111,23 +92,45 @@ def of_vnfc(
 ) -> Iterator[Resource]:
     """Name what a VNFC has."""
     yield compute_of(vnfc)
-    ports = _ports(info)
-    for point in vnfc.vnfc_cp_info:
-        port = ports.get(point.vnf_link_port_id or "")
-        if port:
+    yield from ports_of(vnfc, info)
+    yield from storages_of(vnfc, info)
+
+
+def ports_of(
+    vnfc: VnfcResourceInfo,
+    info: InstantiatedVnfInfo,
+    points: Iterable[VnfcCpInfo] | None = None,
+) -> Iterator[Resource]:
+    """Name the ports of a VNFC; those that a request brought are no part of
+    the VNF.
+
+    :param points: those of the VNFC whose ports are meant; all, if not given
+    """
+    inside, outside = _ports(info), _ext_ports(info)
+    for point in vnfc.vnfc_cp_info if points is None else points:
+        found = inside.get(point.vnf_link_port_id or "") or outside.get(
+            point.vnf_ext_cp_id or ""
+        )
+        if found and not found.id.startswith(GIVEN):
             yield Resource(
                 type=_LINKPORT,
                 template=point.cpd_id,
                 vdu=vnfc.vdu_id,
-                handle=port.resource_handle,
+                handle=found.resource_handle,
             )
-    for storage in info.virtual_storage_resource_info:
-        if storage.id in vnfc.storage_resource_ids:
+
+
+def storages_of(
+    vnfc: VnfcResourceInfo, info: InstantiatedVnfInfo | None
+) -> Iterator[Resource]:
+    """Name the storages of a VNFC."""
+    for one in info.virtual_storage_resource_info if info else ():
+        if one.id in vnfc.storage_resource_ids:
             yield Resource(
                 type=_STORAGE,
-                template=storage.virtual_storage_desc_id,
+                template=one.virtual_storage_desc_id,
                 vdu=vnfc.vdu_id,
-                handle=storage.storage_resource,
+                handle=one.storage_resource,
             )
 
 
@@ -147,3 +150,13 @@ def _ports(info: InstantiatedVnfInfo) -> dict[str, VnfLinkPortInfo]:
         *(link.vnf_link_ports for link in info.ext_managed_virtual_link_info),
     )
     return {port.id: port for ports in of_links for port in ports}
+
+
+def _ext_ports(info: InstantiatedVnfInfo) -> dict[str, ExtLinkPortInfo]:
+    """Give the ports to the outside by the connection points on them."""
+    return {
+        port.cp_instance_id: port
+        for link in info.ext_virtual_link_info
+        for port in link.ext_link_ports
+        if port.cp_instance_id
+    }

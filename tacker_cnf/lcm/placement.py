@@ -27,10 +27,14 @@ def constraints(
     flavour: Flavour,
     added: Iterable[ResourceDefinition],
     staying: Sequence[VnfcResourceInfo],
+    *,
+    best_effort: bool = False,
 ) -> Iterator[PlacementConstraint]:
     """Tell the VNFD's rules that hold for what is added, each with what is
     there already. A rule that two resources at least are not about says
     nothing.
+
+    :param best_effort: a rule that cannot be met need not be
     """
     fresh = [r for r in added if r.type in PLACED]
     for rule in flavour.affinity_rules:
@@ -44,6 +48,7 @@ def constraints(
                 affinity_or_anti_affinity=AffinityOrAntiAffinity(rule.kind),
                 scope=PlacementScope(rule.scope),
                 resource=(*new, *old),
+                fallback_best_effort=best_effort or None,
             )
 
 

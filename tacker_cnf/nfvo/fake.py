@@ -9,6 +9,7 @@ class FakeNfvo(LocalNfvo):
     """Grants, unless it was given an error to raise."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.requests: list[GrantRequest] = []
         self.fails_with: Exception | None = None
 

@@ -1,8 +1,10 @@
 """The NFVO of an installation that has none: it grants what is asked."""
 
 import uuid
+from collections.abc import Sequence
 
 from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.nfvo import zoning
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import (
     Grant,
@@ -10,11 +12,19 @@ from tacker_cnf.sol.grant import (
     GrantLinks,
     GrantRequest,
     ResourceDefinition,
+    ZoneInfo,
 )
 
 
 class LocalNfvo:
     """Grants every operation just as it was asked for."""
+
+    def __init__(self, zones: Sequence[str] = ()) -> None:
+        """Prepare to say where VNFCs go.
+
+        :param zones: of the VIMs, in their own words; none: it does not say
+        """
+        self._zones = zones
 
     def grant(
         self,
@@ -24,11 +34,19 @@ class LocalNfvo:
     ) -> Grant:
         grant_id = str(uuid.uuid4())
         links = request.links
+        placed = zoning.placed(request, self._zones)
         return Grant(
             id=grant_id,
             vnf_instance_id=request.vnf_instance_id,
             vnf_lcm_op_occ_id=request.vnf_lcm_op_occ_id,
-            add_resources=tuple(map(_granted, request.add_resources)),
+            zones=tuple(
+                ZoneInfo(id=zone, zone_id=zone)
+                for zone in sorted(set(placed.values()))
+            ),
+            add_resources=tuple(
+                _granted(one, placed.get(one.id))
+                for one in request.add_resources
+            ),
             remove_resources=tuple(map(_granted, request.remove_resources)),
             update_resources=tuple(map(_granted, request.update_resources)),
             links=GrantLinks(
@@ -39,5 +57,7 @@ class LocalNfvo:
         )
 
 
-def _granted(resource: ResourceDefinition) -> GrantInfo:
-    return GrantInfo(resource_definition_id=resource.id)
+def _granted(
+    resource: ResourceDefinition, zone: str | None = None
+) -> GrantInfo:
+    return GrantInfo(resource_definition_id=resource.id, zone_id=zone)

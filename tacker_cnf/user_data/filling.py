@@ -41,6 +41,23 @@ class Sources:
         kept: Json | None = info.get("metadata", {}).get("nfv")
         return kept
 
+    def rolled(self) -> frozenset[str]:
+        """Give the VDUs that a change of package is about, and their
+        storages: those of vdu_params, or all.
+        """
+        nodes = self.package.get_vdu_nodes(self.flavour_id)
+        asked = self.req.get("additionalParams") or {}
+        named = {one["vdu_id"] for one in asked.get("vdu_params") or ()}
+        vdus = [node for name, node in nodes.items() if name in named]
+        chosen = vdus or list(nodes.values())
+        storages = (self.package.get_vdu_storages(node) for node in chosen)
+        return frozenset(node.id for node in chosen).union(*storages)
+
+    def heals_all(self) -> bool:
+        """Tell whether a heal makes all of the VNF anew."""
+        asked = self.req.get("additionalParams") or {}
+        return asked.get("all") is True and not self.req.get("vnfcInstanceId")
+
     def managed_links(self) -> Json:
         """Give the links that others manage, as a request says it."""
         info = self.inst.get("instantiatedVnfInfo") or {}
@@ -76,6 +93,9 @@ def sources(
 
 
 Finders = Mapping[str, Callable[[str], Any]]
+#: gives those of connection points, by the number of a VNFC, if each has a
+#: configuration of its own
+Points = Callable[[int | None], Finders]
 
 
 def of_vdus(told: Sources) -> Finders:
@@ -97,13 +117,32 @@ def of_vdus(told: Sources) -> Finders:
     }
 
 
-def of_new_points(told: Sources) -> Finders:
+def of_assets(told: Sources) -> Finders:
+    """Tell what the grant itself says of a VDU or a storage, if it does."""
+    assets = told.grant.get("vimAssets") or {}
+    flavours = {
+        one["vnfdVirtualComputeDescId"]: one["vimFlavourId"]
+        for one in assets.get("computeResourceFlavours", ())
+    }
+    images = {
+        one["vnfdSoftwareImageId"]: one["vimSoftwareImageId"]
+        for one in assets.get("softwareImages", ())
+    }
+    return {"computeFlavourId": flavours.get, "vcImageId": images.get}
+
+
+def of_new_points(told: Sources) -> Points:
     """Tell how a connection point is connected from now on."""
-    says = [_with_known(one, told.inst) for one in (told.grant, told.req)]
-    return {
-        "network": lambda name: parameters.get_param_network(name, *says),
-        "port": lambda name: parameters.get_param_port(name, *says),
-        "fixed_ips": lambda name: parameters.get_param_fixed_ips(name, *says),
+    grant = _with_known(told.grant, told.inst)
+    req = _with_known(told.req, told.inst)
+    return lambda number: {
+        "network": lambda name: parameters.get_param_network(name, grant, req),
+        "port": lambda name: parameters.get_param_port(
+            name, grant, req, number
+        ),
+        "fixed_ips": lambda name: parameters.get_param_fixed_ips(
+            name, grant, req, number
+        ),
     }
 
 
@@ -144,16 +183,34 @@ def _with_known(says: Json, inst: Json) -> Json:
     }
 
 
-def of_old_points(told: Sources) -> Finders:
+def first_of(asked: Points, told: Sources) -> Points:
+    """Tell how a connection point is connected: as it is asked for, if it is,
+    and otherwise as before.
+    """
+    before = of_old_points(told)
+
+    def chosen(attribute: str, number: int | None) -> Callable[[str], Any]:
+        return lambda name: (
+            before if asked(number)["network"](name) is None else asked
+        )(number)[attribute](name)
+
+    return lambda number: {
+        attribute: chosen(attribute, number) for attribute in asked(number)
+    }
+
+
+def of_old_points(told: Sources) -> Points:
     """Tell how a connection point is connected before the operation."""
     inst = told.inst
-    return {
+    return lambda number: {
         "network": lambda name: parameters.get_param_network_from_inst(
             name, inst
         ),
-        "port": lambda name: parameters.get_param_port_from_inst(name, inst),
+        "port": lambda name: parameters.get_param_port_from_inst(
+            name, inst, number
+        ),
         "fixed_ips": lambda name: parameters.get_param_fixed_ips_from_inst(
-            name, inst
+            name, inst, number
         ),
     }
 
@@ -202,7 +259,7 @@ def told_only(values: Json) -> Json:
 
 def named_only(
     values: Json,
-    points: Finders,
+    points: Points,
     plain: Callable[[str], str] = lambda name: name,
 ) -> Json:
     """Leave out the connection points that nobody names. Of those that are
@@ -213,7 +270,7 @@ def named_only(
     return {
         name: inner
         for name, inner in values.items()
-        if points["network"](plain(name)) is not None
+        if points(None)["network"](plain(name)) is not None
     }
 
 
@@ -255,9 +312,14 @@ def change(told: Sources, **nfv: Json) -> Json:
     return {"parameters": {"nfv": told.with_own(nfv)}}
 
 
-def moved(told: Sources, hot: Json, found: Json) -> Json:
+def moved(
+    told: Sources, hot: Json, found: Json, reads: Json | None = None
+) -> Json:
     """Give what a stack is made of whose package changes: the template, and
     of nfv what was found; all else of nfv stays.
+
+    :param reads: what the template reads of nfv, if it is to be checked
+    :raises InvalidParameters: something is missing of it
     """
     kept = told.kept_nfv()
     if kept is None:
@@ -266,4 +328,28 @@ def moved(told: Sources, hot: Json, found: Json) -> Json:
     for says in (told.managed_links(), told.req, told.grant):
         parameters.apply_ext_managed_vls(template, says, {})
     nfv = told.with_own(merge.patched(kept, found))
+    if reads is not None:
+        seen = _seen(nfv, reads)
+        check(seen)
+        for kind, names in seen.items():
+            # a merge patch cannot say that there is none of something
+            entries = nfv.setdefault(kind, {})
+            for name, values in names.items():
+                entries[name] = {**entries.get(name, {}), **values}
     return whole(template, hot["files"], nfv)
+
+
+def _seen(nfv: Json, reads: Json) -> Json:
+    """Give what of nfv is read; what it does not have is None."""
+    return {
+        kind: {
+            name: {key: _of(nfv, kind, name).get(key) for key in attributes}
+            for name, attributes in names.items()
+        }
+        for kind, names in reads.items()
+    }
+
+
+def _of(nfv: Json, kind: str, name: str) -> Json:
+    found: Json = (nfv.get(kind) or {}).get(name) or {}
+    return found

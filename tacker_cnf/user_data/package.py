@@ -2,15 +2,10 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
 
-from tacker_cnf import errors
 from tacker_cnf.user_data.base import Json
-from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd import base_hot, bounded_yaml
 from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd
-
-BASE_HOT: Final = "BaseHOT"
-NESTED: Final = "nested"
 
 
 class Package:
@@ -30,18 +25,15 @@ class Package:
         """Give {template: the template, files: name -> nested template}.
 
         :raises InvalidParameters: there is not one template of the flavour
+        :raises InvalidPackage: one of the templates is no YAML
         """
-        folder = self._folder / BASE_HOT / flavour_id
-        templates = list(_templates(folder).values())
-        if len(templates) != 1:
-            raise errors.InvalidParameters(
-                f"The VNF package of VNFD {self._vnfd.id} has "
-                f"{len(templates)} templates in {BASE_HOT}/{flavour_id}, "
-                "where there has to be one."
-            )
+        found = base_hot.read(self._folder, self._vnfd.id, flavour_id)
         return {
-            "template": templates[0],
-            "files": _templates(folder / NESTED),
+            "template": bounded_yaml.load(found.template, found.name),
+            "files": {
+                name: bounded_yaml.load(text, name)
+                for name, text in found.files.items()
+            },
         }
 
     def get_vdu_nodes(self, flavour_id: str) -> Mapping[str, Vdu]:
@@ -67,11 +59,3 @@ class Package:
         held = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
         held |= {id_: one.image for id_, one in flavour.storages.items()}
         return {id_: names[image] for id_, image in held.items() if image}
-
-
-def _templates(folder: Path) -> dict[str, Any]:
-    found = {}
-    for path in sorted(folder.glob("*.y*ml")):
-        text = path.read_text()
-        found[path.name] = bounded_yaml.load(text, path.name)
-    return found

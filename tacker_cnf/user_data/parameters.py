@@ -146,22 +146,30 @@ def get_param_network(cp_name: str, grant: Json, req: Json) -> str | None:
 
 
 def get_param_fixed_ips(
-    cp_name: str, grant: Json, req: Json
+    cp_name: str, grant: Json, req: Json, number: int | None = None
 ) -> list[Json] | None:
-    """Tell the addresses and subnets that a connection point is to have."""
+    """Tell the addresses and subnets that a connection point is to have.
+
+    :param number: of the VNFC, if each has a configuration of its own
+    """
     for _, point in _asked(cp_name, grant, req):
-        return _fixed_ips(point)
+        return _fixed_ips(point, number)
     return None
 
 
-def get_param_port(cp_name: str, grant: Json, req: Json) -> str | None:
-    """Tell the port that somebody else made for a connection point."""
+def get_param_port(
+    cp_name: str, grant: Json, req: Json, number: int | None = None
+) -> str | None:
+    """Tell the port that somebody else made for a connection point.
+
+    :param number: of the VNFC, if each has a configuration of its own
+    """
     for link, point in _asked(cp_name, grant, req):
         ports = {
             port["id"]: port["resourceHandle"]["resourceId"]
             for port in link.get("extLinkPorts", ())
         }
-        for config in _configs(point):
+        for config in _configs(point, number):
             if config.get("linkPortId") in ports:
                 return str(ports[config["linkPortId"]])
     return None
@@ -184,18 +192,27 @@ def get_param_network_from_inst(cp_name: str, inst: Json) -> str | None:
 
 
 def get_param_fixed_ips_from_inst(
-    cp_name: str, inst: Json
+    cp_name: str, inst: Json, number: int | None = None
 ) -> list[Json] | None:
-    """Tell the addresses and subnets that a connection point has."""
+    """Tell the addresses and subnets that a connection point has.
+
+    :param number: of the VNFC, if each has a configuration of its own
+    """
     for _, point in _there(cp_name, inst):
-        return _fixed_ips(point)
+        return _fixed_ips(point, number)
     return None
 
 
-def get_param_port_from_inst(cp_name: str, inst: Json) -> str | None:
-    """Tell the port of somebody else that a connection point has."""
+def get_param_port_from_inst(
+    cp_name: str, inst: Json, number: int | None = None
+) -> str | None:
+    """Tell the port of somebody else that a connection point has.
+
+    :param number: of the VNFC, if each has a configuration of its own
+    """
     for link, point in _there(cp_name, inst):
-        wanted = {config.get("linkPortId") for config in _configs(point)}
+        configs = _configs(point, number)
+        wanted = {config.get("linkPortId") for config in configs}
         for port in link.get("extLinkPorts", ()):
             if port["id"].removeprefix(GIVEN) in wanted:
                 return str(port["resourceHandle"]["resourceId"])
@@ -210,27 +227,34 @@ def _there(cp_name: str, inst: Json) -> Iterator[tuple[Json, Json]]:
                 yield link, point
 
 
-def _configs(point: Json) -> list[Json]:
-    """Give the configurations of a connection point; null is none."""
-    return [one for one in point.get("cpConfig", {}).values() if one]
+def _configs(point: Json, number: int | None) -> list[Json]:
+    """Give the configurations of a connection point; null is none.
+
+    :param number: of a VNFC, which has one of them; where there are fewer,
+        the last one. None: all are meant
+    """
+    found = [one for one in point.get("cpConfig", {}).values() if one]
+    return found if number is None else found[: number + 1][-1:]
 
 
-def _fixed_ips(point: Json) -> list[Json]:
+def _fixed_ips(point: Json, number: int | None) -> list[Json]:
     found: list[Json] = []
-    for config in _configs(point):
+    for config in _configs(point, number):
         for protocol in config.get("cpProtocolData", ()):
             ethernet = protocol.get("ipOverEthernet") or {}
-            found += map(_fixed_ip, ethernet.get("ipAddresses", ()))
-    return [one for one in found if one]
+            for asked in ethernet.get("ipAddresses", ()):
+                found += _fixed_ips_of(asked)
+    return found
 
 
-def _fixed_ip(asked: Json) -> Json:
-    fixed: Json = {}
-    if addresses := asked.get("fixedAddresses"):
-        fixed["ip_address"] = str(addresses[0])
-    if subnet := asked.get("subnetId"):
-        fixed["subnet"] = subnet
-    return fixed
+def _fixed_ips_of(asked: Json) -> list[Json]:
+    """Give each address, with its subnet; or the subnet alone, of which
+    Neutron chooses one.
+    """
+    subnet = {"subnet": asked["subnetId"]} if asked.get("subnetId") else {}
+    addresses = asked.get("fixedAddresses") or ()
+    fixed = [{"ip_address": str(one), **subnet} for one in addresses]
+    return fixed or ([subnet] if subnet else [])
 
 
 def apply_ext_managed_vls(hot_dict: Json, req: Json, grant: Json) -> None:

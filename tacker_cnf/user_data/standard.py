@@ -6,14 +6,15 @@ of the VDU reads ``[nfv, VDU, VDU1, vcImageId]``, the first one reads ``[nfv,
 VDU, VDU1-0, vcImageId]``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
 
 from tacker_cnf.user_data import filling, parameters
-from tacker_cnf.user_data.base import Json, UserData
-from tacker_cnf.user_data.filling import Finders, Sources
+from tacker_cnf.user_data.base import Json
+from tacker_cnf.user_data.filled import FilledUserData, Made
+from tacker_cnf.user_data.filling import Finders, Points, Sources
 
 #: VDU -> the numbers of some of its VNFCs
 Indexes = Mapping[str, Sequence[int]]
@@ -27,28 +28,21 @@ def rm_idx(name_idx: str) -> str:
     return name_idx.rpartition("-")[0]
 
 
-class StandardUserData(UserData):
+class StandardUserData(FilledUserData):
     """Makes a resource of each VNFC."""
 
     @staticmethod
-    def instantiate(
-        req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
-    ) -> Json:
-        told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
+    def made(told: Sources, points: Points) -> Made:
         hot = told.base_hot()
-        units = _Units(told, hot["template"])
-        points = filling.of_new_points(told)
-        resources, found = units.made(units.added(), points)
         template = hot["template"]
+        units = _Units(told, template)
+        resources, nfv, origins = units.made(units.wanted(), points)
         # what other resources than VDUs read
         read = parameters.init_nfv_dict(template)
-        for kind, by in (("VDU", filling.of_vdus(told)), ("CP", points)):
-            found[kind] |= filling.filled(read.get(kind, {}), by)
+        for kind, by in (("VDU", filling.of_vdus(told)), ("CP", points(None))):
+            nfv[kind] |= filling.filled(read.get(kind, {}), by)
         template["resources"].update(resources)
-        nfv = told.with_own(found)
-        filling.check(nfv)
-        parameters.apply_ext_managed_vls(template, req, grant)
-        return filling.whole(template, hot["files"], nfv)
+        return Made(hot=hot, nfv=nfv, origins=origins)
 
     @staticmethod
     def scale(
@@ -60,7 +54,7 @@ class StandardUserData(UserData):
         if req["type"] == "SCALE_IN":
             return units.without(units.removed())
         points = filling.of_old_points(told)
-        resources, found = units.made(units.added(), points)
+        resources, found, _ = units.made(units.added(), points)
         nfv = told.with_own(found)
         filling.check(nfv)
         # those of others that they refer to may not be in the stack
@@ -83,62 +77,27 @@ class StandardUserData(UserData):
         return units.without(units.added())
 
     @staticmethod
-    def change_ext_conn(
-        req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
-    ) -> Json:
-        told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        return _connected(told, filling.of_new_points(told))
-
-    @staticmethod
-    def change_ext_conn_rollback(
-        req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
-    ) -> Json:
-        """Tell what the stack was made of before its networks changed."""
-        told = filling.sources({}, inst, grant_req, {}, tmp_csar_dir)
-        return _connected(told, filling.of_old_points(told))
-
-    @staticmethod
     def heal(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell the images, where the grant names others for them."""
+        """Tell the images and flavours that the grant names, of what is made
+        anew: servers, and with additionalParams.all their storages.
+        """
         told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        named = {
-            asset["vnfdSoftwareImageId"]
-            for asset in (grant.get("vimAssets") or {}).get(
-                "softwareImages", ()
-            )
-        }
         units = _Units(told, told.base_hot()["template"])
-        _, found = units.made(units.removed(), {}, only=("vcImageId",))
-        images = {
-            name: value
-            for name, value in found["VDU"].items()
-            if rm_idx(name) in named
+        gone = units.removed()
+        _, nfv, origins = units.made(
+            gone, lambda _: {}, filling.of_assets(told)
+        )
+        anew = set(gone)
+        if (req.get("additionalParams") or {}).get("all") is True:
+            anew |= set(origins.values())
+        found = {
+            name: values
+            for name, values in nfv["VDU"].items()
+            if origins[name] in anew
         }
-        return filling.change(told, VDU=filling.told_only(images))
-
-    @staticmethod
-    def change_vnfpkg(
-        req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
-    ) -> Json:
-        """Tell what the stack of another package is made of."""
-        inst = {**inst, "vnfdId": grant_req["dstVnfdId"]}
-        told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        return _of_package(told)
-
-    @staticmethod
-    def change_vnfpkg_rollback(
-        req: Json,
-        inst: Json,
-        grant_req: Json,
-        grant: Json,
-        tmp_csar_dir: str,
-    ) -> Json:
-        """Tell what the stack was made of before its package changed."""
-        told = filling.sources({}, inst, grant_req, {}, tmp_csar_dir)
-        hot, _ = _parts(told)
-        return filling.moved(told, hot, {})
+        return filling.change(told, VDU=filling.told_only(found))
 
 
 class _Units:
@@ -164,11 +123,25 @@ class _Units:
         return found
 
     def added(self) -> dict[str, list[int]]:
-        """Tell the VNFCs that the grant adds, by the lowest free numbers."""
+        """Tell the VNFCs that come to those that there are, by the lowest
+        free numbers.
+        """
         return {
-            vdu: _free(taken, len(self._zones(vdu)))
+            vdu: _free(taken, max(self._more(vdu), 0))
             for vdu, taken in self.there().items()
         }
+
+    def wanted(self) -> dict[str, list[int]]:
+        """Tell the VNFCs that there are to be: those that come first."""
+        there = self.there()
+        return {vdu: new + there[vdu] for vdu, new in self.added().items()}
+
+    def _more(self, vdu: str) -> int:
+        """Tell how many VNFCs of a VDU the grant adds to those it has."""
+        told = self._told
+        had = parameters.get_current_capacity(vdu, told.inst)
+        wanted = parameters.get_param_capacity(vdu, told.inst, told.grant_req)
+        return wanted - had
 
     def removed(self) -> dict[str, list[int]]:
         """Tell the VNFCs that the grant removes."""
@@ -186,35 +159,41 @@ class _Units:
         return parameters.get_param_zones(vdu, told.grant_req, told.grant)
 
     def made(
-        self, indexes: Indexes, points: Finders, only: Iterable[str] = ()
-    ) -> tuple[Json, Json]:
-        """Give resources of VNFCs, and the nfv that they read.
+        self,
+        indexes: Indexes,
+        points: Points,
+        vdus: Finders | None = None,
+    ) -> tuple[Json, Json, dict[str, str]]:
+        """Give resources of VNFCs, the nfv that they read, and for each name
+        in it what the package calls it.
 
-        :param only: of a VDU's attributes, if not all are wanted
+        :param vdus: tells of VDUs and storages, if not all that is known
         """
         resources: Json = {}
         nfv: Json = {"VDU": {}, "CP": {}}
+        origins: dict[str, str] = {}
         for vdu, index, zone in self._each(indexes):
             name = add_idx(vdu, index)
             resources[name] = _indexed(self._resources[vdu], index)
-            finders = self._finders(zone, only)
+            finders = self._finders(zone) if vdus is None else vdus
             read = parameters.init_nfv_dict(
                 {"resources": {name: resources[name]}}
             )
             suffix = add_idx("", index)
-            for kind, by in (("VDU", finders), ("CP", points)):
-                nfv[kind] |= filling.filled(read.get(kind, {}), by, suffix)
-        return resources, nfv
+            for kind, by in (("VDU", finders), ("CP", points(index))):
+                names = read.get(kind, {})
+                nfv[kind] |= filling.filled(names, by, suffix)
+                origins |= {key: key.removesuffix(suffix) for key in names}
+        return resources, nfv, origins
 
-    def _finders(self, zone: str | None, only: Iterable[str]) -> Finders:
+    def _finders(self, zone: str | None) -> Finders:
         def its_own(_: str) -> str | None:
             return zone
 
-        finders = {
+        return {
             **filling.of_vdus(self._told),
             "locationConstraints": its_own,
         }
-        return {name: finders[name] for name in only or finders}
 
     def _each(self, indexes: Indexes) -> Iterator[tuple[str, int, str | None]]:
         for vdu, numbers in indexes.items():
@@ -268,33 +247,3 @@ def _indexed(value: Any, index: int) -> Any:
     if isinstance(path, list) and len(path) > 3 and path[0] == "nfv":
         return {"get_param": [*path[:2], add_idx(path[2], index), *path[3:]]}
     return {key: _indexed(inner, index) for key, inner in value.items()}
-
-
-def _connected(told: Sources, points: Finders) -> Json:
-    template = told.base_hot()["template"]
-    units = _Units(told, template)
-    _, found = units.made(units.there(), points)
-    read = parameters.init_nfv_dict(template)
-    plain = filling.filled(read.get("CP", {}), points)
-    named = filling.named_only(plain, points)
-    named |= filling.named_only(found["CP"], points, rm_idx)
-    return filling.change(told, CP=named)
-
-
-def _of_package(told: Sources) -> Json:
-    hot, found = _parts(told)
-    return filling.moved(told, hot, {"VDU": filling.told_only(found)})
-
-
-def _parts(told: Sources) -> tuple[Json, Json]:
-    """Give the templates of a package with the VNFCs that there are, and the
-    flavours and images that it says of them.
-    """
-    hot = told.base_hot()
-    units = _Units(told, hot["template"])
-    resources, found = units.made(
-        units.there(), {}, only=("computeFlavourId", "vcImageId")
-    )
-    hot["template"]["resources"].update(resources)
-    vdus: Json = found["VDU"]
-    return hot, vdus

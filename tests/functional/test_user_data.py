@@ -16,13 +16,14 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.openstack.fields import BaseHot, Question, StackFields
+from tacker_cnf.drivers.openstack.fields import Question, StackFields
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.scripts.process import bounds_of
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd import csar, descriptor
+from tacker_cnf.vnfd.base_hot import BaseHot
 from tests.factories import an_instance
 from tests.fixtures import waiting
 

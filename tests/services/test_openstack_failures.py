@@ -1,15 +1,36 @@
 """What goes wrong on a real Heat, and how a VNF comes out of it."""
 
+from typing import Any
+
 import testtools
 
 from tacker_cnf.drivers.openstack.driver import OpenstackDriver
 from tests.fixtures import waiting
-from tests.fixtures.vnf import FORCEFUL, OUT, VnfService, a_link, a_point
+from tests.fixtures.openstack import need_faults
+from tests.fixtures.vnf import (
+    FORCEFUL,
+    IN,
+    OUT,
+    SINGLE,
+    VnfService,
+    a_link,
+    a_point,
+)
+from tests.fixtures.vnfm import Csar
+
+OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
+TEMPLATE = "BaseHOT/simple/front_and_store.yaml"
+MORE = """
+  more:
+    type: OS::Cinder::Volume
+    properties: { size: 1 }
+"""
 
 
 class FailureCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
+        need_faults(self)  # before anything is made for long
         self.vnf = self.useFixture(VnfService(self))
         self.project = self.vnf.project
 
@@ -97,6 +118,131 @@ class TestScale(FailureCase):
         nfv = vnf.info["metadata"]["nfv"]
         self.assertEqual(vnf.network, nfv["CP"]["store_cp"]["network"])
 
+    def test_a_scale_in_that_fails_goes_on(self) -> None:
+        vnf = self.vnf
+        vnf.start()
+        first = vnf.ids()
+        vnf.do("scale", OUT)
+        self.project.keep("front", "It is in use.")
+        failed = vnf.do("scale", IN, "FAILED_TEMP")
+        self.assertIn("It is in use.", failed["error"]["detail"])
+        self.project.mend("front")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertEqual(first, vnf.ids())
+        self.assertEqual(first, vnf.servers())
+        self.assertEqual(0, vnf.info["scaleStatus"][0]["scaleLevel"])
+
+
+class TestPackage(FailureCase):
+    """The next package's template has a volume more."""
+
+    def resources(self) -> set[str]:
+        found = self.project.resources(self.vnf.stack)
+        return {one["resource_name"] for one in found}
+
+    def test_a_template_that_fails_is_taken_back(self) -> None:
+        vnf = self.vnf
+        vnf.start()
+        template = (Csar.source("vnf") / TEMPLATE).read_text()
+        files = {TEMPLATE: template + MORE}
+        another = vnf.onboard(self.useFixture(Csar("vnf", files=files)))
+        body = {
+            "vnfdId": another,
+            "additionalParams": {"upgrade_type": "RollingUpdate"},
+        }
+        before, had, nfv = vnf.ids(), self.resources(), vnf.info["metadata"]
+        self.project.fail("more", "No room.")
+        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        self.assertIn("resources.more", failed["error"]["detail"])
+        self.assertIn("more", self.resources())
+        # the rollback has no need of what fails
+        vnf.then(failed, "rollback", "ROLLED_BACK")
+        self.assertEqual(had, self.resources())
+        self.assertEqual(before, vnf.ids())
+        self.assertEqual(before, vnf.servers())
+        self.assertEqual(nfv, vnf.info["metadata"])
+        self.assertEqual(vnf.vnfd_id, vnf.instance(vnf.id)["vnfdId"])
+        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        self.project.mend("more")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertEqual(had | {"more"}, self.resources())
+        self.assertEqual(before, vnf.ids())
+        self.assertEqual(another, vnf.instance(vnf.id)["vnfdId"])
+
+
+class TestTerminate(FailureCase):
+    def test_what_could_not_be_deleted_is_deleted_later(self) -> None:
+        vnf = self.vnf
+        vnf.start()
+        stack = vnf.stack_id
+        self.project.keep("store", "It is in use.")
+        failed = vnf.do("terminate", FORCEFUL, "FAILED_TEMP")
+        detail = failed["error"]["detail"]
+        self.assertIn("is DELETE_FAILED", detail)
+        self.assertIn("It is in use.", detail)
+        self.assertEqual(stack, vnf.stack_id)
+        failed = vnf.then(failed, "retry", "FAILED_TEMP")
+        self.assertIn("It is in use.", failed["error"]["detail"])
+        refused = vnf.call("POST", f"{OP_OCCS}/{failed['id']}/rollback")
+        self.assertEqual(409, refused.status)
+        self.project.mend("store")
+        vnf.then(failed, "retry", "COMPLETED")
+        instance = vnf.instance(vnf.id)
+        self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
+        waiting.until(lambda: not self.project.stacks(), "its end")
+
+
+class TestSingle(FailureCase):
+    """Each VNFC is a resource of its own."""
+
+    def do(self, task: str, body: Any, end: str = "COMPLETED") -> Any:
+        given = {**body.get("additionalParams", {}), **SINGLE}
+        return self.vnf.do(task, {**body, "additionalParams": given}, end)
+
+    def test_it_comes_back_from_each_failure(self) -> None:
+        vnf = self.vnf
+        request = vnf.request(flavourId="single")
+        self.project.fail("store", "No room.")
+        failed = self.do("instantiate", request, "FAILED_TEMP")
+        self.assertIn("No room.", failed["error"]["detail"])
+        vnf.then(failed, "rollback", "ROLLED_BACK")
+        failed = self.do("instantiate", request, "FAILED_TEMP")
+        self.project.mend("store")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertEqual(2, len(vnf.ids()))
+        first, nfv = vnf.ids(), vnf.info["metadata"]["nfv"]
+        self.assertEqual(first, vnf.servers())
+        self.project.fail("front", "No room.")
+        failed = self.do("scale", OUT, "FAILED_TEMP")
+        vnf.then(failed, "rollback", "ROLLED_BACK")
+        self.assertEqual(first, vnf.ids())
+        self.assertEqual(first, vnf.servers())
+        self.assertEqual(nfv, vnf.info["metadata"]["nfv"])
+        failed = self.do("scale", OUT, "FAILED_TEMP")
+        self.project.mend("front")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertEqual([1, 0], self.numbers())
+        self.assertTrue(first < vnf.ids())
+        self.project.fail("front", "No room.")
+        heal = {"vnfcInstanceId": [vnf.vnfc("front")["id"]]}
+        before = vnf.ids()
+        failed = self.do("heal", heal, "FAILED_TEMP")
+        self.project.mend("front")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertEqual(1, len(before - vnf.ids()))
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.project.keep("front", "It is in use.")
+        failed = self.do("scale", IN, "FAILED_TEMP")
+        self.project.mend("front")
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertEqual([0], self.numbers())
+        self.assertEqual(vnf.servers(), vnf.ids())
+
+    def numbers(self) -> list[int]:
+        """Tell which VNFCs of the VDU that scales there are."""
+        found = self.vnf.vnfcs("front")
+        return [vnfc["metadata"]["vdu_idx"] for vnfc in found]
+
 
 class TestInBetween(FailureCase):
     def test_who_waits_is_called_off_at_once_and_goes_on_later(self) -> None:
@@ -177,6 +323,7 @@ class TestTimes(testtools.TestCase):
 
 class TestZones(testtools.TestCase):
     def test_who_finds_no_host_goes_to_another_zone(self) -> None:
+        need_faults(self)  # a zone that is full
         options = {"openstack": {"fallback_zones": ["full", "nova"]}}
         vnf = self.useFixture(VnfService(self, **options))
         nfv = {"VDU": {"store": {"locationConstraints": "full"}}}
@@ -215,13 +362,12 @@ class TestVim(testtools.TestCase):
         answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
         self.assertEqual(201, answer.status)
         known = {"vim1": {"vimId": answer.json["vim"]["id"]}}
-        # it gets as far as Heat, which may make no trust by such a token
-        failed = self.vnf.do(
-            "instantiate",
-            self.vnf.request(vimConnectionInfo=known),
-            "FAILED_TEMP",
-        )
-        self.assertIn("Heat answered 500", failed["error"]["detail"])
+        self.vnf.start(vimConnectionInfo=known)
+        self.assertEqual(self.project.id, self.vnf.info["metadata"]["tenant"])
+        self.vnf.do("scale", OUT)
+        self.assertEqual(self.vnf.servers(), self.vnf.ids())
+        self.assertEqual(3, len(self.vnf.ids()))
+        self.vnf.do("terminate", FORCEFUL)
         credential["application_credential_secret"] = "wrong"
         answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
         self.assertEqual(422, answer.status)

@@ -5,17 +5,19 @@ from typing import Any, ClassVar
 import testtools
 
 from tests.fixtures import waiting
-from tests.fixtures.vnf import OUT, VnfService
+from tests.fixtures.openstack import need_cloud
+from tests.fixtures.vnf import OUT, SINGLE, VnfService
 
 
 class HealCase(testtools.TestCase):
     options: ClassVar[dict[str, Any]] = {}
+    request: ClassVar[dict[str, Any]] = {}
 
     def setUp(self) -> None:
         super().setUp()
         self.vnf = self.useFixture(VnfService(self, **self.options))
         self.project = self.vnf.project
-        self.vnf.start()
+        self.vnf.start(**self.request)
 
     @property
     def disk(self) -> str:
@@ -80,6 +82,21 @@ class TestVnfcs(HealCase):
         self.assertEqual(1, len(before & vnf.ids()))
         self.assertEqual(3, len(vnf.ids()))
 
+    def test_what_a_refused_update_would_have_replaced_stays(self) -> None:
+        vnf = self.vnf
+        before = vnf.ids()
+        nfv = {"VDU": {"front": {"desired_capacity": 99}}}
+        body = {
+            "vnfcInstanceId": [vnf.vnfc("store")["id"]],
+            "additionalParams": {"nfv": nfv},
+        }
+        failed = vnf.do("heal", body, "FAILED_TEMP")
+        self.assertIn("between MinSize and MaxSize", failed["error"]["detail"])
+        vnf.decide(failed["id"], "fail")
+        vnf.do("scale", OUT)
+        self.assertTrue(before < vnf.ids())
+        self.assertEqual(vnf.servers(), vnf.ids())
+
     def is_quiet(self) -> bool:
         resources = self.project.resources(self.vnf.stack)
         return not any("PROGRESS" in r["resource_status"] for r in resources)
@@ -92,6 +109,67 @@ class TestVnfcs(HealCase):
             answer = self.vnf.task(self.vnf.id, "heal", body)
             self.assertEqual(400, answer.status)
             self.assertIn(said, answer.detail)
+
+
+class TestDeleted(HealCase):
+    """A server that Heat does not know to have gone."""
+
+    def test_it_comes_back_with_its_volume(self) -> None:
+        vnf = self.vnf
+        need_cloud(self)
+        disk, front = self.disk, vnf.ids("front")
+        vnfc = vnf.vnfc("store")
+        (former,) = vnf.ids("store")
+        self.project.delete_server(former)
+        vnf.do("heal", {"vnfcInstanceId": [vnfc["id"]]})
+        (store,) = vnf.ids("store")
+        self.assertNotEqual(former, store)
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.assertEqual((front, disk), (vnf.ids("front"), self.disk))
+        self.assertEqual([disk], self.project.volumes_of(store))
+
+    def test_nobody_may_delete_one_that_is_locked(self) -> None:
+        vnf = self.vnf
+        need_cloud(self)
+        (former,) = vnf.ids("store")
+        self.project.lock_server(former)
+        body = {"vnfcInstanceId": [vnf.vnfc("store")["id"]]}
+        failed = vnf.do("heal", body, "FAILED_TEMP")
+        self.assertIn("Nova answered 409", failed["error"]["detail"])
+        self.assertIn("locked", failed["error"]["detail"])
+        self.assertEqual({former}, vnf.ids("store"))
+        # and nothing is left that an update would replace
+        self.assertEqual({"CHECK_COMPLETE"}, self.statuses("store"))
+        self.project.unlock_server(former)
+        vnf.then(failed, "retry", "COMPLETED")
+        self.assertNotEqual({former}, vnf.ids("store"))
+        self.assertEqual(vnf.servers(), vnf.ids())
+
+    def statuses(self, name: str) -> set[str]:
+        return {
+            one["resource_status"]
+            for one in self.project.resources(self.vnf.stack)
+            if one["resource_name"] == name
+        }
+
+
+class TestSingle(HealCase):
+    """Each VNFC is a resource of its own, in a stack of its own."""
+
+    request: ClassVar[dict[str, Any]] = {
+        "flavourId": "single",
+        "additionalParams": SINGLE,
+    }
+
+    def test_the_volume_in_its_stack_stays(self) -> None:
+        vnf = self.vnf
+        disk, before = self.disk, vnf.ids()
+        vnfc = vnf.vnfc("store")
+        body = {"vnfcInstanceId": [vnfc["id"]], "additionalParams": SINGLE}
+        vnf.do("heal", body)
+        self.assertEqual({vnfc["vnfcResourceInfoId"]}, before - vnf.ids())
+        self.assertEqual(vnf.servers(), vnf.ids())
+        self.assertEqual(disk, self.disk)
 
 
 class TestWhole(HealCase):

@@ -1,8 +1,11 @@
 """The life of a VNF on a real Heat, through the service's own API."""
 
+from typing import Any
+
 import testtools
 
 from tests.fixtures import waiting
+from tests.fixtures.openstack import NEXT, need_faults
 from tests.fixtures.vnf import (
     FORCEFUL,
     IN,
@@ -92,22 +95,26 @@ class TestGroup(LifeCase):
         ]
         self.assertEqual(["ADDED", "REMOVED"], sorted(kinds))
 
-    def test_it_gets_another_package(self) -> None:
-        vnf = self.vnf
-        vnf.start()
+    def another(self) -> dict[str, Any]:
+        """Onboard a package with another image; give a request for it."""
         source = "Definitions/front_and_store_df_simple.yaml"
         text = (Csar.source("vnf") / source).read_text()
-        changed = text.replace(FRONT_IMAGE, FRONT_IMAGE.replace("cirros", "x"))
-        self.assertNotEqual(text, changed)
-        another = vnf.onboard(
-            self.useFixture(Csar("vnf", files={source: changed}))
+        changed = text.replace(
+            FRONT_IMAGE, FRONT_IMAGE.replace("cirros", NEXT)
         )
-        before = vnf.ids()
-        nfv = vnf.info["metadata"]["nfv"]
-        body = {
-            "vnfdId": another,
+        self.assertNotEqual(text, changed)
+        csar = self.useFixture(Csar("vnf", files={source: changed}))
+        return {
+            "vnfdId": self.vnf.onboard(csar),
             "additionalParams": {"upgrade_type": "RollingUpdate"},
         }
+
+    def test_a_package_that_fails_is_taken_back(self) -> None:
+        vnf = self.vnf
+        need_faults(self)
+        vnf.start()
+        nfv = vnf.info["metadata"]["nfv"]
+        body = self.another()
         self.project.fail("store", "No room.")
         failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
         self.project.mend("store")
@@ -116,11 +123,21 @@ class TestGroup(LifeCase):
         self.assertEqual(nfv, vnf.info["metadata"]["nfv"])
         self.assertEqual(vnf.servers(), vnf.ids())
         vnf.do("change_vnfpkg", body)
+        self.assertEqual(body["vnfdId"], vnf.instance(vnf.id)["vnfdId"])
+
+    def test_it_gets_another_package(self) -> None:
+        vnf = self.vnf
+        vnf.start()
+        before = vnf.ids()
+        body = self.another()
+        vnf.do("change_vnfpkg", body)
         instance = vnf.instance(vnf.id)
-        self.assertEqual(another, instance["vnfdId"])
+        self.assertEqual(body["vnfdId"], instance["vnfdId"])
         self.assertEqual(vnf.servers(), vnf.ids())
         images = vnf.info["metadata"]["nfv"]["VDU"]
-        self.assertEqual("x", images["front"]["vcImageId"])
+        self.assertEqual(
+            self.project.image(NEXT), images["front"]["vcImageId"]
+        )
         self.assertEqual(len(before), len(vnf.ids()))
         wrong = {**body, "additionalParams": {"upgrade_type": "BlueGreen"}}
         wrong["vnfdId"] = vnf.vnfd_id

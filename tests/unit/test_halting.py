@@ -6,6 +6,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.halting import Halt
+from tests.fixtures import waiting
 
 CANCELLED = errors.Cancelled("enough")
 LONG = 60.0
@@ -20,6 +21,7 @@ class TestHalt(testtools.TestCase):
         self.halt.check()
         self.halt.check_wait()
         self.halt.wait(0.0)
+        self.halt.rest(0.0)
 
     def test_gracefully_nothing_new_begins_and_waits_go_on(self) -> None:
         self.halt.call_off(CANCELLED, at_once=False)
@@ -42,22 +44,41 @@ class TestHalt(testtools.TestCase):
             self.assertIs(lost, self.refused(self.wait))
 
     def test_who_waits_is_woken(self) -> None:
-        waiting = threading.Event()
+        begun = threading.Event()
 
         def call_off() -> None:
-            waiting.wait(LONG)
+            begun.wait(LONG)
             self.halt.call_off(CANCELLED, at_once=True)
 
         def wait() -> None:
             woken = threading.Event()
             with self.halt.wakes(woken.set):
-                waiting.set()
+                begun.set()
                 self.assertTrue(woken.wait(LONG))
 
         caller = threading.Thread(target=call_off)
         caller.start()
         self.addCleanup(caller.join)
         self.assertIs(CANCELLED, self.refused(wait))
+
+    def test_who_rests_is_woken_whichever_way(self) -> None:
+        for at_once in (False, True):
+            self.halt = Halt()
+            caller = threading.Thread(
+                target=self.call_off_rest, args=(at_once,)
+            )
+            caller.start()
+            self.addCleanup(caller.join)
+            self.assertIs(CANCELLED, self.refused(self.rest))
+            # nor does another rest begin
+            self.assertIs(CANCELLED, self.refused(self.rest))
+
+    def call_off_rest(self, at_once: bool) -> None:
+        waiting.until(lambda: self.halt._resting, "somebody who rests")
+        self.halt.call_off(CANCELLED, at_once=at_once)
+
+    def rest(self) -> None:
+        self.halt.rest(LONG)
 
     def test_what_breaks_by_being_woken_tells_the_reason(self) -> None:
         def broken() -> None:

@@ -3,60 +3,31 @@
 import re
 import ssl
 import tempfile
-
-import msgspec
-from oslo_log import log
+from typing import Any, ClassVar
 
 from tacker_cnf import errors
-from tacker_cnf.sol.common import VimConnectionInfo
-
-LOG = log.getLogger(__name__)
+from tacker_cnf.drivers import connection
 
 
-class Connection(msgspec.Struct, frozen=True):
+class Connection(connection.Connection, frozen=True, kw_only=True):
     """What a VimConnectionInfo of a cluster has to say."""
 
-    endpoint: str
-    ca: str | None
-    token: str | None
-    client_cert: str | None
-    client_key: str | None
-    unverified: bool
+    server: ClassVar[str] = "the cluster"
 
-    @classmethod
-    def of(cls, info: VimConnectionInfo) -> "Connection":
-        """Read it.
+    token: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
 
-        :raises InvalidVimConnection: it says too little, or nonsense
-        """
-        interface, access = info.interface_info, info.access_info
-        plain = {
-            "endpoint": interface.get("endpoint") or "",
-            "ca": interface.get("ssl_ca_cert") or access.get("ssl_ca_cert"),
+    @staticmethod
+    def login(access: dict[str, Any]) -> dict[str, Any]:
+        return {
             "token": access.get("bearer_token") or None,
             "client_cert": access.get("client_cert"),
             "client_key": access.get("client_key"),
-            "unverified": interface.get("skipCertificateVerification", False),
         }
-        try:
-            made = msgspec.convert(plain, cls)
-        except msgspec.ValidationError as error:
-            raise errors.InvalidVimConnection(
-                f"The VIM connection is not valid: {error}."
-            ) from None
-        made.check()
-        return made
 
     def check(self) -> None:
-        """Make sure that all is said that is needed.
-
-        :raises InvalidVimConnection: it is not
-        """
-        if not self.endpoint.startswith(("https://", "http://")):
-            raise errors.InvalidVimConnection(
-                "interfaceInfo.endpoint: the URL of the cluster is needed, "
-                f"{self.endpoint!r} is none."
-            )
+        super().check()
         if not self.token and not (self.client_cert and self.client_key):
             raise errors.InvalidVimConnection(
                 "accessInfo: bearer_token, or client_cert and client_key, "
@@ -73,19 +44,17 @@ class Connection(msgspec.Struct, frozen=True):
 
         :raises InvalidVimConnection: these are not PEM
         """
-        try:
-            context = ssl.create_default_context(cadata=self.ca or None)
-            if self.client_cert and self.client_key:
-                with tempfile.NamedTemporaryFile("w") as file:
-                    file.write(self.client_cert + "\n" + self.client_key)
-                    file.flush()
-                    context.load_cert_chain(file.name)
-        except (ssl.SSLError, ValueError) as error:
-            raise errors.InvalidVimConnection(
-                f"A certificate or key is not valid PEM: {error}."
-            ) from error
-        if self.unverified:
-            LOG.warning("%s is not verified by TLS", self.endpoint)
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
+        context = super().ssl_context()
+        if not (self.client_cert and self.client_key):
+            return context
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(self.client_cert + "\n" + self.client_key)
+            file.flush()
+            try:
+                context.load_cert_chain(file.name)
+            except (ssl.SSLError, ValueError) as error:
+                raise errors.InvalidVimConnection(
+                    "client_cert or client_key: it is not valid PEM, or they "
+                    f"do not belong together: {error}."
+                ) from error
         return context

@@ -11,6 +11,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
@@ -132,10 +133,7 @@ def parameters_of(target: Target) -> Parameters:
 
     :raises InvalidParameters: they are missing or malformed
     """
-    try:
-        return msgspec.convert(dict(target.parameters), Parameters)
-    except msgspec.ValidationError as error:
-        raise errors.InvalidParameters(f"additionalParams: {error}.") from None
+    return parameters.read(target.parameters, Parameters)
 
 
 def render(task: InfraTask, target: Target) -> Rendered:

@@ -4,12 +4,12 @@ manifests and the next's.
 
 import copy
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes import (
     manifests,
@@ -29,17 +29,9 @@ from tacker_cnf.drivers.kubernetes.update_work import Pair
 ROLLING: Final = "Deployment"
 
 
-class VduParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of vdu_params."""
-
-    vdu_id: str
-
-
-class Parameters(msgspec.Struct, frozen=True, kw_only=True):
+class Parameters(parameters.PackageChange, frozen=True, kw_only=True):
     """The additionalParams of a change of package that this driver reads."""
 
-    upgrade_type: Literal["RollingUpdate"]
-    vdu_params: tuple[VduParameters, ...] = ()
     namespace: str | None = None
 
 
@@ -70,11 +62,11 @@ class PackageChange:
                 msgspec.json.decode(note, type=Former) for note in task.notes
             )
         }
-        self._asked = _parameters(task.parameters)
+        self._asked = parameters.read(task.parameters, Parameters)
         self.before = _former(task)
         self.after = rendered
         shapes.check(self.before, self.after)
-        self._named = [one.vdu_id for one in self._asked.vdu_params]
+        self._named = self._asked.vdus
         self._check()
         was = {manifest.key: manifest for manifest in self.before.objects}
         self._pairs = [
@@ -187,13 +179,6 @@ def _former(task: InfraTask) -> Rendered:
     assert task.current_package is not None
     former = dataclasses.replace(task, package=task.current_package)
     return manifests.render(former, task.current)
-
-
-def _parameters(given: Mapping[str, Any]) -> Parameters:
-    try:
-        return msgspec.convert(dict(given), Parameters)
-    except msgspec.ValidationError as error:
-        raise errors.InvalidParameters(f"additionalParams: {error}.") from None
 
 
 def _is_config(manifest: Manifest) -> bool:

@@ -1,24 +1,19 @@
 """Which port of which VNFC is on which link, inside and outside of a VNF."""
 
 import collections
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
 
-from tacker_cnf.drivers.openstack.stacks import Resource
+from tacker_cnf.drivers.openstack import addresses
+from tacker_cnf.drivers.openstack.stacks import PORT, Resource
 from tacker_cnf.lcm.connectivity import GIVEN
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import (
-    CpProtocolData,
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
-    IpAddresses,
     ResourceHandle,
     VnfExtCpConfig,
 )
 from tacker_cnf.sol.connection_point import (
-    CpProtocolInfo,
-    IpAddressesInfo,
-    IpOverEthernetAddressInfo,
     VnfcCpInfo,
     VnfExtCpInfo,
 )
@@ -32,8 +27,6 @@ from tacker_cnf.sol.virtual_link import (
 )
 from tacker_cnf.vnfd.model import Flavour
 
-_PORT: Final = "OS::Neutron::Port"
-
 
 class Links:
     """The links of one VNF, as its ports are attached to them."""
@@ -43,12 +36,14 @@ class Links:
         target: Target,
         flavour: Flavour,
         key: str,
-        vnfcs: Collection[str],
+        known: addresses.Ports,
     ) -> None:
         """Begin with no port.
 
         :param key: by which vimConnectionInfo names the OpenStack
+        :param known: the ports of which somebody knows the addresses
         """
+        self._known = known
         self._flavour = flavour
         self._key = key
         self._external = {
@@ -61,7 +56,6 @@ class Links:
             link.vnf_virtual_link_desc_id: link
             for link in target.ext_managed_virtual_links
         }
-        self._vnfcs = vnfcs
         #: how many VNFCs took one of the configurations of a CPD
         self._taken: collections.Counter[str] = collections.Counter()
         self._points: dict[str, list[VnfcCpInfo]] = collections.defaultdict(
@@ -77,19 +71,29 @@ class Links:
             collections.defaultdict(list)
         )
 
-    def attach(self, cpd: str, vnfc: str, port: str) -> None:
-        """Attach a port that Heat has made."""
+    def attach(
+        self, cpd: str, vnfc: str, port: str, number: int | None = None
+    ) -> None:
+        """Attach a port that Heat has made.
+
+        :param number: of a VNFC whose configuration goes by it
+        """
         handle = self._handle(port)
         if cpd in self._external:
-            key, config = self._config(cpd)
+            key, config = self._config(cpd, number)
             self._attach_outside(cpd, vnfc, port, handle, key, config)
         else:
             self._attach_inside(cpd, vnfc, port, handle)
 
-    def attach_given(self, cpd: str, vnfc: str) -> None:
-        """Attach a port that the request brought, if it brought one."""
+    def attach_given(
+        self, cpd: str, vnfc: str, number: int | None = None
+    ) -> None:
+        """Attach a port that the request brought, if it brought one.
+
+        :param number: of a VNFC whose configuration goes by it
+        """
         if cpd in self._external:
-            key, config = self._config(cpd)
+            key, config = self._config(cpd, number)
             found = self._given(self._external[cpd], config)
             if found:
                 link_port, handle = found
@@ -97,16 +101,18 @@ class Links:
             return
         link = self._flavour.connection_points[cpd].virtual_link
         managed = self._managed.get(link or "")
-        number = self._taken[cpd]
-        if managed and number < len(managed.vnf_link_port):
+        place = self._taken[cpd]
+        if managed and place < len(managed.vnf_link_port):
             self._taken[cpd] += 1
-            given = managed.vnf_link_port[number]
+            given = managed.vnf_link_port[place]
             port = f"{GIVEN}{given.vnf_link_port_id}"
             self._attach_inside(cpd, vnfc, port, given.resource_handle)
 
-    def _config(self, cpd: str) -> tuple[str, VnfExtCpConfig | None]:
-        """Take the next configuration of a CPD; the last one again and again
-        where there are fewer than VNFCs.
+    def _config(
+        self, cpd: str, number: int | None
+    ) -> tuple[str, VnfExtCpConfig | None]:
+        """Take the configuration of a CPD that a VNFC has by its number, or
+        the next one; the last one again and again where there are fewer.
         """
         configs = [
             (key, config)
@@ -117,9 +123,10 @@ class Links:
         ]
         if not configs:
             return cpd, None
-        number = min(self._taken[cpd], len(configs) - 1)
-        self._taken[cpd] += 1
-        return configs[number]
+        if number is None:
+            number = self._taken[cpd]
+            self._taken[cpd] += 1
+        return configs[min(number, len(configs) - 1)]
 
     def _given(
         self, link: ExtVirtualLinkData, config: VnfExtCpConfig | None
@@ -139,11 +146,8 @@ class Links:
         config: VnfExtCpConfig | None,
     ) -> None:
         ext_cp = f"cp-{link_port}"
-        protocols = tuple(
-            info
-            for data in (config.cp_protocol_data if config else ())
-            if (info := _protocol(data)) is not None
-        )
+        known = self._known.get(handle.resource_id)
+        protocols = addresses.told(known, config)
         self._ext_cps.append(
             VnfExtCpInfo(
                 id=ext_cp,
@@ -185,6 +189,9 @@ class Links:
             VnfcCpInfo(
                 id=_point_id(cpd, vnfc),
                 cpd_id=cpd,
+                cp_protocol_info=addresses.told(
+                    self._known.get(handle.resource_id), None
+                ),
                 vnf_link_port_id=port if link is not None else None,
             )
         )
@@ -202,11 +209,44 @@ class Links:
             ExtVirtualLinkInfo(
                 id=link.id,
                 resource_handle=self._network(link),
-                ext_link_ports=tuple(self._ext_ports.get(link.id, ())),
+                ext_link_ports=(
+                    *self._ext_ports.get(link.id, ()),
+                    *self._spare(link),
+                ),
                 current_vnf_ext_cp_data=link.ext_cps,
             )
             for link in self._ext_links
         )
+
+    def _spare(self, link: ExtVirtualLinkData) -> Iterator[ExtLinkPortInfo]:
+        """Give the ports that the request brought and that no VNFC has now;
+        one that comes later takes them.
+        """
+        taken = {port.id for port in self._ext_ports.get(link.id, ())}
+        named = {
+            config.link_port_id
+            for cp in link.ext_cps
+            for config in cp.cp_config.values()
+            if config is not None
+        }
+        for port in link.ext_link_ports:
+            id_ = f"{GIVEN}{port.id}"
+            if port.id in named and id_ not in taken:
+                yield ExtLinkPortInfo(
+                    id=id_, resource_handle=port.resource_handle
+                )
+
+    def _spare_inside(
+        self, link: ExtManagedVirtualLinkData
+    ) -> Iterator[VnfLinkPortInfo]:
+        ports = self._ports.get(link.vnf_virtual_link_desc_id, ())
+        taken = {port.id for port in ports}
+        for port in link.vnf_link_port:
+            id_ = f"{GIVEN}{port.vnf_link_port_id}"
+            if id_ not in taken:
+                yield VnfLinkPortInfo(
+                    id=id_, resource_handle=port.resource_handle
+                )
 
     def managed(self) -> tuple[ExtManagedVirtualLinkInfo, ...]:
         return tuple(
@@ -214,7 +254,10 @@ class Links:
                 id=link.id,
                 vnf_virtual_link_desc_id=name,
                 network_resource=self._network(link),
-                vnf_link_ports=tuple(self._ports.get(name, ())),
+                vnf_link_ports=(
+                    *self._ports.get(name, ()),
+                    *self._spare_inside(link),
+                ),
                 ext_managed_multisite_virtual_link_id=(
                     link.ext_managed_multisite_virtual_link_id
                 ),
@@ -245,7 +288,7 @@ class Links:
         return ResourceHandle(
             vim_connection_id=self._key,
             resource_id=port,
-            vim_level_resource_type=_PORT,
+            vim_level_resource_type=PORT,
         )
 
     def _network(
@@ -261,36 +304,3 @@ class Links:
 
 def _point_id(cpd: str, vnfc: str) -> str:
     return f"{cpd}-{vnfc}"
-
-
-def _protocol(data: CpProtocolData) -> CpProtocolInfo | None:
-    """Tell what was fixed of a connection point; what Neutron chooses is not
-    known here.
-    """
-    asked = data.ip_over_ethernet
-    if asked is None:
-        return None
-    addresses = tuple(
-        info for a in asked.ip_addresses if (info := _addresses(a)) is not None
-    )
-    if not (asked.mac_address or addresses):
-        return None
-    return CpProtocolInfo(
-        layer_protocol=data.layer_protocol,
-        ip_over_ethernet=IpOverEthernetAddressInfo(
-            mac_address=asked.mac_address,
-            segmentation_id=asked.segmentation_id,
-            ip_addresses=addresses,
-        ),
-    )
-
-
-def _addresses(asked: IpAddresses) -> IpAddressesInfo | None:
-    given: dict[str, Any] = {"type": asked.type, "subnet_id": asked.subnet_id}
-    if asked.fixed_addresses:
-        return IpAddressesInfo(
-            addresses=asked.fixed_addresses, is_dynamic=False, **given
-        )
-    if asked.address_range:
-        return IpAddressesInfo(address_range=asked.address_range, **given)
-    return None

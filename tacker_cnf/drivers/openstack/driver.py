@@ -1,15 +1,27 @@
 """The OpenStack driver: makes a Heat stack match a target."""
 
+import dataclasses
+from collections.abc import Iterable
 from typing import Final
 
 from oslo_config import cfg
 
 from tacker_cnf.drivers.base import InfraTask, WatchTask
 from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.openstack import healing, requests, sizing, templates
+from tacker_cnf.drivers.openstack import (
+    assets,
+    grace,
+    healing,
+    requests,
+    rolling,
+    sizing,
+    templates,
+)
+from tacker_cnf.drivers.openstack.clouds import Clouds
 from tacker_cnf.drivers.openstack.fields import Question, StackFields, UserData
-from tacker_cnf.drivers.openstack.heat import Clouds, Heat
+from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places
+from tacker_cnf.drivers.openstack.nova import Nova
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.drivers.openstack.work import Work
 from tacker_cnf.halting import Deadline, Halt
@@ -20,8 +32,6 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 
 #: seconds for which somebody who looks whether an OpenStack is there bears it
 BRIEF: Final = 1.0
-#: noted when a VNF has had its time to end
-WAITED: Final = "graceful"
 
 
 class OpenstackDriver:
@@ -52,8 +62,9 @@ class OpenstackDriver:
         else:
             there = work.there()
             fields = self._fields(question)
-            sizing.mark_leaving(work, there, task)
-            stack = work.placed(work.change, fields)
+            with work.marked(sizing.members(work, there, task)):
+                for stage in self._stages(task, work, fields):
+                    stack = work.placed(work.change, stage)
         return work.made(stack)
 
     def replace(self, task: InfraTask) -> InfraResult:
@@ -64,30 +75,26 @@ class OpenstackDriver:
                 work, task, self._fields(question), question.base_hot
             )
         else:
-            stack = healing.replace_servers(work, task, self._fields(question))
+            stack = healing.replace_servers(
+                work, self._nova(task, work), task, self._fields(question)
+            )
         return work.made(stack)
 
     def destroy(self, task: InfraTask) -> InfraResult:
-        grace = self._grace(task)
-        work = self._work(task, grace)
+        seconds = self._grace(task)
+        work = self._work(task, seconds)
         found = work.find()
         if found is None:
             return InfraResult()
-        if grace and found.action != "DELETE" and WAITED not in task.notes:
-            task.tell(f"Waiting {grace} s for the VNF to end")
-            rest = task.rest or task.halt.wait
-            rest(min(grace, task.deadline.remaining))
-            task.note((*task.notes, WAITED))
+        if seconds and found.action != "DELETE":
+            grace.give(task, seconds)
         work.remove(found)
         return InfraResult()
 
     def observe(self, task: InfraTask) -> InfraResult:
         work = self._work(task)
         found = work.find()
-        if found is None:
-            info = task.instance.instantiated_vnf_info
-            return InfraResult(metadata=info.metadata if info else {})
-        return work.result(found)
+        return work.lost() if found is None else work.result(found)
 
     def watch(self, task: WatchTask) -> None:
         """Say that Heat cannot be watched."""
@@ -112,17 +119,43 @@ class OpenstackDriver:
         )
 
     def _fields(self, question: Question) -> StackFields:
-        return self._user_data.fields(question)
+        """Ask user data, which is told what the VIM and the VNFD know beside
+        the grant.
+        """
+        task = question.task
+        _, connection = _vim(task)
+        patience = self._endurance(task.deadline, task.halt)
+        glance = self._clouds.images(connection, patience)
+        known = dataclasses.replace(task, grant=assets.completed(task, glance))
+        return self._user_data.fields(
+            dataclasses.replace(question, task=known)
+        )
 
-    def _work(self, task: InfraTask, grace: int = 0) -> Work:
-        (key, connection), *_ = task.vim_connections.items()
-        patience = self._conf.stack_timeout + grace
+    def _stages(
+        self, task: InfraTask, work: Work, fields: StackFields
+    ) -> Iterable[StackFields]:
+        if task.current_package is None:
+            return (fields,)
+        return rolling.stages(fields, work.flavour)
+
+    def _work(self, task: InfraTask, later: int = 0) -> Work:
+        """Begin with the stack.
+
+        :param later: seconds that pass before Heat has anything to do
+        """
+        key, connection = _vim(task)
+        patience = self._conf.stack_timeout + later
         deadline = Deadline.within(min(patience, task.deadline.remaining))
         heat = self._clouds.connect(
             connection, self._endurance(deadline, task.halt)
         )
         places = Places(key, self._tenant(heat, connection))
         return Work(task, heat, places, deadline, self._conf.fallback_zones)
+
+    def _nova(self, task: InfraTask, work: Work) -> Nova:
+        _, connection = _vim(task)
+        patience = self._endurance(work.waiter.deadline, task.halt)
+        return self._clouds.servers(connection, patience)
 
     def _tenant(self, heat: Heat, connection: VimConnectionInfo) -> str:
         named = connection.access_info.get("project")
@@ -137,3 +170,9 @@ class OpenstackDriver:
             contact=self._conf.contact_timeout,
             outage=self._conf.outage_timeout,
         )
+
+
+def _vim(task: InfraTask) -> tuple[str, VimConnectionInfo]:
+    """Give the one VIM, and by which name vimConnectionInfo has it."""
+    first, *_ = task.vim_connections.items()
+    return first

@@ -4,22 +4,15 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import msgspec
+
+from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.lcm import merge
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class BaseHot:
-    """The Heat templates of a flavour, as they stand in a package.
-
-    They are BaseHOT/<flavour>/*.yaml, of which there is one, and
-    BaseHOT/<flavour>/nested/*.yaml.
-    """
-
-    template: str
-    #: file name, as resources name it as their type -> nested template
-    files: Mapping[str, str] = dataclasses.field(default_factory=dict)
+from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd.base_hot import BaseHot
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,7 +38,7 @@ class StackFields:
     """What is given to Heat."""
 
     #: None: the template that the stack has, or BaseHOT where there is none;
-    #: of a stack that is there, a JSON merge patch of its template if
+    #: of a stack that is there, or is made anew, a JSON merge patch of its template if
     #: `existing`: user data written for Tacker takes a VNFC away by
     #: {"resources": {"VDU1-1": None}}
     template: str | None = None
@@ -56,6 +49,30 @@ class StackFields:
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     #: whether what is not told stays as it is
     existing: bool = True
+
+    def whole(
+        self, known: str, files: Mapping[str, str]
+    ) -> tuple[str, Mapping[str, str]]:
+        """Give the whole template that this means, and its files.
+
+        :param known: the template that a stack has, or had
+        :raises InvalidPackage: what is told of it cannot be read
+        """
+        if self.template is None:
+            return known, files
+        if not self.existing:
+            return self.template, self.files
+        patched = merge.patched(_read(known), _read(self.template))
+        template = msgspec.json.encode(patched).decode()
+        return template, {**files, **self.files}
+
+
+def _read(template: str) -> Mapping[str, Any]:
+    """Read a template, which may be JSON."""
+    read = bounded_yaml.load(template, "the template")
+    if not isinstance(read, Mapping):
+        raise errors.InvalidPackage("the template: it is no map")
+    return read
 
 
 class UserData(Protocol):

@@ -8,12 +8,13 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.openstack import inventory, requests
-from tacker_cnf.drivers.openstack.fields import BaseHot, StackFields
+from tacker_cnf.drivers.openstack import evictions, inventory, requests
+from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.stacks import Stack
 from tacker_cnf.drivers.openstack.work import Work
 from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd.base_hot import BaseHot
 
 #: how notes begin: of the ids that are doomed, and of a Former
 SERVERS: Final = "servers"
@@ -38,12 +39,15 @@ def is_of_all(task: InfraTask, *, default: bool) -> bool:
     return default if asked is None else asked
 
 
-def replace_servers(work: Work, task: InfraTask, fields: StackFields) -> Stack:
+def replace_servers(
+    work: Work, nova: evictions.Servers, task: InfraTask, fields: StackFields
+) -> Stack:
     """Make the servers of VNFCs anew, and with additionalParams.all their
     volumes; of the whole VNF, if none is named, all servers.
 
     What is doomed is noted before it is marked, so that another try touches
-    none that an earlier one has made.
+    none that an earlier one has made. A server whose volumes stay is deleted
+    before there is another, unless Heat would refuse the update.
 
     :raises InfraError: a VNFC is no longer there, or Heat could not
     """
@@ -54,13 +58,18 @@ def replace_servers(work: Work, task: InfraTask, fields: StackFields) -> Stack:
     else:
         doomed = set(_doomed(_chosen(found, task), task))
         task.note((SERVERS, *sorted(doomed)))
-    work.mark(
+    marks = [
         resource
         for vnfc in found
         for resource in (vnfc.server, *vnfc.volumes.values())
         if resource.physical_id in doomed
-    )
-    return work.update(stack, fields)
+    ]
+    first = evictions.wanted(nova, marks)
+    if first:
+        work.check(stack, fields)
+    with work.marked([one for one in marks if one not in first]):
+        evictions.carry_out(work, nova, first)
+        return work.placed(work.change, fields)
 
 
 def _chosen(found: Sequence[Vnfc], task: InfraTask) -> Sequence[Vnfc]:
@@ -103,8 +112,9 @@ class Former(msgspec.Struct, frozen=True):
 def recreate(
     work: Work, task: InfraTask, fields: StackFields, base_hot: BaseHot
 ) -> Stack:
-    """Delete the stack, and create it again of the same template unless user
-    data gives another: it gets a new id.
+    """Delete the stack, and create it again of the same template, with what
+    user data changes of it, or of the one that user data gives: it gets a new
+    id.
 
     :raises InfraError: Heat could not, or nobody knows any more what the
         stack was made of
@@ -119,7 +129,7 @@ def recreate(
         task.note((WHOLE, msgspec.json.encode(former).decode()))
     if found is not None and found.id == former.stack_id:
         work.remove(found)
-    return work.put(kept, base_hot)
+    return work.placed(lambda told: work.put(told, base_hot), kept)
 
 
 def _former(
@@ -131,7 +141,7 @@ def _former(
 ) -> Former:
     # Heat gives one that it deletes an empty template
     if found is None or found.action == "DELETE":
-        if fields.template is None:
+        if fields.template is None or fields.existing:
             _check_unmade(work, task)
         stack_id = found.id if found else None
         return Former(stack_id, base_hot.template, dict(base_hot.files))
@@ -173,13 +183,10 @@ def _kept(former: Former, fields: StackFields) -> StackFields:
     """Tell what a stack is made of that takes the place of a former one.
 
     :raises InfraError: nobody can tell the value of a hidden parameter
+    :raises InvalidPackage: what user data says of the template is unreadable
     """
-    kept = StackFields(
-        template=fields.template or former.template,
-        files=fields.files if fields.template else former.files,
-        parameters=fields.parameters,
-        existing=fields.existing,
-    )
+    template, files = fields.whole(former.template, former.files)
+    kept = dataclasses.replace(fields, template=template, files=files)
     if not fields.existing:
         return kept
     known, hidden = {}, []

@@ -1,74 +1,22 @@
-"""What is asked of Heat, by one task; and the OpenStacks of a process."""
+"""What is asked of Heat, by one task."""
 
-import hashlib
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
 from oslo_log import log
 
-from tacker_cnf import errors
-from tacker_cnf.drivers.endurance import Away, Endurance
-from tacker_cnf.drivers.openstack import refusals
-from tacker_cnf.drivers.openstack.connection import Connection
-from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
-from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.drivers.endurance import Endurance
+from tacker_cnf.drivers.openstack import addresses, refusals
+from tacker_cnf.drivers.openstack.link import Link
+from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
 
 LOG = log.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: OpenStacks that a process keeps a session for
-KEPT: Final = 256
 #: how deep stacks may be nested in each other; Heat's own limit is 5
 DEPTH: Final = 50
-
-
-class Link:
-    """The way to one OpenStack, shared by all who have to do with it."""
-
-    def __init__(self, connection: Connection, timeout: float) -> None:
-        """Prepare it; nothing is sent before somebody asks.
-
-        :param timeout: seconds for each answer
-        """
-        from tacker_cnf.drivers.openstack import library
-
-        self._library = library
-        self.endpoint = connection.endpoint
-        self._region = connection.region
-        self.session = library.session(connection, timeout)
-        self.client = library.heat(self.session, connection.region)
-
-    def told(self, ask: Callable[[], T]) -> T:
-        """Ask, and tell the libraries' errors as ours."""
-        try:
-            return ask()
-        except self._library.HEAT_ERROR as error:
-            raise refusals.of_heat(int(error.code), error.message) from error
-        except self._library.NO_TLS as error:
-            raise errors.VimUnreachable(
-                f"{self.endpoint} is not to be trusted: {error}"
-            ) from error
-        except self._library.NO_CONNECTION as error:
-            raise Away(
-                f"The OpenStack {self.endpoint} does not answer: {error}"
-            ) from error
-        except self._library.KEYSTONE_ERROR as error:
-            raise refusals.of_keystone(
-                error.http_status, error.message
-            ) from error
-        except self._library.NO_SERVICE as error:
-            where = f" in region {self._region}" if self._region else ""
-            raise errors.VimRefused(
-                f"The OpenStack {self.endpoint} has no orchestration service"
-                f"{where}: {error}"
-            ) from error
-        except self._library.ANY_ERROR as error:
-            raise errors.VimUnreachable(
-                f"What answers at {self.endpoint} is no OpenStack: {error}"
-            ) from error
 
 
 class Heat:
@@ -131,6 +79,19 @@ class Heat:
             )
         )
 
+    def preview(
+        self, stack: Stack, body: Mapping[str, Any], *, existing: bool
+    ) -> None:
+        """Have Heat look at an update, and not begin it.
+
+        :param existing: what the body does not say stays
+        :raises VimRefused: it would refuse that
+        """
+        keep = {"existing": True} if existing else {}
+        self._ask(
+            lambda: self._client.preview_update(stack.identity, **keep, **body)
+        )
+
     def delete(self, stack: Stack) -> None:
         """Begin to delete a stack; if it has gone, that is well."""
         self.halt.check()
@@ -156,17 +117,56 @@ class Heat:
             msgspec.convert([r.to_dict() for r in found], list[Resource])
         )
 
-    def mark_unhealthy(self, resource: Resource, why: str) -> None:
+    def ports(self, stack: Stack) -> addresses.Ports:
+        """Read the addresses of the ports of a stack and of all nested
+        ones; Heat asks Neutron for them.
+        """
+        found = self._ask(
+            lambda: self._link.client.resources.list(
+                stack.identity,
+                nested_depth=DEPTH,
+                with_detail=True,
+                filters={"type": PORT},
+            )
+        )
+        told = [one.to_dict() for one in found]
+        return {
+            one["physical_resource_id"]: addresses.of_attributes(
+                one.get("attributes")
+            )
+            for one in told
+        }
+
+    def attributes(
+        self, resource: Resource, names: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """Read what Heat knows of a resource, such as a port's addresses.
+
+        :raises Gone: there is no such resource
+        """
+        found = self._ask(
+            lambda: self._link.client.resources.get(
+                resource.stack, resource.name, with_attr=list(names)
+            )
+        )
+        return dict(found.attributes)
+
+    def mark_unhealthy(
+        self, resource: Resource, why: str, *, unhealthy: bool = True
+    ) -> None:
         """Have the next update of its stack make a resource anew; if it has
         gone, that is well.
+
+        :param unhealthy: False: take such a mark back
         """
-        self.halt.check()
+        if unhealthy:
+            self.halt.check()
         try:
             self._ask(
                 lambda: self._link.client.resources.mark_unhealthy(
                     resource.stack,
                     resource.name,
-                    mark_unhealthy=True,
+                    mark_unhealthy=unhealthy,
                     resource_status_reason=why,
                 )
             )
@@ -206,27 +206,3 @@ class Heat:
 
     def _ask(self, question: Callable[[], T]) -> T:
         return self._endurance.ask(lambda: self._link.told(question))
-
-
-class Clouds:
-    """The OpenStacks of this process, a session and its catalogue each."""
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout = timeout
-        self._lock = threading.Lock()
-        self._kept: dict[str, Link] = {}
-
-    def connect(self, info: VimConnectionInfo, endurance: Endurance) -> Heat:
-        """Give the Heat of an OpenStack; nothing is sent yet.
-
-        :raises InvalidVimConnection: the connection says too little
-        """
-        connection = Connection.of(info)
-        key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
-        with self._lock:
-            link = self._kept.pop(key, None)
-            link = link or Link(connection, self._timeout)
-            self._kept[key] = link  # the newest last
-            while len(self._kept) > KEPT:
-                self._kept.pop(next(iter(self._kept)))
-        return Heat(link, endurance)

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.drivers.openstack import connectivity
-from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
+from tacker_cnf.drivers.openstack import addresses, connectivity
+from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import ResourceHandle
@@ -26,7 +26,6 @@ from tacker_cnf.vnfd.model import Flavour
 
 SERVER: Final = "OS::Nova::Server"
 VOLUME: Final = "OS::Cinder::Volume"
-PORT: Final = "OS::Neutron::Port"
 NET: Final = "OS::Neutron::Net"
 
 #: a VNFC that has a resource of its own: VDU1-0
@@ -42,6 +41,9 @@ class Vnfc(msgspec.Struct, frozen=True, kw_only=True):
     server: Resource
     #: the member of a group that it is in
     member: Resource | None
+    #: the number of that, if the group takes the highest away; None: it takes
+    #: the unhealthy
+    place: int | None
     #: connection point of the VNFD -> its port
     ports: Mapping[str, Resource]
     #: storage of the VNFD -> its volume
@@ -54,7 +56,8 @@ class Vnfc(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def age(self) -> tuple[int, str, str]:
         """Orders those of one VDU; the last registered is the greatest."""
-        return (self.index or 0, self.server.created, self.id)
+        number = self.place if self.index is None else self.index
+        return (number or 0, self.server.created, self.id)
 
 
 def vnfcs(tree: Tree, flavour: Flavour) -> list[Vnfc]:
@@ -93,11 +96,13 @@ def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
         for name, cp in flavour.connection_points.items()
         if cp.vdu == named
     }
+    member = tree.member(server)
     return Vnfc(
         vdu_id=named,
         index=index,
         server=server,
-        member=tree.member(server),
+        member=member,
+        place=tree.place(member) if member else None,
         ports=_own(tree.beside(server, PORT), points, server),
         volumes=_own(
             tree.beside(server, VOLUME), flavour.vdus[named].storages, server
@@ -139,17 +144,19 @@ def read(
     target: Target,
     flavour: Flavour,
     places: "Places",
+    ports: addresses.Ports,
 ) -> InfraResult:
-    """Take the inventory of an instance."""
+    """Take the inventory of an instance.
+
+    :param ports: those of which Heat tells addresses
+    """
     found = vnfcs(tree, flavour)
-    links = connectivity.Links(
-        target, flavour, places.key, {v.id: v for v in found}
-    )
+    links = connectivity.Links(target, flavour, places.key, ports)
     for vnfc in reversed(found):  # the first registered gets the first
         for cpd, port in vnfc.ports.items():
-            links.attach(cpd, vnfc.id, port.physical_id)
+            links.attach(cpd, vnfc.id, port.physical_id, vnfc.index)
         for cpd in _portless(vnfc, flavour):
-            links.attach_given(cpd, vnfc.id)
+            links.attach_given(cpd, vnfc.id, vnfc.index)
     return InfraResult(
         vnfc_resource_info=tuple(
             _resource_info(v, links.points_of(v.id), stack, places)
@@ -169,6 +176,23 @@ def read(
             "nfv": stack.nfv,
             "tenant": places.tenant,
         },
+    )
+
+
+def without(
+    target: Target,
+    flavour: Flavour,
+    places: "Places",
+    metadata: Mapping[str, Any],
+) -> InfraResult:
+    """Tell what is left of an instance whose stack has gone: how others have
+    connected it, and what was known of the stack.
+    """
+    links = connectivity.Links(target, flavour, places.key, {})
+    return InfraResult(
+        ext_virtual_link_info=links.external(),
+        ext_managed_virtual_link_info=links.managed(),
+        metadata=metadata,
     )
 
 

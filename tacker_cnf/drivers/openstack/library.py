@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import requests.adapters
 from heatclient import client, exc
-from keystoneauth1 import exceptions
+from keystoneauth1 import adapter, exceptions
 from keystoneauth1 import session as keystone
 from keystoneauth1.identity import v3
 
@@ -93,4 +93,28 @@ def heat(session: Any, region: str | None) -> Any:
         service_type="orchestration",
         interface="public",
         region_name=region,
+    )
+
+
+def glance(session: Any, region: str | None) -> Any:
+    """Make what asks Glance, in version 2; the catalogue has its address."""
+    return adapter.Adapter(
+        session,
+        service_type="image",
+        interface="public",
+        region_name=region,
+        min_version="2",
+        max_version="2.latest",
+    )
+
+
+def nova(session: Any, region: str | None) -> Any:
+    """Make what asks Nova; the catalogue has its address."""
+    return adapter.Adapter(
+        session,
+        service_type="compute",
+        interface="public",
+        region_name=region,
+        # the first that tells which volumes go with a server
+        default_microversion="2.3",
     )

@@ -1,12 +1,14 @@
-"""What Keystone and Heat answer when they do not do what they were asked."""
+"""What OpenStack's services answer when they do not do what they were asked."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.endurance import Away
+
+T = TypeVar("T")
 
 
 class Gone(errors.VimRefused):
@@ -54,3 +56,25 @@ def of_keystone(status: int, reason: str) -> errors.InfraError:
         )
     kind = Away if status == 429 or status >= 500 else errors.VimRefused
     return kind(f"Keystone answered {status}: {reason}")
+
+
+def of_service(name: str, status: int, reason: str) -> errors.InfraError:
+    """Tell an answer of Glance or Nova as an error of ours."""
+    kind = Away if status == 429 or status >= 500 else errors.VimRefused
+    text = " ".join(reason.split())[:500] or "no reason"
+    return kind(f"{name} answered {status}: {text}")
+
+
+def read(body: bytes, kind: type[T], service: str, name: str) -> T:
+    """Read an answer.
+
+    :param service: what the catalogue has it for, and what it is by name
+    :raises VimRefused: it is no such answer
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise errors.VimRefused(
+            f"What the catalogue names as {service} service is no {name}: "
+            f"{error}."
+        ) from None

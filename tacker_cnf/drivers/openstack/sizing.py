@@ -5,15 +5,17 @@ from collections.abc import Iterator
 
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack.inventory import Vnfc
-from tacker_cnf.drivers.openstack.stacks import Stack
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack
 from tacker_cnf.drivers.openstack.work import Work
 
 
-def mark_leaving(work: Work, stack: Stack, task: InfraTask) -> None:
-    """Mark the members of groups that are to go: a group that shrinks takes
-    the unhealthy first, and of the others the oldest.
+def members(work: Work, stack: Stack, task: InfraTask) -> list[Resource]:
+    """Find the members of groups that are to go, to be marked: a group that
+    shrinks takes the unhealthy first, and of the others the oldest. One that
+    numbers its members takes the highest whatever is marked, and would make
+    the others anew.
 
-    :raises InfraError: Heat could not
+    :raises InfraError: Heat could not tell
     """
     assert task.target is not None
     assert task.current is not None
@@ -21,9 +23,12 @@ def mark_leaving(work: Work, stack: Stack, task: InfraTask) -> None:
         task.target.counts.get(vdu, 0) < count
         for vdu, count in task.current.counts.items()
     )
-    if less:
-        found = work.vnfcs(stack)
-        work.mark(v.member for v in leaving(found, task) if v.member)
+    found = work.vnfcs(stack) if less else []
+    return [
+        vnfc.member
+        for vnfc in leaving(found, task)
+        if vnfc.member and vnfc.place is None
+    ]
 
 
 def leaving(found: list[Vnfc], task: InfraTask) -> Iterator[Vnfc]:

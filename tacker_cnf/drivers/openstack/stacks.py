@@ -7,12 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
-#: whose members come and go in number
+PORT: Final = "OS::Neutron::Port"
+
+#: whose members have numbers for names, of which the highest goes first
+NUMBERED: Final = "OS::Heat::ResourceGroup"
+#: whose members come and go in number; of all but NUMBERED, the unhealthy go
+#: first
 GROUPS: Final = frozenset(
     {
         "OS::Heat::AutoScalingGroup",
         "OS::Heat::InstanceGroup",
-        "OS::Heat::ResourceGroup",
+        NUMBERED,
         "AWS::AutoScaling::AutoScalingGroup",
     }
 )
@@ -139,3 +144,12 @@ class Tree:
             if owner.type in GROUPS:
                 return one
         return None
+
+    def place(self, member: Resource) -> int | None:
+        """Give the number of a member of a group that numbers them; None: it
+        is in another.
+        """
+        owner = self._owners.get(member.stack)
+        if owner is None or owner.type != NUMBERED:
+            return None
+        return int(member.name)

@@ -1,40 +1,39 @@
 """The Heat templates of a package."""
 
-from pathlib import Path
+from collections.abc import Mapping
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.drivers.openstack.fields import BaseHot
+from tacker_cnf.vnfd import base_hot as hot
 from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd.base_hot import BaseHot
 
 
 def base_hot(package: PackageTree, flavour_id: str) -> BaseHot:
     """Read BaseHOT of a flavour.
 
-    :raises InvalidParameters: the package has none, or several
+    :raises InvalidParameters: the package has none, or several, or it is not
+        one by which a VNF can be kept
     """
-    folder = package.path / "BaseHOT" / flavour_id
-    inside = folder.resolve().is_relative_to(package.path.resolve())
-    found = _templates(folder) if inside else []
-    if len(found) != 1:
+    found = hot.read(package.path, package.vnfd.id, flavour_id)
+    if _hides_nfv(found):
         raise errors.InvalidParameters(
-            f"The VNF package of VNFD {package.vnfd.id} has {len(found)} "
-            f"Heat templates BaseHOT/{flavour_id}/*.yaml; there has to be one."
+            f"The template {found.name} hides its parameter nfv: Heat would "
+            'not tell any more what the VNF is made of. Take "hidden" away '
+            "from nfv, and put what is secret into a parameter of its own."
         )
-    nested = _templates(folder / "nested")
-    return BaseHot(
-        template=_text(package, found[0]),
-        files={path.name: _text(package, path) for path in nested},
-    )
+    return found
 
 
-def _templates(folder: Path) -> list[Path]:
-    return sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
+def _hides_nfv(found: BaseHot) -> bool:
+    read: object = _read(found)
+    for key in ("parameters", "nfv"):
+        read = read.get(key) if isinstance(read, Mapping) else None
+    return isinstance(read, Mapping) and bool(read.get("hidden"))
 
 
-def _text(package: PackageTree, path: Path) -> str:
-    name = str(path.relative_to(package.path))
+def _read(found: BaseHot) -> object:
     try:
-        return bounded_yaml.text_of(package.file(name), name)
+        return bounded_yaml.load(found.template, found.name)
     except errors.InvalidPackage as error:
         raise errors.InvalidParameters(f"The template {error}.") from None

@@ -1,21 +1,18 @@
 """One task on one stack: puts it, updates it, takes it away."""
 
 import collections
+import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack import inventory, refusals
-from tacker_cnf.drivers.openstack.fields import (
-    BaseHot,
-    StackFields,
-)
+from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places, Vnfc
 from tacker_cnf.drivers.openstack.stack_wait import CutShort, Pace, Waiter
@@ -26,7 +23,7 @@ from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm import merge
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target, flavour_of
-from tacker_cnf.vnfd import bounded_yaml
+from tacker_cnf.vnfd.base_hot import BaseHot
 from tacker_cnf.vnfd.model import Flavour
 
 LOG = log.getLogger(__name__)
@@ -35,6 +32,8 @@ LOG = log.getLogger(__name__)
 TRIES: Final = 3
 #: what Heat is told of a resource that is to be made anew
 UNHEALTHY: Final = "marked by tacker"
+#: what it is told when that is not to be, after all
+WELL: Final = "no update came of the mark"
 
 
 def stack_name(instance_id: str) -> str:
@@ -64,6 +63,8 @@ class Work:
         self._progress = Progress(task.tell)
         self.waiter = Waiter(heat, deadline, self._progress)
         self.name = stack_name(task.instance.id)
+        #: whether an update was asked for since something was marked
+        self._asked = False
 
     @property
     def flavour(self) -> Flavour:
@@ -177,8 +178,7 @@ class Work:
 
         :raises InfraError: Heat could not, or not in time
         """
-        template, files = self._patched(stack, fields)
-        body = self._body(template, files, self._merged(fields))
+        body = self._change_of(stack, fields)
         self._progress(f"Updating stack {self.name}")
         # what failed just now is being cancelled, and the next update is
         # told of that as if it were its own failure
@@ -192,6 +192,14 @@ class Work:
                 LOG.info("%s It is tried again.", error)
         raise AssertionError("unreachable")
 
+    def check(self, stack: Stack, fields: StackFields) -> None:
+        """Make sure that Heat would begin an update.
+
+        :raises VimRefused: it would not
+        """
+        body = self._change_of(stack, fields)
+        self.heat.preview(stack, body, existing=fields.existing)
+
     def _updated(
         self, stack: Stack, body: Mapping[str, Any], *, existing: bool
     ) -> Stack:
@@ -199,6 +207,8 @@ class Work:
         while True:
             marker = self.heat.last_event(stack.identity)
             try:
+                self.heat.halt.check()
+                self._asked = True
                 self.heat.update(stack, body, existing=existing)
                 return self.waiter.ended(stack.identity, marker)
             except refusals.Taken:  # an earlier try's update is under way
@@ -220,16 +230,35 @@ class Work:
                     raise
         self.waiter.gone(stack)
 
-    def mark(self, resources: Iterable[Resource]) -> None:
-        """Have the next update make resources anew; those that Heat works
-        on are waited for.
+    @contextlib.contextmanager
+    def marked(self, resources: Sequence[Resource]) -> Iterator[None]:
+        """Have the next update make resources anew; those that Heat works on
+        are waited for.
 
-        :raises Taken: it has not ended that in time
+        When no update is asked for within this block, or it is refused, the
+        marks are taken back: else any later update of the stack, whatever
+        for, would replace these. They stay if the update fails, or is not
+        answered: it may have begun.
+
+        :raises Taken: Heat has not ended its work on one in time
         """
-        for resource in resources:
-            self._mark(resource)
+        marked: list[Resource] = []
+        self._asked = False
+        try:
+            for resource in resources:
+                marked.append(resource)
+                self.mark(resource)
+            yield
+        except errors.VnfmError as error:
+            if not self._asked or isinstance(error, errors.VimRefused):
+                self.unmark(marked)
+            raise
 
-    def _mark(self, resource: Resource) -> None:
+    def mark(self, resource: Resource) -> None:
+        """Have the next update, whosever it is, make a resource anew.
+
+        :raises Taken: Heat has not ended its work on it in time
+        """
         pace = Pace(self.heat, self.waiter.deadline)
         while True:
             try:
@@ -238,6 +267,20 @@ class Work:
                 if self.waiter.deadline.passed:
                     raise
                 pace.rest()
+
+    def unmark(self, resources: Sequence[Resource]) -> None:
+        """Take marks back, as far as Heat lets us."""
+        for resource in resources:
+            try:
+                self.heat.mark_unhealthy(resource, WELL, unhealthy=False)
+            except errors.VnfmError as error:
+                LOG.warning(
+                    "%s of %s stays marked, and the next update replaces "
+                    "it: %s",
+                    resource.name,
+                    resource.stack,
+                    error,
+                )
 
     def vnfcs(self, stack: Stack) -> list[Vnfc]:
         """Find the VNFCs, the last registered of each VDU first."""
@@ -251,6 +294,17 @@ class Work:
             self._target,
             self.flavour,
             self._places,
+            self.heat.ports(stack),
+        )
+
+    def lost(self) -> InfraResult:
+        """Tell what is left of the VNF without its stack."""
+        info = self._task.instance.instantiated_vnf_info
+        return inventory.without(
+            self._target,
+            self.flavour,
+            self._places,
+            info.metadata if info else {},
         )
 
     def made(self, stack: Stack) -> InfraResult:
@@ -287,11 +341,7 @@ class Work:
         """Give the template and its files; None: what the stack has."""
         if fields.template is None or not fields.existing:
             return fields.template, fields.files
-        known, files = self.heat.template(stack)
-        patch = bounded_yaml.load(fields.template, "the template")
-        patched = merge.patched(msgspec.json.decode(known), patch)
-        template = msgspec.json.encode(patched).decode()
-        return template, {**files, **fields.files}
+        return fields.whole(*self.heat.template(stack))
 
     def _merged(self, fields: StackFields) -> dict[str, Any]:
         """Give the parameters; what is not told of "nfv" is as it was before
@@ -303,6 +353,10 @@ class Work:
         if fields.existing and isinstance(known, Mapping):
             told["nfv"] = merge.patched(known, told.get("nfv", {}))
         return told
+
+    def _change_of(self, stack: Stack, fields: StackFields) -> dict[str, Any]:
+        template, files = self._patched(stack, fields)
+        return self._body(template, files, self._merged(fields))
 
     def _body(
         self,

@@ -10,7 +10,10 @@ from tacker_cnf.sol.virtual_link import (
     VnfLinkPortInfo,
     VnfVirtualLinkResourceInfo,
 )
-from tacker_cnf.sol.vnf_instance import VirtualStorageResourceInfo
+from tacker_cnf.sol.vnf_instance import (
+    VirtualStorageResourceInfo,
+    VnfcResourceInfo,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import ChangeType, ResourceChanges
 from tests.factories import a_vnfc, an_info
 
@@ -65,6 +68,34 @@ class TestBetween(testtools.TestCase):
             here, InfraResult(vnfc_resource_info=(other,))
         ).affected_vnfcs
         self.assertEqual(ChangeType.MODIFIED, change.change_type)
+
+    def test_vnfcs_get_and_lose_storages(self) -> None:
+        def vnfc(name: str, *storages: str) -> VnfcResourceInfo:
+            return msgspec.structs.replace(
+                a_vnfc(name), storage_resource_ids=storages
+            )
+
+        after = vnfc("same", "b", "c"), vnfc("new", "d")
+        found = changes.between(
+            an_info(vnfc("same", "a", "b"), vnfc("old", "e")),
+            InfraResult(vnfc_resource_info=after),
+        ).affected_vnfcs
+        kind = ChangeType
+        self.assertEqual(
+            {
+                "old": (kind.REMOVED, (), ("e",)),
+                "same": (kind.MODIFIED, ("c",), ("a",)),
+                "new": (kind.ADDED, ("d",), ()),
+            },
+            {
+                one.id: (
+                    one.change_type,
+                    one.added_storage_resource_ids,
+                    one.removed_storage_resource_ids,
+                )
+                for one in found
+            },
+        )
 
     def test_storages_go_and_come(self) -> None:
         def storage(name: str) -> VirtualStorageResourceInfo:

@@ -6,11 +6,14 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import grant_plan, target
+from tacker_cnf.lcm.connectivity import GIVEN
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
     ResourceHandle,
+    VnfExtCpConfig,
+    VnfExtCpData,
 )
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import (
@@ -20,6 +23,7 @@ from tacker_cnf.sol.grant import (
     ResourceDefinitionType,
 )
 from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
     ChangeExtVnfConnectivityRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
@@ -248,15 +252,19 @@ WHOLE_INFO = an_info(
 )
 
 
+def kinds(resources: tuple[ResourceDefinition, ...]) -> list[str]:
+    """Write each resource as its type, its template, its VDU, and what it is
+    if it exists.
+    """
+    return sorted(
+        f"{r.type} {r.resource_template_id} {r.vdu_id or '-'}"
+        + (f" {r.resource.resource_id}" if r.resource else "")
+        for r in resources
+    )
+
+
 class TestWhatAVnfcHas(testtools.TestCase):
     """Disks, ports and networks of VNFs that have them."""
-
-    def kinds(self, resources: tuple[ResourceDefinition, ...]) -> list[str]:
-        return sorted(
-            f"{r.type} {r.resource_template_id} {r.vdu_id or '-'}"
-            + (f" {r.resource.resource_id}" if r.resource else "")
-            for r in resources
-        )
 
     def test_instantiate(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
@@ -269,7 +277,7 @@ class TestWhatAVnfcHas(testtools.TestCase):
                 "STORAGE disk web",
                 "VL inner -",
             ],
-            self.kinds(grant.add_resources),
+            kinds(grant.add_resources),
         )
 
     def test_a_network_that_is_given_is_not_made(self) -> None:
@@ -289,7 +297,7 @@ class TestWhatAVnfcHas(testtools.TestCase):
         )
         self.assertEqual(
             ["COMPUTE web web", "LINKPORT port web", "STORAGE disk web"],
-            self.kinds(grant.add_resources),
+            kinds(grant.add_resources),
         )
 
     def test_scale_in(self) -> None:
@@ -303,7 +311,7 @@ class TestWhatAVnfcHas(testtools.TestCase):
                 "LINKPORT port web p",
                 "STORAGE disk web d",
             ],
-            self.kinds(grant.remove_resources),
+            kinds(grant.remove_resources),
         )
 
     def test_terminate(self) -> None:
@@ -317,7 +325,190 @@ class TestWhatAVnfcHas(testtools.TestCase):
                 "STORAGE disk web d",
                 "VL inner - n",
             ],
-            self.kinds(grant.remove_resources),
+            kinds(grant.remove_resources),
+        )
+
+    def gone_and_again(self, grant: GrantRequest, *gone: str) -> None:
+        self.assertEqual(list(gone), kinds(grant.remove_resources))
+        again = [" ".join(one.split()[:3]) for one in gone]
+        self.assertEqual(again, kinds(grant.add_resources))
+
+    def heal(self, *vnfcs: str, **parameters: Any) -> GrantRequest:
+        request = HealVnfRequest(
+            vnfc_instance_id=vnfcs, additional_params=parameters
+        )
+        return build(Op.HEAL, request, OUTSIDE, **WHOLE)
+
+    def test_heal_of_servers(self) -> None:
+        self.gone_and_again(self.heal("web-1"), "COMPUTE web web web-1")
+        self.gone_and_again(
+            self.heal(all=False),
+            "COMPUTE agent agent agent-1",
+            "COMPUTE web web web-1",
+        )
+
+    def test_heal_of_servers_and_their_storages(self) -> None:
+        self.gone_and_again(
+            self.heal("web-1", all=True),
+            "COMPUTE web web web-1",
+            "STORAGE disk web d",
+        )
+
+    def test_heal_of_all(self) -> None:
+        self.gone_and_again(
+            self.heal(all=True),
+            "COMPUTE agent agent agent-1",
+            "COMPUTE web web web-1",
+            "LINKPORT outside web o",
+            "LINKPORT port web p",
+            "STORAGE disk web d",
+            "VL inner - n",
+        )
+
+    def test_ports_that_others_brought_stay(self) -> None:
+        grant = build(Op.TERMINATE, TERMINATE, OUTSIDE, **WHOLE)
+        self.assertIn("LINKPORT outside web o", kinds(grant.remove_resources))
+        brought = an_outside(f"{GIVEN}port-2")
+        grant = build(Op.TERMINATE, TERMINATE, brought, **WHOLE)
+        told = {r.resource_template_id for r in grant.remove_resources}
+        self.assertNotIn("outside", told)
+
+
+def an_outside(port: str) -> VnfInstance:
+    """Make an instance whose web server has this port to the outside."""
+    web = msgspec.structs.replace(
+        WEB,
+        vnfc_cp_info=(
+            WEB.vnfc_cp_info[0],
+            VnfcCpInfo(id="cp-2", cpd_id="outside", vnf_ext_cp_id="ext"),
+        ),
+    )
+    link = ExtVirtualLinkInfo(
+        id="link",
+        resource_handle=ResourceHandle(resource_id="net"),
+        ext_link_ports=(
+            ExtLinkPortInfo(
+                id=port,
+                resource_handle=ResourceHandle(resource_id="o"),
+                cp_instance_id="ext",
+            ),
+        ),
+        current_vnf_ext_cp_data=(
+            VnfExtCpData(
+                cpd_id="outside",
+                cp_config={"a": VnfExtCpConfig(link_port_id="x")},
+            ),
+        ),
+    )
+    info = msgspec.structs.replace(
+        WHOLE_INFO,
+        vnfc_resource_info=(web, *WHOLE_INFO.vnfc_resource_info[1:]),
+        ext_virtual_link_info=(link,),
+    )
+    return a_running_instance(info=info)
+
+
+OUTSIDE = an_outside("port-2")
+
+
+class TestPackageChange(testtools.TestCase):
+    """A package that has a VDU, a storage, a port and a link more."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        former = msgspec.structs.replace(
+            a_flavour(**WHOLE),
+            connection_points={
+                **WHOLE["connection_points"],
+                "outside": ConnectionPoint(id="outside", vdu="web"),
+            },
+        )
+        web = msgspec.structs.replace(
+            former.vdus["web"], storages=("disk", "log")
+        )
+        points = {
+            "outside": ConnectionPoint(id="outside", vdu="web"),
+            "second": ConnectionPoint(id="second", vdu="web"),
+            "meter_cp": ConnectionPoint(id="meter_cp", vdu="meter"),
+        }
+        self.former = former
+        self.following = msgspec.structs.replace(
+            former,
+            vdus={**former.vdus, "web": web, "meter": a_vdu("meter")},
+            storages={
+                **former.storages,
+                "log": VirtualStorage(id="log", kind="BLOCK"),
+            },
+            virtual_links={"other": VirtualLink(id="other")},
+            connection_points=points,
+            initial_deltas={"meter": 2},
+        )
+
+    def asked(self, *vdus: str) -> tuple[list[str], list[str]]:
+        """Tell what is added and what is removed."""
+        named = {"vdu_params": [{"vdu_id": vdu} for vdu in vdus]}
+        request = ChangeCurrentVnfPkgRequest(
+            vnfd_id="next", additional_params=named if vdus else {}
+        )
+        current = target.of_instance(OUTSIDE)
+        wanted = target.wanted(
+            request, current, a_vnfd(self.following), a_vnfd(self.former)
+        )
+        grant = grant_plan.build(
+            an_op_occ(Op.CHANGE_VNFPKG),
+            request,
+            OUTSIDE,
+            current,
+            wanted,
+            self.former,
+            following=self.following,
+        )
+        self.assertEqual((), grant.placement_constraints)
+        return kinds(grant.add_resources), kinds(grant.remove_resources)
+
+    def test_all_vdus(self) -> None:
+        added, removed = self.asked()
+        self.assertEqual(
+            [
+                "COMPUTE agent agent",
+                "COMPUTE meter meter",
+                "COMPUTE meter meter",
+                "COMPUTE web web",
+                "LINKPORT meter_cp meter",
+                "LINKPORT meter_cp meter",
+                "LINKPORT second web",
+                "STORAGE disk web",
+                "STORAGE log web",
+                "VL other -",
+            ],
+            added,
+        )
+        self.assertEqual(
+            [
+                "COMPUTE agent agent agent-1",
+                "COMPUTE web web web-1",
+                "LINKPORT port web p",
+                "STORAGE disk web d",
+                "VL inner - n",
+            ],
+            removed,
+        )
+
+    def test_one_vdu(self) -> None:
+        added, removed = self.asked("agent")
+        self.assertEqual(
+            [
+                "COMPUTE agent agent",
+                "COMPUTE meter meter",
+                "COMPUTE meter meter",
+                "LINKPORT meter_cp meter",
+                "LINKPORT meter_cp meter",
+                "VL other -",
+            ],
+            added,
+        )
+        self.assertEqual(
+            ["COMPUTE agent agent agent-1", "VL inner - n"], removed
         )
 
 
@@ -390,6 +581,23 @@ class TestPlacement(testtools.TestCase):
             expected = [(rule.kind, rule.scope, about)] if about else []
             self.assertEqual(expected, referred(grant), f"{op} {rule}")
 
+    def test_a_rule_that_may_be_broken_says_so(self) -> None:
+        flavour = a_flavour(affinity_rules=(APART,))
+        current = target.of_instance(RUNNING)
+        wanted = target.wanted(OUT, current, a_vnfd(flavour))
+        for best_effort, told in ((True, True), (False, None)):
+            grant = grant_plan.build(
+                an_op_occ(Op.SCALE),
+                OUT,
+                RUNNING,
+                current,
+                wanted,
+                flavour,
+                best_effort=best_effort,
+            )
+            (rule,) = grant.placement_constraints
+            self.assertIs(told, rule.fallback_best_effort)
+
     def test_what_exists_is_named_as_the_vim_names_it(self) -> None:
         grant = build(Op.SCALE, OUT, RUNNING, affinity_rules=(APART,))
         (constraint,) = grant.placement_constraints
@@ -400,7 +608,12 @@ class TestPlacement(testtools.TestCase):
 
 
 class TestConnectivity(testtools.TestCase):
-    def test_ports_that_move_and_the_servers_that_have_them(self) -> None:
+    def moved(
+        self, port_id: str, *brought: str
+    ) -> tuple[GrantRequest, ExtLinkPortInfo]:
+        """Move a connection point away from a port to that of a request;
+        give the port, too.
+        """
         point = VnfcCpInfo(
             id="web_cp-web-1", cpd_id="web_cp", vnf_ext_cp_id="cp-p1"
         )
@@ -415,11 +628,15 @@ class TestConnectivity(testtools.TestCase):
                 "extCps": [
                     {"cpdId": "web_cp", "cpConfig": {"a": {"linkPortId": "x"}}}
                 ],
+                "extLinkPorts": [
+                    {"id": id_, "resourceHandle": {"resourceId": id_}}
+                    for id_ in brought
+                ],
             },
             ExtVirtualLinkData,
         )
         port = ExtLinkPortInfo(
-            id="p1",
+            id=port_id,
             resource_handle=ResourceHandle(resource_id="p1"),
             cp_instance_id="cp-p1",
         )
@@ -447,6 +664,10 @@ class TestConnectivity(testtools.TestCase):
                 )
             },
         )
+        return grant, port
+
+    def test_ports_that_move_and_the_servers_that_have_them(self) -> None:
+        grant, port = self.moved("p1")
         (added,) = grant.add_resources
         (removed,) = grant.remove_resources
         (updated,) = grant.update_resources
@@ -457,4 +678,13 @@ class TestConnectivity(testtools.TestCase):
         )
         self.assertIsNone(added.resource)
         self.assertEqual(port.resource_handle, removed.resource)
+        web = a_vnfc("web-1")
         self.assertEqual(web.compute_resource, updated.resource)
+
+    def test_ports_of_whoever_asks_are_not_named(self) -> None:
+        grant, _ = self.moved(f"{GIVEN}p1")
+        self.assertEqual((), grant.remove_resources)
+        self.assertEqual(1, len(grant.add_resources))
+        grant, _ = self.moved("p1", "x")
+        self.assertEqual((), grant.add_resources)
+        self.assertEqual(1, len(grant.remove_resources))

@@ -166,7 +166,7 @@ class TestInstantiate(UserDataCase):
     def test_a_flavour_of_no_template(self) -> None:
         (self.folder / HOT).unlink()
         error = self.assertRaises(errors.InvalidParameters, self.nfv)
-        self.assertIn("0 templates in BaseHOT/simple", str(error))
+        self.assertIn("0 Heat templates BaseHOT/simple", str(error))
 
 
 class TestLaterOperations(UserDataCase):
@@ -190,11 +190,36 @@ class TestLaterOperations(UserDataCase):
             )
             self.assertEqual({"front": {"desired_capacity": 1}}, nfv["VDU"])
 
+    def test_a_scale_undone_takes_back_what_was_asked_of_nfv(self) -> None:
+        own = {"nfv": {"VDU": {"front": {"vcImageId": "other"}}}}
+        nfv = self.nfv(
+            DefaultUserData.scale_rollback,
+            req={"additionalParams": own},
+            grant={"additionalParams": own},
+        )
+        self.assertEqual({"front": {"desired_capacity": 1}}, nfv["VDU"])
+
     def test_heal_changes_what_it_is_told_only(self) -> None:
         self.assertEqual({}, self.nfv(DefaultUserData.heal, req={}))
         own = {"VDU": {"front": {"vcImageId": "other"}}}
         req = {"additionalParams": {"nfv": own}}
         self.assertEqual(own, self.nfv(DefaultUserData.heal, req=req))
+
+    def test_heal_of_all_takes_what_the_grant_names(self) -> None:
+        images = [
+            {"vnfdSoftwareImageId": name, "vimSoftwareImageId": "new"}
+            for name in ("front", "store_disk")
+        ]
+        grant = {"vimAssets": {"softwareImages": images}}
+        everything = {"additionalParams": {"all": True}}
+        new = {"vcImageId": "new"}
+        for req, told in (
+            (everything, {"VDU": {"front": new, "store_disk": new}}),
+            ({"vnfcInstanceId": ["front-s1"], **everything}, {}),
+            ({}, {}),
+        ):
+            nfv = self.nfv(DefaultUserData.heal, req=req, grant=grant)
+            self.assertEqual(told, nfv)
 
     def test_networks(self) -> None:
         link = {"resourceId": "net-2", "extCps": [connected("store_cp")]}
@@ -283,7 +308,7 @@ class TestLaterOperations(UserDataCase):
 class TestChangeOfPackage(UserDataCase):
     def setUp(self) -> None:
         super().setUp()
-        self.kept = {
+        self.kept: Any = {
             "VDU": {
                 "front": {
                     "computeFlavourId": "m1.old",
@@ -294,13 +319,20 @@ class TestChangeOfPackage(UserDataCase):
                 "store": {"computeFlavourId": "m1.old"},
                 "store_disk": {"vcImageId": "old"},
             },
-            "CP": {"front_cp": {"network": "net-1"}},
+            "CP": {
+                "front_cp": {"network": "net-1"},
+                "store_cp": {"network": "net-1"},
+            },
         }
 
-    def said(self, method: Any) -> Any:
+    def said(self, method: Any, grant_req: Any = None, **request: Any) -> Any:
         inst = self.instance(SERVERS, metadata={"nfv": self.kept})
-        grant_req = {"dstVnfdId": self.vnfd.id}
-        return self.ask(method, inst, req={}, grant_req=grant_req)
+        told = {"dstVnfdId": self.vnfd.id, **(grant_req or {})}
+        return self.ask(method, inst, req=request, grant_req=told)
+
+    def nfv(self, **asked: Any) -> Any:
+        said = self.said(DefaultUserData.change_vnfpkg, **asked)
+        return said["parameters"]["nfv"]
 
     def test_flavours_and_images_are_of_the_package(self) -> None:
         said = self.said(DefaultUserData.change_vnfpkg)
@@ -313,6 +345,55 @@ class TestChangeOfPackage(UserDataCase):
         self.assertEqual("east", front["locationConstraints"])
         self.assertEqual(3, front["desired_capacity"])
         self.assertEqual(self.kept["CP"], nfv["CP"])
+
+    def test_of_the_vdus_that_are_named(self) -> None:
+        for vdu, changed in (
+            ("front", {"front"}),
+            ("store", {"store", "store_disk"}),
+        ):
+            params = {"vdu_params": [{"vdu_id": vdu}]}
+            vdus = self.nfv(additionalParams=params)["VDU"]
+            kept = self.kept["VDU"]
+            told = {
+                name
+                for name, known in kept.items()
+                if {key: vdus[name][key] for key in known} != known
+            }
+            self.assertEqual(changed, told)
+
+    def test_what_is_new_in_the_package(self) -> None:
+        del self.kept["VDU"]["front"]
+        del self.kept["CP"]["front_cp"]
+        front = {**LINK, "extCps": LINK["extCps"][:1]}
+        params = {"vdu_params": [{"vdu_id": "store"}]}
+        nfv = self.nfv(
+            additionalParams=params,
+            extVirtualLinks=[{**front, "resourceId": "net-2"}],
+            grant_req={"addResources": computes(front=2)},
+        )
+        self.assertEqual(
+            {
+                "computeFlavourId": "m1.tiny",
+                "vcImageId": "cirros",
+                "locationConstraints": None,
+                "desired_capacity": 3,
+            },
+            nfv["VDU"]["front"],
+        )
+        networks = {name: at["network"] for name, at in nfv["CP"].items()}
+        self.assertEqual({"front_cp": "net-2", "store_cp": "net-1"}, networks)
+
+    def test_networks_that_are_asked_for(self) -> None:
+        link = {**LINK, "resourceId": "net-2", "extCps": LINK["extCps"][1:]}
+        points = self.nfv(extVirtualLinks=[link])["CP"]
+        self.assertEqual("net-1", points["front_cp"]["network"])
+        self.assertEqual("net-2", points["store_cp"]["network"])
+
+    def test_what_is_missing_is_named(self) -> None:
+        del self.kept["CP"]["store_cp"]
+        error = self.assertRaises(errors.InvalidParameters, self.nfv)
+        self.assertIn("nfv.CP.store_cp.network", str(error))
+        self.said(DefaultUserData.change_vnfpkg_rollback)
 
     def test_undone_all_is_as_it_was(self) -> None:
         said = self.said(DefaultUserData.change_vnfpkg_rollback)

@@ -23,6 +23,24 @@ THERE = {
 }
 
 
+#: a template that reads addresses and ports of each VNFC
+CONNECTED = """\
+heat_template_version: 2021-04-16
+parameters: {nfv: {type: json}}
+resources:
+  front:
+    type: front.yaml
+    properties:
+      port: {get_param: [nfv, CP, front_cp, port]}
+      fixed_ips:
+      - ip_address: {get_param: [nfv, CP, front_cp, fixed_ips, 0, ip_address]}
+        subnet: {get_param: [nfv, CP, front_cp, fixed_ips, 0, subnet]}
+      - ip_address: {get_param: [nfv, CP, front_cp, fixed_ips, 1, ip_address]}
+        subnet: {get_param: [nfv, CP, front_cp, fixed_ips, 1, subnet]}
+      - subnet: {get_param: [nfv, CP, front_cp, fixed_ips, 2, subnet]}
+"""
+
+
 class StandardCase(UserDataCase):
     flavour = "single"
 
@@ -66,6 +84,101 @@ class TestInstantiate(StandardCase):
         networks = {point: {"network": "net-1"} for point in points}
         self.assertEqual(networks, nfv["CP"])
         self.assertEqual({"front.yaml", "store.yaml"}, said["files"].keys())
+
+
+class TestConfigurations(StandardCase):
+    """Of a connection point that has one for each VNFC."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (template,) = (self.folder / "BaseHOT" / "single").glob("*.yaml")
+        template.write_text(CONNECTED)
+
+    def link(self) -> Any:
+        configs = {
+            f"c{number}": {
+                "linkPortId": f"p{number}",
+                "cpProtocolData": [
+                    {
+                        "ipOverEthernet": {
+                            "ipAddresses": [
+                                {
+                                    "fixedAddresses": [
+                                        f"192.0.2.1{number}",
+                                        f"192.0.2.2{number}",
+                                    ],
+                                    "subnetId": "a",
+                                },
+                                {"numDynamicAddresses": 1, "subnetId": "b"},
+                            ]
+                        }
+                    }
+                ],
+            }
+            for number in (0, 1)
+        }
+        ports = [
+            {
+                "id": f"p{number}",
+                "resourceHandle": {"resourceId": f"port-{number}"},
+            }
+            for number in (0, 1)
+        ]
+        return {
+            "id": "outside",
+            "resourceId": "net-1",
+            "extCps": [{"cpdId": "front_cp", "cpConfig": configs}],
+            "extLinkPorts": ports,
+        }
+
+    def test_each_vnfc_has_its_own(self) -> None:
+        self.request["extVirtualLinks"] = [self.link()]
+        said = self.ask(
+            StandardUserData.instantiate,
+            grant_req={"addResources": computes(front=3)},
+        )
+        # the last one where there are fewer
+        self.assert_connected(said, {0: 0, 1: 1, 2: 1})
+
+    def test_it_goes_by_the_number_of_the_vnfc(self) -> None:
+        link = self.link()
+        known = {
+            "id": "outside",
+            "resourceHandle": {"resourceId": "net-1"},
+            "currentVnfExtCpData": link["extCps"],
+            "extLinkPorts": [
+                {**port, "id": f"req-{port['id']}"}
+                for port in link["extLinkPorts"]
+            ],
+        }
+        said = self.said(
+            StandardUserData.scale,
+            info={"extVirtualLinkInfo": [known]},
+            req={"type": "SCALE_OUT"},
+            grant_req={"addResources": computes(front=1)},
+        )
+        self.assert_connected(said, {1: 1})
+        said = self.said(
+            StandardUserData.change_ext_conn, req={"extVirtualLinks": [link]}
+        )
+        self.assert_connected(said, {0: 0, 2: 1})
+
+    def assert_connected(self, said: Any, configs: dict[int, int]) -> None:
+        points = said["parameters"]["nfv"]["CP"]
+        self.assertEqual(
+            {
+                f"front_cp-{vnfc}": {
+                    "port": f"port-{number}",
+                    "fixed_ips": [
+                        {"ip_address": f"192.0.2.1{number}", "subnet": "a"},
+                        {"ip_address": f"192.0.2.2{number}", "subnet": "a"},
+                        {"subnet": "b"},
+                    ],
+                }
+                for vnfc, number in configs.items()
+            },
+            points,
+        )
 
 
 class TestScale(StandardCase):
@@ -168,31 +281,117 @@ class TestOthers(StandardCase):
         said = self.said(StandardUserData.heal, req={})
         self.assertEqual({"VDU": {}}, said["parameters"]["nfv"])
 
-    def moved(self, method: Any, kept: Any) -> Any:
-        said = self.said(
-            method,
-            info={"metadata": {"nfv": kept}},
-            req={},
-            grant_req={"dstVnfdId": self.vnfd.id},
-        )
+    def test_heal_of_storages_takes_their_images(self) -> None:
+        images = [
+            {"vnfdSoftwareImageId": "store_disk", "vimSoftwareImageId": "new"}
+        ]
+        for req, told in (
+            ({}, {}),
+            (
+                {"additionalParams": {"all": True}},
+                {"store_disk-0": {"vcImageId": "new"}},
+            ),
+        ):
+            removed = [{**gone("s3")[0], "resourceTemplateId": "store"}]
+            said = self.said(
+                StandardUserData.heal,
+                req=req,
+                grant_req={"removeResources": removed},
+                grant={"vimAssets": {"softwareImages": images}},
+            )
+            self.assertEqual({"VDU": told}, said["parameters"]["nfv"])
+
+
+KEPT: Any = {
+    "VDU": {
+        "front-0": {"locationConstraints": "east", "vcImageId": "old"},
+        "front-2": {"locationConstraints": "west", "vcImageId": "old"},
+        "store_disk-0": {"vcImageId": "old"},
+    },
+    "CP": {
+        "front_cp-0": {"network": "net-1"},
+        "front_cp-2": {"network": "net-1"},
+        "store_cp-0": {"network": "net-1"},
+    },
+}
+
+
+class TestPackageChange(StandardCase):
+    def moved(
+        self, method: Any, servers: Any = SERVERS, **asked: Any
+    ) -> tuple[set[str], Any]:
+        """Give the resources, and the nfv."""
+        inst = self.instance(servers, **THERE, metadata={"nfv": KEPT})
+        asked.setdefault("req", {})
+        grant_req = {"dstVnfdId": self.vnfd.id, **asked.pop("grant_req", {})}
+        said = self.ask(method, inst, grant_req=grant_req, **asked)
         self.assertFalse(said["existing"])
+        return set(said["template"]["resources"]), said["parameters"]["nfv"]
+
+    def test_all_vdus(self) -> None:
+        rolled = computes(front=2, store=1)
+        resources, nfv = self.moved(
+            StandardUserData.change_vnfpkg,
+            grant_req={
+                "addResources": rolled,
+                "removeResources": rolled,
+            },
+        )
         self.assertEqual(
             {"front-0", "front-2", "store-0", "inside", "inside_subnet"},
-            set(said["template"]["resources"]),
+            resources,
         )
-        return said["parameters"]["nfv"]
+        for name, zone in (("front-0", "east"), ("front-2", "west")):
+            self.assertEqual(
+                {
+                    "computeFlavourId": "m1.tiny",
+                    "vcImageId": "cirros",
+                    "locationConstraints": zone,
+                },
+                nfv["VDU"][name],
+            )
+        self.assertEqual(KEPT["CP"], nfv["CP"])
 
-    def test_another_package(self) -> None:
-        kept = {"VDU": {"front-0": {"locationConstraints": "east"}}}
-        vdus = self.moved(StandardUserData.change_vnfpkg, kept)["VDU"]
-        front = {"computeFlavourId": "m1.tiny", "vcImageId": "cirros"}
-        self.assertEqual(front, vdus["front-2"])
-        self.assertEqual("east", vdus["front-0"]["locationConstraints"])
-
-    def test_another_package_undone(self) -> None:
-        kept = {
-            "VDU": {"front-0": {"vcImageId": "granted"}},
-            "CP": {"front_cp-0": {"network": "net-1"}},
+    def test_of_the_vdus_that_are_named(self) -> None:
+        params = {"vdu_params": [{"vdu_id": "store"}]}
+        _, nfv = self.moved(
+            StandardUserData.change_vnfpkg, req={"additionalParams": params}
+        )
+        images = {
+            name: entry["vcImageId"]
+            for name, entry in nfv["VDU"].items()
+            if "vcImageId" in entry
         }
-        nfv = self.moved(StandardUserData.change_vnfpkg_rollback, kept)
-        self.assertEqual(kept, nfv)
+        self.assertEqual(
+            {"front-0": "old", "front-2": "old", "store_disk-0": "cirros"},
+            images,
+        )
+
+    def test_a_vdu_that_is_new(self) -> None:
+        fronts = {name: SERVERS[name] for name in ("s0", "s2")}
+        rolled = computes(front=2)
+        link = {**LINK, "resourceId": "net-2", "extCps": LINK["extCps"][1:]}
+        resources, nfv = self.moved(
+            StandardUserData.change_vnfpkg,
+            fronts,
+            req={"extVirtualLinks": [link]},
+            grant_req={
+                "addResources": [*rolled, *computes(store=1)],
+                "removeResources": rolled,
+            },
+            grant=zones(store0="north"),
+        )
+        self.assertIn("store-0", resources)
+        store = nfv["VDU"]["store-0"]
+        self.assertEqual("north", store["locationConstraints"])
+        self.assertEqual("m1.tiny", store["computeFlavourId"])
+        self.assertEqual("net-2", nfv["CP"]["store_cp-0"]["network"])
+        self.assertEqual("net-1", nfv["CP"]["front_cp-0"]["network"])
+
+    def test_undone(self) -> None:
+        resources, nfv = self.moved(
+            StandardUserData.change_vnfpkg_rollback,
+            grant_req={"addResources": computes(store=1)},
+        )
+        self.assertNotIn("store-1", resources)
+        self.assertEqual(KEPT, nfv)

@@ -8,6 +8,7 @@ from tacker_cnf.vnfd import bounded_yaml, csar, descriptor, scaling
 from tacker_cnf.vnfd.descriptor import Vnfd
 
 CNF = Path(build.__file__).parent / "cnf"
+CLUSTER = Path(build.__file__).parent / "kubernetes-cluster"
 VNFD_ID = "5c6bd0c9-8f0e-4d0b-9a53-2f1d6f4e7a10"
 OTHER_ID = "00000000-0000-4000-8000-000000000001"
 KINDS = {
@@ -24,8 +25,8 @@ class SampleTest(testtools.TestCase):
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
 
-    def read(self, vnfd_id: str | None = None) -> Vnfd:
-        package = build.build(CNF, self.root / "cnf.csar", vnfd_id)
+    def read(self, vnfd_id: str | None = None, source: Path = CNF) -> Vnfd:
+        package = build.build(source, self.root / "sample.csar", vnfd_id)
         opened = csar.unpack(package, self.root / "tree")
         return descriptor.read(self.root / "tree", opened.entry_definitions)
 
@@ -71,6 +72,35 @@ class TestCnf(SampleTest):
         for vdu in vnfd.flavours["simple"].vdus.values():
             self.assertIn((KINDS[vdu.id], vdu.name), names)
         self.assertEqual(len(manifests), len(names))
+
+
+class TestKubernetesCluster(SampleTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.simple = self.read(source=CLUSTER).flavours["simple"]
+
+    def test_levels(self) -> None:
+        self.assertEqual(
+            {"small": (1, 1), "available": (3, 2), "large": (3, 4)},
+            {
+                level: (counts["masterNode"], counts["workerNode"])
+                for level in self.simple.levels
+                for counts in [scaling.counts_of_level(self.simple, level)]
+            },
+        )
+
+    def test_one_script_has_all_that_has_to_be_done_for_nodes(self) -> None:
+        self.assertEqual(
+            {
+                f"{operation}_{when}"
+                for operation in ("instantiate", "heal", "scale", "terminate")
+                for when in ("start", "end")
+            }
+            | {"scale_rollback_start"},
+            set(self.simple.scripts),
+        )
+        (script,) = set(self.simple.scripts.values())
+        self.assertTrue((self.root / "tree" / script).is_file())
 
 
 class TestBuild(SampleTest):

@@ -8,7 +8,7 @@ from unittest import mock
 import testtools
 
 from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.openstack import heat
+from tacker_cnf.drivers.openstack import clouds
 from tacker_cnf.halting import Deadline
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -37,12 +37,12 @@ class TestClouds(testtools.TestCase):
             several.wait(0.2)
             return object()
 
-        clouds = heat.Clouds(1)
+        kept = clouds.Clouds(1)
         patience = Endurance(Deadline.within(1), contact=1, outage=1)
         with (
-            mock.patch.object(heat, "Link", link),
+            mock.patch.object(clouds, "Link", link),
             concurrent.futures.ThreadPoolExecutor(4) as pool,
         ):
             for _ in range(4):
-                pool.submit(clouds.connect, CONNECTION, patience)
+                pool.submit(kept.connect, CONNECTION, patience)
         self.assertEqual(1, len(made))

@@ -1,18 +1,23 @@
-from collections.abc import Iterable
+import contextlib
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from unittest import mock
 
 import msgspec
 import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import healing, inventory
-from tacker_cnf.drivers.openstack.fields import BaseHot, StackFields
+from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.inventory import Vnfc
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.virtual_link import ExtManagedVirtualLinkInfo
+from tacker_cnf.vnfd.base_hot import BaseHot
 from tests.factories import a_running_instance, a_task, a_vnfc, an_info
-from tests.unit.drivers.openstack import trees
+from tests.unit.drivers.openstack import servers, trees
 
 FIELDS = StackFields(parameters={"nfv": {}})
 HOT = BaseHot(template="the package's")
@@ -28,10 +33,13 @@ class Stub:
         self._stack = stack
         self.done: list[Any] = []
         self.heat = self
+        self.halt = Halt()
+        self.waiter = types.SimpleNamespace(deadline=Deadline.within(60))
         self.name = "vnf-1"
         self.flavour = trees.a_flavour()
         self.its_template = "the stack's"
         self.parameters: Any = None
+        self.files: Any = None
 
     def there(self) -> Stack:
         return trees.a_stack()
@@ -43,13 +51,27 @@ class Stub:
         del stack
         return self._vnfcs
 
-    def mark(self, resources: Iterable[Resource]) -> None:
-        self.done.append(sorted(r.physical_id for r in resources))
+    def check(self, stack: Stack, fields: StackFields) -> None:
+        del stack, fields
+        self.done.append("check")
 
-    def update(self, stack: Stack, fields: StackFields) -> Stack:
+    @contextlib.contextmanager
+    def marked(self, resources: Iterable[Resource]) -> Iterator[None]:
+        self.done.append(sorted(r.physical_id for r in resources))
+        yield
+
+    def mark(self, resource: Resource) -> None:
+        self.done.append(f"mark {resource.physical_id}")
+
+    def placed(
+        self, act: Callable[[StackFields], Stack], fields: StackFields
+    ) -> Stack:
+        return act(fields)
+
+    def change(self, fields: StackFields) -> Stack:
         del fields
         self.done.append("update")
-        return stack
+        return trees.a_stack()
 
     def template(self, stack: Stack) -> tuple[str, dict[str, str]]:
         if stack.action == "DELETE":
@@ -63,17 +85,24 @@ class Stub:
         del base_hot
         self.done.append(fields.template)
         self.parameters = fields.parameters
+        self.files = fields.files
         return trees.a_stack()
 
 
 class TestServers(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.nova = servers.Servers(there=False)
+        self.stub: Any = None
+
     def done(self, *members: str, **task: Any) -> tuple[list[Any], Any]:
         """Heal; give what was done, and what was noted."""
         noted: list[tuple[str, ...]] = []
-        stub: Any = Stub(*members)
+        self.stub = Stub(*members)
+        self.nova.done = self.stub.done
         given = a_task(**{"note": noted.append, **task})
-        healing.replace_servers(stub, given, FIELDS)
-        return stub.done, noted
+        healing.replace_servers(self.stub, self.nova, given, FIELDS)
+        return self.stub.done, noted
 
     def test_those_that_are_named(self) -> None:
         done, noted = self.done("a", "b", vnfcs=[a_vnfc("web@b", "web")])
@@ -86,6 +115,37 @@ class TestServers(testtools.TestCase):
         self.assertEqual(["store@root"], done[0])
         done, _ = self.done(vnfcs=store, parameters={"all": True})
         self.assertEqual(["disk@root", "store@root"], done[0])
+
+    def test_one_whose_volume_stays_goes_first(self) -> None:
+        self.nova = servers.Servers()
+        self.nova.has("web@a")
+        self.nova.has("store@root", "disk@root")
+        done, _ = self.done("a")
+        self.assertEqual(
+            [
+                "check",
+                ["web@a"],
+                "mark store@root",
+                "delete store@root",
+                "update",
+            ],
+            done,
+        )
+
+    def test_one_whose_volume_goes_too_does_not(self) -> None:
+        self.nova = servers.Servers()
+        self.nova.has("store@root", "disk@root")
+        store = [a_vnfc("store@root", "store")]
+        done, _ = self.done(vnfcs=store, parameters={"all": True})
+        self.assertEqual([["disk@root", "store@root"], "update"], done)
+
+    def test_none_goes_for_an_update_that_heat_would_refuse(self) -> None:
+        self.nova = servers.Servers()
+        self.nova.has("store@root", "disk@root")
+        refused = errors.VimRefused("Heat answered 400")
+        with mock.patch.object(Stub, "check", side_effect=refused):
+            self.assertRaises(errors.VimRefused, self.done, "a")
+        self.assertEqual([], self.stub.done)
 
     def test_all_of_them(self) -> None:
         done, _ = self.done("a", "b")
@@ -105,11 +165,15 @@ class TestServers(testtools.TestCase):
 
 
 class StackCase(testtools.TestCase):
+    stub: Any
+
     def done(
         self, stack: Stack | None, *notes: str, **fields: Any
     ) -> tuple[list[Any], Any]:
         noted: list[tuple[str, ...]] = []
         stub: Any = Stub(stack=stack)
+        self.stub = stub
+        stub.its_template = fields.pop("its_template", stub.its_template)
         task = a_task(
             notes=notes,
             note=noted.append,
@@ -134,8 +198,36 @@ class TestStack(StackCase):
         )
 
     def test_user_data_may_give_another_template(self) -> None:
-        done, _ = self.done(trees.a_stack(), template="another")
+        given = {"template": "another", "existing": False}
+        done, _ = self.done(trees.a_stack(), **given)
         self.assertEqual(["remove root", "another"], done)
+
+    def test_user_data_may_change_the_template(self) -> None:
+        patch = {"resources": {"a": None, "c": 3}}
+        done, noted = self.done(
+            trees.a_stack(),
+            template=msgspec.json.encode(patch).decode(),
+            files={"c.yaml": "told"},
+            its_template='{"resources": {"a": 1, "b": 2}}',
+        )
+        whole = '{"resources":{"b":2,"c":3}}'
+        self.assertEqual(["remove root", whole], done)
+        self.assertEqual({"a.yaml": "its", "c.yaml": "told"}, self.stub.files)
+        # of a retry, which finds it gone
+        again, _ = self.done(
+            None, *noted[0], template=msgspec.json.encode(patch).decode()
+        )
+        self.assertEqual([whole], again)
+
+    def test_nothing_is_deleted_for_what_cannot_be_read(self) -> None:
+        for template in ("[", "a text"):
+            self.assertRaises(
+                errors.InvalidPackage,
+                self.done,
+                trees.a_stack(),
+                template=template,
+            )
+            self.assertEqual([], self.stub.done)
 
     def test_one_that_has_gone_comes_from_the_package(self) -> None:
         done, _ = self.done(None)
@@ -184,7 +276,9 @@ class TestParameters(testtools.TestCase):
 
     def test_those_of_the_stack_are_kept(self) -> None:
         declared = {"size": {"type": "number", "default": 1}}
-        self.assertEqual({"nfv": {}, "size": "3"}, self.sent(declared))
+        kept = {"nfv": {}, "size": "3"}
+        self.assertEqual(kept, self.sent(declared))
+        self.assertEqual(kept, self.sent(declared, template='{"outputs":{}}'))
 
     def test_user_data_may_tell_others(self) -> None:
         declared = {"size": {"type": "number"}}
@@ -226,8 +320,11 @@ class TestLostTemplate(StackCase):
 
     def test_user_data_may_make_it_again(self) -> None:
         info = an_info(metadata={"nfv": NUMBERED})
-        done, _ = self.done(None, info=info, template="made")
+        given = {"info": info, "template": "made"}
+        done, _ = self.done(None, existing=False, **given)
         self.assertEqual(["made"], done)
+        # but not from what changed in it
+        self.assertRaises(errors.InfraError, self.done, None, **given)
 
 
 class TestChoice(testtools.TestCase):

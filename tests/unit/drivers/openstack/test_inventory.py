@@ -1,11 +1,14 @@
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import testtools
 
-from tacker_cnf.drivers.openstack import inventory
+from tacker_cnf.drivers.openstack import addresses, inventory
+from tacker_cnf.drivers.openstack.addresses import Port
 from tacker_cnf.drivers.openstack.inventory import Places
 from tacker_cnf.drivers.openstack.stacks import Tree
+from tacker_cnf.lcm import connectivity
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
@@ -51,13 +54,16 @@ def ext_link(**configs: Any) -> ExtVirtualLinkData:
     )
 
 
-def read(tree: Tree, nfv: Any = None, **target: Any) -> InfraResult:
+def read(
+    tree: Tree, nfv: Any = None, ports: Mapping[str, Port] = {}, **target: Any
+) -> InfraResult:
     return inventory.read(
         trees.a_stack(**nfv or {}),
         tree,
         a_target(**target),
         trees.a_flavour(),
         PLACES,
+        ports,
     )
 
 
@@ -77,6 +83,18 @@ class TestVnfcs(testtools.TestCase):
         web = found.vnfc_resource_info[0]
         self.assertEqual("web@second", web.compute_resource.resource_id)
         self.assertEqual("vim1", web.compute_resource.vim_connection_id)
+
+    def test_of_a_group_that_numbers_its_members_the_highest_is_last(
+        self,
+    ) -> None:
+        # a heal has made the first anew
+        listing = trees.grouped(
+            "2", "10", "0", group="OS::Heat::ResourceGroup"
+        )
+        found = read(listing.tree()).vnfc_resource_info
+        self.assertEqual(
+            ["web@10", "web@2", "web@0", "store@root"], [v.id for v in found]
+        )
 
     def test_a_member_of_a_group_says_so(self) -> None:
         found = read(trees.grouped("first").tree())
@@ -217,6 +235,22 @@ class TestConnectivity(testtools.TestCase):
             {cp.id: cp.cp_config_id for cp in found.ext_cp_info},
         )
 
+    def test_it_goes_by_the_number_where_vnfcs_have_one(self) -> None:
+        listing = Listing()
+        # the one between them has gone
+        for number in (0, 2):
+            listing.add(f"web-{number}", SERVER)
+            point = f"web_cp-{number}"
+            listing.add(point, PORT, needed_by=f"web-{number}")
+        configs = {key: {"cpProtocolData": [DYNAMIC]} for key in "abc"}
+        found = read(
+            listing.tree(), ext_virtual_links=(ext_link(web_cp=configs),)
+        )
+        self.assertEqual(
+            {"cp-web_cp-0@root": "a", "cp-web_cp-2@root": "c"},
+            {cp.id: cp.cp_config_id for cp in found.ext_cp_info},
+        )
+
     def test_a_port_that_the_request_brought(self) -> None:
         link = ext_link(store_cp={"a": {"linkPortId": "p1"}})
         found = read(trees.grouped("first").tree(), ext_virtual_links=(link,))
@@ -226,6 +260,42 @@ class TestConnectivity(testtools.TestCase):
         (told,) = found.ext_virtual_link_info
         (port,) = told.ext_link_ports
         self.assertEqual("port-of-theirs", port.resource_handle.resource_id)
+
+    def test_a_port_that_no_vnfc_has_now_is_kept(self) -> None:
+        configs = {"a": {"linkPortId": "p0"}, "b": {"linkPortId": "p1"}}
+        outside = ext_link(store_cp=configs)
+        inside = msgspec.convert(
+            {
+                "id": "theirs",
+                "vnfVirtualLinkDescId": "inside",
+                "resourceId": "net-9",
+                "vnfLinkPort": [
+                    {
+                        "vnfLinkPortId": "p2",
+                        "resourceHandle": {"resourceId": "port-2"},
+                    }
+                ],
+            },
+            ExtManagedVirtualLinkData,
+        )
+        found = read(
+            Listing().tree(),
+            ext_virtual_links=(outside,),
+            ext_managed_virtual_links=(inside,),
+        )
+        (told,) = found.ext_virtual_link_info
+        self.assertEqual(["req-p1"], [p.id for p in told.ext_link_ports])
+        kept = connectivity.of_external(told)
+        self.assertEqual(outside.ext_link_ports, kept.ext_link_ports)
+        (told_inside,) = found.ext_managed_virtual_link_info
+        kept_inside = connectivity.of_managed(told_inside)
+        self.assertEqual(inside.vnf_link_port, kept_inside.vnf_link_port)
+
+    def test_a_port_that_nothing_names_any_more_is_not(self) -> None:
+        link = ext_link(store_cp={"a": {"cpProtocolData": [DYNAMIC]}})
+        found = read(trees.grouped().tree(), ext_virtual_links=(link,))
+        (told,) = found.ext_virtual_link_info
+        self.assertEqual((), told.ext_link_ports)
 
     def test_a_managed_link_takes_the_ports_of_the_inside(self) -> None:
         managed = ExtManagedVirtualLinkData(
@@ -242,3 +312,69 @@ class TestConnectivity(testtools.TestCase):
             {"web_in@first", "store_in@root"},
             {p.id for p in told.vnf_link_ports},
         )
+
+
+class TestAddresses(testtools.TestCase):
+    def port(self, mac: Any, *fixed: tuple[str, str]) -> Port:
+        ips = [{"ip_address": ip, "subnet_id": subnet} for ip, subnet in fixed]
+        return addresses.of_attributes(
+            {"mac_address": mac, "fixed_ips": ips, "name": "a port"}
+        )
+
+    def test_what_neutron_chose_is_told_and_what_was_asked(self) -> None:
+        port = self.port(
+            "fa:16:3e:00:00:01",
+            ("192.0.2.7", "v4"),
+            ("192.0.2.9", "v4"),
+            ("2001:db8::1", "v6"),
+        )
+        link = ext_link(web_cp={"a": {"cpProtocolData": [FIXED]}})
+        found = read(
+            trees.grouped("first").tree(),
+            ports={"web_cp@first": port},
+            ext_virtual_links=(link,),
+        )
+        (ext_cp,) = found.ext_cp_info
+        point = found.vnfc_resource_info[0].vnfc_cp_info[0]
+        self.assertEqual(ext_cp.cp_protocol_info, point.cp_protocol_info)
+        (protocol,) = ext_cp.cp_protocol_info
+        told = protocol.ip_over_ethernet
+        assert told
+        self.assertEqual("fa:16:3e:00:00:01", told.mac_address)
+        self.assertEqual(
+            [
+                ("IPV4", ("192.0.2.7",), False, "v4"),
+                ("IPV4", ("192.0.2.9",), True, "v4"),
+                ("IPV6", ("2001:db8::1",), True, "v6"),
+            ],
+            [
+                (str(a.type), a.addresses, a.is_dynamic, a.subnet_id)
+                for a in told.ip_addresses
+            ],
+        )
+
+    def test_points_inside_have_addresses_too(self) -> None:
+        port = self.port("fa:16:3e:00:00:02", ("192.168.3.4", "in"))
+        found = read(
+            trees.grouped("first").tree(), ports={"web_in@first": port}
+        )
+        points = {
+            point.cpd_id: point.cp_protocol_info
+            for point in found.vnfc_resource_info[0].vnfc_cp_info
+        }
+        (protocol,) = points["web_in"]
+        assert protocol.ip_over_ethernet
+        (address,) = protocol.ip_over_ethernet.ip_addresses
+        self.assertEqual(("192.168.3.4",), address.addresses)
+
+    def test_what_heat_does_not_tell_is_not_known(self) -> None:
+        for attributes in (
+            None,
+            {},
+            {"fixed_ips": None},
+            {"fixed_ips": [{"ip_address": "none"}]},
+            {"mac_address": "none"},
+        ):
+            port = addresses.of_attributes(attributes)
+            self.assertEqual(Port(), port)
+            self.assertEqual((), addresses.told(port, None))

@@ -19,6 +19,7 @@ from tests.factories import (
     an_info,
 )
 from tests.unit.drivers.openstack import trees
+from tests.unit.drivers.openstack.test_work import OF_TREES, Script, a_work
 
 FOUND = inventory.vnfcs(
     trees.grouped("first", "second", "third").tree(), trees.a_flavour()
@@ -49,6 +50,26 @@ def asked_for(*servers: str) -> GrantRequest:
 def going(count: int, **task: Any) -> list[str]:
     given = a_task(target=a_target(counts={"web": count, "store": 1}), **task)
     return [vnfc.id for vnfc in sizing.leaving(FOUND, given)]
+
+
+class TestMembers(testtools.TestCase):
+    def marked(self, group: str) -> list[str]:
+        heat = Script("UPDATE_COMPLETE")
+        # a heal has made the first anew
+        heat.listing = trees.grouped("2", "10", "0", group=group)
+        task: dict[str, Any] = {
+            "target": a_target(counts={"web": 2, "store": 1}),
+            "current": a_target(counts={"web": 3, "store": 1}),
+        }
+        work = a_work(heat, vnfd=OF_TREES, **task)
+        found = sizing.members(work, work.there(), a_task(**task))
+        return [member.name for member in found]
+
+    def test_those_that_go_are_marked(self) -> None:
+        self.assertEqual(["0"], self.marked(trees.GROUP))
+
+    def test_of_a_group_that_numbers_its_members_none_is(self) -> None:
+        self.assertEqual([], self.marked("OS::Heat::ResourceGroup"))
 
 
 class TestLeaving(testtools.TestCase):

@@ -3,18 +3,26 @@
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest import mock
 
 import msgspec
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.openstack import refusals
-from tacker_cnf.drivers.openstack.fields import BaseHot, StackFields
+from tacker_cnf.drivers.openstack import addresses, healing, refusals
+from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.inventory import Places
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.drivers.openstack.work import Work
 from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.lcm import outcome, target
 from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.sol.common import ResourceHandle, VnfExtCpData
+from tacker_cnf.sol.virtual_link import (
+    ExtManagedVirtualLinkInfo,
+    ExtVirtualLinkInfo,
+)
+from tacker_cnf.vnfd.base_hot import BaseHot
 from tests.factories import (
     a_running_instance,
     a_target,
@@ -29,6 +37,7 @@ HOT = BaseHot(template="the package's", files={"a.yaml": "nested"})
 FIELDS = StackFields(
     template="told", parameters={"nfv": {"VDU": {}}}, existing=False
 )
+CHANGE = StackFields(parameters={"nfv": {}})
 OF_TREES = msgspec.structs.replace(
     a_vnfd(), flavours={"simple": trees.a_flavour()}
 )
@@ -84,8 +93,16 @@ class Script:
         del stack
         return self.listing.tree()
 
-    def mark_unhealthy(self, resource: Resource, why: str) -> None:
-        self._change("mark", {resource.name: why})
+    def ports(self, stack: Stack) -> addresses.Ports:
+        del stack
+        return {}
+
+    def mark_unhealthy(
+        self, resource: Resource, why: str, *, unhealthy: bool = True
+    ) -> None:
+        del why
+        what = "mark" if unhealthy else "unmark"
+        self._change(f"{what} {resource.name}", {})
 
     def events(self, identity: str, marker: str | None) -> list[Any]:
         del marker
@@ -246,22 +263,108 @@ class TestMark(testtools.TestCase):
 
     def test_what_heat_works_on_is_marked_afterwards(self) -> None:
         heat = Script("UPDATE_COMPLETE", refuses=2)
-        a_work(heat).mark([self.resource])
-        self.assertEqual(["mark refused", "mark refused", "mark"], heat.done)
+        with a_work(heat).marked([self.resource]):
+            heat.done.append("within")
+        self.assertEqual(
+            ["mark web refused"] * 2 + ["mark web", "within"], heat.done
+        )
 
     def test_not_beyond_the_deadline(self) -> None:
         heat = Script("UPDATE_COMPLETE", refuses=2)
         work = a_work(heat, within=0)
-        self.assertRaises(refusals.Taken, work.mark, [self.resource])
-        self.assertEqual(["mark refused"], heat.done)
+        self.assertRaises(refusals.Taken, self.fail_within, work, None)
+        self.assertEqual("mark web refused", heat.done[0])
+
+    def test_a_mark_is_taken_back_when_nothing_comes_of_it(self) -> None:
+        for error in (
+            errors.VimRefused("Heat answered 400"),
+            errors.VimUnreachable("No answer"),
+            errors.InvalidPackage("the template is no YAML"),
+            errors.Cancelled("enough"),
+        ):
+            heat = Script("UPDATE_COMPLETE")
+            work = a_work(heat)
+            raised = self.assertRaises(
+                type(error), self.fail_within, work, error
+            )
+            self.assertIs(error, raised)
+            self.assertEqual(["mark web", "unmark web"], heat.done)
+
+    def test_a_mark_stays_of_what_heat_may_have_begun(self) -> None:
+        for error, done in (
+            (errors.VimRefused("Heat answered 400"), ["unmark web"]),
+            (errors.NotReady("It failed"), []),
+            (errors.VimUnreachable("No answer"), []),
+        ):
+            heat = Script("UPDATE_COMPLETE")
+            work = a_work(heat)
+            with (
+                mock.patch.object(heat, "update", side_effect=error),
+                testtools.ExpectedException(type(error)),
+                work.marked([self.resource]),
+            ):
+                work.change(FIELDS)
+            self.assertEqual(["mark web", *done], heat.done)
+
+    def test_called_off_gracefully_nothing_stays_marked(self) -> None:
+        first, second = (
+            trees.grouped("a", "b").tree().of_type(trees.SERVER)[:2]
+        )
+        why = errors.Cancelled("enough")
+
+        class CalledOff(Script):
+            def mark_unhealthy(self, *told: Any, **more: Any) -> None:
+                if more.get("unhealthy", True):
+                    self.halt.check()
+                super().mark_unhealthy(*told, **more)
+                self.halt.call_off(why, at_once=False)
+
+        heat = CalledOff("UPDATE_COMPLETE")
+        with (
+            testtools.ExpectedException(errors.Cancelled),
+            a_work(heat).marked([first, second]),
+        ):
+            self.fail("it was called off")
+        self.assertEqual(["mark web", "unmark web", "unmark web"], heat.done)
+
+    def test_called_off_before_the_update_nothing_stays_marked(self) -> None:
+        heat = Script("UPDATE_COMPLETE")
+        work = a_work(heat)
+        with (
+            testtools.ExpectedException(errors.Cancelled),
+            work.marked([self.resource]),
+        ):
+            heat.halt.call_off(errors.Cancelled("enough"), at_once=False)
+            work.change(FIELDS)
+        self.assertEqual(["mark web", "unmark web"], heat.done)
+
+    def test_why_the_update_was_refused_is_told_nevertheless(self) -> None:
+        heat = Script("UPDATE_COMPLETE")
+        refused = errors.VimRefused("Heat answered 400")
+
+        def gone(*_: object, unhealthy: bool = True) -> None:
+            if not unhealthy:
+                raise errors.VimUnreachable("No answer")
+
+        made: Any = heat
+        made.mark_unhealthy = gone
+        raised = self.assertRaises(
+            errors.VimRefused, self.fail_within, a_work(heat), refused
+        )
+        self.assertIs(refused, raised)
+
+    def fail_within(self, work: Work, error: Exception | None) -> None:
+        with work.marked([self.resource]):
+            if error:
+                raise error
 
 
 class TestMade(testtools.TestCase):
     def made(self, *members: str) -> InfraResult:
         heat = Script("UPDATE_COMPLETE")
         heat.listing = trees.grouped(*members)
-        target = a_target(counts={"web": 2, "store": 1, "former": 1})
-        work = a_work(heat, vnfd=OF_TREES, target=target)
+        wanted = a_target(counts={"web": 2, "store": 1, "former": 1})
+        work = a_work(heat, vnfd=OF_TREES, target=wanted)
         return work.made(work.there())
 
     def test_all_are_there(self) -> None:
@@ -271,6 +374,61 @@ class TestMade(testtools.TestCase):
     def test_some_are_missing(self) -> None:
         error = self.assertRaises(errors.NotReady, self.made, "a")
         self.assertIn("has only 1 of 2 VNFCs of VDU web:", str(error))
+
+
+class TestLost(testtools.TestCase):
+    def test_how_others_connected_it_is_known_still(self) -> None:
+        managed = ExtManagedVirtualLinkInfo(
+            id="m",
+            vnf_virtual_link_desc_id="inside",
+            network_resource=ResourceHandle(
+                resource_id="net", vim_connection_id="vim1"
+            ),
+        )
+        outside = ExtVirtualLinkInfo(
+            id="outside",
+            resource_handle=ResourceHandle(
+                resource_id="net-1", vim_connection_id="vim1"
+            ),
+            current_vnf_ext_cp_data=(
+                VnfExtCpData(cpd_id="web_cp", cp_config={"a": None}),
+            ),
+        )
+        before = an_info(
+            a_vnfc(),
+            ext_managed_virtual_link_info=(managed,),
+            ext_virtual_link_info=(outside,),
+            metadata={"nfv": {"VDU": {}}},
+        )
+        instance = a_running_instance(info=before)
+        current = target.of_instance(instance)
+        work = a_work(
+            Script(None), vnfd=OF_TREES, instance=instance, target=current
+        )
+        found = work.lost()
+        self.assertEqual((), found.vnfc_resource_info)
+        self.assertEqual(before.metadata, found.metadata)
+        for links, known in (
+            (found.ext_managed_virtual_link_info, managed),
+            (found.ext_virtual_link_info, outside),
+        ):
+            (link,) = links
+            self.assertEqual(known.id, link.id)
+        # what a synchronization writes down says the same again, by which a
+        # heal of the whole knows that the template was another
+        synced = outcome.refilled(before, found, {})
+        again = a_work(
+            Script(None),
+            vnfd=OF_TREES,
+            instance=a_running_instance(info=synced),
+            target=target.of_instance(a_running_instance(info=synced)),
+        )
+        self.assertEqual(found, again.lost())
+        task = a_task(instance=a_running_instance(info=synced))
+        error = self.assertRaises(
+            errors.InfraError, healing.recreate, again, task, CHANGE, HOT
+        )
+        self.assertIn("links that others manage", str(error))
 
 
 class TestBody(testtools.TestCase):

@@ -74,11 +74,11 @@ class Listing:
         return Tree(msgspec.convert(self._resources, list[Resource]))
 
 
-def grouped(*members: str) -> Listing:
+def grouped(*members: str, group: str = GROUP) -> Listing:
     """List a VNF of a group of ``web``, and one ``store``."""
     listing = Listing()
     listing.add("inside", NET)
-    listing.add("web_group", GROUP, nested="vnf-1-web/web")
+    listing.add("web_group", group, nested="vnf-1-web/web")
     for name in members:
         listing.member(name)
     listing.add("store", SERVER)

@@ -1,0 +1,136 @@
+"""The addresses of connection points: asked for, or chosen by Neutron."""
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from tacker_cnf.sol.base import Identifier
+from tacker_cnf.sol.common import (
+    CpProtocolData,
+    IpAddresses,
+    IpType,
+    LayerProtocol,
+    MacAddress,
+    VnfExtCpConfig,
+)
+from tacker_cnf.sol.connection_point import (
+    CpProtocolInfo,
+    IpAddressesInfo,
+    IpOverEthernetAddressInfo,
+)
+
+
+class FixedIp(msgspec.Struct, frozen=True):
+    """An address of a port."""
+
+    ip_address: str
+    subnet_id: Identifier | None = None
+
+    def __post_init__(self) -> None:
+        ipaddress.ip_address(self.ip_address)
+
+
+class Port(msgspec.Struct, frozen=True):
+    """What Neutron tells of a port, as far as Heat tells it."""
+
+    mac_address: MacAddress | None = None
+    fixed_ips: tuple[FixedIp, ...] = ()
+
+
+#: id of a port -> what is known of it
+Ports = Mapping[str, Port]
+
+
+def of_attributes(attributes: Any) -> Port:
+    """Read the attributes of a port's resource; what is none says nothing."""
+    try:
+        return msgspec.convert(attributes or {}, Port)
+    except msgspec.ValidationError:
+        return Port()
+
+
+def told(
+    port: Port | None, config: VnfExtCpConfig | None
+) -> tuple[CpProtocolInfo, ...]:
+    """Tell the addresses of a connection point: those that its port has, or
+    if nobody knows its port, those that were asked for it.
+    """
+    asked = config.cp_protocol_data if config else ()
+    if port is None or not (port.mac_address or port.fixed_ips):
+        found = (_asked(data) for data in asked)
+        return tuple(info for info in found if info is not None)
+    return (
+        CpProtocolInfo(
+            layer_protocol=LayerProtocol.IP_OVER_ETHERNET,
+            ip_over_ethernet=IpOverEthernetAddressInfo(
+                mac_address=port.mac_address,
+                segmentation_id=next(_segments(asked), None),
+                ip_addresses=tuple(_addresses_of(port, set(_fixed(asked)))),
+            ),
+        ),
+    )
+
+
+def _addresses_of(port: Port, fixed: set[str]) -> Iterator[IpAddressesInfo]:
+    """Tell the addresses of a port, by their subnets.
+
+    :param fixed: those that Neutron has not chosen
+    """
+    groups: dict[tuple[IpType, bool, str | None], list[str]] = {}
+    for one in port.fixed_ips:
+        version = ipaddress.ip_address(one.ip_address).version
+        dynamic = one.ip_address not in fixed
+        key = (IpType(f"IPV{version}"), dynamic, one.subnet_id)
+        groups.setdefault(key, []).append(one.ip_address)
+    for (kind, dynamic, subnet), addresses in groups.items():
+        yield IpAddressesInfo(
+            type=kind,
+            addresses=tuple(addresses),
+            is_dynamic=dynamic,
+            subnet_id=subnet,
+        )
+
+
+def _segments(asked: tuple[CpProtocolData, ...]) -> Iterator[str]:
+    for data in asked:
+        if data.ip_over_ethernet and data.ip_over_ethernet.segmentation_id:
+            yield data.ip_over_ethernet.segmentation_id
+
+
+def _fixed(asked: tuple[CpProtocolData, ...]) -> Iterator[str]:
+    for data in asked:
+        wanted = data.ip_over_ethernet
+        for one in wanted.ip_addresses if wanted else ():
+            yield from map(str, one.fixed_addresses)
+
+
+def _asked(data: CpProtocolData) -> CpProtocolInfo | None:
+    """Tell what was fixed of a connection point."""
+    asked = data.ip_over_ethernet
+    if asked is None:
+        return None
+    found = (_asked_addresses(one) for one in asked.ip_addresses)
+    addresses = tuple(info for info in found if info is not None)
+    if not (asked.mac_address or addresses):
+        return None
+    return CpProtocolInfo(
+        layer_protocol=data.layer_protocol,
+        ip_over_ethernet=IpOverEthernetAddressInfo(
+            mac_address=asked.mac_address,
+            segmentation_id=asked.segmentation_id,
+            ip_addresses=addresses,
+        ),
+    )
+
+
+def _asked_addresses(asked: IpAddresses) -> IpAddressesInfo | None:
+    given: dict[str, Any] = {"type": asked.type, "subnet_id": asked.subnet_id}
+    if asked.fixed_addresses:
+        return IpAddressesInfo(
+            addresses=asked.fixed_addresses, is_dynamic=False, **given
+        )
+    if asked.address_range:
+        return IpAddressesInfo(address_range=asked.address_range, **given)
+    return None

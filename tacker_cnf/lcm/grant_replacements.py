@@ -1,0 +1,100 @@
+"""What a heal or a change of package makes anew, as a grant names it."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from tacker_cnf.lcm import grant_resources, vnfcs
+from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
+    HealVnfRequest,
+)
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
+from tacker_cnf.vnfd.model import Flavour
+
+
+def healed(request: HealVnfRequest, instance: VnfInstance) -> list[Resource]:
+    """Tell what a heal takes away, and brings again.
+
+    These are the servers or pods of VNFCs; with ``additionalParams.all``
+    their storages, too, and of the whole VNF all that it has.
+    """
+    info = instance.instantiated_vnf_info
+    if info is None:
+        return []
+    everything = request.additional_params.get("all") is True
+    whole = everything and not request.vnfc_instance_id
+    gone: list[Resource] = []
+    for vnfc in vnfcs.healed(request, instance):
+        if whole:
+            gone += grant_resources.of_vnfc(vnfc, info)
+        else:
+            gone.append(grant_resources.compute_of(vnfc))
+            if everything:
+                gone += grant_resources.storages_of(vnfc, info)
+    if whole:
+        gone += grant_resources.links_of(info)
+    return gone
+
+
+def again(resource: Resource) -> Resource:
+    """Name what takes the place of something that goes."""
+    return msgspec.structs.replace(resource, handle=None)
+
+
+class PackageChange:
+    """What changes of VNFCs that there are, when their package does."""
+
+    def __init__(
+        self,
+        request: ChangeCurrentVnfPkgRequest,
+        instance: VnfInstance,
+        former: Flavour,
+        following: Flavour,
+    ) -> None:
+        self._vnfcs = vnfcs.healed(request, instance)
+        self._info = instance.instantiated_vnf_info
+        self._managed = request.ext_managed_virtual_links
+        self._former = former
+        self._following = following
+
+    def removed(self) -> Iterator[Resource]:
+        """Tell what goes: the servers or pods of the VNFCs that are rolled
+        and their storages, and ports and links that are described no more.
+        """
+        if self._info is None:
+            return
+        for vnfc in self._vnfcs:
+            yield grant_resources.compute_of(vnfc)
+            yield from grant_resources.storages_of(vnfc, self._info)
+            for port in grant_resources.ports_of(vnfc, self._info):
+                if port.template not in self._following.connection_points:
+                    yield port
+        for link in grant_resources.links_of(self._info):
+            if link.template not in self._following.virtual_links:
+                yield link
+
+    def added(self) -> Iterator[Resource]:
+        """Tell what comes: the same, and what is new of these VNFCs."""
+        for vnfc in self._vnfcs:
+            yield again(grant_resources.compute_of(vnfc))
+            yield from self._storages(vnfc)
+            for point in self._following.connection_points.values():
+                known = point.id in self._former.connection_points
+                if point.vdu == vnfc.vdu_id and not known:
+                    yield grant_resources.port(point.id, vnfc.vdu_id)
+        for link in grant_resources.new_links(self._following, self._managed):
+            if link.template not in self._former.virtual_links:
+                yield link
+
+    def _storages(self, vnfc: VnfcResourceInfo) -> Iterator[Resource]:
+        vdu = vnfc.vdu_id
+        known = self._former.vdus[vdu].storages
+        following = self._following.vdus[vdu].storages
+        gone = grant_resources.storages_of(vnfc, self._info)
+        kept = [one for one in gone if one.template in following]
+        yield from map(again, kept)
+        for name in following:
+            if name not in known:
+                yield grant_resources.storage(name, vdu)

@@ -1,0 +1,119 @@
+"""The addresses that a Heat without a cloud gives, and who sees them."""
+
+from typing import Any
+
+import testtools
+
+from tests.fixtures import waiting
+from tests.fixtures.openstack import Project
+
+CIDR = "203.0.113.0/29"
+
+
+def a_port(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "OS::Neutron::Port",
+        "properties": {"network": "net", **properties},
+    }
+
+
+def a_server(*networks: dict[str, Any]) -> dict[str, Any]:
+    properties = {"name": "one", "flavor": "f", "networks": networks}
+    return {
+        "type": "OS::Nova::Server",
+        "properties": {**properties, "image": "i"},
+    }
+
+
+FLOATING = {
+    "type": "OS::Neutron::FloatingIP",
+    "properties": {
+        "floating_network": "out",
+        "port_id": {"get_resource": "a"},
+    },
+}
+
+
+class TestAddresses(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.project = self.useFixture(Project(self))
+        self.project.subnet(CIDR)
+
+    def stack(self, name: str, end: str, **resources: Any) -> dict[str, Any]:
+        """Make a stack, or another one of it, to this end."""
+        known = self.project.stacks().get(name)
+        template = {
+            "heat_template_version": "2021-04-16",
+            "resources": resources,
+            "outputs": {
+                each: {"value": {"get_attr": [each, attribute]}}
+                for each, attribute in (
+                    ("a", "fixed_ips"),
+                    ("b", "fixed_ips"),
+                    ("floating", "floating_ip_address"),
+                    ("server", "first_address"),
+                )
+                if each in resources
+            },
+        }
+        body = {"stack_name": name, "template": template}
+        if known:
+            self.project.heat("PUT", f"/stacks/{name}/{known['id']}", body)
+        else:
+            self.project.heat("POST", "/stacks", body)
+        waiting.until(lambda: self.status(name) == end, end)
+        path = f"/stacks/{name}/{self.project.stacks()[name]['id']}"
+        outputs = self.project.heat("GET", path)["stack"]["outputs"]
+        return {one["output_key"]: one["output_value"] for one in outputs}
+
+    def status(self, name: str) -> str:
+        return str(self.project.stacks()[name]["stack_status"])
+
+    def delete(self, name: str) -> None:
+        path = f"/stacks/{name}/{self.project.stacks()[name]['id']}"
+        self.project.heat("DELETE", path)
+        waiting.until(lambda: name not in self.project.stacks(), "its end")
+
+    def test_each_is_its_own_and_the_server_is_seen_with_it(self) -> None:
+        port = {"port": {"get_resource": "a"}}
+        told = self.stack(
+            "first",
+            "CREATE_COMPLETE",
+            a=a_port(),
+            b=a_port(fixed_ips=[{"ip_address": "203.0.113.5"}]),
+            floating=FLOATING,
+            server=a_server(port, {"network": "net"}),
+        )
+        ((a,), (b,)) = told["a"], told["b"]
+        self.assertEqual("203.0.113.5", b["ip_address"])
+        self.assertEqual(a["ip_address"], told["server"])
+        ((server, seen),) = self.project.seen("servers").items()
+        self.assertIn(server, self.project.servers("first"))
+        self.assertEqual("one", seen["name"])
+        of_port, own = seen["networks"]
+        self.assertEqual([a["ip_address"]], of_port["addresses"])
+        (floating,) = self.project.seen("floating").values()
+        self.assertEqual(of_port["port"], floating["port"])
+        self.assertEqual(told["floating"], floating["address"])
+        given = {a["ip_address"], b["ip_address"], told["floating"]}
+        self.assertEqual(4, len(given | set(own["addresses"])))
+        self.delete("first")
+        for kind in ("servers", "ports", "floating"):
+            self.assertEqual({}, self.project.seen(kind))
+
+    def test_one_that_is_taken_is_refused_until_it_is_given_back(self) -> None:
+        asked = a_port(fixed_ips=[{"ip_address": "203.0.113.4"}])
+        self.stack("first", "CREATE_COMPLETE", a=asked)
+        self.stack("second", "CREATE_FAILED", a=asked)
+        self.assertEqual(1, len(self.project.seen("ports")))
+        self.delete("first")
+        self.stack("third", "CREATE_COMPLETE", a=asked)
+
+    def test_a_port_that_changes_gives_its_old_one_back(self) -> None:
+        before = a_port(fixed_ips=[{"ip_address": "203.0.113.4"}])
+        after = a_port(fixed_ips=[{"ip_address": "203.0.113.5"}])
+        self.stack("first", "CREATE_COMPLETE", a=before)
+        told = self.stack("first", "UPDATE_COMPLETE", a=after)
+        self.assertEqual("203.0.113.5", told["a"][0]["ip_address"])
+        self.stack("second", "CREATE_COMPLETE", a=before)

@@ -1,0 +1,76 @@
+"""What is told of a VNF on a real Heat."""
+
+import testtools
+
+from tests.fixtures.vnf import SINGLE, VnfService
+
+
+class TestAddresses(testtools.TestCase):
+    """Addresses of ports that Heat has made."""
+
+    def test_those_that_were_chosen_are_told(self) -> None:
+        vnf = self.useFixture(VnfService(self))
+        vnf.start()
+        points = {
+            point["cpdId"]: [
+                address
+                for protocol in point.get("cpProtocolInfo", ())
+                for address in protocol["ipOverEthernet"]["ipAddresses"]
+            ]
+            for vnfc in vnf.vnfcs()
+            for point in vnfc["vnfcCpInfo"]
+        }
+        self.assertEqual(
+            {"front_cp", "front_inside_cp", "store_cp", "store_inside_cp"},
+            points.keys(),
+        )
+        seen = set()
+        for addresses in points.values():
+            (address,) = addresses
+            self.assertEqual("IPV4", address["type"])
+            self.assertTrue(address["isDynamic"])
+            seen |= set(address["addresses"])
+        self.assertEqual(4, len(seen))
+        outside = {
+            cp["cpdId"]: cp["cpProtocolInfo"][0]["ipOverEthernet"]
+            for cp in vnf.info["extCpInfo"]
+        }
+        self.assertEqual(
+            points["front_cp"], outside["front_cp"]["ipAddresses"]
+        )
+
+
+class TestNames(testtools.TestCase):
+    """Ids that the metadata of an instance give its VNFCs."""
+
+    def test_a_vnfc_keeps_its_id_when_it_is_healed(self) -> None:
+        vnf = self.useFixture(VnfService(self))
+        vnf.start(flavourId="single", additionalParams=SINGLE)
+        names = {"front": ["the front"], "store": ["the store"]}
+        vnf.modify(vnf.id, {"metadata": {"VDU_VNFc_mapping": names}})
+        before = {v["id"]: v for v in vnf.info["vnfcInfo"]}
+        self.assertEqual({"the front", "the store"}, before.keys())
+        done = vnf.do(
+            "heal",
+            {
+                "vnfcInstanceId": ["the store"],
+                "additionalParams": {"all": True, **SINGLE},
+            },
+        )
+        after = {v["id"]: v for v in vnf.info["vnfcInfo"]}
+        self.assertEqual(before["the front"], after["the front"])
+        self.assertNotEqual(before["the store"], after["the store"])
+        # its storage is another one, too
+        gone, come = sorted(
+            done["resourceChanges"]["affectedVnfcs"],
+            key=lambda one: str(one["changeType"]),
+            reverse=True,
+        )
+        (store,) = vnf.vnfcs("store")
+        self.assertEqual(store["id"], come["id"])
+        self.assertEqual(
+            store["storageResourceIds"], come["addedStorageResourceIds"]
+        )
+        self.assertNotEqual(
+            store["storageResourceIds"], gone["removedStorageResourceIds"]
+        )

@@ -1,0 +1,165 @@
+"""What of a VIM's images and flavours a grant leaves open."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import testtools
+
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.openstack import assets
+from tacker_cnf.drivers.openstack.glance import Image
+from tacker_cnf.lcm import grant_plan
+from tacker_cnf.sol.common import Link
+from tacker_cnf.sol.grant import Grant, GrantLinks, VimAssets
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.vnfd.model import SoftwareImage, VirtualStorage
+from tests.factories import (
+    a_flavour,
+    a_target,
+    a_task,
+    a_vdu,
+    a_vnfd,
+    an_instance,
+    an_op_occ,
+)
+
+IMAGES = {
+    name: SoftwareImage(id=name, name=f"{name}.qcow2", version="1")
+    for name in ("web", "disk")
+}
+FLAVOUR = a_flavour(
+    vdus={
+        "web": msgspec.structs.replace(
+            a_vdu("web"), image="web", compute_flavour="m1.tiny"
+        ),
+        "agent": msgspec.structs.replace(a_vdu("agent"), storages=("disk",)),
+    },
+    storages={"disk": VirtualStorage(id="disk", kind="BLOCK", image="disk")},
+)
+VNFD = msgspec.structs.replace(
+    a_vnfd(FLAVOUR), software_images=tuple(IMAGES.values())
+)
+HREF = Link(href="/")
+
+
+class Known:
+    """A VIM that knows some images."""
+
+    def __init__(self, **ids: str) -> None:
+        self._ids = ids
+        self.asked: list[str] = []
+
+    def ids(self, wanted: tuple[SoftwareImage, ...]) -> Mapping[str, str]:
+        self.asked += [image.name for image in wanted]
+        return {x.id: self._ids[x.id] for x in wanted if x.id in self._ids}
+
+
+def a_job(grant: Grant, **more: Any) -> InfraTask:
+    request = InstantiateVnfRequest(flavour_id="simple")
+    asked = grant_plan.build(
+        an_op_occ(), request, an_instance(), None, a_target(), FLAVOUR
+    )
+    given: dict[str, Any] = {
+        "operation": Op.INSTANTIATE,
+        "request": request,
+        "grant_request": asked,
+        "grant": grant,
+    }
+    return a_task(vnfd=VNFD, **given | more)
+
+
+def a_grant(**assets: Any) -> Grant:
+    return Grant(
+        id="g",
+        vnf_instance_id="i",
+        vnf_lcm_op_occ_id="o",
+        vim_assets=msgspec.convert(assets, VimAssets) if assets else None,
+        links=GrantLinks(self_=HREF, vnf_lcm_op_occ=HREF, vnf_instance=HREF),
+    )
+
+
+def told(grant: Grant | None) -> Any:
+    found = grant.vim_assets if grant else None
+    return msgspec.json.decode(msgspec.json.encode(found))
+
+
+class TestAssets(testtools.TestCase):
+    def test_the_vims_ids_and_the_vnfds_flavours(self) -> None:
+        known = Known(web="id-1", disk="id-2")
+        self.assertEqual(
+            {
+                "computeResourceFlavours": [
+                    {
+                        "vnfdVirtualComputeDescId": "web",
+                        "vimFlavourId": "m1.tiny",
+                    }
+                ],
+                "softwareImages": [
+                    {
+                        "vnfdSoftwareImageId": "web",
+                        "vimSoftwareImageId": "id-1",
+                    },
+                    {
+                        "vnfdSoftwareImageId": "disk",
+                        "vimSoftwareImageId": "id-2",
+                    },
+                ],
+            },
+            told(assets.completed(a_job(a_grant()), known)),
+        )
+        self.assertEqual(["web.qcow2", "disk.qcow2"], known.asked)
+
+    def test_what_is_granted_stays(self) -> None:
+        images = [{"vnfdSoftwareImageId": "web", "vimSoftwareImageId": "own"}]
+        flavours = [
+            {"vnfdVirtualComputeDescId": "web", "vimFlavourId": "large"}
+        ]
+        granted = {
+            "softwareImages": images,
+            "computeResourceFlavours": flavours,
+        }
+        known = Known(web="id-1")
+        done = assets.completed(a_job(a_grant(**granted)), known)
+        self.assertEqual(granted, told(done))
+        self.assertEqual(["disk.qcow2"], known.asked)
+
+    def test_a_vim_without_images_is_told_names(self) -> None:
+        done = told(assets.completed(a_job(a_grant()), Known()))
+        self.assertNotIn("softwareImages", done)
+
+    def test_who_adds_nothing_is_not_asked(self) -> None:
+        for more in (
+            {"rolls_back": True},
+            {"heals": True},
+            {"grant_request": None},
+            {"target": None},
+        ):
+            known = Known(web="id-1")
+            grant = a_grant()
+            task = a_job(grant, **more)
+            self.assertIs(grant, assets.completed(task, known))
+            self.assertEqual([], known.asked)
+
+
+class TestHashes(testtools.TestCase):
+    def test_contents_are_known_by_the_hash_that_both_tell(self) -> None:
+        image = Image(
+            id="i", checksum="55", os_hash_algo="sha512", os_hash_value="aa"
+        )
+        for algorithm, value, same in (
+            ("SHA-512", "AA", True),
+            ("sha512", "ab", False),
+            ("MD5", "55", True),
+            ("sha-256", "aa", False),
+            (None, None, False),
+        ):
+            wanted = SoftwareImage(
+                id="w",
+                name="w",
+                version="1",
+                checksum_algorithm=algorithm,
+                checksum_hash=value,
+            )
+            self.assertIs(same, image.has(wanted), str(algorithm))

@@ -1,0 +1,54 @@
+"""VNFCs that a change of package replaces one after the other."""
+
+from typing import Any
+
+import testtools
+import yaml
+
+from tacker_cnf.drivers.openstack import rolling
+from tacker_cnf.drivers.openstack.fields import StackFields
+from tests.factories import a_flavour
+
+RESOURCES: dict[str, Any] = {
+    "web-0": {"type": "a.yaml"},
+    "web-2": {"type": "a.yaml", "depends_on": "net"},
+    "web-10": {"type": "a.yaml", "depends_on": ["net", "disk"]},
+    "agent-0": {"type": "b.yaml"},
+    "net": {"type": "OS::Neutron::Net"},
+    "net-1": {"type": "OS::Neutron::Net"},
+}
+
+
+def told(resources: Any, *, existing: bool = False) -> StackFields:
+    template = yaml.safe_dump({"resources": resources})
+    return StackFields(
+        template=template, parameters={"nfv": {}}, existing=existing
+    )
+
+
+class TestStages(testtools.TestCase):
+    def test_each_waits_for_the_one_before(self) -> None:
+        fields = told(RESOURCES)
+        first, last = rolling.stages(fields, a_flavour())
+        self.assertIs(fields, last)
+        self.assertEqual(fields.parameters, first.parameters)
+        resources = yaml.safe_load(str(first.template))["resources"]
+        waits = {
+            name: one["depends_on"]
+            for name, one in resources.items()
+            if "depends_on" in one
+        }
+        self.assertEqual(
+            {"web-2": ["net", "web-0"], "web-10": ["net", "disk", "web-2"]},
+            waits,
+        )
+
+    def test_where_nobody_waits_there_is_one_update(self) -> None:
+        alone = {name: RESOURCES[name] for name in ("web-0", "agent-0", "net")}
+        for fields in (
+            told(alone),
+            told(RESOURCES, existing=True),
+            StackFields(parameters={"nfv": {}}),
+        ):
+            stages = list(rolling.stages(fields, a_flavour()))
+            self.assertEqual([fields], stages)

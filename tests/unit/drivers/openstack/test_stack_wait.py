@@ -1,0 +1,168 @@
+"""How a stack is waited for: which events are read, and how often."""
+
+import time
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.openstack import refusals, stack_wait
+from tacker_cnf.drivers.openstack.stack_wait import Pace, Waiter
+from tacker_cnf.drivers.openstack.stacks import Stack, Tree
+from tacker_cnf.drivers.progress import Progress
+from tacker_cnf.halting import Deadline, Halt
+from tests.unit.drivers.openstack import trees
+
+IDENTITY = "vnf-1/root"
+
+
+def event(number: int, status: str, of: str = "front") -> Any:
+    return types.SimpleNamespace(
+        id=f"e{number}",
+        resource_name=of,
+        resource_status=status,
+        physical_resource_id="root" if of == "vnf-1" else "another",
+    )
+
+
+class Hurry(Halt):
+    """Keeps how long somebody wanted to wait, and does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+
+    def wait(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+
+class Told:
+    """A Heat that tells events bit by bit, and in which state a stack is."""
+
+    def __init__(
+        self, *events: Sequence[Any], states: Iterable[str | None]
+    ) -> None:
+        self.halt = Hurry()
+        self._events = list(events)
+        self._states = list(states)
+        self.markers: list[str | None] = []
+        self.looks = 0
+
+    def events(self, identity: str, marker: str | None) -> Sequence[Any]:
+        assert identity == IDENTITY
+        self.markers.append(marker)
+        return self._events.pop(0) if self._events else ()
+
+    def find(self, name: str) -> Stack | None:
+        assert name == IDENTITY
+        self.looks += 1
+        several = len(self._states) > 1
+        state = self._states.pop(0) if several else self._states[0]
+        if state is None:
+            return None
+        return Stack(id="root", name="vnf-1", status=state, reason="why")
+
+    def tree(self, stack: Stack) -> Tree:
+        del stack
+        return trees.grouped("a").tree()
+
+
+def a_waiter(heat: Any, within: float = 60) -> Waiter:
+    return Waiter(heat, Deadline.within(within), Progress())
+
+
+class TestMarker(testtools.TestCase):
+    def test_each_look_begins_where_the_last_ended(self) -> None:
+        heat = Told(
+            [event(1, "UPDATE_IN_PROGRESS"), event(2, "UPDATE_COMPLETE")],
+            [],
+            [event(3, "UPDATE_COMPLETE", "vnf-1")],
+            states=["UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"],
+        )
+        stack = a_waiter(heat).ended(IDENTITY, "before")
+        self.assertEqual(["before", "e2", "e2"], heat.markers)
+        self.assertEqual("UPDATE_COMPLETE", stack.status)
+
+    def test_the_end_of_an_earlier_work_is_not_believed(self) -> None:
+        # Heat has purged the marker, and tells all that it knows
+        heat = Told(
+            [event(1, "CREATE_COMPLETE", "vnf-1")],
+            [event(2, "UPDATE_COMPLETE", "vnf-1")],
+            states=["UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"],
+        )
+        a_waiter(heat).ended(IDENTITY, "purged")
+        self.assertEqual(["purged", "e1"], heat.markers)
+
+    def test_a_stack_without_events_is_looked_at_now_and_then(self) -> None:
+        busy = ["UPDATE_IN_PROGRESS"] * 3
+        heat = Told(states=[*busy, "UPDATE_COMPLETE"])
+        a_waiter(heat).ended(IDENTITY, None)
+        self.assertEqual(4, heat.looks)
+        self.assertEqual(3 * stack_wait.TRUSTED + 1, len(heat.markers))
+
+    def test_who_has_it_deleted_ends_the_wait(self) -> None:
+        for state in (None, "DELETE_IN_PROGRESS", "DELETE_COMPLETE"):
+            error = self.assertRaises(
+                errors.NotReady,
+                a_waiter(Told(states=[state])).idle,
+                IDENTITY,
+                None,
+            )
+            self.assertIn("deleted by somebody else", str(error))
+
+    def test_so_does_who_knows_no_events_of_it(self) -> None:
+        heat = Told(states=[None])
+
+        def gone(*_: object) -> None:
+            raise refusals.Gone("Heat answered 404")
+
+        told: Any = heat
+        told.events = gone
+        error = self.assertRaises(
+            errors.NotReady, a_waiter(heat).ended, IDENTITY, None
+        )
+        self.assertIn("deleted by somebody else", str(error))
+
+    def test_the_deadline_ends_it(self) -> None:
+        heat = Told(states=["UPDATE_IN_PROGRESS"])
+        error = self.assertRaises(
+            errors.NotReady, a_waiter(heat, within=0).ended, IDENTITY, None
+        )
+        self.assertIn("has not ended its work on stack vnf-1", str(error))
+        self.assertEqual([], heat.halt.pauses)
+
+    def test_what_was_cancelled_is_told_apart(self) -> None:
+        heat = Told(states=["UPDATE_FAILED"])
+        error = self.assertRaises(
+            errors.NotReady, a_waiter(heat).ended, IDENTITY, None
+        )
+        self.assertNotIsInstance(error, stack_wait.CutShort)
+        self.assertIn("Stack vnf-1 is UPDATE_FAILED: why", str(error))
+
+
+class TestPace(testtools.TestCase):
+    def pause(self, passed: float, left: float = 10000) -> float:
+        """Tell how long is waited when so many seconds have passed."""
+        heat: Any = Told(states=[None])
+        pace = Pace(heat, Deadline.within(left))
+        pace._begun = time.monotonic() - passed
+        pace.rest()
+        return float(heat.halt.pauses[0])
+
+    def test_it_gets_slower(self) -> None:
+        for passed, least, most in (
+            (0, 0.2, 0.2),
+            (4, 0.2, 0.21),
+            (20, 1.0, 1.1),
+            (60, 3.0, 3.1),
+            (100, 5.0, 5.0),
+            (10000, 5.0, 5.0),
+        ):
+            pause = self.pause(passed)
+            self.assertTrue(least <= pause <= most, (passed, pause))
+
+    def test_it_does_not_go_beyond_the_deadline(self) -> None:
+        self.assertTrue(self.pause(100, left=1) <= 1)
+        self.assertEqual(0.0, self.pause(100, left=0))

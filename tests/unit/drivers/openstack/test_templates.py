@@ -1,0 +1,57 @@
+"""What the template of a package has to be like."""
+
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.drivers.openstack import templates
+from tests.factories import a_vnfd
+
+NFV = "parameters: {{nfv: {{type: json, hidden: {}}}, key: {{hidden: true}}}}"
+
+
+class TestBaseHot(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        path = Path(self.useFixture(fixtures.TempDir()).path)
+        folder = path / "BaseHOT" / "simple"
+        folder.mkdir(parents=True)
+        self.file = folder / "a.yaml"
+        self.package = PackageTree(content_id="x", path=path, vnfd=a_vnfd())
+
+    def test_nfv_is_told(self) -> None:
+        for text in (
+            NFV.format("false"),
+            "parameters:",
+            "parameters: {nfv: 1}",
+            "[]",
+            "",
+        ):
+            self.file.write_text(text)
+            found = templates.base_hot(self.package, "simple")
+            self.assertEqual(text, found.template)
+
+    def refused(self) -> str:
+        error = self.assertRaises(
+            errors.InvalidParameters,
+            templates.base_hot,
+            self.package,
+            "simple",
+        )
+        return str(error)
+
+    def test_nfv_that_is_hidden(self) -> None:
+        self.file.write_text(NFV.format("true"))
+        self.assertIn(
+            "The template BaseHOT/simple/a.yaml hides its parameter nfv",
+            self.refused(),
+        )
+
+    def test_what_cannot_be_read(self) -> None:
+        self.file.write_text("a: [")
+        self.assertIn(
+            "The template BaseHOT/simple/a.yaml, line 2", self.refused()
+        )

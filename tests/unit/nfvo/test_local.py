@@ -1,0 +1,109 @@
+"""What an installation without an NFVO grants."""
+
+from typing import Any
+
+import testtools
+
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.lcm import grant_plan, target
+from tacker_cnf.nfvo.local import LocalNfvo
+from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.lcm_request import (
+    HealVnfRequest,
+    InstantiateVnfRequest,
+    ScaleType,
+    ScaleVnfRequest,
+)
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.vnfd.model import AffinityRule
+from tests.factories import (
+    a_flavour,
+    a_running_instance,
+    a_vnfc,
+    a_vnfd,
+    an_instance,
+    an_op_occ,
+)
+
+RUNNING = a_running_instance(a_vnfc("web-1"), a_vnfc("agent-1", "agent"))
+BUSY = InstantiateVnfRequest(
+    flavour_id="simple", instantiation_level_id="busy"
+)
+OUT = ScaleVnfRequest(
+    type=ScaleType.SCALE_OUT, aspect_id="web_aspect", number_of_steps=1
+)
+APART = AffinityRule(
+    id="rule", kind="ANTI_AFFINITY", scope="ZONE", targets=("web",)
+)
+
+
+def asked(op: Op, request: Any, instance: Any, **flavour: Any) -> GrantRequest:
+    current = target.of_instance(instance)
+    simple = a_flavour(**flavour)
+    wanted = target.wanted(request, current, a_vnfd(simple))
+    return grant_plan.build(
+        an_op_occ(op), request, instance, current, wanted, simple
+    )
+
+
+def answered(request: GrantRequest, *zones: str) -> Grant:
+    return LocalNfvo(zones).grant(request, Halt(), Deadline.within(1))
+
+
+def placed(request: GrantRequest, grant: Grant) -> list[str]:
+    """Write each VNFC that is added as its VDU and its zone."""
+    zones = {one.resource_definition_id: one for one in grant.add_resources}
+    return sorted(
+        f"{one.vdu_id} {zones[one.id].zone_id}"
+        for one in request.add_resources
+    )
+
+
+class TestLocalNfvo(testtools.TestCase):
+    def zones(self, request: GrantRequest, *zones: str) -> list[str]:
+        grant = answered(request, *zones)
+        grant_plan.check_granted(request, grant)
+        named = {zone.id: zone.zone_id for zone in grant.zones}
+        used = {one.zone_id for one in grant.add_resources if one.zone_id}
+        self.assertEqual(used, set(named.values()))
+        return placed(request, grant)
+
+    def test_the_first_zone_is_for_all(self) -> None:
+        request = asked(Op.INSTANTIATE, BUSY, an_instance())
+        self.assertEqual(
+            ["agent a", "web a", "web a", "web a"],
+            self.zones(request, "a", "b"),
+        )
+
+    def test_what_is_to_be_apart_is_as_far_as_there_are_zones(self) -> None:
+        request = asked(
+            Op.INSTANTIATE, BUSY, an_instance(), affinity_rules=(APART,)
+        )
+        self.assertEqual(
+            ["agent a", "web a", "web a", "web b"],
+            self.zones(request, "a", "b"),
+        )
+
+    def test_what_is_added_is_apart_from_what_is_there(self) -> None:
+        request = asked(Op.SCALE, OUT, RUNNING, affinity_rules=(APART,))
+        self.assertEqual(["web b"], self.zones(request, "a", "b"))
+
+    def test_a_rule_of_hosts_says_nothing_of_zones(self) -> None:
+        rule = AffinityRule(
+            id="rule",
+            kind="ANTI_AFFINITY",
+            scope="NFVI_NODE",
+            targets=("web",),
+        )
+        request = asked(Op.SCALE, OUT, RUNNING, affinity_rules=(rule,))
+        self.assertEqual(["web a"], self.zones(request, "a", "b"))
+
+    def test_who_takes_anothers_place_stays_in_its_zone(self) -> None:
+        request = asked(Op.HEAL, HealVnfRequest(), RUNNING)
+        self.assertEqual(["agent None", "web None"], self.zones(request, "a"))
+
+    def test_no_zone_is_configured(self) -> None:
+        request = asked(Op.INSTANTIATE, BUSY, an_instance())
+        grant = answered(request)
+        self.assertEqual((), grant.zones)
+        self.assertEqual({None}, {one.zone_id for one in grant.add_resources})
