@@ -11,13 +11,14 @@ A script in a VNF package is as long as this::
     Driver.main()
 """
 
+import copy
 import sys
 import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from tacker_cnf import errors
-from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
 from tacker_cnf.sol import base
 
@@ -34,6 +35,11 @@ class MgmtDriver:
         self.changes: InstanceChanges | None = None
         #: what to be told again when the operation is retried
         self.user_script_err_handling_data: dict[str, Any] | None = None
+        #: what every later hook of this VNF instance is to be told, and what
+        #: this one was; kept also when the method raises
+        self.memory: dict[str, Any] = {}
+        #: the VIMs that the VNF provides from now on, by name; None: no more
+        self.vims: dict[str, ProvidedVim | None] = {}
 
     def log(self, text: str) -> None:
         """Write a line into the log of the operation and the conductor."""
@@ -47,10 +53,13 @@ class MgmtDriver:
         driver.user_script_err_handling_data = (
             told.user_script_err_handling_data
         )
+        driver.memory = copy.deepcopy(told.memory or {})
         code = driver._done(told)
         said = ScriptOutput(
             vnf_instance=driver.changes,
             user_script_err_handling_data=driver.user_script_err_handling_data,
+            memory=driver.memory,
+            vims=driver.vims,
         )
         sys.stdout.buffer.write(base.encode(said))
         sys.stdout.buffer.flush()

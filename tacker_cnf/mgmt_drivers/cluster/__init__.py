@@ -1,0 +1,1 @@
+"""What the management driver of Kubernetes clusters is made of."""

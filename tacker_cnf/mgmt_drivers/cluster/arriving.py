@@ -1,0 +1,163 @@
+"""Makes nodes of VMs: of a whole cluster, or for one that goes on."""
+
+from collections.abc import Sequence
+
+from tacker_cnf import errors
+from tacker_cnf.mgmt_drivers.cluster import haproxy, installation
+from tacker_cnf.mgmt_drivers.cluster.etcd import Etcd
+from tacker_cnf.mgmt_drivers.cluster.installation import Installation, Join
+from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
+from tacker_cnf.mgmt_drivers.cluster.task import Task
+
+
+class Arriving:
+    """One arrival of some nodes."""
+
+    def __init__(self, task: Task, make: Installation) -> None:
+        self._task = task
+        self._make = make
+        self._memory = task.memory
+        self._steps = task.steps
+
+    def build(self, nodes: Sequence[Node]) -> None:
+        """Make a cluster of VMs that are none.
+
+        :raises InfraError: a step failed
+        """
+        masters = [node for node in nodes if node.role == MASTER]
+        if not masters:
+            raise errors.InfraError("The VNF has no master.")
+        self._memory.keep_only(nodes)
+        self._task.reach(nodes)
+        # however often this is tried, it is the same one
+        self._memory.first = self._memory.first or masters[0].vnfc
+        masters.sort(key=lambda master: master.vnfc != self._memory.first)
+        first = masters[0]
+        self._memory.note([first])
+        self._steps.do(
+            "install the first master",
+            [first],
+            lambda: self._make.install(
+                self._task.host(first), first, masters, None
+            ),
+        )
+        self._add([node for node in nodes if node != first], masters)
+
+    def join(self, nodes: Sequence[Node]) -> None:
+        """Let VMs join a cluster that goes on.
+
+        :raises InfraError: it has no master, or a step failed
+        """
+        known = [m for m in self._memory.of_role(MASTER) if m not in nodes]
+        if not known:
+            raise errors.InfraError(
+                "No master is known that the new nodes could join: heal the "
+                "whole VNF, without vnfcInstanceId."
+            )
+        new = [node for node in nodes if node.role == MASTER]
+        # what joins, and all whose HAProxy has to know a new master
+        self._task.reach([*nodes, *known] if new else nodes)
+        first = self._task.any_of(known)
+        known.remove(first)
+        self._add(nodes, [first, *known, *new])
+
+    def _add(self, nodes: Sequence[Node], masters: Sequence[Node]) -> None:
+        """Let nodes join.
+
+        :param masters: all that there will be; the first one is there
+        """
+        first = masters[0]
+        self._memory.note(nodes)
+        new = [node for node in nodes if node.role == MASTER]
+        workers = [node for node in nodes if node.role == WORKER]
+        for master in new:  # etcd takes one after the other
+            self._join(master, masters)
+        if new:
+            self._await_ready(first, new)
+            self._balance(new, masters)
+        if workers:
+            self._join_workers(first, workers)
+            self._await_ready(first, workers)
+
+    def _await_ready(self, first: Node, nodes: Sequence[Node]) -> None:
+        self._steps.do(
+            "wait until the nodes are ready",
+            nodes,
+            lambda: self._task.kubectl(first).await_ready(
+                [node.address for node in nodes], self._task.deadline
+            ),
+        )
+
+    def _join(self, master: Node, masters: Sequence[Node]) -> None:
+        first = masters[0]
+        self._steps.do(
+            "install the master",
+            [master],
+            lambda: self._make.install(
+                self._task.host(master),
+                master,
+                masters,
+                # made when it is needed: it does not last
+                self._joining(first, as_master=True),
+            ),
+        )
+        self._steps.do(
+            "see that etcd has the member",
+            [master],
+            lambda: _check_member(self._task.etcd(first), master),
+        )
+
+    def _join_workers(self, first: Node, workers: Sequence[Node]) -> None:
+        joining = self._steps.ask(
+            "make what workers join by",
+            [first],
+            lambda: self._joining(first, as_master=False),
+        )
+        self._steps.on_each(
+            "install the worker",
+            workers,
+            lambda node: self._make.install_worker(
+                self._task.host(node), node, joining
+            ),
+        )
+
+    def _joining(self, first: Node, *, as_master: bool) -> Join:
+        host = self._task.host(first)
+        return installation.join(host, self._task.seconds, as_master=as_master)
+
+    def _balance(self, new: Sequence[Node], masters: Sequence[Node]) -> None:
+        """Let HAProxy on every master know the new ones."""
+        kubectl = self._task.kubectl(masters[0])
+        nodes = kubectl.nodes()
+        names = {node.address: nodes[node.address].name for node in new}
+        told = ", ".join(map(str, new))
+        self._steps.on_each(
+            f"put {told} into HAProxy",
+            masters,
+            lambda node: self._edit(node, names),
+        )
+        self._steps.on_each(f"probe HAProxy with {told}", masters, self._probe)
+
+    def _edit(self, node: Node, names: dict[str, str]) -> None:
+        haproxy.change(
+            self._task.host(node),
+            lambda text: haproxy.including(text, names),
+            self._task.seconds,
+        )
+
+    def _probe(self, node: Node) -> None:
+        kubectl = self._task.kubectl(node)
+        name = self._make.address
+        for port in (haproxy.API_PORT, haproxy.PORT):
+            kubectl.await_api(node.address, port, name, self._task.deadline)
+
+
+def _check_member(etcd: Etcd, master: Node) -> None:
+    there = {member.address for member in etcd.members()}
+    if master.address not in there:
+        raise errors.InfraError(
+            f"{master} is no member of etcd; its members are "
+            f"{', '.join(sorted(there))}."
+        )
+    if master.address not in etcd.healthy([master.address]):
+        raise errors.InfraError(f"The etcd of {master} does not serve.")

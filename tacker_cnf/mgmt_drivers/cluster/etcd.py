@@ -1,0 +1,219 @@
+"""The etcd of the cluster, as one of its masters tells it."""
+
+import shlex
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.halting import Deadline
+from tacker_cnf.mgmt_drivers.cluster import haproxy
+from tacker_cnf.mgmt_drivers.remote import Host
+
+PKI: Final = "/etc/kubernetes/pki/etcd"
+PORT: Final = 2379
+#: where snapshots are kept on the master that made them, and how many
+SNAPSHOTS: Final = "/var/backups/etcd"
+KEPT: Final = 3
+#: seconds that etcd has for one answer
+ANSWER: Final = 5
+#: seconds for a new leader, and between two looks
+SETTLED: Final = 30.0
+PAUSE: Final = 0.2
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of the etcd cluster."""
+
+    #: as etcdctl wants it: hexadecimal
+    id: str
+    #: of its peer address; the node's
+    address: str
+    #: whether it only listens yet: it has no vote
+    is_learner: bool = False
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    id: int = msgspec.field(name="ID")
+    peers: tuple[str, ...] = msgspec.field(name="peerURLs", default=())
+    is_learner: bool = msgspec.field(name="isLearner", default=False)
+
+
+class _Members(msgspec.Struct, frozen=True):
+    members: tuple[_Listed, ...] = ()
+
+
+class _Health(msgspec.Struct, frozen=True):
+    endpoint: str
+    health: bool = False
+
+
+class Etcd:
+    """Asks the etcd of one master, which knows all members.
+
+    :param timeout: seconds for each command
+    """
+
+    def __init__(self, host: Host, timeout: float) -> None:
+        self._host = host
+        self._timeout = timeout
+
+    def members(self) -> list[Member]:
+        """List the members.
+
+        :raises InfraError: etcd does not answer
+        """
+        told = self._ask("member", "list", "--write-out=json")
+        try:
+            found = msgspec.json.decode(told, type=_Members)
+        except msgspec.DecodeError as error:
+            raise errors.InfraError(
+                f"{self._host}: etcd's list of members cannot be read: {error}"
+            ) from None
+        return [
+            Member(
+                id=f"{one.id:x}",
+                address=_address(one.peers),
+                is_learner=one.is_learner,
+            )
+            for one in found.members
+        ]
+
+    def healthy(self, addresses: Iterable[str]) -> frozenset[str]:
+        """Tell which members commit what they are told."""
+        endpoints = ",".join(endpoint(one) for one in sorted(addresses))
+        answer = self._host.run(
+            self._command(
+                "endpoint", "health", "--write-out=json", at=endpoints
+            ),
+            as_root=True,
+            timeout=self._timeout,
+        )
+        try:
+            found = msgspec.json.decode(answer.stdout, type=list[_Health])
+        except msgspec.DecodeError:
+            return frozenset()
+        return frozenset(
+            _address((one.endpoint,)) for one in found if one.health
+        )
+
+    def save(self, name: str) -> None:
+        """Keep a snapshot on the master, and drop the oldest ones.
+
+        :raises InfraError: there is none, or it cannot be read
+        """
+        path = f"{SNAPSHOTS}/{name}.db"
+        # it takes as long as the database is large
+        save = self._command("snapshot", "save", path, limit=None)
+        look = self._command("snapshot", "status", path, limit=None)
+        old = f"ls -1t {SNAPSHOTS}/*.db | tail -n +{KEPT + 1} | xargs -r rm -f"
+        self._host.check(
+            f"umask 077; mkdir -p {SNAPSHOTS} && {save} && {look} && {old}",
+            as_root=True,
+            timeout=self._timeout,
+        )
+
+    def remove(self, member: Member) -> None:
+        """Take a member out of the cluster.
+
+        :raises InfraError: etcd refuses
+        """
+        self._ask("member", "remove", member.id)
+
+    def await_healthy(self, deadline: Deadline) -> None:
+        """Wait until there is a leader again.
+
+        :raises InfraError: there was none in time
+        """
+        end = Deadline.within(min(SETTLED, deadline.remaining))
+        while not self.healthy(m.address for m in self.members()):
+            if end.passed:
+                raise errors.InfraError(f"{self._host}: etcd has no leader.")
+            time.sleep(PAUSE)
+
+    def _ask(self, *words: str) -> bytes:
+        return self._host.check(
+            self._command(*words), as_root=True, timeout=self._timeout
+        ).stdout
+
+    def _command(
+        self,
+        *words: str,
+        at: str = f"https://127.0.0.1:{PORT}",
+        limit: int | None = ANSWER,
+    ) -> str:
+        limited = [f"--command-timeout={limit}s"] if limit else []
+        return "ETCDCTL_API=3 " + shlex.join(
+            (
+                "etcdctl",
+                f"--endpoints={at}",
+                f"--cacert={PKI}/ca.crt",
+                f"--cert={PKI}/server.crt",
+                f"--key={PKI}/server.key",
+                *limited,
+                *words,
+            )
+        )
+
+
+def endpoint(address: str) -> str:
+    """Give the URL at which a member serves."""
+    return f"https://{haproxy.bracketed(address)}:{PORT}"
+
+
+def _address(urls: Sequence[str]) -> str:
+    return next((urlsplit(url).hostname or "" for url in urls), "")
+
+
+def removals(
+    members: Sequence[Member],
+    healthy: Collection[str],
+    leaving: Collection[str],
+) -> list[Member]:
+    """Tell whom to take out, one after the other, those first that do not
+    serve.
+
+    A change needs more than half of those that are members then; so does
+    all that comes afterwards.
+
+    :param healthy: addresses of the members that serve
+    :param leaving: addresses of those that are to go
+    :raises InfraError: etcd would lose its quorum, or has none
+    """
+    going = [m for m in members if m.address in leaving]
+    going.sort(key=lambda m: (not m.is_learner, m.address in healthy))
+    voters = [m for m in members if not m.is_learner]
+    serving = {m.address for m in voters} & set(healthy)
+    left = len(voters)
+    for member in going:
+        _check_quorum(left, len(serving), voters, serving)
+        if not member.is_learner:
+            left -= 1
+            serving.discard(member.address)
+            _check_quorum(left, len(serving), voters, serving)
+    return going
+
+
+def _check_quorum(
+    count: int,
+    serving: int,
+    members: Sequence[Member],
+    healthy: Collection[str],
+) -> None:
+    if serving > count // 2:
+        return
+    states: Mapping[str, Any] = {
+        m.address: "serves"
+        if m.address in healthy
+        else "does not serve or goes"
+        for m in members
+    }
+    told = ", ".join(f"{address} {state}" for address, state in states.items())
+    raise errors.InfraError(
+        f"etcd would have no quorum: of {count} members {serving} would serve, "
+        f"and it takes {count // 2 + 1} ({told}). Nothing was taken out. Heal "
+        "fewer masters at once, or the whole VNF."
+    )

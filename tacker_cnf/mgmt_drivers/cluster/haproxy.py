@@ -1,0 +1,116 @@
+"""HAProxy on the masters: which of them it spreads the API's load over.
+
+Only the ``server`` lines of its configuration are touched: one a master,
+``server <name> <address>:6443 check``. A new configuration is proven first,
+and taken over by reload: connections that are open stay.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
+
+from tacker_cnf import errors
+from tacker_cnf.mgmt_drivers.remote import Host
+
+CONFIGURATION: Final = "/etc/haproxy/haproxy.cfg"
+#: of a master's API server, and of HAProxy before all of them
+API_PORT: Final = 6443
+PORT: Final = 16443
+
+_SERVER: Final = re.compile(
+    rf"^[ \t]*server[ \t]+(?P<name>\S+)[ \t]+\[?(?P<address>[^\s\]]+?)\]?"
+    rf":{API_PORT}(?:[ \t].*)?$",
+    re.MULTILINE,
+)
+
+
+def bracketed(address: str) -> str:
+    """Give an address as it stands in a URL."""
+    return f"[{address}]" if ":" in address else address
+
+
+def servers(configuration: str) -> dict[str, str]:
+    """Tell the masters that a configuration names: address -> name."""
+    found = _SERVER.finditer(configuration)
+    return {line["address"]: line["name"] for line in found}
+
+
+def without(configuration: str, addresses: Collection[str]) -> str:
+    """Take masters out of a configuration."""
+
+    def kept(line: str) -> bool:
+        found = _SERVER.match(line)
+        return found is None or found["address"] not in addresses
+
+    return "".join(
+        line for line in configuration.splitlines(keepends=True) if kept(line)
+    )
+
+
+def including(configuration: str, masters: Mapping[str, str]) -> str:
+    """Put masters into a configuration, as the others are.
+
+    :param masters: address -> name
+    :raises InfraError: it names no master beside which they could stand
+    """
+    missing = dict(masters)
+    for address in servers(configuration):
+        missing.pop(address, None)
+    if not missing:
+        return configuration
+    lines = list(_SERVER.finditer(configuration))
+    if not lines:
+        raise errors.InfraError(
+            f"{CONFIGURATION} has no line 'server NAME ADDRESS:{API_PORT}', "
+            "beside which another one could stand."
+        )
+    last = lines[-1]
+    new = [_another(last, name, address) for address, name in missing.items()]
+    begin, end = configuration[: last.end()], configuration[last.end() :]
+    return "\n".join([begin, *new]) + end
+
+
+def _another(line: re.Match[str], name: str, address: str) -> str:
+    """Give a line for another master, all else as in this one."""
+    text, begin = line[0], line.start()
+    spans = sorted(
+        [(line.span("name"), name), (line.span("address"), address)],
+        reverse=True,
+    )
+    for (first, last), value in spans:  # the last first: places stay
+        text = text[: first - begin] + value + text[last - begin :]
+    return text
+
+
+def change(host: Host, edit: Callable[[str], str], timeout: float) -> None:
+    """Change the configuration of one master, and have it taken over, also
+    when an earlier try has changed it.
+
+    :param edit: gives the new configuration for the old one
+    :raises VnfmError: the new one is not valid, and the old one stays as it
+        is; or HAProxy did not take it over, and the old one is back
+    """
+    old = host.get(CONFIGURATION, as_root=True)
+    new = edit(old.decode()).encode()
+    proven, former = f"{CONFIGURATION}.new", f"{CONFIGURATION}.former"
+    host.put(new, proven, mode=0o644, as_root=True)
+    _prove(host, proven, timeout)
+    host.check(
+        f"cp -p {CONFIGURATION} {former} && mv -f {proven} {CONFIGURATION} && "
+        f"service haproxy reload || {{ mv -f {former} {CONFIGURATION}; false; }}",
+        as_root=True,
+        timeout=timeout,
+    )
+
+
+def _prove(host: Host, path: str, timeout: float) -> None:
+    command = shlex.join(("haproxy", "-c", "-f", path))
+    answer = host.run(command, as_root=True, timeout=timeout)
+    if answer.exit_code == 0:
+        return
+    host.check(f"rm -f {path}", as_root=True, timeout=timeout)
+    raise errors.InfraError(
+        f"{host}: HAProxy finds its new configuration not valid; it was kept "
+        f"as it was. {(answer.stderr or answer.stdout).decode(errors='replace')}"
+    )

@@ -1,0 +1,176 @@
+"""Where the nodes are: what Heat knows of the VMs of a VNF."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.endurance import Endurance
+from tacker_cnf.drivers.openstack.clouds import Clouds
+from tacker_cnf.drivers.openstack.heat import Heat
+from tacker_cnf.drivers.openstack.inventory import SERVER
+from tacker_cnf.drivers.openstack.stacks import Resource, Tree
+from tacker_cnf.halting import Deadline
+from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
+from tacker_cnf.mgmt_drivers.cluster.parameters import NodeGroup, Parameters
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
+
+#: seconds for each answer, for the first contact, and that Heat may be away
+REQUEST: Final = 30.0
+CONTACT: Final = 10.0
+OUTAGE: Final = 60.0
+#: what Heat tells of a floating IP, and of a port
+FLOATING: Final = "floating_ip_address"
+FIXED: Final = "fixed_ips"
+#: the number of a VNFC that the template names by itself: VDU1-0
+_NUMBER: Final = re.compile(r"-\d+$")
+
+
+class Addresses:
+    """The addresses in the stack of a VNF instance.
+
+    :raises InfraError: there is no such stack, or Heat does not answer
+    """
+
+    def __init__(self, instance: VnfInstance, deadline: Deadline) -> None:
+        info = instance.instantiated_vnf_info
+        stack_id = info.metadata.get("stack_id") if info else None
+        if not stack_id:
+            raise errors.InfraError(
+                f"VNF instance {instance.id} is no stack of Heat: the nodes "
+                "of its cluster cannot be found."
+            )
+        self._instance = instance
+        self._heat = _heat(instance, deadline)
+        self._stack = self._heat.find(str(stack_id))
+        if self._stack is None:
+            raise errors.InfraError(f"Heat has no stack {stack_id}.")
+        self._tree = self._heat.tree(self._stack)
+
+    def nodes(self, parameters: Parameters) -> list[Node]:
+        """Find the VMs that are nodes or are to become nodes, in the order in
+        which the instance has them.
+
+        :raises InfraError: Heat does not know an address of one
+        """
+        info = self._instance.instantiated_vnf_info
+        return [
+            self._node(parameters, group, self._server(vnfc))
+            for vnfc in (info.vnfc_resource_info if info else ())
+            if (group := parameters.group_of(vnfc.vdu_id)) is not None
+        ]
+
+    def all_nodes(
+        self, parameters: Parameters, wanted: Callable[[str], bool]
+    ) -> list[Node]:
+        """Find those VMs of the stack that are nodes, also such as the
+        instance does not have (yet).
+
+        :param wanted: tells by a server's id whether it is one of them
+        :raises InfraError: Heat does not know an address of one
+        """
+        found = [
+            (server, parameters.group_of(_NUMBER.sub("", server.name)))
+            for server in self._tree.of_type(SERVER)
+            if wanted(server.physical_id)
+        ]
+        return [
+            self._node(parameters, group, server)
+            for server, group in found
+            if group is not None
+        ]
+
+    def of_cluster(self, parameters: Parameters) -> str:
+        """Tell the cluster's own address.
+
+        :raises InfraError: Heat does not know it
+        """
+        return self._of_main(parameters.master_node.cluster_cp_name)
+
+    def from_outside(self, parameters: Parameters) -> str:
+        """Tell by which address the cluster is reached from outside.
+
+        :raises InfraError: Heat does not know it
+        """
+        masters = parameters.master_node
+        return self._of_main(
+            masters.cluster_fip_name or masters.cluster_cp_name
+        )
+
+    def _node(
+        self, parameters: Parameters, group: NodeGroup, server: Resource
+    ) -> Node:
+        is_master = group is parameters.master_node
+        return Node(
+            vnfc=server.physical_id,
+            role=MASTER if is_master else WORKER,
+            ssh=self._near(server, group.ssh_cp_name),
+            address=self._near(server, group.nic_cp_name),
+        )
+
+    def _server(self, vnfc: VnfcResourceInfo) -> Resource:
+        for one in self._tree.of_type(SERVER):
+            if one.physical_id == vnfc.id:
+                return one
+        raise errors.InfraError(
+            f"Heat does not know server {vnfc.id} of VDU {vnfc.vdu_id}."
+        )
+
+    def _of_main(self, name: str) -> str:
+        assert self._stack is not None
+        for resource in self._tree.resources:
+            if (
+                resource.name == name
+                and resource.stack == self._stack.identity
+            ):
+                return self._address(resource)
+        raise errors.InfraError(
+            f"Stack {self._stack.identity} has no resource {name}."
+        )
+
+    def _near(self, server: Resource, name: str) -> str:
+        for resource in _near(self._tree, server, name):
+            return self._address(resource)
+        raise errors.InfraError(
+            f"Stack {server.stack}, in which server {server.physical_id} is, "
+            f"has no resource {name}."
+        )
+
+    def _address(self, resource: Resource) -> str:
+        known = self._heat.attributes(resource, (FLOATING, FIXED))
+        for address in _addresses(known):
+            return address
+        raise errors.InfraError(
+            f"Heat knows no address of {resource.name} in stack "
+            f"{resource.stack}: it is {resource.type}, {resource.status}."
+        )
+
+
+def _heat(instance: VnfInstance, deadline: Deadline) -> Heat:
+    connection = next(iter(instance.vim_connection_info.values()), None)
+    if connection is None or not connection.access_info:
+        raise errors.InfraError(
+            "This script is not told how to log in to the VIM of its VNF: "
+            "[scripts] vim_credentials has to be true."
+        )
+    patience = Endurance(deadline, contact=CONTACT, outage=OUTAGE)
+    return Clouds(REQUEST).connect(connection, patience)
+
+
+def _near(tree: Tree, server: Resource, name: str) -> Iterator[Resource]:
+    """Find what has a name, and belongs to a server: by the server's number,
+    if it has one.
+    """
+    number = _NUMBER.search(server.name)
+    names = {f"{name}{number[0]}"} if number else {name}
+    for resource in tree.resources:
+        if resource.stack == server.stack and resource.name in names:
+            yield resource
+
+
+def _addresses(known: Mapping[str, Any]) -> Iterator[str]:
+    if floating := known.get(FLOATING):
+        yield str(floating)
+    for fixed in known.get(FIXED) or ():
+        if address := fixed.get("ip_address"):
+            yield str(address)

@@ -1,0 +1,16 @@
+"""Commands and files on the machines of a VNF, by SSH.
+
+A management script uses it so::
+
+    deadline = Deadline.within(600)
+    with Host("192.0.2.7", login, deadline) as host:
+        host.put(content, "/etc/haproxy/haproxy.cfg", as_root=True)
+        host.check("service haproxy reload", as_root=True)
+"""
+
+from tacker_cnf.mgmt_drivers.remote.commands import Answer
+from tacker_cnf.mgmt_drivers.remote.crowd import at_once, on_all
+from tacker_cnf.mgmt_drivers.remote.host import Host
+from tacker_cnf.mgmt_drivers.remote.keys import Login
+
+__all__ = ["Answer", "Host", "Login", "at_once", "on_all"]

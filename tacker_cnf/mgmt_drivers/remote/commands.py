@@ -1,0 +1,192 @@
+"""Runs one command on a machine, and sees to it that it ends there too."""
+
+import contextlib
+import dataclasses
+import shlex
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tacker_cnf.halting import Deadline
+from tacker_cnf.mgmt_drivers.remote import connecting
+
+#: bytes of stdout that a command may write
+MAX_STDOUT: Final = 4 * 1024 * 1024
+#: last bytes of stderr that are kept
+MAX_STDERR: Final = 64 * 1024
+#: seconds for output that comes after the end of a command; what it left in
+#: the background may hold on to it for ever
+DRAIN: Final = 1.0
+#: seconds that are kept back to end a command that takes too long
+SPARE: Final = 4.0
+#: how a shell tells that it was ended by `timeout`
+ENDED: Final = (124, 137, 143)
+
+#: Read by a bash on the machine from its stdin, where the input of the
+#: command follows it: nothing of this is in a list of processes. Who gives
+#: the input waits for the end of the connection then, and calls all off. A
+#: command that was called off takes what it started with it. From the first
+#: ``exec 4<`` on it has to be one statement, which bash reads as a whole: the
+#: next byte is the input's.
+SCRIPT: Final = """\
+exec 3>&2 2>/dev/null
+late= todo={command}
+trap late=1 TERM
+{exports}
+exec 4< <(
+exec 3>&-; head -c {size}; exec >/dev/null
+while IFS= read -rd '' _; do :; done; kill "$PPID"
+); ( eval "$todo" ) <&4 2>&3 3>&- 4<&-; code=$?; \
+[ -z "$late" ] || kill -KILL 0; kill "$!"; exit "$code"
+"""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Command:
+    """What to run: lines of bash, and what they are given.
+
+    :param environment: goes by the connection, not by a command line
+    """
+
+    text: str
+    stdin: bytes = b""
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: whether it is run by sudo
+    sudo: bool = False
+
+    def line(self, seconds: float) -> str:
+        """The command line that the machine sees, which holds no secret.
+
+        :param seconds: after which it is ended; killed by the half of SPARE
+        """
+        sudo = "sudo -n " if self.sudo else ""
+        kill = SPARE / 2
+        # a shell that has something left to do outlives what it started
+        return f"{sudo}timeout -k {kill} {seconds:.1f} bash -s; exit"
+
+    def script(self) -> bytes:
+        """All that the machine reads."""
+        exports = "\n".join(
+            f"export {name}={shlex.quote(value)}"
+            for name, value in self.environment.items()
+        )
+        script = SCRIPT.format(
+            command=shlex.quote(self.text),
+            exports=exports,
+            size=len(self.stdin),
+        )
+        return script.encode() + self.stdin
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """How a command ended, and what it wrote."""
+
+    exit_code: int
+    stdout: bytes
+    #: the last of it
+    stderr: bytes
+
+    @property
+    def text(self) -> str:
+        return self.stdout.decode(errors="replace")
+
+
+class Broken(Exception):
+    """Why there is no answer."""
+
+
+def run(transport: Any, command: Command, seconds: float) -> Answer:
+    """Run a command and wait for its end.
+
+    :param seconds: within which it has ended, there as well
+    :raises Broken: it took too long, wrote too much, or was lost
+    """
+    if seconds <= 0:
+        raise Broken("no time is left for it")
+    end = Deadline.within(seconds + SPARE)
+    try:
+        with connecting.ended_by(transport, end):
+            channel = transport.open_session()
+            try:
+                answer = _Talk(channel, command, seconds).held(end)
+            finally:
+                channel.close()
+    except connecting.BROKEN as error:
+        if end.passed:
+            raise Broken("the machine does not answer any more") from error
+        raise Broken(f"the connection ended: {error}") from error
+    if answer.exit_code in ENDED and end.remaining <= SPARE:
+        raise Broken(f"it did not end within {seconds:.0f} s, and was ended")
+    return answer
+
+
+class _Talk:
+    """What goes to and fro while a command runs."""
+
+    def __init__(self, channel: Any, command: Command, seconds: float) -> None:
+        self._channel = channel
+        channel.exec_command(command.line(seconds))
+        self._too_much = False
+        self._stdout = bytearray()
+        self._stderr = bytearray()
+        script = command.script()
+        self._feeder = _thread(lambda: channel.sendall(script))
+        self._readers = (
+            _thread(lambda: self._read(channel.recv, self._keep_stdout)),
+            _thread(
+                lambda: self._read(channel.recv_stderr, self._keep_stderr)
+            ),
+        )
+
+    def held(self, end: Deadline) -> Answer:
+        """Wait for the end.
+
+        :raises Broken: there is no answer
+        :raises OSError: the connection ended
+        """
+        channel = self._channel
+        channel.status_event.wait(end.remaining)
+        drained = Deadline.within(min(DRAIN, end.remaining))
+        for reader in self._readers:
+            reader.join(drained.remaining)
+        channel.close()
+        for thread in (*self._readers, self._feeder):
+            thread.join()
+        if self._too_much:
+            raise Broken(f"it wrote more than {MAX_STDOUT} bytes to stdout")
+        if channel.exit_status < 0:
+            error = channel.transport.get_exception()
+            raise EOFError(error or "by the machine")
+        return Answer(
+            channel.exit_status, bytes(self._stdout), bytes(self._stderr)
+        )
+
+    def _read(
+        self,
+        receive: Callable[[int], bytes],
+        keep: Callable[[bytes], None],
+    ) -> None:
+        while data := receive(65536):
+            keep(data)
+
+    def _keep_stdout(self, data: bytes) -> None:
+        self._stdout += data
+        if len(self._stdout) > MAX_STDOUT:
+            self._too_much = True
+            self._channel.close()
+
+    def _keep_stderr(self, data: bytes) -> None:
+        self._stderr += data
+        del self._stderr[:-MAX_STDERR]
+
+
+def _thread(work: Callable[[], object]) -> threading.Thread:
+    def quiet() -> None:
+        # who waits for the command sees it as well
+        with contextlib.suppress(*connecting.BROKEN):
+            work()
+
+    thread = threading.Thread(target=quiet, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,134 @@
+"""Who logs in, and the keys that the two ends know each other by."""
+
+import binascii
+import io
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+import paramiko
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from tacker_cnf import errors
+
+_READERS: Final[tuple[Callable[..., Any], ...]] = (
+    serialization.load_pem_private_key,
+    serialization.load_ssh_private_key,
+)
+_KINDS: Final = {
+    rsa.RSAPrivateKey: paramiko.RSAKey,
+    ec.EllipticCurvePrivateKey: paramiko.ECDSAKey,
+    ed25519.Ed25519PrivateKey: paramiko.Ed25519Key,
+}
+
+
+class Login(msgspec.Struct, frozen=True):
+    """A user of a machine, and what proves who it is.
+
+    The private key (RSA, ECDSA or Ed25519, as PEM without a passphrase) is
+    tried first where there is a password too.
+
+    :raises InvalidParameters: there is neither, or the key cannot be read
+    """
+
+    username: str
+    password: str | None = None
+    private_key: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.password and not self.private_key:
+            raise errors.InvalidParameters(
+                f"User {self.username} has neither a password nor a private "
+                "key to log in with."
+            )
+        if self.private_key:
+            self._key(self.private_key)
+
+    def __repr__(self) -> str:
+        return f"Login({self.username!r})"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What has to stand in no text."""
+        return tuple(filter(None, (self.password, self.private_key)))
+
+    def ways(self, transport: Any) -> Iterator[Callable[[], object]]:
+        """What to try on a connection, one after the other."""
+        if text := self.private_key:
+            key = self._key(text)
+            yield lambda: transport.auth_publickey(self.username, key)
+        if self.password:
+            yield lambda: transport.auth_password(self.username, self.password)
+
+    def _key(self, text: str) -> Any:
+        """Read a private key.
+
+        :raises InvalidParameters: it cannot be read
+        """
+        for reader in _READERS:
+            try:
+                key = reader(text.strip().encode() + b"\n", password=None)
+            except (ValueError, TypeError, UnsupportedAlgorithm):
+                continue  # what these say may quote the key
+            for kind, made in _KINDS.items():
+                if isinstance(key, kind):
+                    return made.from_private_key(io.StringIO(_openssh(key)))
+        raise errors.InvalidParameters(
+            f"The private key of user {self.username} cannot be read: it has "
+            "to be RSA, ECDSA or Ed25519, as PEM and without a passphrase."
+        )
+
+
+def _openssh(key: Any) -> str:
+    said: bytes = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.OpenSSH,
+        serialization.NoEncryption(),
+    )
+    return said.decode()
+
+
+class HostKey(msgspec.Struct, frozen=True):
+    """The public key by which a machine is known."""
+
+    type: str
+    base64: str
+
+    @classmethod
+    def read(cls, text: str) -> "HostKey":
+        """Read it as OpenSSH writes it, be there a comment or not.
+
+        :raises InvalidParameters: it is none
+        """
+        try:
+            type_, base64 = text.split()[:2]
+            data = binascii.a2b_base64(base64, strict_mode=True)
+            key = paramiko.PKey.from_type_string(type_, data)
+        except (ValueError, paramiko.SSHException, paramiko.UnknownKeyType):
+            raise errors.InvalidParameters(
+                f"{text[:80]!r} is no host key of SSH that is known here."
+            ) from None
+        return cls.of(key)
+
+    @classmethod
+    def of(cls, key: Any) -> "HostKey":
+        return cls(key.get_name(), key.get_base64())
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.base64}"
+
+    @property
+    def fingerprint(self) -> str:
+        """As ``ssh-keygen -l`` tells it."""
+        data = binascii.a2b_base64(self.base64)
+        key = paramiko.PKey.from_type_string(self.type, data)
+        return f"{self.type} {key.fingerprint}"
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The names by which two ends agree on such a key."""
+        if self.type == "ssh-rsa":
+            return "rsa-sha2-512", "rsa-sha2-256"
+        return (self.type,)

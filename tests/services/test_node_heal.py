@@ -1,0 +1,311 @@
+"""A Kubernetes cluster whose nodes are the VMs of a VNF, while they change."""
+
+from typing import Any, Final
+
+import testtools
+from testtools import content
+
+from tests.fixtures import waiting
+from tests.fixtures.kubernetes_vnf import VIM, KubernetesVnf, Poller
+
+DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
+BUDGETS: Final = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+#: of sshd on a host, and how another one is made
+KEY: Final = "/etc/ssh/ssh_host_ed25519_key"
+NEW_KEY: Final = f"ssh-keygen -q -t ed25519 -N '' -f {KEY} <<<y >/dev/null"
+OUT: Final = {"type": "SCALE_OUT", "aspectId": "worker_instance"}
+IN: Final = {"type": "SCALE_IN", "aspectId": "worker_instance"}
+
+
+def a_deployment(replicas: int) -> dict[str, Any]:
+    labels = {"app": "web"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "web", "image": "web"}]},
+            },
+        },
+    }
+
+
+class NodeCase(testtools.TestCase):
+    """Sees what is true of a cluster, whatever happened to it."""
+
+    #: of instantiation
+    level = "available"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnf = self.useFixture(KubernetesVnf(self, self.level))
+        self.vnf.start()
+
+    def check(self) -> None:
+        """See that etcd, HAProxy and the nodes are those of the VNF."""
+        vnf = self.vnf
+        masters = vnf.addresses(*vnf.masters)
+        everybody = masters | vnf.addresses(*vnf.workers)
+        for master in vnf.masters:
+            self.assertEqual(masters, vnf.members(master))
+            self.assertEqual(masters, vnf.healthy(master))
+            self.assertEqual(masters, vnf.balanced(master))
+        self.assertEqual(everybody, set(vnf.hosts.nodes()))
+        self.assertEqual(everybody, vnf.hosts.ready())
+
+    def running(self) -> int:
+        """Tell how many pods of the deployment run."""
+        found = self.vnf.hosts.call("GET", f"{DEPLOYMENTS}/web")
+        return int(found["status"].get("readyReplicas", 0))
+
+    def until_running(self) -> None:
+        waiting.until(lambda: self.running() == 4, "the pods")
+
+    def served(self, poller: Poller) -> None:
+        """See that a client was served throughout. The cluster's address moves
+        in a moment, and an API server ends what it has begun when its etcd
+        finds no leader for a while, as on a machine with much to do: that
+        costs a request or two.
+        """
+        poller.stop()
+        told = f"{poller}"
+        self.addDetail(told, content.text_content(told))
+        self.assertLess(len(poller.errors), 10, told)
+        self.assertLess(20, poller.answers, told)
+
+    def polled(self, address: str) -> Poller:
+        """Let a client ask for the API again and again."""
+        return self.useFixture(Poller(f"https://{address}:16443"))
+
+
+class TestHeal(NodeCase):
+    """Each is one operation on the cluster that the one before has left: it
+    takes long to make one.
+    """
+
+    def test_it_lives_while_its_nodes_change(self) -> None:
+        vnf = self.vnf
+        self.check()
+        self.is_a_vim()
+        vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
+        self.until_running()
+        self.a_master_is_healed()
+        poller = self.polled(vnf.cluster_address)
+        self.a_worker_is_healed()
+        self.it_grows()
+        self.two_workers_are_healed()
+        self.it_shrinks()
+        self.served(poller)
+        self.all_is_healed()
+        self.it_ends()
+
+    def is_a_vim(self) -> None:
+        vnf = self.vnf
+        vim = vnf.vim()
+        self.assertEqual(
+            f"https://{vnf.cluster_address}:16443", vim["auth_url"]
+        )
+        named = vnf.instance(vnf.id)["vimConnectionInfo"]
+        self.assertEqual({"default", VIM}, set(named))
+        self.assertEqual(vim["id"], named[VIM]["vimId"])
+
+    def a_master_is_healed(self) -> None:
+        """Even the one that has the cluster's address."""
+        vnf = self.vnf
+        before = vnf.servers_of("masterNode")
+        (broken,) = (m for m in vnf.masters if vnf.holds_cluster_address(m))
+        others = [m for m in vnf.masters if m is not broken]
+        pollers = [self.polled(master.address) for master in others]
+        at_the_address = self.polled(vnf.cluster_address)
+        healed = vnf.heal(broken)
+        for poller in (*pollers, at_the_address):
+            self.served(poller)
+        after = vnf.servers_of("masterNode")
+        self.assertEqual(1, len(before - after))
+        self.assertEqual(1, len(after - before))
+        self.check()
+        snapshots = [
+            m.run("ls /var/backups/etcd 2>/dev/null || true")
+            for m in vnf.masters
+        ]
+        self.assertEqual(f"{healed['id']}.db", "".join(snapshots).strip())
+
+    def a_worker_is_healed(self) -> None:
+        vnf = self.vnf
+        before = vnf.servers_of("workerNode")
+        broken = vnf.workers[0]
+        vnf.heal(broken)
+        after = vnf.servers_of("workerNode")
+        self.assertEqual(1, len(before - after))
+        self.check()
+        self.assertEqual(4, self.running())
+
+    def it_grows(self) -> None:
+        self.vnf.do("scale", OUT)
+        self.assertEqual(3, len(self.vnf.workers))
+        self.check()
+
+    def two_workers_are_healed(self) -> None:
+        vnf = self.vnf
+        before = vnf.servers_of("workerNode")
+        vnf.heal(*vnf.workers[:2])
+        after = vnf.servers_of("workerNode")
+        self.assertEqual(2, len(before - after))
+        self.check()
+        self.assertEqual(4, self.running())
+
+    def it_shrinks(self) -> None:
+        self.vnf.do("scale", IN)
+        self.assertEqual(2, len(self.vnf.workers))
+        self.check()
+        self.assertEqual(4, self.running())
+
+    def all_is_healed(self) -> None:
+        vnf = self.vnf
+        before = vnf.vim()
+        servers = set(vnf.hypervisor.servers)
+        vnf.heal()
+        self.assertEqual(set(), servers & set(vnf.hypervisor.servers))
+        self.check()
+        after = vnf.vim()
+        self.assertNotEqual(before["id"], after["id"])
+        self.is_a_vim()
+
+    def it_ends(self) -> None:
+        vnf = self.vnf
+        vnf.do("terminate", {"terminationType": "FORCEFUL"})
+        self.assertIsNone(vnf.vim())
+        named = vnf.instance(vnf.id).get("vimConnectionInfo", {})
+        self.assertEqual({}, named)
+
+
+class TestFailures(NodeCase):
+    """Each tries again what has failed before: a retry goes on there."""
+
+    def test_what_fails_changes_nothing_and_goes_on(self) -> None:
+        self.no_master_would_stay()
+        self.a_master_is_healed_at_last()
+        self.a_worker_is_healed_at_last()
+        self.a_budget_is_overruled()
+
+    def failed(self, op_occ: Any, *words: str) -> None:
+        """See that an operation says why it failed, and where."""
+        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
+        for word in words:
+            self.assertIn(word, op_occ["error"]["detail"])
+        self.assertNotIn(self.vnf.hosts.password, str(op_occ))
+
+    def no_master_would_stay(self) -> None:
+        vnf = self.vnf
+        failed = vnf.heal(*vnf.masters, end="FAILED_TEMP")
+        self.failed(failed, "No master would stay", "without vnfcInstanceId")
+        vnf.then(failed, "fail", "FAILED")
+        self.check()
+
+    def a_master_is_healed_at_last(self) -> None:
+        vnf = self.vnf
+        broken, other, third = vnf.masters
+        servers = vnf.servers_of("masterNode")
+
+        def again(op_occ: Any, *words: str) -> Any:
+            retried = vnf.then(op_occ, "retry", "FAILED_TEMP")
+            self.failed(retried, *words)
+            self.assertEqual(servers, vnf.servers_of("masterNode"))
+            return retried
+
+        # etcd has lost one already
+        other.run("pkill -STOP -x etcd")
+        op_occ = vnf.heal(broken, end="FAILED_TEMP", command_timeout=10.0)
+        self.failed(
+            op_occ, "etcd would have no quorum", f"{other.address} does not"
+        )
+        other.run("pkill -CONT -x etcd")
+        everybody = vnf.addresses(*vnf.masters)
+        waiting.until(lambda: vnf.healthy(third) == everybody, "etcd's health")
+
+        # nobody is let in
+        third.run("pkill -o -x sshd")
+        op_occ = again(
+            op_occ, "connect to", third.address, "the connection is refused"
+        )
+
+        # somebody else answers
+        third.run(f"mv {KEY} /root; {NEW_KEY}; /usr/sbin/sshd")
+        op_occ = again(op_occ, third.address, "shows the host key")
+        third.run(f"pkill -o -x sshd; mv /root/*_key {KEY}; /usr/sbin/sshd")
+
+        # HAProxy would not take the new configuration
+        path = "/etc/haproxy/haproxy.cfg"
+        before = third.read(path)
+        third.write(path, before + "nonsense\n")
+        op_occ = again(op_occ, "HAProxy finds its new configuration", "kept")
+        self.assertEqual(before + "nonsense\n", third.read(path))
+        third.write(path, before)
+        self.assertEqual(3, len(vnf.members(other)))
+
+        # the new VM cannot join
+        vnf.hosts.files["/etc/kubeadm-fails"] = "1 etcd\n"
+        failed = vnf.then(op_occ, "retry", "FAILED_TEMP")
+        self.failed(failed, f"install the master: master {broken.address}")
+        del vnf.hosts.files["/etc/kubeadm-fails"]
+        data = failed["error"]["userScriptErrHandlingData"]
+        self.assertEqual(
+            [f"install the master: master {broken.address}"], data["failed"]
+        )
+        self.assertEqual("heal_end", data["hook"])
+        done = vnf.then(failed, "retry", "COMPLETED")
+        self.assertIn("leave", done["scriptLog"])
+        self.assertIn("was done", done["scriptLog"])
+        self.assertEqual(1, len(servers - vnf.servers_of("masterNode")))
+        self.check()
+
+    def a_worker_is_healed_at_last(self) -> None:
+        vnf = self.vnf
+        vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
+        broken = vnf.workers[0]
+        self.until_running()
+        wanted = {"matchLabels": {"app": "web"}}
+        budget = {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web"},
+            "spec": {"minAvailable": 4, "selector": wanted},
+        }
+        vnf.hosts.call("POST", BUDGETS, budget)
+
+        # a command hangs
+        for master in vnf.masters:
+            master.write("/usr/local/bin/kubectl", "#!/bin/sh\nsleep 600\n")
+            master.run("chmod 755 /usr/local/bin/kubectl")
+        op_occ = vnf.heal(
+            broken,
+            end="FAILED_TEMP",
+            command_timeout=5.0,
+            drain={"timeout": 10.0},
+        )
+        self.failed(op_occ, "look for the nodes", "did not end within 5 s")
+        for master in vnf.masters:
+            self.assertEqual("", master.run("pgrep -x sleep || true"))
+            master.run("rm /usr/local/bin/kubectl")
+
+        # its pods may not go
+        failed = vnf.then(op_occ, "retry", "FAILED_TEMP")
+        self.failed(failed, f"drain the node: worker {broken.address}")
+        cordoned = {
+            address
+            for address, node in vnf.hosts.nodes().items()
+            if node["spec"].get("unschedulable")
+        }
+        self.assertEqual({broken.address}, cordoned)
+        vnf.then(failed, "fail", "FAILED")
+
+    def a_budget_is_overruled(self) -> None:
+        vnf = self.vnf
+        broken = vnf.workers[0]
+        vnf.heal(broken, drain={"disable_eviction": True})
+        self.check()
+        self.until_running()

@@ -1,0 +1,98 @@
+"""Whom etcd can do without."""
+
+import testtools
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacker_cnf import errors
+from tacker_cnf.mgmt_drivers.cluster import etcd
+from tacker_cnf.mgmt_drivers.cluster.etcd import Member
+
+
+def members(count: int) -> list[Member]:
+    return [Member(id=f"{n:x}", address=f"10.0.0.{n}") for n in range(count)]
+
+
+def addresses(*numbers: int) -> set[str]:
+    return {f"10.0.0.{n}" for n in numbers}
+
+
+class RemovalsTest(testtools.TestCase):
+    def removed(
+        self, count: int, healthy: set[str], leaving: set[str]
+    ) -> list[str]:
+        found = etcd.removals(members(count), healthy, leaving)
+        return [member.id for member in found]
+
+    def test_one_of_three_that_is_dead(self) -> None:
+        self.assertEqual(["1"], self.removed(3, addresses(0, 2), addresses(1)))
+
+    def test_one_of_three_that_lives(self) -> None:
+        self.assertEqual(
+            ["1"], self.removed(3, addresses(0, 1, 2), addresses(1))
+        )
+
+    def test_one_that_is_no_member_any_more(self) -> None:
+        self.assertEqual([], self.removed(2, addresses(0, 1), addresses(7)))
+
+    def test_the_dead_go_first(self) -> None:
+        self.assertEqual(
+            ["3", "1"],
+            self.removed(5, addresses(0, 1, 2, 4), addresses(1, 3)),
+        )
+
+    def test_one_of_three_while_another_is_dead(self) -> None:
+        error = self.assertRaises(
+            errors.InfraError, self.removed, 3, addresses(0, 1), addresses(1)
+        )
+        self.assertIn("etcd would have no quorum", str(error))
+        self.assertIn("10.0.0.2 does not serve", str(error))
+        self.assertIn("Nothing was taken out", str(error))
+
+    def test_two_of_three_that_are_dead(self) -> None:
+        self.assertRaises(
+            errors.InfraError, self.removed, 3, addresses(0), addresses(1, 2)
+        )
+
+    def test_one_that_only_listens_has_no_vote(self) -> None:
+        joined = Member(id="9", address="10.0.0.9", is_learner=True)
+        found = etcd.removals(
+            [*members(1), joined], addresses(0), {"10.0.0.9"}
+        )
+        self.assertEqual([joined], found)
+        # nor does it help anybody to a quorum
+        self.assertRaises(
+            errors.InfraError,
+            etcd.removals,
+            [*members(2), joined],
+            addresses(0, 1) | {"10.0.0.9"},
+            addresses(0, 1),
+        )
+
+    def test_the_only_one(self) -> None:
+        self.assertRaises(
+            errors.InfraError, self.removed, 1, addresses(0), addresses(0)
+        )
+
+    @given(
+        count=st.integers(1, 7),
+        healthy=st.sets(st.integers(0, 6)),
+        leaving=st.sets(st.integers(0, 6)),
+    )
+    def test_there_is_a_quorum_at_each_change(
+        self, count: int, healthy: set[int], leaving: set[int]
+    ) -> None:
+        up = addresses(*healthy)
+        try:
+            going = etcd.removals(members(count), up, addresses(*leaving))
+        except errors.InfraError:
+            return
+        there = members(count)
+        for member in going:
+            serving = [m for m in there if m.address in up]
+            self.assertGreater(len(serving), len(there) / 2)
+            there.remove(member)
+            serving = [m for m in there if m.address in up]
+            self.assertGreater(len(serving), len(there) / 2)
+        gone = addresses(*leaving) & {m.address for m in members(count)}
+        self.assertEqual(gone, {member.address for member in going})

@@ -1,0 +1,98 @@
+"""Who logs in on a machine, and the keys of both ends."""
+
+import msgspec
+import testtools
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from tacker_cnf import errors
+from tacker_cnf.mgmt_drivers.remote import Login
+from tacker_cnf.mgmt_drivers.remote.commands import Command
+from tacker_cnf.mgmt_drivers.remote.keys import HostKey
+
+PEM = Encoding.PEM
+ED25519 = ed25519.Ed25519PrivateKey.generate()
+
+
+def openssh(
+    encryption: serialization.KeySerializationEncryption,
+) -> str:
+    key = ED25519.private_bytes(PEM, PrivateFormat.OpenSSH, encryption)
+    return key.decode()
+
+
+class TestLogin(testtools.TestCase):
+    def test_each_kind_in_each_form(self) -> None:
+        for key in (
+            rsa.generate_private_key(65537, 2048),
+            ec.generate_private_key(ec.SECP256R1()),
+            ec.generate_private_key(ec.SECP521R1()),
+            ED25519,
+        ):
+            for form in PrivateFormat.OpenSSH, PrivateFormat.PKCS8:
+                text = key.private_bytes(PEM, form, NoEncryption()).decode()
+                for given in (text, f"\n{text.strip()}", f"{text}\n\n"):
+                    login = Login("x", private_key=given)
+                    self.assertEqual(1, len(list(login.ways(None))))
+
+    def test_keys_that_cannot_be_read(self) -> None:
+        good = openssh(NoEncryption())
+        other = dsa.generate_private_key(2048).private_bytes(
+            PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()
+        )
+        for text in (
+            "hunter2",
+            good[:150],
+            good.replace("OPENSSH ", ""),
+            openssh(BestAvailableEncryption(b"hunter2")),
+            other.decode(),
+        ):
+            error = self.assertRaises(
+                errors.InvalidParameters, Login, "deb", private_key=text
+            )
+            self.assertIn("private key of user deb cannot be", str(error))
+            self.assertNotIn("hunter2", str(error))
+
+    def test_nothing_to_log_in_with(self) -> None:
+        for given in ({}, {"password": "", "private_key": None}):
+            error = self.assertRaises(
+                errors.InvalidParameters,
+                msgspec.convert,
+                {"username": "deb", **given},
+                Login,
+            )
+            self.assertIn("User deb has neither", str(error))
+
+    def test_it_tells_no_secret(self) -> None:
+        login = Login("deb", "hunter2", openssh(NoEncryption()))
+        self.assertEqual("Login('deb')", f"{login!r}")
+        self.assertEqual(2, len(list(login.ways(None))))
+
+
+class TestHostKey(testtools.TestCase):
+    def test_read_and_told(self) -> None:
+        public = ED25519.public_key().public_bytes(
+            Encoding.OpenSSH, PublicFormat.OpenSSH
+        )
+        key = HostKey.read(f"{public.decode()} root@somewhere\n")
+        self.assertEqual(public.decode(), str(key))
+        self.assertEqual(key, HostKey.read(str(key)))
+        self.assertIn("ssh-ed25519 SHA256:", key.fingerprint)
+
+    def test_what_is_none(self) -> None:
+        for text in ("", "ssh-rsa", "ssh-rsa !", "ssh-foo AAAA", "a b c"):
+            self.assertRaises(errors.InvalidParameters, HostKey.read, text)
+
+
+class TestCommand(testtools.TestCase):
+    def test_its_line_holds_nothing_of_it(self) -> None:
+        one = Command(text="cat $A", stdin=b"B", environment={"A": "C"})
+        other = Command(text="true")
+        self.assertEqual(one.line(7), other.line(7))

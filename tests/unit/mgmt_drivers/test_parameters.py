@@ -1,0 +1,198 @@
+"""k8s_cluster_installation_param."""
+
+import pathlib
+from typing import Any
+
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.mgmt_drivers.cluster import parameters
+from tacker_cnf.mgmt_drivers.cluster.parameters import Parameters
+
+SCRIPT = "Scripts/install.sh"
+
+
+def given(**changed: Any) -> dict[str, Any]:
+    nodes = {
+        "ssh_cp_name": "cp",
+        "nic_cp_name": "cp",
+        "username": "debian",
+        "password": "s3cret",
+    }
+    return {
+        "script_path": SCRIPT,
+        "master_node": {
+            "vdu_id": "masterNode",
+            "cluster_cp_name": "vip",
+            **nodes,
+        },
+        "worker_node": {"vdu_id": "workerNode", **nodes},
+        **changed,
+    }
+
+
+class ReadTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.package = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, "package"
+        )
+        script = self.package / SCRIPT
+        script.parent.mkdir(parents=True)
+        script.write_text("#!/bin/bash\n")
+        (self.package.parent / "secret").write_text("of others")
+
+    def read(self, told: dict[str, Any]) -> Parameters:
+        return parameters.read(told, self.package)
+
+    def refusal(self, told: dict[str, Any]) -> str:
+        return str(
+            self.assertRaises(errors.InvalidParameters, self.read, told)
+        )
+
+    def test_defaults(self) -> None:
+        read = self.read(given())
+        self.assertEqual("192.168.0.0/16", read.master_node.pod_cidr)
+        self.assertEqual("10.96.0.0/12", read.master_node.cluster_cidr)
+        self.assertFalse(read.drain.disable_eviction)
+        self.assertEqual({}, read.proxy.environment)
+
+    def test_which_group_a_vdu_is(self) -> None:
+        read = self.read(given())
+        self.assertIs(read.master_node, read.group_of("masterNode"))
+        self.assertIs(read.worker_node, read.group_of("workerNode"))
+        self.assertIsNone(read.group_of("store"))
+
+    def test_a_proxy_is_told_to_the_nodes(self) -> None:
+        read = self.read(
+            given(
+                proxy={
+                    "http_proxy": "http://proxy:3128",
+                    "no_proxy": "repository.example",
+                    "k8s_node_cidr": "10.10.0.0/24",
+                }
+            )
+        )
+        self.assertEqual(
+            {
+                "http_proxy": "http://proxy:3128",
+                "no_proxy": "repository.example,10.10.0.0/24",
+            },
+            read.proxy.environment,
+        )
+
+    def test_a_proxy_with_a_password(self) -> None:
+        text = self.refusal(
+            given(proxy={"https_proxy": "http://me:s3cret@proxy:3128"})
+        )
+        self.assertIn("proxy.https_proxy has a user or a password", text)
+        self.assertNotIn("s3cret", text)
+
+    def test_none_at_all(self) -> None:
+        self.assertIn(
+            "additionalParams.k8s_cluster_installation_param is missing",
+            self.refusal({}),
+        )
+
+    def test_what_is_missing_is_named(self) -> None:
+        told = given()
+        del told["master_node"]["cluster_cp_name"]
+        text = self.refusal(told)
+        self.assertIn("cluster_cp_name", text)
+        self.assertIn(
+            "additionalParams.k8s_cluster_installation_param.master_node", text
+        )
+
+    def test_what_is_spelled_wrong_is_named(self) -> None:
+        told = given()
+        told["worker_node"]["pasword"] = "x"
+        self.assertIn("pasword", self.refusal(told))
+
+    def test_a_login_without_a_secret(self) -> None:
+        told = given()
+        del told["worker_node"]["password"]
+        self.assertIn(
+            "worker_node: User debian has neither a password nor a private "
+            "key",
+            self.refusal(told),
+        )
+
+    def test_a_key_that_is_none(self) -> None:
+        told = given()
+        told["master_node"]["private_key"] = "-----BEGIN nothing"
+        text = self.refusal(told)
+        self.assertIn("master_node: The private key of user debian", text)
+        self.assertNotIn("BEGIN nothing", text)
+
+    def test_a_network_that_is_none(self) -> None:
+        told = given()
+        told["master_node"]["pod_cidr"] = "192.168.0.0/33"
+        self.assertIn("master_node.pod_cidr", self.refusal(told))
+
+    def test_one_vdu_for_both(self) -> None:
+        told = given()
+        told["worker_node"]["vdu_id"] = "masterNode"
+        self.assertIn("the same VDU, masterNode", self.refusal(told))
+
+    def test_a_script_that_is_not_there(self) -> None:
+        self.assertIn(
+            "no file Scripts/other.sh",
+            self.refusal(given(script_path="Scripts/other.sh")),
+        )
+
+    def test_a_script_outside_of_the_package(self) -> None:
+        for path in ("../secret", str(self.package.parent / "secret")):
+            self.assertIn("no file", self.refusal(given(script_path=path)))
+
+
+class MergedTest(testtools.TestCase):
+    def test_a_request_changes_what_it_names(self) -> None:
+        told = {
+            "k8s_cluster_installation_param": {
+                "worker_node": {"password": "new"}
+            }
+        }
+        merged = parameters.merged(given(), told)
+        self.assertEqual("new", merged["worker_node"]["password"])
+        self.assertEqual("debian", merged["worker_node"]["username"])
+        self.assertEqual("s3cret", merged["master_node"]["password"])
+
+    def test_the_logins_of_a_heal(self) -> None:
+        merged = parameters.merged(
+            given(),
+            {"master_node_username": "ops", "worker_node_password": "new"},
+        )
+        self.assertEqual("ops", merged["master_node"]["username"])
+        self.assertEqual("s3cret", merged["master_node"]["password"])
+        self.assertEqual("new", merged["worker_node"]["password"])
+
+    def test_a_request_that_says_nothing(self) -> None:
+        self.assertEqual(given(), parameters.merged(given(), None))
+        self.assertEqual(given(), parameters.merged(given(), {"other": 1}))
+
+    def test_what_counts_for_one_request_alone(self) -> None:
+        first = given(drain={"timeout": 20.0})
+        self.assertEqual(first, parameters.lasting({}, first))
+        told = parameters.merged(
+            first,
+            {
+                "k8s_cluster_installation_param": {
+                    "drain": {"disable_eviction": True},
+                    "command_timeout": 5.0,
+                    "worker_node": {"username": "ops"},
+                }
+            },
+        )
+        kept = parameters.lasting(first, told)
+        self.assertEqual({"timeout": 20.0}, kept["drain"])
+        self.assertNotIn("command_timeout", kept)
+        self.assertEqual("ops", kept["worker_node"]["username"])
+
+    def test_one_that_is_no_object(self) -> None:
+        self.assertRaises(
+            errors.InvalidParameters,
+            parameters.merged,
+            None,
+            {"k8s_cluster_installation_param": "on"},
+        )
