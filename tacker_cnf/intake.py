@@ -152,7 +152,10 @@ class Intake:
             seen = instances.generation(session, instance_id)
             instance = instances.get(session, instance_id)
             instances.check_free(session, instance_id)
-            asked = modification.connections(instance, request)
+            provided = connection.provided(session, instance_id)
+            asked = modification.connections(
+                instance, request, provided.get(instance_id, {})
+            )
             named = connection.name(session, asked) if asked else {}
             return instance, named, seen
 
@@ -236,7 +239,9 @@ class Intake:
     ) -> None:
         package, former = self._packages(instance, request)
         current = target.of_instance(instance)
-        wanted = target.wanted(request, current, package.vnfd)
+        wanted = target.wanted(
+            request, current, package.vnfd, former.vnfd if former else None
+        )
         if self._vims_follow and not vim_connections:
             return  # the rest is checked when the VIM is known
         self._drivers.of(vim_connections).validate(

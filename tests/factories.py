@@ -8,7 +8,7 @@ from typing import Any
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.halting import Deadline
-from tacker_cnf.lcm.outcome import vnfc_id
+from tacker_cnf.lcm.naming import vnfc_id
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import (

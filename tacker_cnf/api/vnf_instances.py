@@ -2,7 +2,10 @@
 
 import datetime
 import uuid
+from collections.abc import Mapping
 from typing import Any, Final
+
+import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.api import http, links, once, parameters, policies, query
@@ -17,6 +20,7 @@ from tacker_cnf.db.session import (
 from tacker_cnf.intake import Intake
 from tacker_cnf.lcm import merge, redaction
 from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
     ChangeCurrentVnfPkgRequest,
     ChangeExtVnfConnectivityRequest,
@@ -30,6 +34,7 @@ from tacker_cnf.sol.lcm_request import (
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.terms import Terms
+from tacker_cnf.vims import connection
 from tacker_cnf.vnfd.model import Vnfd
 
 _LISTED: Final = query.Listed(VnfInstance, instances.HEAVY, instances.COLUMNS)
@@ -101,8 +106,11 @@ class VnfInstances:
         asked = query.of_request(_LISTED)
         base = http.base_url()
         with self._store.reader() as session:
+            # of a list they are left out unless they are asked for
+            shows = "vim_connection_info" in asked.wanted.attributes
+            vims = connection.provided(session) if shows else {}
             return asked.answer(
-                (position, _shown(instance, base))
+                (position, _shown(instance, vims.get(instance.id, {}), base))
                 for position, instance in instances.find(session, asked.wanted)
             )
 
@@ -125,7 +133,9 @@ class VnfInstances:
             # should it change in between, the tag is of what was before
             tag = instances.tag(session, instance_id)
             instance = instances.get(session, instance_id)
-        return _shown(instance, http.base_url()), tag
+            vims = connection.provided(session, instance_id)
+        shown = _shown(instance, vims.get(instance_id, {}), http.base_url())
+        return shown, tag
 
     @http.endpoint(
         202,
@@ -237,5 +247,11 @@ def _new(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
     )
 
 
-def _shown(instance: VnfInstance, base: str) -> VnfInstance:
-    return links.with_instance_links(redaction.instance(instance), base)
+def _shown(
+    instance: VnfInstance, vims: Mapping[str, VimConnectionInfo], base: str
+) -> VnfInstance:
+    """Show an instance: where it lives, and the VIMs that it provides."""
+    whole = msgspec.structs.replace(
+        instance, vim_connection_info={**vims, **instance.vim_connection_info}
+    )
+    return links.with_instance_links(redaction.instance(whole), base)

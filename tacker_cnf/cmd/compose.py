@@ -122,4 +122,6 @@ def nfvo_of(conf: cfg.ConfigOpts) -> Nfvo:
 
     :raises VnfmError: [nfvo] is not complete
     """
-    return HttpNfvo(conf, Peer(conf)) if conf.nfvo.endpoint else LocalNfvo()
+    if conf.nfvo.endpoint:
+        return HttpNfvo(conf, Peer(conf))
+    return LocalNfvo(conf.nfvo.zones)

@@ -1,6 +1,7 @@
 """Writes down how one operation goes: every end of a step, and notes."""
 
 import datetime
+from typing import Any
 
 import msgspec
 from oslo_log import log
@@ -9,7 +10,7 @@ from tacker_cnf import errors
 from tacker_cnf.conductor import steps
 from tacker_cnf.conductor.claims import Hold
 from tacker_cnf.conductor.steps import Run
-from tacker_cnf.db import op_occs
+from tacker_cnf.db import instances, op_occs
 from tacker_cnf.db.op_occs import Result, Work
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
@@ -47,6 +48,8 @@ class Journal:
     ) -> bool:
         """Keep the end of a step; tell whether the operation goes on.
 
+        :raises ScriptFailed: the VNF cannot provide what its script says, and
+            nothing was kept
         :raises LostClaim: the operation is another conductor's by now
         """
         try:
@@ -92,6 +95,30 @@ class Journal:
     def _note(self, notes: tuple[str, ...]) -> None:
         with self._store.writer() as session:
             op_occs.note(session, self._work, notes)
+
+    def recall(self) -> dict[str, Any] | None:
+        """Give what the scripts of the VNF instance remember.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        return self._hold.persist(self._recall)
+
+    @transaction
+    def _recall(self) -> dict[str, Any] | None:
+        with self._store.reader() as session:
+            return instances.memory(session, self._work.op_occ.vnf_instance_id)
+
+    def remember(self, memory: dict[str, Any] | None) -> None:
+        """Keep what a script remembers, at once and however it ended.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        self._hold.persist(lambda: self._remember(memory))
+
+    @transaction
+    def _remember(self, memory: dict[str, Any] | None) -> None:
+        with self._store.writer() as session:
+            op_occs.remember(session, self._work, memory)
 
     def show_log(self, text: str) -> None:
         """Show what a script has written so far, if that is possible now.
@@ -141,5 +168,6 @@ def _result(
             steps.package_changes(run, after)
         ),
         script_changes=run.said,
+        vims=run.vims,
         instance=after,
     )

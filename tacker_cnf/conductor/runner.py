@@ -22,7 +22,8 @@ UNSCRIPTED: Final = (
     "a modification: nothing was changed on the VIM.\n"
 )
 #: keeps the end of a step: what happened, which step comes next or failed,
-#: the error, and what the driver found; tells whether to go on
+#: the error, and what the driver found; tells whether to go on, and raises
+#: ScriptFailed when the VNF cannot provide the VIMs that its script says
 Record = Callable[
     [Run, Event, str | None, ProblemDetails | None, InfraResult | None], bool
 ]
@@ -47,15 +48,35 @@ def carry_out(run: Run, plan: Sequence[Step], record: Record) -> None:
         except errors.LostClaim:
             raise
         except Exception as error:  # noqa: BLE001
-            _log(run, step, error)
-            problem = errors.problem_of(error)
-            can_tell = not isinstance(error, errors.VimUnreachable)
-            looks = can_tell and step is not steps.GRANT
-            found = _left_behind(run) if looks else None
-            record(run, Event.FAIL, step.name, problem, found)
+            _fail(run, step, error, record)
             return
-        if not record(run, _event(step, then), then, None, run.result):
+        if not _end(run, step, then, record):
             return
+        run = msgspec.structs.replace(run, vims={})  # they are known by now
+
+
+def _fail(run: Run, step: Step, error: Exception, record: Record) -> None:
+    """Record the bad end of a step."""
+    _log(run, step, error)
+    problem = errors.problem_of(error)
+    can_tell = not isinstance(error, errors.VimUnreachable)
+    looks = can_tell and step is not steps.GRANT
+    found = _left_behind(run) if looks else None
+    record(run, Event.FAIL, step.name, problem, found)
+
+
+def _end(run: Run, step: Step, then: str | None, record: Record) -> bool:
+    """Record the good end of a step, unless what its script said of VIMs
+    turns out to be impossible; tell whether to go on.
+    """
+    try:
+        return record(run, _event(step, then), then, None, run.result)
+    except errors.ScriptFailed as error:
+        bare = msgspec.structs.replace(run, vims={})
+        if not steps.passes_over(run, error):
+            _fail(bare, step, error, record)
+            return False
+    return record(bare, _event(step, then), then, None, run.result)
 
 
 def give_up(

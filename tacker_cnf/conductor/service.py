@@ -67,6 +67,7 @@ class Conductor:
         self._catalogue = catalogue
         self._sites = Sites(store, drivers)
         self._nfvo = nfvo
+        self._best_effort = conf.nfvo.fallback_best_effort
         self.claims = Claims(store, self._conf.lease)
         self.upkeep = Upkeep(
             self._conf,
@@ -190,13 +191,20 @@ class Conductor:
         )
         package = self._catalogue.tree(instance.vnfd_id)
         vnfd_id = modification.next_vnfd_id(instance, request)
+        following = self._catalogue.tree(vnfd_id) if vnfd_id else None
         current = target.of_instance(instance)
+        wanted = target.wanted(
+            request,
+            current,
+            (following or package).vnfd,
+            package.vnfd if following else None,
+        )
         return Run(
             op_occ=op_occ,
             request=request,
             instance=instance,
             package=package,
-            next_package=self._catalogue.tree(vnfd_id) if vnfd_id else None,
+            next_package=following,
             vim_connections=site.vim_connections,
             reached_by=site.reached_by,
             driver=site.driver,
@@ -204,16 +212,17 @@ class Conductor:
                 lambda: self._sites.settle(instance.id, named)
             ),
             nfvo=self._nfvo,
-            deadline=Deadline.within(self._timeout_of(op_occ.operation)),
+            best_effort=self._best_effort,
+            deadline=Deadline.within(
+                self._timeout_of(op_occ.operation) + steps.grace(request)
+            ),
             script_bounds=self._script_bounds,
             current=current,
-            target=granted.target(
-                target.wanted(request, current, package.vnfd),
-                request,
-                work.grant,
-            ),
+            target=granted.target(wanted, request, work.grant),
             notes=work.notes,
             note=journal.note,
+            recall=journal.recall,
+            remember=journal.remember,
             halt=hold.halt,
             rest=lambda seconds: self._rest(hold.halt, seconds),
             enter=hold.enter,
@@ -222,6 +231,7 @@ class Conductor:
             grant_request=work.grant_request,
             grant=work.grant,
             said=work.script_changes or InstanceChanges(),
+            check_kind=self._sites.check_kind,
             show_log=journal.show_log,
             keep_log=journal.keep_log,
         )
@@ -235,12 +245,12 @@ class Conductor:
             return instance, self._sites.find(session, named)
 
     def _rest(self, halt: Halt, seconds: float) -> None:
-        """Wait for something that takes its time; others work meanwhile.
+        """Wait before a change that is to come later; others work meanwhile.
 
-        :raises VnfmError: the work was called off at once
+        :raises VnfmError: the work was called off, whichever way
         """
         with self.line.aside():
-            halt.wait(seconds)
+            halt.rest(seconds)
 
     def _timeout_of(self, op: LcmOperationType) -> float:
         own = self._conf[f"{op.lower()}_timeout"]

@@ -50,6 +50,14 @@ class Sites:
             driver=self._drivers.of(named) if named else NoopDriver(),
         )
 
+    def check_kind(self, kind: str) -> None:
+        """See that VIMs of a kind can be used.
+
+        :param kind: as /v1.0/vims calls it
+        :raises InvalidVimConnection: there is no driver for it
+        """
+        self._drivers.of_type(connection.vim_type(kind))
+
     @transaction
     def settle(self, instance_id: str, named: Connections) -> Site:
         """Find a site that the NFVO has named, and see that its VIMs stay.

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from oslo_log import log
@@ -25,7 +25,7 @@ from tacker_cnf.lcm import (
     vnfcs,
 )
 from tacker_cnf.lcm.outcome import InfraResult
-from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.scripts import runner, stand_ins
@@ -52,6 +52,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     ModificationsTriggeredByVnfPkgChange,
     VnfLcmOpOcc,
 )
+from tacker_cnf.vnfd.model import Flavour
 
 LOG = log.getLogger(__name__)
 
@@ -73,6 +74,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: finds both anew when the NFVO names VIMs
     settle: Callable[[Mapping[str, VimConnectionInfo]], Site]
     nfvo: Nfvo
+    #: whether a placement constraint that it cannot meet need not be met
+    best_effort: bool
     deadline: Deadline
     script_bounds: Bounds
     #: what was there
@@ -82,6 +85,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: what an earlier try noted, and how to note more
     notes: tuple[str, ...]
     note: Callable[[tuple[str, ...]], None]
+    #: what its scripts remember of the instance, and how they do
+    recall: Callable[[], dict[str, Any] | None]
+    remember: Callable[[dict[str, Any] | None], None]
     #: asked before and within each step; told where the work stands
     halt: Halt
     rest: Callable[[float], None]
@@ -95,6 +101,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     #: what its scripts changed of the instance, and where their words go,
     #: while they run and when they have ended
     said: InstanceChanges = InstanceChanges()
+    #: the VIMs that the VNF provides from the end of this step on, or no
+    #: longer does, and how to see that there is a driver for such a VIM
+    vims: Mapping[str, ProvidedVim | None] = {}
+    check_kind: Callable[[str], None]
     show_log: Callable[[str], None] = lambda _: None
     keep_log: Callable[[str], None] = lambda _: None
 
@@ -124,12 +134,21 @@ def ask_grant(run: Run) -> Run:
         run.current,
         run.target,
         flavour_of(run.package.vnfd, basis.flavour_id),
+        following=_following(run, basis.flavour_id),
+        best_effort=run.best_effort,
     )
     grant = run.nfvo.grant(request, run.halt, run.deadline)
     grant_plan.check_granted(request, grant)
     return _as_granted(
         msgspec.structs.replace(run, grant_request=request, grant=grant)
     )
+
+
+def _following(run: Run, flavour_id: str) -> Flavour | None:
+    """Give the flavour of the package that the VIM is to follow."""
+    if run.next_package is None or not _changes_vim(run):
+        return None
+    return flavour_of(run.next_package.vnfd, flavour_id)
 
 
 def _as_granted(run: Run) -> Run:
@@ -204,7 +223,7 @@ def infra_task(run: Run) -> InfraTask:
         deadline=run.deadline,
         heals=isinstance(run.request, HealVnfRequest),
         vnfcs=vnfcs.named(run.request, run.instance),
-        grace=_grace(run),
+        grace=_grace(run.request),
         notes=run.notes,
         note=run.note,
         operation=run.op_occ.operation,
@@ -218,12 +237,19 @@ def infra_task(run: Run) -> InfraTask:
     )
 
 
-def _grace(run: Run) -> int | None:
-    if not isinstance(run.request, TerminateVnfRequest):
+def grace(request: SolType) -> int:
+    """Tell the seconds that a request gives the VNF to end; they are not
+    part of the time that the operation has.
+    """
+    return _grace(request) or 0
+
+
+def _grace(request: SolType) -> int | None:
+    if not isinstance(request, TerminateVnfRequest):
         return None
-    if _is_forceful(run):
+    if request.termination_type == TerminationType.FORCEFUL:
         return 0
-    return run.request.graceful_termination_timeout
+    return request.graceful_termination_timeout
 
 
 def reached(run: Run) -> VnfInstance:
@@ -246,6 +272,7 @@ def _reached(run: Run) -> VnfInstance:
         now,
         flavour_of(vnfd, now.flavour_id),
         run.result or InfraResult(),
+        run.instance.metadata,
     )
     instance = run.instance
     if isinstance(run.request, ChangeCurrentVnfPkgRequest) and not back:
@@ -270,7 +297,10 @@ def _modified(
         return instance
     # a script has changed what is on the VIM
     return msgspec.structs.replace(
-        instance, instantiated_vnf_info=outcome.refilled(info, run.result)
+        instance,
+        instantiated_vnf_info=outcome.refilled(
+            info, run.result, instance.metadata
+        ),
     )
 
 
@@ -345,13 +375,22 @@ def run_script(run: Run, *, phase: str) -> Run:
     if name is None:
         return run
     try:
-        return _changed(run, phase, name, _outcome(run, phase, name))
+        return _heeded(run, phase, name, _outcome(run, phase, name))
     except errors.ScriptFailed as error:
-        if not _is_forceful(run):
+        if not passes_over(run, error):
             raise
-        LOG.warning("%s goes on, being FORCEFUL: %s", run.op_occ.id, error)
-        run.keep_log(f"{error}\nThe termination is FORCEFUL and goes on.\n")
         return run
+
+
+def passes_over(run: Run, error: errors.ScriptFailed) -> bool:
+    """Tell whether an operation goes on though a script failed, and if so,
+    write that down.
+    """
+    if not _is_forceful(run):
+        return False
+    LOG.warning("%s goes on, being FORCEFUL: %s", run.op_occ.id, error)
+    run.keep_log(f"{error}\nThe termination is FORCEFUL and goes on.\n")
+    return True
 
 
 def _outcome(run: Run, phase: str, name: str) -> ScriptOutput:
@@ -373,7 +412,7 @@ def _outcome(run: Run, phase: str, name: str) -> ScriptOutput:
         told if sees_all else _unconnected(told),
         dataclasses.replace(run.script_bounds, timeout=timeout),
         run.halt,
-        Ears(show=run.show_log, keep=run.keep_log),
+        Ears(show=run.show_log, keep=run.keep_log, remember=run.remember),
     )
 
 
@@ -406,6 +445,7 @@ def _told(run: Run, phase: str, timeout: float) -> ScriptInput:
         user_script_err_handling_data=(
             error.user_script_err_handling_data if error else None
         ),
+        memory=run.recall(),
     )
 
 
@@ -426,28 +466,51 @@ def _unconnected(told: ScriptInput) -> ScriptInput:
     )
 
 
-def _changed(run: Run, phase: str, name: str, said: ScriptOutput) -> Run:
-    """Take what a script changes.
+def _heeded(run: Run, phase: str, name: str, said: ScriptOutput) -> Run:
+    """Take what a script says.
 
     :raises ScriptFailed: it says what cannot be
     """
-    changes = said.vnf_instance
-    if changes is None:
-        return run
+    try:
+        _check_vims(run, said.vims)
+        run = msgspec.structs.replace(run, vims=said.vims)
+        return _changed(run, said.vnf_instance) if said.vnf_instance else run
+    except (errors.ScriptFailed, errors.InvalidVimConnection) as error:
+        why = str(error).removesuffix(".")
+        raise errors.ScriptFailed(
+            f"Script {name} ({_hook(run, phase)}): {why}."
+        ) from None
+
+
+def _check_vims(run: Run, vims: Mapping[str, ProvidedVim | None]) -> None:
+    """See that a VNF may provide such VIMs, as far as it alone is concerned.
+
+    :raises ScriptFailed: it lives on one of that name
+    :raises InvalidVimConnection: there is no driver for one
+    """
+    for name, vim in vims.items():
+        if name in run.vim_connections:
+            raise errors.ScriptFailed(
+                f"its answer names VIM {name}, and by this name "
+                "vimConnectionInfo has one on which the VNF lives"
+            )
+        if vim:
+            run.check_kind(vim.type)
+
+
+def _changed(run: Run, changes: InstanceChanges) -> Run:
+    """Take what a script changes of the instance.
+
+    :raises ScriptFailed: it says what cannot be
+    """
     basis = run.target or run.current
     assert basis is not None
     vnfd = (run.next_package or run.package).vnfd
     vdus = flavour_of(vnfd, basis.flavour_id).vdus
-    try:
-        result = scripted.found(run.instance, run.result, changes, vdus)
-    except errors.ScriptFailed as error:
-        raise errors.ScriptFailed(
-            f"Script {name} ({_hook(run, phase)}): {error}."
-        ) from None
     return msgspec.structs.replace(
         run,
         said=scripted.merged(run.said, scripted.attributes(changes)),
-        result=result,
+        result=scripted.found(run.instance, run.result, changes, vdus),
     )
 
 

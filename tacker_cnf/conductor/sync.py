@@ -67,7 +67,8 @@ class Sync:
         told = outcome.unmatched(before)
         now, unmatched = levelled(current, flavour, found, told)
         info = outcome.reporting(
-            outcome.running(before, now, flavour, found), unmatched
+            outcome.running(before, now, flavour, found, instance.metadata),
+            unmatched,
         )
         if info == before:
             return False

@@ -1,6 +1,7 @@
 """VNF instances as rows, given out as SOL003 VnfInstance."""
 
 import datetime
+import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import listing, models, outbox
+from tacker_cnf.db import listing, models, outbox, vims
 from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import (
@@ -151,14 +152,38 @@ def release(session: orm.Session, op_occ_id: str) -> None:
 
 
 def update(session: orm.Session, instance: VnfInstance) -> None:
-    """Keep what an operation made of the instance."""
-    values = {
+    """Keep what an operation made of the instance; when it has nothing on a
+    VIM any more, there is nothing to be remembered.
+    """
+    values: dict[Any, Any] = {
         column: getattr(instance, name) for name, column in COLUMNS.items()
     }
+    if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
+        values[Row.script_memory] = None
     session.connection().execute(
         sa.update(Row)
         .where(Row.id == instance.id)
         .values({**values, Row.generation: Row.generation + 1})
+    )
+
+
+def memory(session: orm.Session, instance_id: str) -> dict[str, Any] | None:
+    """Give what the scripts of an instance remember."""
+    return session.scalar(
+        sa.select(Row.script_memory).where(Row.id == instance_id)
+    )
+
+
+def remember(
+    session: orm.Session, instance_id: str, memory: dict[str, Any] | None
+) -> None:
+    """Keep what the scripts of an instance remember; nobody else sees it, so
+    it is no change of the instance.
+    """
+    session.connection().execute(
+        sa.update(Row)
+        .where(Row.id == instance_id)
+        .values(script_memory=memory)
     )
 
 
@@ -176,11 +201,21 @@ def generation(session: orm.Session, instance_id: str) -> int:
 
 
 def tag(session: orm.Session, instance_id: str) -> str:
-    """Give the entity tag of an instance, another one after each change.
+    """Give the entity tag of an instance, another one after each change of
+    it, and of the VIMs that are shown with it.
 
     :raises NotFound: there is none of this id
     """
-    return str(generation(session, instance_id))
+    seen = str(generation(session, instance_id))
+    shown = [
+        f"{vim.vim_id} {vim.name}"
+        for vim in vims.provided(session, instance_id)
+    ]
+    if not shown:
+        return seen
+    return (
+        f"{seen}-{hashlib.sha256('|'.join(shown).encode()).hexdigest()[:16]}"
+    )
 
 
 def running(
@@ -272,7 +307,7 @@ def delete(
     :raises PreconditionFailed: it is not what the caller saw
     """
     seen = generation(session, instance_id)
-    terms.check(str(seen))
+    terms.check(tag(session, instance_id))
     leaving = outbox.subject_of(session, instance_id)
     got = session.connection().execute(
         sa.delete(Row).where(

@@ -189,6 +189,10 @@ class VnfInstance(Base):
     vnf_metadata: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
         "metadata", SecretJson(dict[str, Any])
     )
+    #: what its management scripts are told again
+    script_memory: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
+        SecretJson(dict[str, Any])
+    )
 
 
 class VimUse(Base):
@@ -202,6 +206,19 @@ class VimUse(Base):
     )
     vim_id: orm.Mapped[str] = orm.mapped_column(
         sa.ForeignKey("vims.id"), primary_key=True, index=True
+    )
+
+
+class VimProvider(Base):
+    """That a registered VIM is made of what a VNF instance has on its own."""
+
+    __tablename__ = "vim_providers"
+
+    vim_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vims.id", ondelete="CASCADE"), primary_key=True
+    )
+    vnf_instance_id: orm.Mapped[str] = orm.mapped_column(
+        sa.ForeignKey("vnf_instances.id", ondelete="CASCADE"), index=True
     )
 
 

@@ -14,18 +14,18 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import instances, listing, models, outbox
+from tacker_cnf.db import instances, listing, models, outbox, vims
 from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import operations, states
-from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
-from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
     LcmOperationStateType,
@@ -97,6 +97,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ) = None
     #: what its scripts have changed of the instance so far
     script_changes: InstanceChanges | None = None
+    #: the VIMs that the instance provides from now on, or no longer does
+    vims: Mapping[str, ProvidedVim | None] = {}
     #: what the operation has made of its instance, if it is done
     instance: VnfInstance | None = None
 
@@ -254,6 +256,7 @@ def record(
 
     :param number: of this end of a step among all of the operation
     :raises LostClaim: the operation is another conductor's by now
+    :raises ScriptFailed: the instance cannot provide one of the VIMs
     """
     before, cancelled_by, recorded = _locked(session, work)
     if recorded == number:
@@ -270,13 +273,23 @@ def record(
         .where(Row.id == work.op_occ.id)
         .values(operation_state=new, **values)
     )
+    if event != Event.FAIL:
+        vims.provide(session, work.op_occ.vnf_instance_id, result.vims, now)
     if event == Event.DONE and result.instance:
-        instances.update(session, result.instance)
+        _keep(session, result.instance)
     if new in states.FINAL:
         instances.release(session, work.op_occ.id)
     if new != before:
         outbox.announce(session, get(session, work.op_occ.id), now)
     return new
+
+
+def _keep(session: orm.Session, instance: VnfInstance) -> None:
+    """Keep what an operation made of its instance."""
+    instances.update(session, instance)
+    if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
+        # what it was made of is gone
+        vims.withdraw(session, instance.id)
 
 
 def _with_former_data(
@@ -347,7 +360,7 @@ def _given(result: Result) -> dict[str, Any]:
     values = {
         name: getattr(result, name)
         for name in result.__struct_fields__
-        if name != "instance" and getattr(result, name) is not None
+        if hasattr(Row, name) and getattr(result, name) is not None
     }
     # where it stands now, or where it failed
     values["step"] = result.step
@@ -411,6 +424,17 @@ def note(session: orm.Session, work: Work, notes: tuple[str, ...]) -> None:
     )
     if got.rowcount != 1:
         raise errors.LostClaim
+
+
+def remember(
+    session: orm.Session, work: Work, memory: dict[str, Any] | None
+) -> None:
+    """Keep what a script remembers of the VNF instance.
+
+    :raises LostClaim: the operation is another conductor's by now
+    """
+    _locked(session, work)
+    instances.remember(session, work.op_occ.vnf_instance_id, memory)
 
 
 def log_of(session: orm.Session, work: Work) -> str:

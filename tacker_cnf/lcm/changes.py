@@ -44,11 +44,21 @@ def _vnfcs(before: Info, after: Info) -> Iterator[AffectedVnfc]:
     old = _by_identity(before.vnfc_resource_info)
     new = _by_identity(after.vnfc_resource_info)
     kind = ChangeType
-    yield from (_affected(old[k], kind.REMOVED) for k in old if k not in new)
-    yield from (_affected(new[k], kind.ADDED) for k in new if k not in old)
-    for key in old.keys() & new.keys():
-        if old[key].metadata != new[key].metadata:
-            yield _affected(new[key], kind.MODIFIED)
+    for key, vnfc in old.items():
+        if key not in new:
+            yield _affected(vnfc, kind.REMOVED, before=vnfc)
+    for key, vnfc in new.items():
+        if key not in old:
+            yield _affected(vnfc, kind.ADDED, after=vnfc)
+        elif _is_changed(old[key], vnfc):
+            yield _affected(vnfc, kind.MODIFIED, before=old[key], after=vnfc)
+
+
+def _is_changed(before: VnfcResourceInfo, after: VnfcResourceInfo) -> bool:
+    return (
+        before.metadata != after.metadata
+        or before.storage_resource_ids != after.storage_resource_ids
+    )
 
 
 def _by_identity(
@@ -59,7 +69,15 @@ def _by_identity(
     return {(vnfc.id, vnfc.metadata.get("uid")): vnfc for vnfc in vnfcs}
 
 
-def _affected(vnfc: VnfcResourceInfo, change: ChangeType) -> AffectedVnfc:
+def _affected(
+    vnfc: VnfcResourceInfo,
+    change: ChangeType,
+    *,
+    before: VnfcResourceInfo | None = None,
+    after: VnfcResourceInfo | None = None,
+) -> AffectedVnfc:
+    had = before.storage_resource_ids if before else ()
+    has = after.storage_resource_ids if after else ()
     return AffectedVnfc(
         id=vnfc.id,
         vdu_id=vnfc.vdu_id,
@@ -68,6 +86,8 @@ def _affected(vnfc: VnfcResourceInfo, change: ChangeType) -> AffectedVnfc:
         zone_id=vnfc.zone_id,
         metadata=vnfc.metadata,
         affected_vnfc_cp_ids=tuple(point.id for point in vnfc.vnfc_cp_info),
+        added_storage_resource_ids=tuple(x for x in has if x not in had),
+        removed_storage_resource_ids=tuple(x for x in had if x not in has),
     )
 
 

@@ -1,13 +1,13 @@
 """What a PATCH makes of a VNF instance (SOL003 5.5.2.12)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import fitting, merge, reach, unseen
+from tacker_cnf.lcm import fitting, merge, naming, reach, unseen
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
@@ -53,17 +53,26 @@ def next_vnfd_id(instance: VnfInstance, request: SolType) -> str | None:
 
 
 def connections(
-    instance: VnfInstance, request: VnfInfoModificationRequest
+    instance: VnfInstance,
+    request: VnfInfoModificationRequest,
+    provided: Collection[str] = (),
 ) -> VimConnections:
     """Tell by which connections an instance is reached after a patch.
 
-    :raises InvalidVimConnection: the instance is on no VIM, would be left
-        without a connection that it needs, or an entry says too little, such
+    :param provided: the names of the VIMs that the instance provides
+    :raises InvalidVimConnection: the patch names one of these, the instance
+        is on no VIM, would be left without a connection that it needs, or an entry says too little, such
         as another address without credentials for it
     """
     patch = msgspec.to_builtins(request).get("vimConnectionInfo", UNSET)
     if patch is UNSET:
         return dict(instance.vim_connection_info)
+    if own := sorted({*provided} & {*(patch or {})}):
+        raise errors.InvalidVimConnection(
+            f"vimConnectionInfo.{own[0]}: VNF instance {instance.id} provides "
+            "this VIM and does not live on it; only its management scripts, "
+            "or /v1.0/vims, change it."
+        )
     if instance.instantiation_state != InstantiationState.INSTANTIATED:
         raise errors.InvalidVimConnection(
             f"vimConnectionInfo: VNF instance {instance.id} is on no VIM; "
@@ -108,6 +117,7 @@ def modified(
     :param vnfd: the VNFD that the instance is to have, if it changes
     :raises UnknownVnfc: vnfcInfoModifications names no VNFC of the instance
     :raises VnfdNotFitting: the instance cannot become one of this VNFD
+    :raises InvalidParameters: the ids that metadata give VNFCs are none
     """
     values = of_vnfd(instance, vnfd) if vnfd else {}
     for name in PLAIN:
@@ -120,7 +130,25 @@ def modified(
     if request.vim_connection_info is not UNSET:
         values["vim_connection_info"] = dict(vim_connections)
     values["instantiated_vnf_info"] = _modified_info(instance, request, vnfd)
-    return msgspec.structs.replace(instance, **values)
+    return _named(msgspec.structs.replace(instance, **values))
+
+
+def _named(instance: VnfInstance) -> VnfInstance:
+    """Give the VNFCs the ids that the metadata say.
+
+    :raises InvalidParameters: these are no ids
+    """
+    naming.check(instance.metadata)
+    info = instance.instantiated_vnf_info
+    if info is None:
+        return instance
+    vnfcs = naming.infos(
+        info.vnfc_resource_info, info.vnfc_info, instance.metadata
+    )
+    return msgspec.structs.replace(
+        instance,
+        instantiated_vnf_info=msgspec.structs.replace(info, vnfc_info=vnfcs),
+    )
 
 
 def of_vnfd(instance: VnfInstance, vnfd: Vnfd) -> dict[str, Any]:

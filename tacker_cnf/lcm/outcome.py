@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.lcm import unseen
+from tacker_cnf.lcm import naming, unseen
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
@@ -23,7 +23,6 @@ from tacker_cnf.sol.vnf_instance import (
     InstantiationState,
     ScaleInfo,
     VirtualStorageResourceInfo,
-    VnfcInfo,
     VnfcResourceInfo,
     VnfInstance,
     VnfOperationalState,
@@ -54,10 +53,12 @@ def running(
     target: Target,
     flavour: Flavour,
     found: InfraResult,
+    metadata: Mapping[str, Any] = {},
 ) -> InstantiatedVnfInfo:
     """Describe a running instance.
 
     :param before: what was known of it; what a client set on a VNFC stays
+    :param metadata: of the instance, which may give VNFCs their ids
     """
     info = InstantiatedVnfInfo(
         **msgspec.structs.asdict(found),
@@ -66,7 +67,11 @@ def running(
         scale_status=_scale_infos(target.scale_levels),
         max_scale_levels=_scale_infos(scaling.max_levels(flavour)),
         localization_language=target.localization_language,
-        vnfc_info=_vnfc_infos(before, found),
+        vnfc_info=naming.infos(
+            found.vnfc_resource_info,
+            before.vnfc_info if before else (),
+            metadata,
+        ),
     )
     counts = Counter(vnfc.vdu_id for vnfc in found.vnfc_resource_info)
     told = {
@@ -78,13 +83,20 @@ def running(
 
 
 def refilled(
-    info: InstantiatedVnfInfo, found: InfraResult
+    info: InstantiatedVnfInfo,
+    found: InfraResult,
+    metadata: Mapping[str, Any],
 ) -> InstantiatedVnfInfo:
-    """Describe a running instance of which only its resources changed."""
+    """Describe a running instance of which only its resources changed.
+
+    :param metadata: of the instance, which may give VNFCs their ids
+    """
     new = msgspec.structs.replace(
         info,
         **msgspec.structs.asdict(found),
-        vnfc_info=_vnfc_infos(info, found),
+        vnfc_info=naming.infos(
+            found.vnfc_resource_info, info.vnfc_info, metadata
+        ),
     )
     return reporting(new, unmatched(info))
 
@@ -109,27 +121,6 @@ def _scale_infos(levels: Mapping[str, int]) -> tuple[ScaleInfo, ...]:
     return tuple(
         ScaleInfo(aspect_id=aspect, scale_level=level)
         for aspect, level in levels.items()
-    )
-
-
-def vnfc_id(vnfc: VnfcResourceInfo) -> str:
-    """Tell the vnfcInfo.id of a VNFC."""
-    return f"{vnfc.vdu_id}-{vnfc.id}"
-
-
-def _vnfc_infos(
-    before: InstantiatedVnfInfo | None, found: InfraResult
-) -> tuple[VnfcInfo, ...]:
-    known = {vnfc.id: vnfc for vnfc in before.vnfc_info} if before else {}
-    return tuple(
-        known.get(vnfc_id(vnfc))
-        or VnfcInfo(
-            id=vnfc_id(vnfc),
-            vdu_id=vnfc.vdu_id,
-            vnfc_resource_info_id=vnfc.id,
-            vnfc_state=VnfOperationalState.STARTED,
-        )
-        for vnfc in found.vnfc_resource_info
     )
 
 

@@ -1,15 +1,15 @@
-"""What a management script may change of a VNF instance."""
+"""What a management script may change of a VNF instance and of the VIMs."""
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.outcome import InfraResult
-from tacker_cnf.sol.base import KeyValuePairs, SolType
+from tacker_cnf.sol.base import KeyValuePairs, Name, SolType
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
 from tacker_cnf.sol.virtual_link import (
     ExtManagedVirtualLinkInfo,
@@ -51,6 +51,17 @@ class InstanceChanges(SolType):
     metadata: KeyValuePairs | UnsetType = UNSET
     extensions: KeyValuePairs | UnsetType = UNSET
     instantiated_vnf_info: InfoChanges | UnsetType = UNSET
+
+
+class ProvidedVim(msgspec.Struct, kw_only=True, frozen=True):
+    """A VIM that is made of what a VNF has on its own, such as a Kubernetes
+    cluster of its VMs; in the words of /v1.0/vims.
+    """
+
+    type: Name
+    auth_url: Annotated[str, msgspec.Meta(min_length=1)]
+    auth_cred: dict[str, Any]
+    extra: dict[str, Any] = {}
 
 
 def _given(changes: Any) -> dict[str, Any]:

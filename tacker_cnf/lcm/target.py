@@ -85,10 +85,15 @@ def _of_info(info: InstantiatedVnfInfo) -> Target:
 
 
 def wanted(
-    request: SolType, current: Target | None, vnfd: Vnfd
+    request: SolType,
+    current: Target | None,
+    vnfd: Vnfd,
+    former: Vnfd | None = None,
 ) -> Target | None:
     """Tell what a request makes of an instance; None means: nothing is left.
 
+    :param vnfd: that the instance is to be of
+    :param former: that it is of, if it is another
     :raises UnknownFlavour: instantiate, the VNFD has no such flavour
     :raises UnknownLevel: instantiate, the flavour has no such level
     :raises UnknownAspect: scale, or a level of it, names no aspect
@@ -97,17 +102,19 @@ def wanted(
     """
     if isinstance(request, InstantiateVnfRequest):
         return _instantiated(request, vnfd)
-    return _changed(request, current, vnfd) if current else None
+    return _changed(request, current, vnfd, former) if current else None
 
 
-def _changed(request: SolType, current: Target, vnfd: Vnfd) -> Target | None:
+def _changed(
+    request: SolType, current: Target, vnfd: Vnfd, former: Vnfd | None
+) -> Target | None:
     match request:
         case ScaleVnfRequest():
             return _scaled(request, current, vnfd)
         case HealVnfRequest() if not request.vnfc_instance_id:
             return _made_anew(current, vnfd)
         case ChangeCurrentVnfPkgRequest():
-            return _of_package(request, current)
+            return _of_package(request, current, vnfd, former or vnfd)
         case ChangeExtVnfConnectivityRequest():
             return _connected(request, current, vnfd)
         case HealVnfRequest() | VnfInfoModificationRequest():
@@ -117,11 +124,28 @@ def _changed(request: SolType, current: Target, vnfd: Vnfd) -> Target | None:
 
 
 def _of_package(
-    request: ChangeCurrentVnfPkgRequest, current: Target
+    request: ChangeCurrentVnfPkgRequest,
+    current: Target,
+    vnfd: Vnfd,
+    former: Vnfd,
 ) -> Target:
+    """Tell what a VNF of another package is: what it was, and what only the
+    next package knows: aspects, at level 0, and VDUs.
+    """
+    flavour = flavour_of(vnfd, current.flavour_id)
+    known = flavour_of(former, current.flavour_id).vdus
+    connectivity.check(request.ext_virtual_links, flavour)
+    levels = dict.fromkeys(flavour.aspects, 0) | dict(current.scale_levels)
+    new = {
+        vdu: count
+        for vdu, count in scaling.counts_at(flavour, levels).items()
+        if vdu not in known
+    }
     managed = request.ext_managed_virtual_links
     return msgspec.structs.replace(
         current,
+        scale_levels=levels,
+        counts={**current.counts, **new},
         parameters={**current.parameters, **request.additional_params},
         ext_virtual_links=connectivity.changed(
             current.ext_virtual_links, request.ext_virtual_links

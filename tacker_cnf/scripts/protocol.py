@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
-from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
 from tacker_cnf.scripts import plain_pickle
 from tacker_cnf.sol import base
-from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.base import Identifier, SolType
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
 
@@ -29,6 +30,8 @@ PICKLES: Final = frozenset({"pickle", "_pickle"})
 DRIVERS: Final = "tacker_cnf.mgmt_drivers"
 #: bytes; nobody writes a larger one
 LONGEST: Final = 1024**2
+#: bytes of JSON that a memory may have
+MEMORY: Final = 256 * 1024
 
 
 class Tongue(enum.Enum):
@@ -67,6 +70,9 @@ class ScriptInput(SolType):
     timeout: float
     #: what the script's last, failed run said for the next one
     user_script_err_handling_data: dict[str, Any] | None = None
+    #: what a hook of this VNF instance said last that is to be remembered,
+    #: in this operation or an earlier one
+    memory: dict[str, Any] | None = None
 
 
 class ScriptOutput(SolType):
@@ -76,6 +82,12 @@ class ScriptOutput(SolType):
     vnf_instance: InstanceChanges | None = None
     #: kept when the script fails, and given to its next run
     user_script_err_handling_data: dict[str, Any] | None = None
+    #: what is told to every later hook of this VNF instance, kept when the
+    #: script fails, too; None: nothing
+    memory: dict[str, Any] | UnsetType | None = UNSET
+    #: the VIMs that the VNF provides from now on, by name; None: it no longer
+    #: does. Those that are not named stay as they are.
+    vims: Mapping[Identifier, ProvidedVim | None] = {}
 
 
 def tongue_of(script: Path) -> Tongue:
@@ -159,6 +171,24 @@ def driver_output(said: bytes) -> ScriptOutput:
             f"{DRIVERS} has to end with a call of main() of its class"
         )
     return json_output(said)
+
+
+def to_remember(told: ScriptInput, said: ScriptOutput) -> bool:
+    """Tell whether a script says something else to be remembered than it
+    was told.
+
+    :raises ScriptFailed: it is too much
+    """
+    # nothing and an empty memory are the same
+    if said.memory is UNSET or (said.memory or None) == (told.memory or None):
+        return False
+    length = len(base.encode(said.memory))
+    if length > MEMORY:
+        raise errors.ScriptFailed(
+            f"its memory has {length} bytes as JSON, and may have {MEMORY}; "
+            "what was remembered before stays"
+        )
+    return True
 
 
 def pickle_output(said: bytes) -> ScriptOutput:

@@ -27,12 +27,15 @@ SHOWN: Final = 2.0
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ears:
-    """Who is told what a script writes on stderr."""
+    """Who is told what a script writes on stderr, and what it remembers."""
 
     #: all of it so far, as it grows
     show: Callable[[str], None] = lambda _: None
     #: all of it that is kept, however it ended
     keep: Callable[[str], None] = lambda _: None
+    #: what it says that is to be remembered, if that is something new,
+    #: however it ended
+    remember: Callable[[dict[str, Any] | None], None] = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,8 +52,10 @@ class Talk(Generic[Said]):
     read: Callable[[bytes], Said]
     #: what it is told as a secret
     veil: Veil
-    #: what of an answer outlives the script's failure
+    #: what of an answer outlives the script's failure: what stands in its
+    #: error, and what is kept at once; this raises ScriptFailed if it cannot
     kept: Callable[[Said], dict[str, Any] | None] = lambda _: None
+    keep: Callable[[Said], None] = lambda _: None
 
 
 def run(
@@ -70,7 +75,7 @@ def run(
     """
     return talk(
         packages,
-        lambda trees: _management(name, trees, told),
+        lambda trees: _management(name, trees, told, ears),
         bounds,
         halt,
         ears,
@@ -101,6 +106,7 @@ def talk(
     said, problem = None, _problem(code, bounds)
     try:
         said = script.read(child.said())
+        script.keep(said)
     except errors.ScriptFailed as error:
         problem = problem or script.veil(str(error))
     if problem or said is None:
@@ -113,8 +119,12 @@ def talk(
 
 
 def _management(
-    name: str, trees: Sequence[Path], told: ScriptInput
+    name: str, trees: Sequence[Path], told: ScriptInput, ears: Ears
 ) -> Talk[ScriptOutput]:
+    def keep(said: ScriptOutput) -> None:
+        if protocol.to_remember(told, said):
+            ears.remember(said.memory or None)
+
     path = trees[0] / name
     module = stand_ins.module(name)
     told = msgspec.structs.replace(
@@ -131,6 +141,7 @@ def _management(
         read=protocol.READ[tongue],
         veil=Veil(veil.secrets_of(msgspec.to_builtins(told))),
         kept=lambda said: said.user_script_err_handling_data,
+        keep=keep,
     )
 
 

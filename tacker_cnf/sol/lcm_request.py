@@ -15,7 +15,8 @@ from tacker_cnf.sol.common import (
 from tacker_cnf.sol.vnf_instance import ScaleInfo, VnfOperationalState
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Seconds = Annotated[int, msgspec.Meta(ge=1)]
+#: at most a year
+Seconds = Annotated[int, msgspec.Meta(ge=1, le=31_536_000)]
 
 
 class ScaleType(enum.StrEnum):

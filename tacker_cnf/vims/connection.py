@@ -70,11 +70,32 @@ def _as_given(vim: models.Vim) -> VimConnectionInfo:
     )
 
 
-#: the CLI's word for a kind of VIM -> how its credentials are laid out
+#: the CLI's word for a kind of VIM -> its vimType
+_TYPES: Final = {"kubernetes": KUBERNETES, "openstack": OPENSTACK}
+#: and how its credentials are laid out
 _LAYOUTS: Final[Mapping[str, Callable[[models.Vim], VimConnectionInfo]]] = {
     "kubernetes": _of_kubernetes,
     "openstack": _of_openstack,
 }
+
+
+def vim_type(kind: str) -> str:
+    """Tell the vimType of what the CLI calls a kind of VIM."""
+    return _TYPES.get(kind, kind)
+
+
+def provided(
+    session: orm.Session, instance_id: str | None = None
+) -> dict[str, dict[str, VimConnectionInfo]]:
+    """Tell the VIMs that VNF instances provide, or one of them, if given:
+    instance -> name -> what it is.
+    """
+    found: dict[str, dict[str, VimConnectionInfo]] = {}
+    for vim in vims.provided(session, instance_id):
+        found.setdefault(vim.vnf_instance_id, {})[vim.name] = (
+            VimConnectionInfo(vim_id=vim.vim_id, vim_type=vim_type(vim.type))
+        )
+    return found
 
 
 def of_vim(vim: models.Vim) -> VimConnectionInfo:
@@ -101,7 +122,7 @@ def name(
 
 
 def _known(vim: models.Vim) -> VimConnectionInfo:
-    return VimConnectionInfo(vim_id=vim.id, vim_type=of_vim(vim).vim_type)
+    return VimConnectionInfo(vim_id=vim.id, vim_type=vim_type(vim.type))
 
 
 def _named(

@@ -177,6 +177,17 @@ class TestGraceful(CancelCase):
         added = end["resourceChanges"]["affectedVnfcs"]
         self.assertEqual({"ADDED"}, {vnfc["changeType"] for vnfc in added})
 
+    def test_what_only_rests_ends_at_once(self) -> None:
+        def rests(task: InfraTask) -> None:
+            self.waiting.set()
+            assert task.rest
+            task.rest(threading.TIMEOUT_MAX)
+
+        self.vnfm.driver.before["apply"] = rests
+        op_occ_id = self.begun()
+        self.cancel(op_occ_id, "GRACEFUL")
+        self.assert_cancelled(self.vnfm.ended(f"{OCCS}/{op_occ_id}"))
+
     def test_who_cannot_wait_any_longer_cancels_forcefully(self) -> None:
         self.vnfm.driver.before["apply"] = self.stuck
         op_occ_id = self.begun()

@@ -194,6 +194,7 @@ class TestParameters(CheckTest):
             ({"terminationType": "SOON"}, "$.terminationType"),
             (TERMINATE | {timeout: 0}, f"$.{timeout}"),
             (TERMINATE | {timeout: "5"}, f"$.{timeout}"),
+            (TERMINATE | {timeout: 10**9}, "<= 31536000"),
         ]
         self.refused(self.vnfm.instantiated(), "terminate", cases)
 

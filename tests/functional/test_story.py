@@ -98,6 +98,21 @@ class StoryTest(testtools.TestCase):
         return {v["id"] for v in self.info(instance_id)["vnfcInfo"]}
 
 
+class TestTime(StoryTest):
+    def test_the_time_to_end_is_not_part_of_that_of_the_operation(
+        self,
+    ) -> None:
+        instance_id = self.vnfm.instantiated()
+        left: list[float] = []
+        self.vnfm.driver.before["destroy"] = lambda task: left.append(
+            task.deadline.remaining
+        )
+        limit = self.vnfm.conf.conductor.operation_timeout
+        long = {"gracefulTerminationTimeout": 10 * int(limit)}
+        self.run_well(instance_id, "terminate", TERMINATE | long)
+        self.assertTrue(left[0] > 10 * limit)
+
+
 class TestLife(StoryTest):
     def test_from_package_to_deletion(self) -> None:
         one = self.vnfm.create()

@@ -95,7 +95,8 @@ class TestAnswers(testtools.TestCase):
     def test_leaving_by_exit_is_an_answer(self) -> None:
         """A method may end its process; what it set counts."""
         self.assertEqual(
-            (b'{"userScriptErrHandlingData":{"a":1}}', 3), self.left(3)
+            (b'{"userScriptErrHandlingData":{"a":1},"memory":{}}', 3),
+            self.left(3),
         )
         self.assertEqual(0, self.left(0)[1])
 

@@ -1,0 +1,224 @@
+"""What the scripts of a VNF instance remember from one hook to the next."""
+
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from tacker_cnf import errors
+from tacker_cnf.db import instances, op_occs
+from tacker_cnf.lcm.states import Event
+from tests.functional.test_scripts import SCRIPT, ScriptCase
+
+HOOKS = (
+    "instantiate_start",
+    "instantiate_end",
+    "instantiate_rollback_end",
+    "heal_start",
+    "heal_end",
+    "terminate_start",
+    "terminate_end",
+)
+
+#: does what the test has written down for its hook
+ACTING = """\
+    from pathlib import Path
+    from tacker_cnf.lcm.scripted import ProvidedVim
+    from tacker_cnf.mgmt_drivers.base import MgmtDriver
+    from tacker_cnf.sol import base
+
+    class Driver(MgmtDriver):
+        def act(self, told):
+            with open({seen!r}, "a") as file:
+                file.write(base.encode(told).decode() + "\\n")
+            deed = Path({deeds!r}) / told.operation
+            if deed.exists():
+                exec(deed.read_text())
+
+        {hooks}
+
+    Driver.main()
+"""
+
+#: the same in plain JSON, without our base
+PLAIN = """\
+    import json
+    import sys
+    from pathlib import Path
+
+    told = json.load(sys.stdin)
+    with open({seen!r}, "a") as file:
+        file.write(json.dumps(told) + "\\n")
+    deed = Path({deeds!r}) / told["operation"]
+    if deed.exists():
+        print(deed.read_text())
+"""
+
+
+class ActingCase(ScriptCase):
+    """A script does what its test says, hook by hook."""
+
+    hooks = HOOKS
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deeds = self.seen.parent / "deeds"
+        self.deeds.mkdir()
+
+    def does(self, hook: str, deed: str) -> None:
+        """Have the hook do something from now on."""
+        (self.deeds / hook).write_text(deed)
+
+    def acting(self) -> str:
+        """Make an instance whose script does as it is told."""
+        hooks = "\n\n        ".join(f"{h} = act" for h in self.hooks)
+        paths = {"seen": str(self.seen), "deeds": str(self.deeds)}
+        return self.instance(ACTING.format(hooks=hooks, **paths))
+
+    def plain(self) -> str:
+        paths = {"seen": str(self.seen), "deeds": str(self.deeds)}
+        return self.instance(PLAIN.format(**paths))
+
+    def completed(self, instance_id: str, task: str, **body: Any) -> Any:
+        end = self.vnfm.run(instance_id, task, body)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        return end
+
+    def up(self, instance_id: str) -> Any:
+        end = self.instantiate(instance_id)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        return end
+
+    def memories(self) -> dict[str, Any]:
+        """Tell what each hook was told to remember, the last time."""
+        return {told["operation"]: told.get("memory") for told in self.told()}
+
+
+class TestMemory(ActingCase):
+    def test_from_hook_to_hook_and_operation_to_operation(self) -> None:
+        self.does("instantiate_start", "self.memory['keys'] = ['a']")
+        self.does("instantiate_end", "self.memory['keys'].append('b')")
+        self.does("heal_start", "self.memory = {'of': 'heal'}")
+        instance_id = self.acting()
+        self.up(instance_id)
+        self.completed(instance_id, "heal")
+        self.assertEqual(
+            {
+                "instantiate_start": None,
+                "instantiate_end": {"keys": ["a"]},
+                "heal_start": {"keys": ["a", "b"]},
+                "heal_end": {"of": "heal"},
+            },
+            self.memories(),
+        )
+
+    def test_it_is_forgotten_with_what_was_on_the_vim(self) -> None:
+        self.does("instantiate_end", "self.memory['a'] = 1")
+        instance_id = self.acting()
+        self.up(instance_id)
+        self.completed(instance_id, "terminate", terminationType="GRACEFUL")
+        self.assertEqual({"a": 1}, self.memories()["terminate_end"])
+        self.up(instance_id)
+        self.assertIsNone(self.memories()["instantiate_start"])
+
+    def test_it_outlives_a_failure(self) -> None:
+        self.does("heal_start", "self.memory['done'] = 1; raise ValueError")
+        instance_id = self.acting()
+        self.up(instance_id)
+        end = self.vnfm.run(instance_id, "heal", {})
+        self.assertEqual("FAILED_TEMP", end["operationState"], end)
+        self.does("heal_start", "")
+        end = self.vnfm.decide(end["id"], "retry")
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual({"done": 1}, self.memories()["heal_start"])
+        self.assertEqual({"done": 1}, self.memories()["heal_end"])
+
+    def test_a_rollback_is_told(self) -> None:
+        self.does("instantiate_end", "self.memory['a'] = 1; raise ValueError")
+        instance_id = self.acting()
+        end = self.instantiate(instance_id)
+        end = self.vnfm.decide(end["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", end["operationState"], end)
+        self.assertEqual({"a": 1}, self.memories()["instantiate_rollback_end"])
+        # and then there is nothing any more that it is about
+        self.does("instantiate_end", "")
+        self.up(instance_id)
+        self.assertIsNone(self.memories()["instantiate_start"])
+
+    def test_a_forceful_termination_that_goes_on(self) -> None:
+        self.does("terminate_start", "self.memory['a'] = 1; raise ValueError")
+        self.does("terminate_end", "self.memory['b'] = 2; raise ValueError")
+        instance_id = self.acting()
+        self.up(instance_id)
+        self.completed(instance_id, "terminate", terminationType="FORCEFUL")
+        self.assertEqual({"a": 1}, self.memories()["terminate_end"])
+        self.up(instance_id)
+        self.assertIsNone(self.memories()["instantiate_start"])
+
+    def test_too_much(self) -> None:
+        self.does("instantiate_end", "self.memory['a'] = 1")
+        self.does("heal_start", "self.memory['a'] = 300_000 * 'b'")
+        instance_id = self.acting()
+        self.up(instance_id)
+        end = self.vnfm.run(instance_id, "heal", {})
+        self.assertEqual("FAILED_TEMP", end["operationState"], end)
+        self.assertIn(
+            f"Script {SCRIPT} (heal_start): its memory has 300008 bytes as "
+            "JSON, and may have 262144",
+            end["error"]["detail"],
+        )
+        self.vnfm.decide(end["id"], "retry")
+        self.assertEqual({"a": 1}, self.memories()["heal_start"])
+
+    def test_a_script_without_our_base(self) -> None:
+        """What it does not mention stays; null forgets it."""
+        self.does("instantiate_start", '{"memory": {"a": 1}}')
+        self.does("heal_start", '{"memory": null}')
+        instance_id = self.plain()
+        self.up(instance_id)
+        self.completed(instance_id, "heal")
+        found = self.memories()
+        self.assertEqual({"a": 1}, found["instantiate_end"])
+        self.assertEqual({"a": 1}, found["heal_start"])
+        self.assertIsNone(found["heal_end"])
+
+    def test_nobody_else_sees_it(self) -> None:
+        self.does("instantiate_end", "self.memory['password'] = 'hunter2'")
+        self.does("heal_start", "self.memory['more'] = 1; self.log('hunter2')")
+        instance_id = self.acting()
+        self.up(instance_id)
+        path = f"/vnflcm/v2/vnf_instances/{instance_id}"
+        before = self.vnfm.call("GET", path)
+        self.assertNotIn("hunter2", str(before.content))
+        self.assertNotIn("emory", str(before.content))
+        with self.vnfm.parts.store.reader() as session:
+            query = "SELECT script_memory FROM vnf_instances"
+            (lies,) = session.scalars(sa.text(query)).all()
+        self.assertTrue(lies)
+        self.assertNotIn("hunter2", lies)
+        self.does("heal_end", "raise ValueError('hunter2')")
+        end = self.vnfm.run(instance_id, "heal", {})
+        self.assertEqual("FAILED_TEMP", end["operationState"], end)
+        self.assertIn("ValueError: ***", end["error"]["detail"])
+        self.assertIn("heal_start, Scripts/hooks.py:\n***", end["scriptLog"])
+        # what it learnt is no change of the instance
+        after = self.vnfm.call("GET", path)
+        self.assertEqual(before.headers["ETag"], after.headers["ETag"])
+
+    def test_a_conductor_that_lost_the_operation_keeps_nothing(self) -> None:
+        self.does("instantiate_end", "self.memory['a'] = 1; raise ValueError")
+        end = self.instantiate(self.acting())
+        now = datetime.datetime.now(datetime.UTC)
+        with self.vnfm.parts.store.writer() as session:
+            op_occs.decide(session, end["id"], Event.RETRY, now, 60.0)
+            lost = op_occs.claim(session, end["id"], "the first", 60.0)
+            op_occs.give_back(session, "the first")
+            work = op_occs.claim(session, end["id"], "the next", 60.0)
+            assert lost
+            assert work
+            op_occs.remember(session, work, {"b": 2})
+            self.assertRaises(
+                errors.LostClaim, op_occs.remember, session, lost, {"c": 3}
+            )
+            found = instances.memory(session, end["vnfInstanceId"])
+        self.assertEqual({"b": 2}, found)
