@@ -18,12 +18,18 @@ LATEST: Final = 5.0
 SHARE: Final = 0.05
 #: failed resources that an error tells at most
 TOLD: Final = 5
+#: what Heat says of a resource of which it broke the work off
+CANCELLED: Final = "cancelled"
+#: how it begins to say that a stack could not be what the template says
+OF_THE_STACK: Final = ("Resource ", "Timed out")
 #: looks at events after which the stack itself is looked at
 TRUSTED: Final = 10
 
 
-class CutShort(errors.NotReady):
-    """Heat had cancelled a part of what it was to do."""
+class BrokenOff(errors.NotReady):
+    """Heat broke its work off, and none of the stack's resources is why: it
+    was still at work for an earlier update, cancelled that, or fell over it.
+    """
 
 
 class Pace:
@@ -63,10 +69,21 @@ class Waiter:
         """
         stack = self.idle(identity, marker)
         if stack.has_failed:
-            cancelled = "cancelled" in (stack.reason or "")
-            kind = CutShort if cancelled else errors.NotReady
+            kind = BrokenOff if _is_heats(stack) else errors.NotReady
             raise kind(self._why(stack))
         return stack
+
+    def at_rest(self, stack: Stack) -> None:
+        """Wait until Heat works on no resource of a stack: those beside one
+        that failed go on after the stack has failed.
+
+        :raises NotReady: it still did when time was up
+        :raises VnfmError: the work was called off at once
+        """
+        self._until(lambda: not self._is_at_work(stack), stack.identity)
+
+    def _is_at_work(self, stack: Stack) -> bool:
+        return any(r.is_busy for r in self._heat.tree(stack).resources)
 
     def idle(self, identity: str, marker: str | None) -> Stack:
         """Wait until nothing is done to a stack, be it well or not.
@@ -145,6 +162,14 @@ class Waiter:
             and _bare(r.reason or "") not in told
         }
         return " ".join([told, *sorted(failed)[:TOLD]])
+
+
+def _is_heats(stack: Stack) -> bool:
+    """Tell whether a failure is Heat's own: of a resource's it says
+    "Resource CREATE failed: ...", of its time limit "Timed out".
+    """
+    reason = stack.reason or ""
+    return CANCELLED in reason or not reason.startswith(OF_THE_STACK)
 
 
 def _bare(reason: str) -> str:

@@ -84,6 +84,10 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[dict[str, str], ...] = ()
 
     @property
+    def is_busy(self) -> bool:
+        return self.status.endswith("_IN_PROGRESS")
+
+    @property
     def stack(self) -> str:
         """The stack that it stands in, as NAME/ID."""
         return _identity(self._link("stack"))

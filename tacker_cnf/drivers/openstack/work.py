@@ -15,7 +15,7 @@ from tacker_cnf.drivers.openstack import inventory, refusals
 from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places, Vnfc
-from tacker_cnf.drivers.openstack.stack_wait import CutShort, Pace, Waiter
+from tacker_cnf.drivers.openstack.stack_wait import BrokenOff, Pace, Waiter
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
 from tacker_cnf.drivers.openstack.zones import Tried
 from tacker_cnf.drivers.progress import Progress
@@ -180,17 +180,18 @@ class Work:
         """
         body = self._change_of(stack, fields)
         self._progress(f"Updating stack {self.name}")
-        # what failed just now is being cancelled, and the next update is
-        # told of that as if it were its own failure
-        fresh = not (stack.has_failed or stack.is_busy)
-        for attempt in range(1 if fresh else TRIES):
+        # Heat may still be at work for the former update, whose end it then
+        # takes for a failure of this one
+        tries = TRIES if stack.has_failed or stack.is_busy else 1
+        while True:
             try:
                 return self._updated(stack, body, existing=fields.existing)
-            except CutShort as error:
-                if attempt == TRIES - 1 or fresh:
+            except BrokenOff as error:
+                tries -= 1
+                if not tries:
                     raise
                 LOG.info("%s It is tried again.", error)
-        raise AssertionError("unreachable")
+                self.waiter.at_rest(stack)
 
     def check(self, stack: Stack, fields: StackFields) -> None:
         """Make sure that Heat would begin an update.

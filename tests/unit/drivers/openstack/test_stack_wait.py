@@ -42,9 +42,15 @@ class Told:
     """A Heat that tells events bit by bit, and in which state a stack is."""
 
     def __init__(
-        self, *events: Sequence[Any], states: Iterable[str | None]
+        self,
+        *events: Sequence[Any],
+        states: Iterable[str | None],
+        reason: str = "why",
     ) -> None:
         self.halt = Hurry()
+        self._reason = reason
+        #: the resources, one listing for each look; the last one stays
+        self.listings = [trees.grouped("a")]
         self._events = list(events)
         self._states = list(states)
         self.markers: list[str | None] = []
@@ -62,11 +68,15 @@ class Told:
         state = self._states.pop(0) if several else self._states[0]
         if state is None:
             return None
-        return Stack(id="root", name="vnf-1", status=state, reason="why")
+        return Stack(
+            id="root", name="vnf-1", status=state, reason=self._reason
+        )
 
     def tree(self, stack: Stack) -> Tree:
         del stack
-        return trees.grouped("a").tree()
+        several = len(self.listings) > 1
+        listing = self.listings.pop(0) if several else self.listings[0]
+        return listing.tree()
 
 
 def a_waiter(heat: Any, within: float = 60) -> Waiter:
@@ -133,13 +143,43 @@ class TestMarker(testtools.TestCase):
         self.assertIn("has not ended its work on stack vnf-1", str(error))
         self.assertEqual([], heat.halt.pauses)
 
-    def test_what_was_cancelled_is_told_apart(self) -> None:
+    def test_what_heat_broke_off_is_told_apart(self) -> None:
+        reasons = {
+            "Resource UPDATE failed: ResourceInError: resources.a: why": False,
+            "Timed out": False,
+            "Resource UPDATE failed: resources.a: Stack UPDATE cancelled": True,
+            "Stack UPDATE cancelled": True,
+            "(pymysql.err.IntegrityError) (1451, 'Cannot delete')": True,
+        }
+        for reason, broken_off in reasons.items():
+            heat = Told(states=["UPDATE_FAILED"], reason=reason)
+            error = self.assertRaises(
+                errors.NotReady, a_waiter(heat).ended, IDENTITY, None
+            )
+            self.assertEqual(
+                broken_off, isinstance(error, stack_wait.BrokenOff), reason
+            )
+            self.assertIn(
+                f"Stack vnf-1 is UPDATE_FAILED: {reason}", str(error)
+            )
+
+    def test_the_rest_of_a_failed_stack_is_waited_for(self) -> None:
         heat = Told(states=["UPDATE_FAILED"])
+        heat.listings = [trees.grouped("a"), trees.grouped("a")]
+        heat.listings[0].add("b", trees.GROUP, status="UPDATE_IN_PROGRESS")
+        stack = Stack(id="root", name="vnf-1", status="UPDATE_FAILED")
+        a_waiter(heat).at_rest(stack)
+        self.assertEqual(1, len(heat.halt.pauses))
+
+    def test_but_not_for_ever(self) -> None:
+        heat = Told(states=["UPDATE_FAILED"])
+        heat.listings = [trees.grouped("a")]
+        heat.listings[0].add("b", trees.GROUP, status="UPDATE_IN_PROGRESS")
+        stack = Stack(id="root", name="vnf-1", status="UPDATE_FAILED")
         error = self.assertRaises(
-            errors.NotReady, a_waiter(heat).ended, IDENTITY, None
+            errors.NotReady, a_waiter(heat, within=0).at_rest, stack
         )
-        self.assertNotIsInstance(error, stack_wait.CutShort)
-        self.assertIn("Stack vnf-1 is UPDATE_FAILED: why", str(error))
+        self.assertIn("has not ended its work on stack vnf-1", str(error))
 
 
 class TestPace(testtools.TestCase):

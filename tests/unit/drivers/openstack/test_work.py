@@ -195,6 +195,18 @@ class TestPut(testtools.TestCase):
         heat = Script("UPDATE_FAILED: x", cancelled, "UPDATE_COMPLETE")
         self.assertEqual(["put", "put"], self.done(heat))
 
+    def test_nor_is_what_heat_fell_over_then(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = Script("UPDATE_FAILED: x", fell, "UPDATE_COMPLETE")
+        self.assertEqual(["put", "put"], self.done(heat))
+
+    def test_unless_it_does_so_again_and_again(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = Script("UPDATE_FAILED: x", fell)
+        error = self.assertRaises(errors.NotReady, self.done, heat)
+        self.assertIn("IntegrityError", str(error))
+        self.assertEqual(["put"] * 3, heat.done)
+
     def test_an_update_that_somebody_cancels_is(self) -> None:
         cancelled = "UPDATE_FAILED: Stack UPDATE cancelled"
         heat = Script("UPDATE_COMPLETE", cancelled)
