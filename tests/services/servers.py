@@ -4,10 +4,14 @@ Their addresses come from the environment. A test whose server does not
 answer is skipped, or fails where TACKER_CNF_SERVICES=required.
 """
 
+import atexit
+import json
 import os
 import shutil
 import subprocess
+import tempfile
 import uuid
+from pathlib import Path
 from typing import Any
 
 import fixtures
@@ -136,17 +140,71 @@ class Broker(fixtures.Fixture):
     def _own_host(self) -> str | None:
         if shutil.which("rabbitmqctl") is None:
             return None
-        name = f"tacker_cnf_{uuid.uuid4().hex[:12]}"
-        _control("add_vhost", name)
-        self.addCleanup(_control, "delete_vhost", name)
-        user = _rabbit(RABBIT).userid
-        _control("set_permissions", "-p", name, user, ".*", ".*", ".*")
+        name = HOSTS.take()
+        self.addCleanup(HOSTS.give_back, name)
         return RABBIT[: RABBIT.index("/", len("rabbit://")) + 1] + name
 
     def lose(self, queue: str) -> None:
         """Throw a queue away, with every message in it."""
         with _rabbit(self.url) as connection:
             connection.channel().queue_delete(queue)
+
+
+class VirtualHosts:
+    """Virtual hosts of RabbitMQ, made and dropped several at a time, as
+    ``rabbitmqctl`` takes most of a second to start.
+    """
+
+    #: how many are made at a time
+    BATCH = 8
+
+    def __init__(self) -> None:
+        self._fresh: list[str] = []
+        self._used: list[str] = []
+
+    def take(self) -> str:
+        """Give one that nobody has had."""
+        if not self._fresh:
+            self._drop()
+            self._make()
+        return self._fresh.pop()
+
+    def give_back(self, name: str) -> None:
+        """Let one be dropped, with what is in it, when there is occasion."""
+        self._used.append(name)
+
+    def close(self) -> None:
+        """Drop all that nobody has."""
+        self._used += self._fresh
+        self._fresh.clear()
+        self._drop()
+
+    def _make(self) -> None:
+        names = [
+            f"tacker_cnf_{uuid.uuid4().hex[:12]}" for _ in range(self.BATCH)
+        ]
+        everything = {"configure": ".*", "write": ".*", "read": ".*"}
+        user = {"user": _rabbit(RABBIT).userid}
+        made = {
+            "vhosts": [{"name": name} for name in names],
+            "permissions": [
+                {"vhost": name} | user | everything for name in names
+            ],
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            # the broker reads it, and runs as another user
+            Path(folder).chmod(0o755)
+            file = Path(folder) / "definitions.json"
+            file.write_text(json.dumps(made))
+            _control("import_definitions", str(file))
+        self._fresh = names
+
+    def _drop(self) -> None:
+        if self._used:
+            names = ", ".join(f'<<"{name}">>' for name in self._used)
+            drop = 'fun(Name) -> rabbit_vhost:delete(Name, <<"tests">>) end'
+            _control("eval", f"lists:foreach({drop}, [{names}]).")
+            self._used.clear()
 
 
 def _control(*arguments: str) -> None:
@@ -157,3 +215,7 @@ def _control(*arguments: str) -> None:
         stdin=subprocess.DEVNULL,
         timeout=60,
     )
+
+
+HOSTS = VirtualHosts()
+atexit.register(HOSTS.close)

@@ -14,15 +14,8 @@ from tests.fixtures.receiver import Receiver
 from tests.fixtures.vnfm import Csar
 from tests.services.client import OP_OCCS, Client, instantiation
 from tests.services.deployment import PROGRAMS, START
-from tests.services.servers import do_without
+from tests.services.openstack_command import INSTALLED, ROOT, OpenstackCommand
 
-ROOT = Path(__file__).parent.parent.parent
-OPENSTACK = (
-    ROOT
-    / os.environ.get("TACKER_CNF_CLI_VENV", ".venv-cli")
-    / "bin"
-    / "openstack"
-)
 NOBODY = "11111111-2222-4333-8444-555555555555"
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 
@@ -77,14 +70,14 @@ class CommandTest(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        if not OPENSTACK.exists():
-            reason = f"{OPENSTACK} is not there; tools/cli-venv makes it"
-            do_without(self, reason)
+        self.command = self.useFixture(OpenstackCommand(self)).path
         delay = self.pod_start_delay
         self.sandbox = self.useFixture(Sandbox(self.settings, delay))
         self.folder = self.sandbox.folder
 
-    def openstack(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def openstack(
+        self, *words: str, command: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run one command."""
         environ = {
             name: value
@@ -94,7 +87,7 @@ class CommandTest(testtools.TestCase):
         environ["OS_AUTH_TYPE"] = "none"
         environ["OS_ENDPOINT"] = self.sandbox.facts["api"]
         return subprocess.run(
-            [str(OPENSTACK), *words],
+            [str(command or self.command), *words],
             check=False,
             capture_output=True,
             stdin=subprocess.DEVNULL,
@@ -155,6 +148,16 @@ class CommandTest(testtools.TestCase):
 
 
 class TestOpenstackCommand(CommandTest):
+    def test_as_it_is_installed(self) -> None:
+        listed = ("vim", "list", "-f", "json")
+        done = self.openstack(*listed, command=INSTALLED)
+        self.assertEqual((0, "[]\n"), (done.returncode, done.stdout))
+        unknown = ("vim", "show", "none")
+        for command in (INSTALLED, None):
+            done = self.openstack(*unknown, command=command)
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertIn("none", done.stderr)
+
     def vnfcs(self, vdu: str) -> list[str]:
         info = self.told(self.lcm(f"show {self.instance}"))[
             "Instantiated Vnf Info"

@@ -14,8 +14,9 @@ import yaml
 from tests.fixtures.openstack import Project
 from tests.fixtures.vnfm import Csar
 from tests.services.client import Client, instantiation
+from tests.services.openstack_command import ROOT, OpenstackCommand
 from tests.services.servers import do_without
-from tests.services.test_openstack_cli import OPENSTACK, ROOT, Sandbox
+from tests.services.test_openstack_cli import Sandbox
 
 BLOCK = re.compile(
     r"^\.\. code-block:: console\n\n((?:   .*\n|\n)+)", re.MULTILINE
@@ -74,9 +75,7 @@ class PageCase(testtools.TestCase):
         for tool in self.tools:
             if shutil.which(tool) is None:
                 do_without(self, f"{tool} is not there")
-        if not OPENSTACK.exists():
-            reason = f"{OPENSTACK} is not there; tools/cli-venv makes it"
-            do_without(self, reason)
+        self.command = self.useFixture(OpenstackCommand(self))
         path = ROOT / "doc" / "source" / "user" / self.name
         self.page = path.read_text()
 
@@ -103,7 +102,7 @@ class PageCase(testtools.TestCase):
         """Tell what a reader of the page has set."""
         kept = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
         return kept | {
-            "PATH": f"{OPENSTACK.parent}:{os.environ['PATH']}",
+            "PATH": f"{self.command.folder}:{os.environ['PATH']}",
             "API": self.sandbox.facts["api"],
         }
 
@@ -138,7 +137,7 @@ class TestHealAgain(PageCase):
         environ = self.environ()
         subprocess.run(
             [
-                str(OPENSTACK),
+                str(self.command.path),
                 *("vim", "register", "cluster", "--is-default"),
                 *("--config-file", self.sandbox.facts["vim"]),
             ],

@@ -6,7 +6,7 @@ from alembic import autogenerate, migration
 
 from tacker_cnf.db import models, schema
 from tests.services.deployment import Deployment
-from tests.services.servers import MARIADB, POSTGRESQL
+from tests.services.servers import MARIADB, POSTGRESQL, Database
 
 
 class TestSchemaOnPostgresql(testtools.TestCase):
@@ -27,6 +27,23 @@ class TestSchemaOnPostgresql(testtools.TestCase):
             )
             self.assertEqual([], differences)
             self.assertEqual(schema.HEAD, context.get_current_revision())
+
+    def test_a_new_service_gets_its_keys_and_its_tables(self) -> None:
+        new = self.useFixture(Database(self, self.server))
+        conf = self.deployment.configure(
+            "new.conf",
+            DEFAULT={"state_path": self.deployment.folder / "new"},
+            database={"connection": new.url},
+        )
+        for command, says in {
+            "keys create": "secrets.key: made.",
+            "db upgrade": f"from version None to {schema.HEAD}.",
+        }.items():
+            done = self.deployment.manage(command, conf)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn(says, done.stdout)
+        tables = set(sa.inspect(new.engine).get_table_names())
+        self.assertEqual(set(self.columns()), tables)
 
     def test_upgrade_of_what_is_new_does_nothing(self) -> None:
         before = self.columns()

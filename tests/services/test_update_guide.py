@@ -12,8 +12,8 @@ from typing import Final
 import fixtures
 import testtools
 
-from tests.services.servers import do_without
-from tests.services.test_openstack_cli import OPENSTACK, ROOT, Sandbox
+from tests.services.openstack_command import ROOT, OpenstackCommand
+from tests.services.test_openstack_cli import Sandbox
 from tests.services.test_real_packages import SOURCES, RealPackage
 
 PAGE: Final = ROOT / "doc" / "source" / "user" / "cnf-update.rst"
@@ -27,8 +27,7 @@ TOOLS: Final = ("kubectl", "jq", "curl")
 class GuideCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        if not OPENSTACK.exists():
-            do_without(self, f"{OPENSTACK} is not there")
+        self.command = self.useFixture(OpenstackCommand(self)).folder
         self.sandbox = self.useFixture(Sandbox(pod_start_delay=0))
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         (self.folder / "samples").symlink_to(ROOT / "samples")
@@ -41,7 +40,7 @@ class GuideCase(testtools.TestCase):
             for name, value in os.environ.items()
             if not name.startswith("OS_")
         }
-        environ["PATH"] = f"{OPENSTACK.parent}:{environ['PATH']}"
+        environ["PATH"] = f"{self.command}:{environ['PATH']}"
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", script],
             cwd=self.folder,
