@@ -180,10 +180,9 @@ class _Job:
         """Make a cluster of all VMs, and register it."""
         addresses = Addresses(self._instance, self._deadline)
         nodes = addresses.nodes(self._parameters)
-        outside = addresses.from_outside(self._parameters)
-        arriving = self._arriving(addresses)
-        arriving.build(nodes)
-        self._provide(nodes, outside)
+        make = self._installation(addresses)
+        Arriving(self._task, make).build(nodes)
+        self._provide(nodes, make.outside)
 
     def take_in(self) -> None:
         """Let those VMs join that were not there before the operation."""
@@ -194,7 +193,8 @@ class _Job:
             if node.vnfc not in self.memory.before
         ]
         if new:
-            self._arriving(addresses).join(new)
+            make = self._installation(addresses)
+            Arriving(self._task, make).join(new)
 
     def take_out(self, vnfcs: Iterable[str]) -> None:
         """Take those of some VNFCs out that are nodes."""
@@ -223,14 +223,13 @@ class _Job:
         if self.memory.vim_name:
             self._driver.vims[self.memory.vim_name] = None
 
-    def _arriving(self, addresses: Addresses) -> Arriving:
-        make = Installation(
+    def _installation(self, addresses: Addresses) -> Installation:
+        return Installation(
             self._script,
             self._parameters,
             addresses.of_cluster(self._parameters),
             addresses.from_outside(self._parameters),
         )
-        return Arriving(self._task, make)
 
     def _provide(self, nodes: Iterable[Node], address: str) -> None:
         """Register the cluster as a VIM."""

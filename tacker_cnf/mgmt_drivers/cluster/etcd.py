@@ -46,6 +46,14 @@ class _Members(msgspec.Struct, frozen=True):
     members: tuple[_Listed, ...] = ()
 
 
+class _Standing(msgspec.Struct, frozen=True):
+    leader: int
+
+
+class _Status(msgspec.Struct, frozen=True):
+    standing: _Standing = msgspec.field(name="Status")
+
+
 class _Health(msgspec.Struct, frozen=True):
     endpoint: str
     health: bool = False
@@ -116,12 +124,32 @@ class Etcd:
             timeout=self._timeout,
         )
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: Member, heir: Member) -> None:
         """Take a member out of the cluster.
 
+        :param heir: who is to lead if that one does: without an election
+            nobody waits for its end
         :raises InfraError: etcd refuses
         """
+        if self._leader() == member.id:
+            self._host.run(  # if it cannot, the others elect one
+                self._command(
+                    "move-leader", heir.id, at=endpoint(member.address)
+                ),
+                as_root=True,
+                timeout=self._timeout,
+            )
         self._ask("member", "remove", member.id)
+
+    def _leader(self) -> str:
+        told = self._ask("endpoint", "status", "--write-out=json")
+        try:
+            (found,) = msgspec.json.decode(told, type=tuple[_Status])
+        except msgspec.DecodeError as error:
+            raise errors.InfraError(
+                f"{self._host}: etcd's status cannot be read: {error}"
+            ) from None
+        return f"{found.standing.leader:x}"
 
     def await_healthy(self, deadline: Deadline) -> None:
         """Wait until there is a leader again.
@@ -168,13 +196,20 @@ def _address(urls: Sequence[str]) -> str:
     return next((urlsplit(url).hostname or "" for url in urls), "")
 
 
+class Removals(msgspec.Struct, frozen=True):
+    """Whom to take out, one after the other."""
+
+    members: Sequence[Member]
+    #: who serves and stays
+    heir: Member
+
+
 def removals(
     members: Sequence[Member],
     healthy: Collection[str],
     leaving: Collection[str],
-) -> list[Member]:
-    """Tell whom to take out, one after the other, those first that do not
-    serve.
+) -> Removals:
+    """Tell whom to take out, those first that do not serve.
 
     A change needs more than half of those that are members then; so does
     all that comes afterwards.
@@ -188,13 +223,14 @@ def removals(
     voters = [m for m in members if not m.is_learner]
     serving = {m.address for m in voters} & set(healthy)
     left = len(voters)
+    _check_quorum(left, len(serving), voters, serving)
     for member in going:
-        _check_quorum(left, len(serving), voters, serving)
         if not member.is_learner:
             left -= 1
             serving.discard(member.address)
             _check_quorum(left, len(serving), voters, serving)
-    return going
+    heir = next(m for m in voters if m.address in serving)
+    return Removals(going, heir)
 
 
 def _check_quorum(

@@ -81,7 +81,7 @@ class Installation:
         self._script = script
         self._parameters = parameters
         self.address = address
-        self._outside = outside
+        self.outside = outside
 
     def install(
         self,
@@ -108,8 +108,8 @@ class Installation:
             "-a",
             group.cluster_cidr,
         ]
-        if self._outside != self.address:
-            words += ["-e", self._outside]
+        if self.outside != self.address:
+            words += ["-e", self.outside]
         self._run(host, words, joining)
 
     def install_worker(self, host: Host, node: Node, joining: Join) -> None:

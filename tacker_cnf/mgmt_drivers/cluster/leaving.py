@@ -129,15 +129,12 @@ class Leaving:
         )
 
     def _remove(self, ours: Etcd, masters: Sequence[Node]) -> None:
-        going = self._removals(ours, masters)
-        for member in going:
-            ours.remove(member)
-            if member != going[-1]:  # who leads may have gone
-                ours.await_healthy(self._task.deadline)
+        wanted = self._removals(ours, masters)
+        for member in wanted.members:
+            ours.remove(member, wanted.heir)
+            ours.await_healthy(self._task.deadline)
 
-    def _removals(
-        self, ours: Etcd, masters: Iterable[Node]
-    ) -> list[etcd.Member]:
+    def _removals(self, ours: Etcd, masters: Iterable[Node]) -> etcd.Removals:
         members = ours.members()
         return etcd.removals(
             members,

@@ -22,7 +22,7 @@ class RemovalsTest(testtools.TestCase):
         self, count: int, healthy: set[str], leaving: set[str]
     ) -> list[str]:
         found = etcd.removals(members(count), healthy, leaving)
-        return [member.id for member in found]
+        return [member.id for member in found.members]
 
     def test_one_of_three_that_is_dead(self) -> None:
         self.assertEqual(["1"], self.removed(3, addresses(0, 2), addresses(1)))
@@ -59,7 +59,7 @@ class RemovalsTest(testtools.TestCase):
         found = etcd.removals(
             [*members(1), joined], addresses(0), {"10.0.0.9"}
         )
-        self.assertEqual([joined], found)
+        self.assertEqual([joined], found.members)
         # nor does it help anybody to a quorum
         self.assertRaises(
             errors.InfraError,
@@ -84,15 +84,17 @@ class RemovalsTest(testtools.TestCase):
     ) -> None:
         up = addresses(*healthy)
         try:
-            going = etcd.removals(members(count), up, addresses(*leaving))
+            found = etcd.removals(members(count), up, addresses(*leaving))
         except errors.InfraError:
             return
         there = members(count)
-        for member in going:
+        for member in found.members:
             serving = [m for m in there if m.address in up]
             self.assertGreater(len(serving), len(there) / 2)
             there.remove(member)
             serving = [m for m in there if m.address in up]
             self.assertGreater(len(serving), len(there) / 2)
         gone = addresses(*leaving) & {m.address for m in members(count)}
-        self.assertEqual(gone, {member.address for member in going})
+        self.assertEqual(gone, {member.address for member in found.members})
+        self.assertIn(found.heir, there)
+        self.assertIn(found.heir.address, up)
