@@ -18,17 +18,16 @@ LATEST: Final = 5.0
 SHARE: Final = 0.05
 #: failed resources that an error tells at most
 TOLD: Final = 5
-#: what Heat says of a resource of which it broke the work off
+#: what Heat says of a nested stack on which it broke its work off
 CANCELLED: Final = "cancelled"
-#: how it begins to say that a stack could not be what the template says
-OF_THE_STACK: Final = ("Resource ", "Timed out")
 #: looks at events after which the stack itself is looked at
 TRUSTED: Final = 10
 
 
 class BrokenOff(errors.NotReady):
     """Heat broke its work off, and none of the stack's resources is why: it
-    was still at work for an earlier update, cancelled that, or fell over it.
+    was still at work for an earlier update, or for an earlier request for this
+    one, and cancelled that or fell over it.
     """
 
 
@@ -166,10 +165,14 @@ class Waiter:
 
 def _is_heats(stack: Stack) -> bool:
     """Tell whether a failure is Heat's own: of a resource's it says
-    "Resource CREATE failed: ...", of its time limit "Timed out".
+    "Resource UPDATE failed: ...", of its time limit "Timed out", and of a
+    stack that somebody has cancelled, other than a nested one, "Stack UPDATE
+    cancelled".
     """
     reason = stack.reason or ""
-    return CANCELLED in reason or not reason.startswith(OF_THE_STACK)
+    if reason.startswith("Resource "):
+        return CANCELLED in reason
+    return not reason.startswith(("Timed out", "Stack "))
 
 
 def _bare(reason: str) -> str:

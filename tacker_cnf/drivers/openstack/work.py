@@ -28,7 +28,7 @@ from tacker_cnf.vnfd.model import Flavour
 
 LOG = log.getLogger(__name__)
 
-#: how often a stack is updated whose former update has just failed
+#: how often a stack is updated while Heat breaks that off
 TRIES: Final = 3
 #: what Heat is told of a resource that is to be made anew
 UNHEALTHY: Final = "marked by tacker"
@@ -180,9 +180,7 @@ class Work:
         """
         body = self._change_of(stack, fields)
         self._progress(f"Updating stack {self.name}")
-        # Heat may still be at work for the former update, whose end it then
-        # takes for a failure of this one
-        tries = TRIES if stack.has_failed or stack.is_busy else 1
+        tries = TRIES
         while True:
             try:
                 return self._updated(stack, body, existing=fields.existing)

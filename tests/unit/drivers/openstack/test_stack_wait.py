@@ -148,7 +148,7 @@ class TestMarker(testtools.TestCase):
             "Resource UPDATE failed: ResourceInError: resources.a: why": False,
             "Timed out": False,
             "Resource UPDATE failed: resources.a: Stack UPDATE cancelled": True,
-            "Stack UPDATE cancelled": True,
+            "Stack UPDATE cancelled": False,
             "(pymysql.err.IntegrityError) (1451, 'Cannot delete')": True,
         }
         for reason, broken_off in reasons.items():

@@ -191,8 +191,15 @@ class TestPut(testtools.TestCase):
         self.assertEqual(["put refused", "put"], self.done(heat))
 
     def test_what_heat_was_still_cancelling_is_no_failure(self) -> None:
-        cancelled = "UPDATE_FAILED: resources.a: Stack UPDATE cancelled"
+        cancelled = "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
+        cancelled += "Stack UPDATE cancelled"
         heat = Script("UPDATE_FAILED: x", cancelled, "UPDATE_COMPLETE")
+        self.assertEqual(["put", "put"], self.done(heat))
+
+    def test_nor_what_it_cancels_for_a_request_that_came_twice(self) -> None:
+        cancelled = "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
+        cancelled += "Stack UPDATE cancelled"
+        heat = Script("UPDATE_COMPLETE", cancelled, "UPDATE_COMPLETE")
         self.assertEqual(["put", "put"], self.done(heat))
 
     def test_nor_is_what_heat_fell_over_then(self) -> None:
@@ -225,10 +232,11 @@ class TestPlaced(testtools.TestCase):
     def test_another_zone_is_tried_of_the_stack_as_it_is_then(self) -> None:
         heat = Script(
             "UPDATE_COMPLETE",
-            "UPDATE_FAILED: no host",
-            "UPDATE_FAILED: no host",
-            "UPDATE_FAILED: no host",
-            "UPDATE_FAILED: resources.a: Stack UPDATE cancelled",
+            "UPDATE_FAILED: Resource UPDATE failed: no host",
+            "UPDATE_FAILED: Resource UPDATE failed: no host",
+            "UPDATE_FAILED: Resource UPDATE failed: no host",
+            "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
+            "Stack UPDATE cancelled",
             "UPDATE_COMPLETE",
         )
         heat.listing.add(
