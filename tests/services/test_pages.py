@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import testtools
@@ -119,7 +120,7 @@ class PageCase(testtools.TestCase):
             stderr=subprocess.STDOUT,
             text=True,
             env=environ,
-            timeout=600,
+            timeout=300,
         )
         return done.stdout.split(f"{MARK}\n")
 
@@ -179,8 +180,15 @@ class TestHealVnf(PageCase):
         known = self.project.environ
         for key in heat["auth"]:
             heat["auth"][key] = known[f"OS_{key.upper()}"]
-        path = self.sandbox.folder / "clouds.yaml"
-        path.write_text(yaml.safe_dump(clouds))
+        self.clouds.write_text(yaml.safe_dump(clouds))
+
+    @property
+    def clouds(self) -> Path:
+        return self.sandbox.folder / "clouds.yaml"
+
+    def environ(self) -> dict[str, str]:
+        # a command that is loaded already has looked around where it was then
+        return super().environ() | {"OS_CLIENT_CONFIG_FILE": str(self.clouds)}
 
     def instantiated(self) -> str:
         client = self.useFixture(Client(self.sandbox.facts["api"]))
