@@ -22,7 +22,8 @@ ROOT: Final = Path(__file__).parent.parent.parent
 VENV: Final = ROOT / os.environ.get("TACKER_CNF_CLI_VENV", ".venv-cli")
 #: the command as it was installed
 INSTALLED: Final = VENV / "bin" / "openstack"
-PARTS: Final = Path(__file__).parent / "command"
+CALLER: Final = Path(__file__).parent / "command" / "openstack"
+SERVER: Final = Path(__file__).parent / "command" / "serve.py"
 
 
 class OpenstackCommand(fixtures.Fixture):
@@ -38,14 +39,24 @@ class OpenstackCommand(fixtures.Fixture):
             do_without(self._case, reason)
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self.folder / "openstack"
-        self.path.symlink_to(PARTS / "openstack")
+        self.path.symlink_to(CALLER)
         place = self.folder / "socket"
-        self._server = subprocess.Popen(
-            [str(VENV / "bin" / "python"), str(PARTS / "serve"), str(place)],
-            stdin=subprocess.PIPE,
-        )
+        log = self.folder / "log"
+        with log.open("wb") as said:
+            self._server = subprocess.Popen(
+                [str(VENV / "bin" / "python"), str(SERVER), str(place)],
+                stdin=subprocess.PIPE,
+                stdout=said,
+                stderr=said,
+            )
         self.addCleanup(self._end)
-        waiting.until(place.exists, "the openstack command", START)
+
+        def serves() -> bool:
+            if self._server.poll() is not None:
+                raise AssertionError(f"it cannot be loaded: {log.read_text()}")
+            return place.exists()
+
+        waiting.until(serves, "the openstack command", START)
 
     def _end(self) -> None:
         self._server.communicate(timeout=START)

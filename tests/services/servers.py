@@ -192,19 +192,20 @@ class VirtualHosts:
             ],
         }
         with tempfile.TemporaryDirectory() as folder:
-            # the broker reads it, and runs as another user
+            # rabbitmqctl reads it as the broker's user
             Path(folder).chmod(0o755)
             file = Path(folder) / "definitions.json"
             file.write_text(json.dumps(made))
+            file.chmod(0o644)
             _control("import_definitions", str(file))
         self._fresh = names
 
     def _drop(self) -> None:
-        if self._used:
-            names = ", ".join(f'<<"{name}">>' for name in self._used)
+        used, self._used = self._used, []
+        if used:
+            names = ", ".join(f'<<"{name}">>' for name in used)
             drop = 'fun(Name) -> rabbit_vhost:delete(Name, <<"tests">>) end'
             _control("eval", f"lists:foreach({drop}, [{names}]).")
-            self._used.clear()
 
 
 def _control(*arguments: str) -> None:

@@ -119,9 +119,11 @@ class TestHeal(NodeCase):
         before = vnf.servers_of("masterNode")
         (broken,) = (m for m in vnf.masters if vnf.holds_cluster_address(m))
         others = [m for m in vnf.masters if m is not broken]
+        vnf.lead(broken)
         pollers = [self.polled(master.address) for master in others]
         at_the_address = self.polled(vnf.cluster_address)
         healed = vnf.heal(broken)
+        self.assertIn("leads etcd now", healed["scriptLog"])
         for poller in (*pollers, at_the_address):
             self.served(poller)
         after = vnf.servers_of("masterNode")

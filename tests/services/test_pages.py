@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import testtools
@@ -180,15 +179,8 @@ class TestHealVnf(PageCase):
         known = self.project.environ
         for key in heat["auth"]:
             heat["auth"][key] = known[f"OS_{key.upper()}"]
-        self.clouds.write_text(yaml.safe_dump(clouds))
-
-    @property
-    def clouds(self) -> Path:
-        return self.sandbox.folder / "clouds.yaml"
-
-    def environ(self) -> dict[str, str]:
-        # a command that is loaded already has looked around where it was then
-        return super().environ() | {"OS_CLIENT_CONFIG_FILE": str(self.clouds)}
+        path = self.sandbox.folder / "clouds.yaml"
+        path.write_text(yaml.safe_dump(clouds))
 
     def instantiated(self) -> str:
         client = self.useFixture(Client(self.sandbox.facts["api"]))

@@ -1,5 +1,6 @@
 """Waits until Heat has done to a stack what it was asked."""
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,7 +20,12 @@ SHARE: Final = 0.05
 #: failed resources that an error tells at most
 TOLD: Final = 5
 #: what Heat says of a nested stack on which it broke its work off
-CANCELLED: Final = "cancelled"
+NESTED_CANCELLED: Final = re.compile(r": Stack \w+ cancelled")
+#: how it says that a resource failed, that its time was up, or that somebody
+#: has cancelled its work
+OF_OTHERS: Final = re.compile(
+    r"^Resource |resources\.|[Tt]imed out|^Stack |^Operation cancelled"
+)
 #: looks at events after which the stack itself is looked at
 TRUSTED: Final = 10
 
@@ -164,15 +170,14 @@ class Waiter:
 
 
 def _is_heats(stack: Stack) -> bool:
-    """Tell whether a failure is Heat's own: of a resource's it says
-    "Resource UPDATE failed: ...", of its time limit "Timed out", and of a
-    stack that somebody has cancelled, other than a nested one, "Stack UPDATE
-    cancelled".
+    """Tell whether a failure is Heat's own: a resource's, its time limit and
+    what somebody has cancelled begin by words of theirs, with or without
+    convergence.
     """
     reason = stack.reason or ""
-    if reason.startswith("Resource "):
-        return CANCELLED in reason
-    return not reason.startswith(("Timed out", "Stack "))
+    if NESTED_CANCELLED.search(reason):
+        return True
+    return bool(reason) and not OF_OTHERS.search(reason)
 
 
 def _bare(reason: str) -> str:

@@ -189,7 +189,14 @@ class Work:
                 if not tries:
                     raise
                 LOG.info("%s It is tried again.", error)
-                self.waiter.at_rest(stack)
+                self._rest(stack, error)
+                body["timeout_mins"] = self._minutes()
+
+    def _rest(self, stack: Stack, why: BrokenOff) -> None:
+        try:
+            self.waiter.at_rest(stack)
+        except errors.NotReady as late:
+            raise errors.NotReady(f"{why} {late}") from None
 
     def check(self, stack: Stack, fields: StackFields) -> None:
         """Make sure that Heat would begin an update.
@@ -365,10 +372,12 @@ class Work:
     ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "parameters": dict(parameters),
-            "timeout_mins": max(
-                math.ceil(self.waiter.deadline.remaining / 60), 1
-            ),
+            "timeout_mins": self._minutes(),
         }
         if template is not None:
             body |= {"template": template, "files": dict(files)}
         return body
+
+    def _minutes(self) -> int:
+        """Tell how long Heat may work."""
+        return max(math.ceil(self.waiter.deadline.remaining / 60), 1)

@@ -15,6 +15,8 @@ from tacker_cnf.mgmt_drivers.remote import Host
 
 PKI: Final = "/etc/kubernetes/pki/etcd"
 PORT: Final = 2379
+#: where the member of a master serves, seen from there
+OWN: Final = f"https://127.0.0.1:{PORT}"
 #: where snapshots are kept on the master that made them, and how many
 SNAPSHOTS: Final = "/var/backups/etcd"
 KEPT: Final = 3
@@ -47,7 +49,8 @@ class _Members(msgspec.Struct, frozen=True):
 
 
 class _Standing(msgspec.Struct, frozen=True):
-    leader: int
+    #: etcd leaves it out while there is none
+    leader: int = 0
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -124,24 +127,25 @@ class Etcd:
             timeout=self._timeout,
         )
 
-    def remove(self, member: Member, heir: Member) -> None:
+    def remove(self, member: Member) -> None:
         """Take a member out of the cluster.
 
-        :param heir: who is to lead if that one does: without an election
-            nobody waits for its end
         :raises InfraError: etcd refuses
         """
-        if self._leader() == member.id:
-            self._host.run(  # if it cannot, the others elect one
-                self._command(
-                    "move-leader", heir.id, at=endpoint(member.address)
-                ),
-                as_root=True,
-                timeout=self._timeout,
-            )
         self._ask("member", "remove", member.id)
 
-    def _leader(self) -> str:
+    def move_leader(self, leader: Member, heir: Member) -> None:
+        """Have another member lead, without an election.
+
+        :raises InfraError: etcd refuses
+        """
+        self._ask("move-leader", heir.id, at=endpoint(leader.address))
+
+    def leader(self) -> str:
+        """Tell the id of the member that leads; "0": none does.
+
+        :raises InfraError: etcd does not answer
+        """
         told = self._ask("endpoint", "status", "--write-out=json")
         try:
             (found,) = msgspec.json.decode(told, type=tuple[_Status])
@@ -162,15 +166,15 @@ class Etcd:
                 raise errors.InfraError(f"{self._host}: etcd has no leader.")
             time.sleep(PAUSE)
 
-    def _ask(self, *words: str) -> bytes:
+    def _ask(self, *words: str, at: str = OWN) -> bytes:
         return self._host.check(
-            self._command(*words), as_root=True, timeout=self._timeout
+            self._command(*words, at=at), as_root=True, timeout=self._timeout
         ).stdout
 
     def _command(
         self,
         *words: str,
-        at: str = f"https://127.0.0.1:{PORT}",
+        at: str = OWN,
         limit: int | None = ANSWER,
     ) -> str:
         limited = [f"--command-timeout={limit}s"] if limit else []
@@ -200,8 +204,8 @@ class Removals(msgspec.Struct, frozen=True):
     """Whom to take out, one after the other."""
 
     members: Sequence[Member]
-    #: who serves and stays
-    heir: Member
+    #: who serves and stays; None: nobody goes
+    heir: Member | None = None
 
 
 def removals(
@@ -223,14 +227,14 @@ def removals(
     voters = [m for m in members if not m.is_learner]
     serving = {m.address for m in voters} & set(healthy)
     left = len(voters)
-    _check_quorum(left, len(serving), voters, serving)
     for member in going:
+        _check_quorum(left, len(serving), voters, serving)
         if not member.is_learner:
             left -= 1
             serving.discard(member.address)
             _check_quorum(left, len(serving), voters, serving)
-    heir = next(m for m in voters if m.address in serving)
-    return Removals(going, heir)
+    staying = (m for m in voters if m.address in serving)
+    return Removals(going, next(staying, None))
 
 
 def _check_quorum(

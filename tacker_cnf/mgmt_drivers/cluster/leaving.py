@@ -131,8 +131,23 @@ class Leaving:
     def _remove(self, ours: Etcd, masters: Sequence[Node]) -> None:
         wanted = self._removals(ours, masters)
         for member in wanted.members:
-            ours.remove(member, wanted.heir)
+            if wanted.heir and ours.leader() == member.id:
+                self._crown(ours, member, wanted.heir)
+            ours.remove(member)
             ours.await_healthy(self._task.deadline)
+
+    def _crown(
+        self, ours: Etcd, leader: etcd.Member, heir: etcd.Member
+    ) -> None:
+        """Have one lead that stays; if that cannot be, an election costs a
+        second or more, in which an API server answers nobody.
+        """
+        try:
+            ours.move_leader(leader, heir)
+            told = f"{heir.address} leads etcd now"
+        except errors.RemoteFailed as error:
+            told = f"etcd has to elect who leads: {error}"
+        self._task.log(told)
 
     def _removals(self, ours: Etcd, masters: Iterable[Node]) -> etcd.Removals:
         members = ours.members()

@@ -35,6 +35,9 @@ class RemovalsTest(testtools.TestCase):
     def test_one_that_is_no_member_any_more(self) -> None:
         self.assertEqual([], self.removed(2, addresses(0, 1), addresses(7)))
 
+    def test_nobody_goes_whoever_serves(self) -> None:
+        self.assertEqual([], self.removed(3, set(), addresses(7)))
+
     def test_the_dead_go_first(self) -> None:
         self.assertEqual(
             ["3", "1"],
@@ -96,5 +99,7 @@ class RemovalsTest(testtools.TestCase):
             self.assertGreater(len(serving), len(there) / 2)
         gone = addresses(*leaving) & {m.address for m in members(count)}
         self.assertEqual(gone, {member.address for member in found.members})
-        self.assertIn(found.heir, there)
-        self.assertIn(found.heir.address, up)
+        if found.members:
+            assert found.heir is not None
+            self.assertIn(found.heir, there)
+            self.assertIn(found.heir.address, up)

@@ -146,7 +146,12 @@ class TestMarker(testtools.TestCase):
     def test_what_heat_broke_off_is_told_apart(self) -> None:
         reasons = {
             "Resource UPDATE failed: ResourceInError: resources.a: why": False,
+            "ResourceInError: resources.web: No valid host": False,
+            "Resource CREATE failed: resources.a: build was cancelled": False,
             "Timed out": False,
+            "Update timed out": False,
+            "Operation cancelled": False,
+            "": False,
             "Resource UPDATE failed: resources.a: Stack UPDATE cancelled": True,
             "Stack UPDATE cancelled": False,
             "(pymysql.err.IntegrityError) (1451, 'Cannot delete')": True,

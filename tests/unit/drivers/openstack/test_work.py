@@ -53,6 +53,8 @@ class Script:
         self.done: list[str] = []
         self.bodies: list[Mapping[str, Any]] = []
         self.listing = trees.Listing()
+        #: looks during which Heat is still at work on a resource
+        self.busy = 0
 
     def find(self, name: str) -> Stack | None:
         several = len(self._statuses) > 1
@@ -91,6 +93,11 @@ class Script:
 
     def tree(self, stack: Stack) -> Tree:
         del stack
+        if self.busy > 0:
+            self.busy -= 1
+            listing = trees.Listing()
+            listing.add("a", trees.SERVER, status="UPDATE_IN_PROGRESS")
+            return listing.tree()
         return self.listing.tree()
 
     def ports(self, stack: Stack) -> addresses.Ports:
@@ -206,6 +213,24 @@ class TestPut(testtools.TestCase):
         fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
         heat = Script("UPDATE_FAILED: x", fell, "UPDATE_COMPLETE")
         self.assertEqual(["put", "put"], self.done(heat))
+
+    def test_it_is_first_let_end_its_former_work(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = Script("UPDATE_FAILED: x", fell, "UPDATE_COMPLETE")
+        heat.busy = 2  # one look is for the error
+        self.assertEqual(["put", "put"], self.done(heat))
+        self.assertEqual(0, heat.busy)
+
+    def test_and_if_it_does_not_both_is_told(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = Script("UPDATE_FAILED: x", fell)
+        heat.busy = 1000
+        error = self.assertRaises(
+            errors.NotReady, a_work(heat, within=0.3).put, FIELDS, HOT
+        )
+        self.assertIn("IntegrityError", str(error))
+        self.assertIn("has not ended its work", str(error))
+        self.assertEqual(["put"], heat.done)
 
     def test_unless_it_does_so_again_and_again(self) -> None:
         fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"

@@ -1,6 +1,6 @@
 """The openstack command, loaded once and run many times.
 
-Run by the Python that has it, as ``serve SOCKET``, until its input ends. Each call of it is a
+Run by the Python that has it, as ``serve.py SOCKET``, until its input ends. Each call of it is a
 process of its own: a fork of this one, which gets the caller's arguments,
 environment, directory and standard streams, and ends as the command does.
 """
@@ -14,8 +14,10 @@ import signal
 import socket
 import sys
 import traceback
+from pathlib import Path
 from typing import Any
 
+from openstack.config import loader
 from openstackclient import shell
 
 #: what the command would look for, group by group, each time it starts
@@ -39,8 +41,23 @@ def load() -> None:
                     point.load()
 
 
+def move(place: str) -> None:
+    """Go to a directory, and look for clouds.yaml there: where to look was
+    found out when the library was loaded.
+    """
+    before = Path.cwd()
+    os.chdir(place)
+    for files in (loader.CONFIG_FILES, loader.SECURE_FILES):
+        files[:] = [
+            str(Path(place, Path(path).name))
+            if Path(path).parent == before
+            else path
+            for path in files
+        ]
+
+
 def run(told: Any) -> object:
-    os.chdir(told["cwd"])
+    move(told["cwd"])
     os.environ.clear()
     os.environ.update(told["environ"])
     sys.argv = told["argv"]
@@ -64,9 +81,12 @@ def main() -> None:
     load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-        listening.bind(sys.argv[1])
+        place = Path(f"{sys.argv[1]}.new")
+        listening.bind(str(place))
         listening.listen(64)
-        while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
+        place.rename(sys.argv[1])
+        sources = [listening, sys.stdin]
+        while sys.stdin not in select.select(sources, [], [])[0]:
             caller, _ = listening.accept()
             with caller:
                 if os.fork() == 0:
@@ -74,7 +94,7 @@ def main() -> None:
                     listening.close()
                     try:
                         answer(caller)
-                    except BaseException:
+                    except BaseException:  # noqa: BLE001
                         traceback.print_exc()
                     finally:
                         os._exit(0)
