@@ -16,6 +16,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -174,6 +175,13 @@ class TestHosts(HostCase):
         host.power_off()
         self.assertFalse(host.is_on)
         self.assertFalse(answers(host.address))
+
+    def test_several_may_end_it_at_once(self) -> None:
+        host = self.hosts.make("one", self.address(2))
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(host.power_off) for _ in range(4)]:
+                done.result()
+        self.assertFalse(host.is_on)
 
     def test_another_host_may_have_its_address(self) -> None:
         first = self.hosts.make("one", self.address(2))
