@@ -206,8 +206,9 @@ END
 
 configure_keepalived() {
     local interface router
+    # awk reads to the end: else "ip" may die of a broken pipe, and we of that
     interface=$(ip -o address show | awk -v own="$OWN" \
-        '{ split($4, at, "/") } at[1] == own { print $2; exit }')
+        '{ split($4, at, "/") } at[1] == own && !n++ { print $2 }')
     [ -n "$interface" ] || fail "this host does not have the address $OWN"
     router=$((0x$(sha256sum <<<"$CLUSTER" | cut -c1-4) % 255 + 1))
     cat >/etc/keepalived/keepalived.conf <<END
