@@ -22,10 +22,11 @@ _VARIABLES: Final = {
 #: what each operation may answer, by what it has
 _ALWAYS: Final = (
     errors.BadRequest,
-    errors.NotAcceptable,
     errors.VnfmError,
     errors.Unavailable,
 )
+#: to Accept, or to Version
+_WITH_CHOICE: Final = (errors.NotAcceptable,)
 _WITH_TOKEN: Final = (errors.Unauthorized, errors.Forbidden)
 #: of a key it may be that what was made with it is gone
 _WITH_NAME: Final = (errors.NotFound,)
@@ -121,8 +122,8 @@ class Operation:
         answers, gives = self.endpoint.answers, self.endpoint.gives
         if answers is not None:
             return {kind: {"schema": kinds[answers]} for kind in gives}
-        # what is not JSON has no schema; without either there is no body
-        return {} if gives == (http.JSON,) else {kind: {} for kind in gives}
+        # what is not JSON has no schema
+        return {kind: {} for kind in gives}
 
     def _headers(self, more: Iterable[Parameter]) -> Json:
         fixed = [
@@ -136,11 +137,13 @@ class Operation:
     def _reasons(self) -> dict[int, list[str]]:
         """Tell why it may be refused, by status."""
         public = middleware.is_public(self.path)
+        chooses = self.endpoint.gives or middleware.is_lcm(self.path)
         names = self._variables or (
             parameters.IDEMPOTENCY_KEY in self.endpoint.takes
         )
         found = (
             *_ALWAYS,
+            *(_WITH_CHOICE if chooses else ()),
             *(() if public else _WITH_TOKEN),
             *(_WITH_NAME if names else ()),
             *(_WITH_BODY if self.endpoint.accepts else ()),

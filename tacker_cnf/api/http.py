@@ -44,7 +44,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     #: media types of the request body; none: it has no body
     accepts: tuple[str, ...]
-    #: media types of the answer
+    #: media types of the answer; none: it has no body
     gives: tuple[str, ...]
     #: what the body is decoded into; None: the handler reads its stream
     body: Any
@@ -65,7 +65,7 @@ def endpoint(  # noqa: PLR0913
     *,
     rule: str | None = None,
     accepts: Sequence[str] = (),
-    gives: Sequence[str] = (JSON,),
+    gives: Sequence[str] = (),
     answers: Any = None,
     also: Sequence[int] = (),
     takes: Sequence[Parameter] = (),
@@ -81,7 +81,8 @@ def endpoint(  # noqa: PLR0913
         the request is read; None: everybody may
     :param accepts: media types of the request body (415); of a ``body``
         JSON by default
-    :param gives: media types of the answer (406)
+    :param gives: media types of the answer (406); JSON by default, and none
+        where the method returns None: without a body, any Accept will do
     :param answers: the type of the answer, where the annotation of the
         method says less
     :param also: other statuses of a success; 300 and above have no body
@@ -96,13 +97,15 @@ def endpoint(  # noqa: PLR0913
         body = signature.parameters.get("body")
         reads = tuple(accepts) or ((JSON, TEXT) if body else ())
         returned = signature.return_annotation
+        offers = tuple(gives) or (() if returned is None else (JSON,))
 
         @pecan.expose(content_type=JSON)  # type: ignore[untyped-decorator]
         @functools.wraps(method)
         def handle(self: Any, *segments: str) -> Any:
             if rule:
                 _authorize(rule)
-            check_accept(gives)
+            if offers:
+                check_accept(offers)
             given = {}
             if reads:
                 check_content_type(reads)
@@ -115,7 +118,7 @@ def endpoint(  # noqa: PLR0913
         handle.endpoint = Endpoint(
             status=status,
             accepts=reads,
-            gives=tuple(gives),
+            gives=offers,
             body=body and body.annotation,
             answers=answers or (None if returned is Any else returned),
             also=tuple(also),

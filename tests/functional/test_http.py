@@ -10,7 +10,7 @@ import webob
 from keystonemiddleware import fixture as keystone
 
 from tacker_cnf.cmd import compose
-from tests.fixtures.vnfm import FAKE_VIM, Answer, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, Answer, Csar, Vnfm
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
@@ -18,6 +18,7 @@ PACKAGES = "/vnfpkgm/v1/vnf_packages"
 VIMS = "/v1.0/vims"
 PROBLEM = "application/problem+json"
 JSON = {"Content-Type": "application/json"}
+SUCCESSES = ("200", "201", "202", "204")
 
 
 class HttpTest(testtools.TestCase):
@@ -127,6 +128,38 @@ class TestNegotiation(HttpTest):
         ):
             answer = self.call("GET", path, headers={"Accept": accept})
             self.assert_problem(406, answer, f"the request accepts {accept}")
+
+    def test_a_success_without_a_body_is_accepted_as_any_type(self) -> None:
+        zipped = {"Accept": "application/zip"}
+        csar = self.useFixture(Csar())
+        package = f"{PACKAGES}/{self.call('POST', PACKAGES, {}).json['id']}"
+        kind = zipped | {"Content-Type": "application/zip"}
+        content = f"{package}/package_content"
+        answer = self.call("PUT", content, csar.read(), kind)
+        self.assertEqual(202, answer.status, str(answer.content))
+        instance = f"{INSTANCES}/{self.vnfm.create(csar.vnfd_id)}"
+        request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+        answer = self.call("POST", f"{instance}/instantiate", request, zipped)
+        self.assertEqual(202, answer.status, str(answer.content))
+        self.vnfm.ended(answer.headers["Location"])
+        other = f"{INSTANCES}/{self.vnfm.create(csar.vnfd_id)}"
+        answer = self.call("DELETE", other, headers=zipped)
+        self.assertEqual(204, answer.status, str(answer.content))
+
+    def test_every_route_without_a_body_ignores_accept(self) -> None:
+        found = 0
+        paths = self.call("GET", "/openapi.json").json["paths"]
+        for path, methods in paths.items():
+            for method in methods.keys() & {"put", "post", "patch", "delete"}:
+                told = methods[method]["responses"]
+                if any("content" in told.get(s, {}) for s in SUCCESSES):
+                    continue
+                found += 1
+                there = path.replace("{id}", "x")
+                zipped = {"Accept": "application/zip"}
+                answer = self.call(method.upper(), there, headers=zipped)
+                self.assertIn(answer.status, {400, 404}, there)
+        self.assertLess(15, found)
 
     def test_what_is_given_here_is(self) -> None:
         for accept in (
