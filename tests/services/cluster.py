@@ -8,6 +8,7 @@ from typing import Any
 import fixtures
 
 from tacker_cnf.sandbox.cluster import SandboxCluster
+from tests.fixtures.write_log import WriteLogProxy
 
 CORE = "/api/v1"
 APPS = "/apis/apps/v1"
@@ -89,3 +90,22 @@ class Cluster(fixtures.Fixture):
             for path in LISTED
             for one in self.call("GET", path)["items"]
         }
+
+
+class LoggedCluster(Cluster):
+    """The sandbox cluster behind a proxy that logs what is written to it,
+    unless it is written by the test itself.
+    """
+
+    def _setUp(self) -> None:
+        super()._setUp()
+        sandbox = self.sandbox
+        self.log = WriteLogProxy(sandbox.endpoint, sandbox.ca_pem)
+        self.useFixture(self.log)
+
+    @property
+    def vim(self) -> dict[str, Any]:
+        vim = super().vim
+        vim["auth_url"] = self.log.endpoint
+        vim["auth_cred"]["ssl_ca_cert"] = self.log.ca_pem
+        return vim

@@ -31,11 +31,15 @@ class Lost(testtools.TestCase):
         self.deployment = self.useFixture(
             Deployment(self, self.server, conductor=options)
         )
-        self.cluster = self.useFixture(Cluster(pod_start_delay))
+        self.cluster = self.useFixture(self.make_cluster(pod_start_delay))
         self.client = self.deployment.api().client
         self.vnfd_id = self.client.sample()
         self.client.register(self.cluster.vim)
         return self.deployment
+
+    def make_cluster(self, pod_start_delay: float) -> Cluster:
+        """Choose the cluster on which the instances run."""
+        return Cluster(pod_start_delay)
 
     def begin(self) -> str:
         """Begin the instantiation of a new instance; give its op-occ's id."""
