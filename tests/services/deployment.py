@@ -27,15 +27,22 @@ CONDUCTOR_UP = re.compile(r"Conductor (\S+) is up")
 START = 60.0
 
 
+def environ() -> dict[str, str]:
+    """Return this process's environment without what would let a program
+    import from elsewhere than where it is installed.
+    """
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+
 class Program(fixtures.Fixture):
     """One running program; what it says is shown when a test fails."""
 
     def __init__(
-        self, case: testtools.TestCase, name: str, conf: Path, log: Path
+        self, case: testtools.TestCase, program: Path, conf: Path, log: Path
     ) -> None:
         super().__init__()
         self._case = case
-        self._command = [str(PROGRAMS / name), f"--config-file={conf}"]
+        self._command = [str(program), f"--config-file={conf}"]
         self._log = log
 
     def _setUp(self) -> None:
@@ -45,6 +52,8 @@ class Program(fixtures.Fixture):
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                cwd=self._log.parent,
+                env=environ(),
                 start_new_session=True,
             )
         self.addCleanup(self._end)
@@ -135,15 +144,21 @@ class Conductor(Program):
 class Deployment(fixtures.Fixture):
     """A database, a queue and a configuration that programs share.
 
+    :param programs: the directory of the installed programs
     :param options: configuration, as {group: {option: value}}
     """
 
     def __init__(
-        self, case: testtools.TestCase, server: str, **options: dict[str, Any]
+        self,
+        case: testtools.TestCase,
+        server: str,
+        programs: Path = PROGRAMS,
+        **options: dict[str, Any],
     ) -> None:
         super().__init__()
         self._case = case
         self._server = server
+        self._programs = programs
         self.options: dict[str, dict[str, Any]] = {
             "DEFAULT": {},
             "api": {"auth_strategy": "noauth", "port": 0},
@@ -201,9 +216,11 @@ class Deployment(fixtures.Fixture):
         """Run a program that ends by itself."""
         given = f"--config-file={conf or self.conf}"
         return subprocess.run(
-            [str(PROGRAMS / program), given, *arguments],
+            [str(self._programs / program), given, *arguments],
             check=False,
             capture_output=True,
+            cwd=self.folder,
+            env=environ(),
             stdin=subprocess.DEVNULL,
             text=True,
             timeout=120,
@@ -211,18 +228,18 @@ class Deployment(fixtures.Fixture):
 
     def api(self, conf: Path | None = None) -> Api:
         """Start an API server."""
+        program = self._programs / "tacker-cnf-api"
         log = self._log("api")
         return self.useFixture(
-            Api(self._case, "tacker-cnf-api", conf or self.conf, log)
+            Api(self._case, program, conf or self.conf, log)
         )
 
     def conductor(self, conf: Path | None = None) -> Conductor:
         """Start a conductor."""
+        program = self._programs / "tacker-cnf-conductor"
         log = self._log("conductor")
         return self.useFixture(
-            Conductor(
-                self._case, "tacker-cnf-conductor", conf or self.conf, log
-            )
+            Conductor(self._case, program, conf or self.conf, log)
         )
 
     def _log(self, name: str) -> Path:
