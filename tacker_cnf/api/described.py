@@ -3,13 +3,14 @@
 import http as status_codes
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from tacker_cnf import errors
 from tacker_cnf.api import http, middleware, parameters
 from tacker_cnf.api.parameters import Parameter
 from tacker_cnf.api.routing import Handler
+from tacker_cnf.api.schemas import Schemas
 from tacker_cnf.sol.problem import ProblemDetails
 
 Json = dict[str, Any]
@@ -44,10 +45,10 @@ class Operation:
         self._name = handler.__name__
         self._summary = inspect.getdoc(handler) or ""
 
-    def told(self, kinds: Mapping[Any, Json]) -> Json:
+    def told(self, schemas: Schemas) -> Json:
         """Describe it.
 
-        :param kinds: the schema of each type
+        :param schemas: those of its types
         """
         summary, _, description = self._summary.partition("\n\n")
         told: Json = {
@@ -61,8 +62,8 @@ class Operation:
             told["security"] = []
         told["parameters"] = self._parameters()
         if self.endpoint.accepts:
-            told["requestBody"] = self._body(kinds)
-        told["responses"] = self._responses(kinds)
+            told["requestBody"] = self._body(schemas)
+        told["responses"] = self._responses(schemas)
         return told
 
     @property
@@ -87,21 +88,21 @@ class Operation:
             for one in (*path, *fixed, *self.endpoint.takes)
         ]
 
-    def _body(self, kinds: Mapping[Any, Json]) -> Json:
+    def _body(self, schemas: Schemas) -> Json:
         body = self.endpoint.body
-        schema = {} if body is None else kinds[body]
+        schema = {} if body is None else schemas.bodies[body]
         content = {
             kind: {"schema": schema} if schema else {}
             for kind in self.endpoint.accepts
         }
         return {"required": True, "content": content}
 
-    def _responses(self, kinds: Mapping[Any, Json]) -> Json:
+    def _responses(self, schemas: Schemas) -> Json:
         told = {
-            str(status): self._success(status, kinds)
+            str(status): self._success(status, schemas)
             for status in (self.endpoint.status, *self.endpoint.also)
         }
-        problem = {http.PROBLEM: {"schema": kinds[ProblemDetails]}}
+        problem = {http.PROBLEM: {"schema": schemas.answers[ProblemDetails]}}
         for number, reasons in sorted(self._reasons().items()):
             told[str(number)] = {
                 "description": " ".join(reasons),
@@ -110,18 +111,20 @@ class Operation:
             }
         return told
 
-    def _success(self, status: int, kinds: Mapping[Any, Json]) -> Json:
+    def _success(self, status: int, schemas: Schemas) -> Json:
         told: Json = {
             "description": status_codes.HTTPStatus(status).phrase,
             "headers": self._headers(self.endpoint.tells),
         }
-        content = self._content(kinds) if status < 300 else {}
+        content = self._content(schemas) if status < 300 else {}
         return told | ({"content": content} if content else {})
 
-    def _content(self, kinds: Mapping[Any, Json]) -> Json:
+    def _content(self, schemas: Schemas) -> Json:
         answers, gives = self.endpoint.answers, self.endpoint.gives
         if answers is not None:
-            return {kind: {"schema": kinds[answers]} for kind in gives}
+            return {
+                kind: {"schema": schemas.answers[answers]} for kind in gives
+            }
         # what is not JSON has no schema
         return {kind: {} for kind in gives}
 

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from msgspec import inspect
 
+from tacker_cnf.sol import strict
+
 #: what msgspec says of a value that an enumeration does not have
 _INVALID: Final = re.compile(r"Invalid enum value .* - at `\$(.*)`", re.DOTALL)
 #: .attribute, or [...] for any entry
@@ -24,7 +26,9 @@ def advice(kind: Any, complaint: str) -> str:
     found = [inspect.type_info(kind)]
     for step in _STEP.finditer(match[1]):
         found = [t for one in found for t in _below(one, step[1])]
-    enums = [t.cls for one in found for t in _plain(one) if _is_enum(t)]
+    enums = [
+        t.cls for one in found for t in strict.alternatives(one) if _is_enum(t)
+    ]
     values = [str(value) for enum in enums for value in enum]
     return f"; one of {', '.join(values)}" if values else ""
 
@@ -33,20 +37,9 @@ def _is_enum(kind: Any) -> bool:
     return isinstance(kind, inspect.EnumType)
 
 
-def _plain(kind: Any) -> Iterator[Any]:
-    """Give what a type may be, without what is only said about it."""
-    if isinstance(kind, inspect.UnionType):
-        for one in kind.types:
-            yield from _plain(one)
-    elif isinstance(kind, inspect.Metadata):
-        yield from _plain(kind.type)
-    else:
-        yield kind
-
-
 def _below(kind: Any, attribute: str | None) -> Iterator[Any]:
     """Give the types of an attribute, or of an entry where none is named."""
-    for one in _plain(kind):
+    for one in strict.alternatives(kind):
         if attribute is not None:
             fields = getattr(one, "fields", ())
             yield from (f.type for f in fields if f.encode_name == attribute)

@@ -17,7 +17,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import enums
 from tacker_cnf.api.parameters import Parameter
 from tacker_cnf.context import RequestContext
-from tacker_cnf.sol import base
+from tacker_cnf.sol import base, strict
 from tacker_cnf.sol.problem import ProblemDetails
 
 LOG = log.getLogger(__name__)
@@ -188,7 +188,9 @@ def _decoded(kind: Any) -> Any:
     if _NUL.search(body):
         raise errors.BadRequest("The body has a NUL character in it.")
     try:
-        return base.decode(body, kind)
+        return strict.decode(body, kind)
+    except strict.UnknownName as error:
+        raise errors.BadRequest(str(error)) from None
     except msgspec.ValidationError as error:
         advice = enums.advice(kind, str(error))
         raise errors.BadRequest(f"{error}{advice}.") from None

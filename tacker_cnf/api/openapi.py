@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.api import described, http, middleware, parameters
+from tacker_cnf.api import described, http, middleware, parameters, schemas
 from tacker_cnf.api.described import Operation
 from tacker_cnf.api.routing import Methods
+from tacker_cnf.api.schemas import Schemas
 from tacker_cnf.sol import base
 from tacker_cnf.sol.problem import ProblemDetails
 
@@ -25,7 +26,6 @@ _WORDS: Final[Mapping[str, Callable[[str], str]]] = {
     # the end of the text; in ECMA 262 that is $
     "pattern": lambda text: text.replace(r"\Z", "$"),
 }
-_REF: Final = "#/components/schemas/{name}"
 _INFO: Final = {
     "title": "tacker_cnf",
     "description": "A VNF manager: lifecycle management by ETSI NFV-SOL 003"
@@ -71,16 +71,16 @@ def document(
     :param server: where the paths begin
     """
     operations = list(_operations(table))
-    kinds, schemas = _schemas(operations)
+    made = _schemas(operations)
     paths: dict[str, Json] = {}
     for operation in operations:
         methods = paths.setdefault(operation.path, {})
-        methods[operation.method.lower()] = operation.told(kinds)
+        methods[operation.method.lower()] = operation.told(made)
     components: Json = {
         "headers": {
             one.name: described.value(one) for one in parameters.SIGNED
         },
-        "schemas": schemas,
+        "schemas": _clean(made.components),
     }
     told = {
         "openapi": "3.1.1",
@@ -105,15 +105,11 @@ def _operations(table: Mapping[str, Methods]) -> Iterator[Operation]:
                 yield Operation(path, method, handler)
 
 
-def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Json], Json]:
-    """Tell of each type how it is referred to, and all that they are of."""
-    kinds: list[Any] = [ProblemDetails]
-    for operation in operations:
-        endpoint = operation.endpoint
-        kinds += [endpoint.body, endpoint.answers]
-    found = [kind for kind in dict.fromkeys(kinds) if kind is not None]
-    told, schemas = msgspec.json.schema_components(found, ref_template=_REF)
-    return dict(zip(found, told, strict=True)), _clean(schemas)
+def _schemas(operations: Iterable[Operation]) -> Schemas:
+    endpoints = [operation.endpoint for operation in operations]
+    bodies = [one.body for one in endpoints if one.body is not None]
+    answers = [one.answers for one in endpoints if one.answers is not None]
+    return schemas.of(bodies, [ProblemDetails, *answers])
 
 
 def _clean(schema: Any) -> Any:

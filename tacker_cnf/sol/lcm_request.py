@@ -15,6 +15,8 @@ from tacker_cnf.sol.common import (
 from tacker_cnf.sol.vnf_instance import ScaleInfo, VnfOperationalState
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
+#: VNFCs that are named: an empty list would not mean what an absent one does
+VnfcNames = Annotated[tuple[Identifier, ...], msgspec.Meta(min_length=1)]
 #: at most a year
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=31_536_000)]
 
@@ -120,7 +122,7 @@ class HealVnfRequest(SolType):
     """SOL003 5.5.2.9 and SOL002 5.5.2.9, which names VNFCs to heal."""
 
     cause: str | None = None
-    vnfc_instance_id: tuple[Identifier, ...] = ()
+    vnfc_instance_id: VnfcNames = ()
     heal_script: str | None = None
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
 
@@ -131,7 +133,7 @@ class OperateVnfRequest(SolType):
     A stop whose stopType is not given is forceful.
     """
 
-    vnfc_instance_id: tuple[Identifier, ...] = ()
+    vnfc_instance_id: VnfcNames = ()
     change_state_to: VnfOperationalState
     stop_type: StopType | None = None
     graceful_stop_timeout: Seconds | None = None

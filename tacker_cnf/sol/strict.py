@@ -1,0 +1,123 @@
+"""Reads what a client sends: what is nearly right is not half understood.
+
+An attribute that no type has is ignored (SOL013 4.3.4), unless it is nearly
+one that the type has: then it is an error, as what it says would be lost.
+``null`` is as good as absent, except where a merge patch gives it a meaning.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import inspect
+
+from tacker_cnf.sol import spelling
+
+T = TypeVar("T")
+
+
+class UnknownName(msgspec.ValidationError):
+    """A name that is not known, and is nearly one that is."""
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """Read the JSON of a client into a SOL type.
+
+    :raises UnknownName: an attribute is nearly a known one
+    :raises msgspec.ValidationError: an attribute is wrong; the message ends
+        in its JSON path
+    :raises msgspec.DecodeError: this is not JSON
+    """
+    try:
+        plain = msgspec.json.decode(data)
+    except msgspec.ValidationError:  # a number out of range
+        msgspec.json.decode(data, type=kind)  # names its path
+        raise
+    return convert(plain, kind)
+
+
+def convert(value: Any, kind: type[T]) -> T:
+    """Read plain values of a client into a type, as decode does JSON.
+
+    :raises UnknownName: an attribute is nearly a known one
+    :raises msgspec.ValidationError: an attribute is wrong
+    """
+    return msgspec.convert(
+        _present(value, _info(cast("Any", kind)), "$"), kind
+    )
+
+
+@functools.cache
+def _info(kind: Any) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+def alternatives(kind: Any) -> Iterator[Any]:
+    """Return the types that a value may have, without their constraints."""
+    if isinstance(kind, inspect.UnionType):
+        for one in kind.types:
+            yield from alternatives(one)
+    elif isinstance(kind, inspect.Metadata):
+        yield from alternatives(kind.type)
+    else:
+        yield kind
+
+
+def _present(value: Any, kind: Any, path: str) -> Any:
+    """Return a value without the attributes that are null and may not be.
+
+    :raises UnknownName: an attribute is nearly a known one
+    """
+    for one in alternatives(kind):
+        if isinstance(value, dict):
+            if isinstance(one, inspect.StructType):
+                return _members(value, one, path)
+            if isinstance(one, inspect.DictType):
+                inner = one.value_type
+                return {
+                    key: _present(entry, inner, f"{path}[...]")
+                    for key, entry in value.items()
+                }
+        if isinstance(value, list) and isinstance(
+            one, inspect.CollectionType | inspect.VarTupleType
+        ):
+            return [
+                _present(entry, one.item_type, f"{path}[{number}]")
+                for number, entry in enumerate(value)
+            ]
+    return value
+
+
+def _members(
+    value: Mapping[str, Any], kind: inspect.StructType, path: str
+) -> dict[str, Any]:
+    fields = {field.encode_name: field for field in kind.fields}
+    known = {}
+    for name, entry in value.items():
+        if name not in fields:
+            _check_unknown(name, fields, path)
+        elif entry is not None or not drops_null(fields[name]):
+            inner = fields[name].type
+            known[name] = _present(entry, inner, f"{path}.{name}")
+    return known
+
+
+def drops_null(field: inspect.Field) -> bool:
+    """Check whether null is as good as absent: an attribute of a merge patch
+    has no default, and null means something there, or is an error.
+    """
+    given = (field.default, field.default_factory)
+    return given != (msgspec.NODEFAULT, msgspec.NODEFAULT) and not any(
+        isinstance(one, inspect.NoneType | inspect.AnyType)
+        for one in alternatives(field.type)
+    )
+
+
+def _check_unknown(name: str, known: Iterable[str], path: str) -> None:
+    meant = spelling.meant(name, known)
+    if meant is not None:
+        place = "" if path == "$" else f" at `{path}`"
+        raise UnknownName(
+            f'Unknown attribute "{name}"{place}; did you mean "{meant}"?'
+        )

@@ -1,0 +1,42 @@
+"""Which known name was meant."""
+
+import testtools
+
+from tacker_cnf.sol import spelling
+
+KNOWN = (
+    "id",
+    "all",
+    "type",
+    "vimId",
+    "vimType",
+    "vnfcInstanceId",
+    "namespace",
+)
+
+
+class SpellingTest(testtools.TestCase):
+    def test_what_is_near_is_found(self) -> None:
+        for given, meant in (
+            ("ID", "id"),
+            ("VimType", "vimType"),
+            ("vim_type", "vimType"),
+            ("tpye", "type"),
+            ("al", "all"),
+            ("vnfcInstanceID", "vnfcInstanceId"),
+            ("vnfInstanceIds", "vnfcInstanceId"),
+            ("namespase", "namespace"),
+            ("namepsace", "namespace"),
+            ("names-pace", "namespace"),
+            ("nmaespaec", "namespace"),
+            ("namespacexx", "namespace"),
+        ):
+            self.assertEqual(meant, spelling.meant(given, KNOWN), given)
+
+    def test_what_is_far_is_not(self) -> None:
+        for given in ("", "x", "ip", "pd", "any", "time", "spaces", "VNFC"):
+            self.assertIsNone(spelling.meant(given, KNOWN), given)
+
+    def test_long_names_cost_little(self) -> None:
+        for given in ("n" * 10**6, "namespac" * 10**5, "aepscamen"):
+            self.assertIsNone(spelling.meant(given, KNOWN))
