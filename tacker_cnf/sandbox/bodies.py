@@ -20,6 +20,11 @@ def media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
+def is_json(header: str) -> bool:
+    """Check whether a Content-Type header stands for JSON."""
+    return media_type(header) in _JSON
+
+
 def json_fault(body: bytes, error: Exception) -> str:
     """Tell a fault in JSON as the server's own reader would."""
     found = _AT_BYTE.search(str(error))

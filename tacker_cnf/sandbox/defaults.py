@@ -278,6 +278,7 @@ def _role_binding(obj: Obj) -> None:
 
 _DEFAULTS: Mapping[str, Callable[[Obj], None]] = {
     "pods.": _pod,
+    "controllerrevisions.apps": lambda obj: _fill(obj, revision=0),
     "replicationcontrollers.": _replication_controller,
     "services.": _service,
     "secrets.": _secret,

@@ -128,10 +128,7 @@ class Deletion:
             return self._marked_definition(obj)
         if kind.key == "namespaces.":
             return self._marked_namespace(obj)
-        finalizers = list(obj["metadata"].get("finalizers") or ())
-        added = _FINALIZERS.get(options.policy)
-        if added and added not in finalizers:
-            finalizers.append(added)
+        finalizers = _finalizers(obj, options.policy)
         if is_deleting(obj):
             return self._marked_again(obj, finalizers, grace)
         generation = obj["metadata"].get("generation")
@@ -177,6 +174,20 @@ class Deletion:
         known = obj["status"].get("conditions") or []
         status = {**obj["status"], "conditions": [*known, terminating]}
         return {**marked, "status": status}
+
+
+def _finalizers(obj: Obj, policy: str) -> list[str]:
+    """List the finalizers of an object whose deletion follows a policy; none
+    given leaves what an earlier deletion chose.
+    """
+    finalizers = list(obj["metadata"].get("finalizers") or ())
+    wanted = _FINALIZERS.get(policy)
+    if policy:
+        ours = _FINALIZERS.values()
+        finalizers = [f for f in finalizers if f == wanted or f not in ours]
+    if wanted and wanted not in finalizers:
+        finalizers.append(wanted)
+    return finalizers
 
 
 def answer(kind: Kind, obj: Obj, *, gone: bool) -> Obj:

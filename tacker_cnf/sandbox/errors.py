@@ -84,7 +84,8 @@ def _identity(name: str, group: str, kind: str) -> Obj:
         details["name"] = name
     if group:
         details["group"] = group
-    details["kind"] = kind
+    if kind:
+        details["kind"] = kind
     return details
 
 

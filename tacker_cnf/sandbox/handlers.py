@@ -8,6 +8,7 @@ from tacker_cnf.sandbox import (
     deletion,
     errors,
     patching,
+    raw_data,
     selectors,
 )
 from tacker_cnf.sandbox.answers import Answer
@@ -54,6 +55,8 @@ class Handlers:
             if verb not in target.sub.verbs:
                 raise errors.method_not_allowed()
             return self._subs.handle(verb, call, target)
+        if _is_nowhere(target):
+            raise errors.no_such_resource()
         if verb not in target.kind.verbs:
             raise errors.method_not_allowed()
         if verb == "create" and target.name:
@@ -94,13 +97,17 @@ class Handlers:
         validation = call.query.get("fieldValidation") or "Warn"
         obj = check_fields(kind, obj, validation, call.warnings.append)
         bodies.check_place(obj, target.namespace, target.name)
+        if bodies.is_json(call.content_type):
+            obj = raw_data.with_bytes(kind, obj, call.body)
         return obj
 
     def _create(self, call: Call, target: Target) -> Answer:
         obj = self._body(call, target)
         kind = target.kind
         if self._reviews.answers(kind.plural):
-            answer = self._reviews.answer(kind.plural, obj, call.user)
+            answer = self._reviews.answer(
+                kind, target.namespace, obj, call.user
+            )
             return answers.of(answer, 201)
         if kind.key == "bindings.":
             return self._bind(call, target.namespace, obj)
@@ -135,6 +142,7 @@ class Handlers:
         kind = target.kind
         old = self._found(target).obj
         new = patching.patched(old, call, form, custom=kind.custom)
+        new = raw_data.as_patched(kind, new)
         options = call.write_options()
         new = check_fields(kind, new, options.field_validation, options.warn)
         return answers.of(self._api.replace(kind, old, clone(new), options))
@@ -168,3 +176,10 @@ class Handlers:
             self._deletion.delete(kind, entry.obj, options)
         metadata = {"resourceVersion": version}
         return Answer(200, answers.list_body(kind, entries, metadata))
+
+
+def _is_nowhere(target: Target) -> bool:
+    """Check for a path that a kind which is never stored does not have."""
+    kind = target.kind
+    misses_namespace = kind.namespaced and not target.namespace
+    return not kind.is_stored and bool(target.name or misses_namespace)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tacker_cnf.sandbox import errors, validation
+from tacker_cnf.sandbox import errors, raw_data, validation
 from tacker_cnf.sandbox.errors import Cause
 from tacker_cnf.sandbox.kinds import Kind
 from tacker_cnf.sandbox.objects import Obj
@@ -150,6 +150,14 @@ def _secret(kind: Kind, old: Obj, new: Obj) -> list[Cause]:
     return causes
 
 
+def _revision(kind: Kind, old: Obj, new: Obj) -> list[Cause]:
+    causes = validation.causes_of(kind, new)
+    data = new.get("data")
+    if raw_data.bytes_of(old["data"]) != raw_data.bytes_of(data):
+        causes.append(errors.invalid_value("data", data, _IMMUTABLE))
+    return causes
+
+
 _Rule = Callable[[Kind, Obj, Obj], list[Cause]]
 _RULES: Mapping[str, _Rule] = {
     "pods.": _pod,
@@ -162,6 +170,7 @@ _RULES: Mapping[str, _Rule] = {
     "daemonsets.apps": _selector_before,
     "statefulsets.apps": _stateful_set,
     "jobs.batch": _job,
+    raw_data.KEY: _revision,
 }
 _METADATA = ("uid", "creationTimestamp")
 

@@ -64,6 +64,11 @@ class Kind:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def is_stored(self) -> bool:
+        """Check whether objects of the kind are kept, or only answered."""
+        return self.verbs != ("create",)
+
+    @property
     def storage_hash(self) -> str:
         """Tell discovery's storageVersionHash, worked out as upstream."""
         version = _STORED_VERSIONS.get(self.key, self.version)

@@ -1,13 +1,33 @@
 """The kinds that are questions: created, answered, never stored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from tacker_cnf.sandbox import errors
 from tacker_cnf.sandbox.authorization import Action, Authorizer
 from tacker_cnf.sandbox.calls import User
+from tacker_cnf.sandbox.errors import Cause
 from tacker_cnf.sandbox.identities import Identities
+from tacker_cnf.sandbox.kinds import Kind
 from tacker_cnf.sandbox.objects import Obj
 
 _Review = Callable[[Obj, User], Obj]
+#: Kinds that refuse metadata, and those of them that name a user.
+_BARE = frozenset(
+    {
+        "selfsubjectaccessreviews",
+        "subjectaccessreviews",
+        "localsubjectaccessreviews",
+    }
+)
+_NAMING_A_USER = _BARE - {"selfsubjectaccessreviews"}
+#: Metadata in the order in which the server writes them.
+_METADATA = (
+    "name",
+    "generateName",
+    "namespace",
+    "labels",
+    "annotations",
+)
 
 
 def _told(user: User) -> Obj:
@@ -36,15 +56,27 @@ class Reviews:
         """Tell whether a kind is a review."""
         return plural in self._reviews
 
-    def answer(self, plural: str, review: Obj, user: User) -> Obj:
-        """Copy a review with its answer as the status."""
-        status = self._reviews[plural](review.get("spec") or {}, user)
-        metadata = dict(review.get("metadata") or {})
+    def answer(
+        self, kind: Kind, namespace: str, review: Obj, user: User
+    ) -> Obj:
+        """Copy a review with its answer as the status.
+
+        :raises ApiError: it is invalid
+        """
+        metadata = _metadata_of(namespace, review)
+        causes = list(_causes(kind.plural, metadata, review.get("spec") or {}))
+        if causes:
+            raise errors.invalid("", kind.group, "", causes)
+        status = self._reviews[kind.plural](review.get("spec") or {}, user)
         return {**review, "metadata": metadata, "status": status}
 
     def _token(self, spec: Obj, user: User) -> Obj:
         del user
-        found = self._identities.of_token(spec.get("token", ""))
+        if not spec.get("token"):
+            raise errors.bad_request(
+                "token is required for TokenReview in authentication"
+            )
+        found = self._identities.of_token(spec["token"])
         if found is None:
             return {"error": "invalid bearer token", "user": {}}
         return {"authenticated": True, "user": _told(found)}
@@ -90,3 +122,44 @@ class Reviews:
             name=wanted.get("name", ""),
         )
         return {"allowed": self._authorizer.allows(user, action)}
+
+
+def _metadata_of(namespace: str, review: Obj) -> Obj:
+    """Take the metadata of a review, which has the namespace of its path."""
+    given = {**(review.get("metadata") or {}), "namespace": namespace}
+    return {name: given[name] for name in _METADATA if given.get(name)}
+
+
+def _causes(plural: str, metadata: Obj, spec: Obj) -> Iterator[Cause]:
+    if plural not in _BARE:
+        return
+    wanted, path = (
+        spec.get("resourceAttributes"),
+        spec.get("nonResourceAttributes"),
+    )
+    if wanted is None and path is None:
+        why = (
+            "exactly one of nonResourceAttributes or resourceAttributes must"
+            " be specified"
+        )
+        yield errors.invalid_value("spec.resourceAttributes", None, why)
+    if wanted is not None and path is not None:
+        shown = {key.capitalize(): value for key, value in path.items()}
+        why = "cannot be specified in combination with resourceAttributes"
+        yield errors.invalid_value("spec.nonResourceAttributes", shown, why)
+    names_one = spec.get("user") or spec.get("groups")
+    if plural in _NAMING_A_USER and not names_one:
+        why = "at least one of user or group must be specified"
+        yield errors.invalid_value("spec.user", "", why)
+    namespace = metadata.get("namespace")
+    if namespace and wanted and wanted.get("namespace") != namespace:
+        yield errors.invalid_value(
+            "spec.resourceAttributes.namespace",
+            wanted.get("namespace") or "",
+            "must match metadata.namespace",
+        )
+    if metadata.keys() - {"namespace"}:
+        why = "must be empty except for namespace"
+        yield errors.invalid_value(
+            "metadata", metadata, why if namespace else "must be empty"
+        )

@@ -222,7 +222,16 @@ def _custom_definition(obj: Obj) -> _Causes:
         )
 
 
+def _revision(obj: Obj) -> _Causes:
+    yield from _not_negative("revision", obj.get("revision"))
+    if obj.get("data") is None:
+        yield errors.required("data", "data is mandatory")
+    elif not isinstance(obj["data"], dict):
+        yield errors.required("data", "data must be a valid JSON object")
+
+
 _RULES: Mapping[str, Callable[[Obj], _Causes]] = {
+    "controllerrevisions.apps": _revision,
     "pods.": _pod,
     "deployments.apps": _workload,
     "replicasets.apps": _workload,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tacker_cnf.sandbox import immutability, raw_data
 from tacker_cnf.sandbox.deletion import (
     BACKGROUND,
     FOREGROUND,
@@ -144,6 +145,11 @@ class GarbageCollector:
         finalizers = newest.obj["metadata"].get("finalizers") or ()
         left = [one for one in finalizers if one != finalizer]
         changed = with_metadata(newest.obj, finalizers=left or None)
+        changed = raw_data.as_patched(newest.kind, changed)
+        try:
+            immutability.check(newest.kind, newest.obj, changed)
+        except ApiError:  # it stays, as its PATCH is refused
+            return
         self._plane.api.put(newest.kind, changed)
 
     def _delete(self, entry: Entry, options: DeleteOptions) -> None:

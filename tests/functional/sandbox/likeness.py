@@ -4,7 +4,7 @@ Everything must be the same, except what is never twice the same: uids,
 versions, times and addresses must only be there on both sides; generated
 ends of names and template hashes are taken for each other, and so are the
 nodes. Conditions have no order. Of a refused pod update the printed diff of
-Go structures is left out.
+Go structures is left out, and of a refused review its managedFields.
 """
 
 import json
@@ -41,6 +41,7 @@ _RULES = (
     (re.compile(r"(fake|sandbox)-node-\d+"), "<node>"),
     (re.compile(r"^(fake|sandbox)://"), "<runtime>://"),
     (re.compile(r"\([0-9a-f-]{36}\)"), "(<uid>)"),
+    (re.compile(r',?"managedFields":\[.*\](?=\}: must be empty)'), ""),
     (re.compile(r"^too old resource version: (\d+) \(\d+\)"), r"too old \1"),
 )
 

@@ -131,6 +131,8 @@ class Replay:
         return recorded
 
     def _mapped(self, body: Any) -> Any:
+        if isinstance(body, str):
+            return self._mapped_text(body)
         if not isinstance(body, dict):
             return body
         metadata = dict(body.get("metadata") or {})
@@ -142,6 +144,21 @@ class Replay:
             if field in metadata:
                 metadata[field] = known.get(metadata[field], metadata[field])
         return {**body, "metadata": metadata} if metadata else body
+
+    def _mapped_text(self, body: str) -> str:
+        """Put our versions and uids into a body whose bytes matter."""
+        for field, known in (
+            ("resourceVersion", self._versions),
+            ("uid", self._uids),
+        ):
+            body = re.sub(
+                rf'("{field}": ?")([^"]*)',
+                lambda found, known=known: (  # type: ignore[misc]
+                    found[1] + known.get(found[2], found[2])
+                ),
+                body,
+            )
+        return body
 
     def _remember(self, recorded: Any, found: Any) -> None:
         """Learn which of our names, uids and versions are which."""

@@ -17,8 +17,10 @@ class RecordingTestCase(testtools.TestCase):
 
     def check(self, name: str, *without: int) -> None:
         run = Replay(self.client, replay.load(name))
+        viewer = self.client.cluster.viewer_token
         for number, step in run.steps(*without):
-            self.check_step(run, number, step)
+            token = viewer if step["request"].get("user") else None
+            self.check_step(run, number, step, token)
         self.client.cluster.stop()
         for recorded, watch in run.watches:
             watch.join()
@@ -159,6 +161,12 @@ class TestRecordings(RecordingTestCase):
     def test_failures(self) -> None:
         # Its quota came too late to be enforced; the sandbox's never does.
         self.check("failures", 4)
+
+    def test_reviews(self) -> None:
+        self.check("reviews")
+
+    def test_controller_revision(self) -> None:
+        self.check("controllerrevision")
 
     def test_auth(self) -> None:
         cluster = self.client.cluster
