@@ -39,6 +39,13 @@ OPTIONS = (
         "answers, as when its API server starts anew.",
     ),
     cfg.FloatOpt(
+        "finalizer_timeout",
+        default=180.0,
+        min=0.0,
+        help="Seconds for which the same finalizers may hold an object that "
+        "was deleted before the operation fails and names them.",
+    ),
+    cfg.FloatOpt(
         "disruption_timeout",
         default=60.0,
         min=0.0,

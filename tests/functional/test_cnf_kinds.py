@@ -9,6 +9,7 @@ from tests.fixtures.cluster import (
     DEFINITION,
     RBAC,
     CnfCase,
+    CnfService,
 )
 
 NETWORK = "/apis/networking.k8s.io/v1"
@@ -337,3 +338,112 @@ target: {apiVersion: v1, kind: Node, name: sandbox-node-1}
         self.assertIn('pods "nobody" not found', failed["error"]["detail"])
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
+
+
+REVISIONS = "/apis/apps/v1"
+QUESTIONS = """\
+apiVersion: authorization.k8s.io/v1
+kind: SubjectAccessReview
+spec:
+  user: viewer
+  resourceAttributes: {verb: get, resource: pods}
+---
+apiVersion: authorization.k8s.io/v1
+kind: LocalSubjectAccessReview
+metadata: {namespace: %(namespace)s}
+spec:
+  user: viewer
+  resourceAttributes:
+    {verb: get, resource: pods, namespace: %(namespace)s}
+---
+apiVersion: authorization.k8s.io/v1
+kind: SelfSubjectAccessReview
+spec: {resourceAttributes: {verb: get, resource: pods}}
+---
+apiVersion: authentication.k8s.io/v1
+kind: TokenReview
+spec: {token: x}
+---
+apiVersion: apps/v1
+kind: ControllerRevision
+metadata: {name: first}
+revision: 1
+data: {raw: test}
+"""
+
+
+class TestQuestions(KindsCase):
+    """Kinds that are answered and never stored, and one that a server does
+    not let its own garbage collector change.
+    """
+
+    def text(self) -> str:
+        return QUESTIONS % {"namespace": self.vnfm.namespace}
+
+    def revision(self) -> Any:
+        path = self.inside(REVISIONS, "controllerrevisions", "first")
+        return self.cluster.call("GET", path)
+
+    def test_they_are_created_healed_and_deleted(self) -> None:
+        instance_id = self.started(questions=self.text())
+        before = self.revision()
+        self.completes(instance_id, "heal", {})
+        after = self.revision()
+        self.assertNotEqual(before["metadata"], after["metadata"])
+        self.terminate(instance_id)
+        self.assertIsNone(self.revision())
+
+    def test_a_second_try_finds_what_the_first_created(self) -> None:
+        instance_id = self.vnfm.created_from(
+            questions=self.text(), pod=POD % "probe"
+        )
+        request = self.request("questions", "pod")
+        request["flavourId"] = "simple"
+        failed = self.vnfm.run(instance_id, "instantiate", request)
+        before = self.revision()
+        self.assertIn("Pod probe", failed["error"]["detail"])
+        again = self.vnfm.decide(failed["id"], "retry")
+        self.assertIn("Pod probe", again["error"]["detail"])
+        self.assertEqual(before, self.revision())
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        self.assertIsNone(self.revision())
+
+
+class TestFinalizers(KindsCase):
+    """Objects that nobody releases."""
+
+    HELD = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: held, finalizers: [example.com/hold]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: held, finalizers: [example.com/hold]}
+spec: {containers: [{name: main, image: nginx}]}
+"""
+
+    def make_service(self) -> CnfService:
+        return CnfService(finalizer_timeout=0.3)
+
+    def release(self, plural: str) -> None:
+        path = self.inside(CORE, plural, "held")
+        body = self.cluster.call("GET", path)
+        body["metadata"].pop("finalizers")
+        self.cluster.call("PUT", path, body)
+
+    def test_a_termination_names_them_and_goes_on_when_they_end(self) -> None:
+        instance_id = self.started(held=self.HELD)
+        body = {"terminationType": "FORCEFUL"}
+        failed = self.vnfm.run(instance_id, "terminate", body)
+        for kind, plural in (("Pod", "pods"), ("ConfigMap", "configmaps")):
+            self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+            self.assertIn(
+                f"{kind} held was deleted and is held by its finalizers "
+                "(example.com/hold)",
+                failed["error"]["detail"],
+            )
+            self.release(plural)
+            failed = self.vnfm.decide(failed["id"], "retry")
+        self.assertEqual("COMPLETED", failed["operationState"], failed)

@@ -12,7 +12,7 @@ import urllib3
 from oslo_log import log
 
 from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.kubernetes import refusals
+from tacker_cnf.drivers.kubernetes import propagation, refusals
 from tacker_cnf.drivers.kubernetes.connection import Connection
 from tacker_cnf.drivers.kubernetes.link import Link
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -162,7 +162,9 @@ class Cluster:
         self.halt.check()
         meta = found["metadata"]
         body: Object = {
-            "propagationPolicy": "Foreground",
+            "propagationPolicy": propagation.policy_of(
+                resource.group or "", resource.kind
+            ),
             "preconditions": {"uid": meta["uid"]},
         }
         if grace is not None:

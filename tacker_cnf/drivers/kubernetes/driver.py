@@ -182,7 +182,12 @@ class KubernetesDriver:
             task.vim_connections[key], self._endurance(deadline, task.halt)
         )
         waiter = Waiter(
-            cluster, rendered, self._conf.failure_grace, deadline, progress
+            cluster,
+            rendered,
+            self._conf.failure_grace,
+            deadline,
+            progress,
+            self._conf.finalizer_timeout,
         )
         return Work(key, cluster, rendered, waiter, progress)
 

@@ -38,6 +38,8 @@ KEPT: Final = frozenset(
         "StorageClass",
     }
 )
+#: what cannot change once it is created
+UNCHANGEABLE: Final = frozenset({"ControllerRevision"})
 #: what has to be there before others can be made
 FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
@@ -306,6 +308,18 @@ def _owned(
         for spec in _dicts(body.get("spec")):
             spec["replicas"] = target.counts.get(vdu_id, 0)
     return Manifest(body, vdu_id, plain.file)
+
+
+def without_labels(body: Object) -> Object:
+    """Copy a body without what marks it as an instance's: a kind that is
+    never stored may refuse labels.
+    """
+    meta = dict(body["metadata"])
+    labels = {k: v for k, v in meta["labels"].items() if k != INSTANCE_LABEL}
+    meta["labels"] = labels
+    if not labels:
+        del meta["labels"]
+    return {**body, "metadata": meta}
 
 
 def _templates(body: Object) -> Iterator[Object]:

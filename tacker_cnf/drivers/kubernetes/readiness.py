@@ -1,11 +1,13 @@
 """When an instance is ready: its pods, then what its workloads say."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import events, judges
+from tacker_cnf.drivers.kubernetes import events, finalizers, judges
 from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.finalizers import Finalizers
 from tacker_cnf.drivers.kubernetes.inventory import is_living
 from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
 from tacker_cnf.drivers.kubernetes.manifests import (
@@ -38,12 +40,14 @@ class Waiter:
         grace: float,
         deadline: Deadline,
         progress: Progress,
+        finalizer_timeout: float = math.inf,
     ) -> None:
         self._cluster = cluster
         self._rendered = rendered
         self._grace = self.grace = grace
         self._deadline = self.deadline = deadline
         self._progress = progress
+        self._finalizer_timeout = finalizer_timeout
 
     def all_ready(self, manifests: Iterable[Manifest]) -> None:
         """Wait until these are ready and their former pods have gone.
@@ -221,15 +225,17 @@ class Waiter:
         """
         left: list[Object] = []
         lost = LostNodes(self._cluster)
+        held = Finalizers("Pod", self._finalizer_timeout)
 
         def judge(found: Iterable[Object]) -> NotYet | None:
             left[:] = [p for p in found if p["metadata"]["uid"] in uids]
             self._progress(f"{len(left)} of {len(uids)} pods have to go")
-            return NotYet(lost.look(left)) if left else None
+            soonest = min(lost.look(left), held.look(left))
+            return NotYet(soonest) if left else None
 
         if not self._wait("v1", "Pod", judge, self._rendered.selector):
             names = ", ".join(
-                f"{pod['metadata']['name']} on node "
+                f"{finalizers.described(pod)} on node "
                 f"{pod['spec'].get('nodeName')}"
                 for pod in left
             )
@@ -243,11 +249,17 @@ class Waiter:
 
         :raises NotReady: they did not go in time
         """
+        left: list[Object] = []
+        held = Finalizers(kind, self._finalizer_timeout)
 
         def judge(found: Iterable[Object]) -> NotYet | None:
-            left = uids & {body["metadata"]["uid"] for body in found}
-            self._progress(f"{len(left)} of {len(uids)} {kind} have to go")
-            return NotYet() if left else None
+            left[:] = [b for b in found if b["metadata"]["uid"] in uids]
+            names = events.shortened(map(finalizers.described, left))
+            self._progress(
+                f"{len(left)} of {len(uids)} {kind} have to go"
+                + (f": {names}" if left else "")
+            )
+            return NotYet(held.look(left)) if left else None
 
         selector = self._rendered.selector
         try:
@@ -255,8 +267,10 @@ class Waiter:
         except Gone:
             return  # the kind, or the namespace, and all that was in it
         if not in_time:
+            names = events.shortened(map(finalizers.described, left))
             raise errors.NotReady(
-                f"Objects of kind {kind} were deleted and did not go in time."
+                f"Objects of kind {kind} were deleted and did not go in time: "
+                f"{names}."
             )
 
     def _wait(

@@ -10,9 +10,11 @@ from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import (
     INSTANCE_LABEL,
     KEPT,
+    UNCHANGEABLE,
     Manifest,
     Rendered,
     in_order,
+    without_labels,
 )
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import AlreadyExists, Gone
@@ -63,8 +65,11 @@ class Work:
 
     def _make(self, manifest: Manifest) -> None:
         resource = self._kind(manifest)
+        body = manifest.body
+        if not _is_stored(resource):
+            body = without_labels(body)
         try:
-            self.cluster.create(resource, manifest.body, self._place(resource))
+            self.cluster.create(resource, body, self._place(resource))
         except AlreadyExists:
             self._take_over(resource, manifest)
         if manifest.kind == "CustomResourceDefinition":
@@ -96,7 +101,7 @@ class Work:
                 f"{manifest.kind} {manifest.name} exists in the cluster and "
                 "does not belong to this VNF instance."
             )
-        if manifest.kind not in KEPT:
+        if manifest.kind not in KEPT and not _is_settled(manifest, found):
             self._apply(resource, manifest, found)
 
     def _apply(self, resource: Any, manifest: Manifest, found: Object) -> None:
@@ -185,8 +190,8 @@ class Work:
     def _list(self, manifest: Manifest) -> list[Object]:
         try:
             resource = self._kind(manifest)
-            if not {"list", "delete"} <= set(resource.verbs):
-                return []  # a question, such as a TokenReview: it never was
+            if not _is_stored(resource):
+                return []
             found: list[Object] = self.cluster.list(
                 resource,
                 self._place(resource),
@@ -246,6 +251,24 @@ class Work:
         resource = self.cluster.kind("v1", "Pod")
         for pod in pods:
             self.cluster.delete(resource, pod, grace=grace)
+
+
+def _is_stored(resource: Any) -> bool:
+    """Check whether objects of a kind are kept; the others are questions
+    (TokenReview, access reviews) or commands (Binding), answered at once.
+    """
+    return {"list", "delete"} <= set(resource.verbs)
+
+
+def _is_settled(manifest: Manifest, found: Object) -> bool:
+    """Check whether an object that cannot change is as its manifest says."""
+    if manifest.kind not in UNCHANGEABLE:
+        return False
+    return all(
+        found.get(name) == value
+        for name, value in manifest.body.items()
+        if name != "metadata"
+    )
 
 
 def _claims(objects: Iterable[Manifest]) -> list[Manifest]:
