@@ -1,6 +1,7 @@
 """The wake-up call: an operation's id on a queue, nothing more."""
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -26,6 +27,12 @@ NAMESPACE: Final = "lcm"
 VERSION: Final = "1.0"
 #: a queue inside one process, which then is the only one
 EMBEDDED: Final = "fake://"
+#: seconds between two attempts to reach a broker that refuses
+RETRY_DELAY_S: Final = 5.0
+#: seconds that a start waits for the broker before it goes on without
+CONNECT_TIMEOUT_S: Final = 3.0
+#: seconds that a stop waits for the broker
+STOP_TIMEOUT_S: Final = 5.0
 
 
 def open_transport(conf: cfg.ConfigOpts, url: str | None = None) -> Any:
@@ -59,8 +66,12 @@ class Client:
         """
         try:
             self._client.cast({}, "run", op_occ_id=op_occ_id)
-        except Exception:
-            LOG.exception("No wake-up could be sent for %s", op_occ_id)
+        except Exception as error:  # noqa: BLE001
+            LOG.warning(
+                "Wake-up not sent, operation %s waits for the sweep: %s",
+                op_occ_id,
+                _reason(error),
+            )
 
     def cancel(self, op_occ_id: str) -> None:
         """Tell all conductors that an operation is to stop.
@@ -70,8 +81,13 @@ class Client:
         """
         try:
             self._fanout.cast({}, "cancel", op_occ_id=op_occ_id)
-        except Exception:
-            LOG.exception("Nobody could be told to stop %s", op_occ_id)
+        except Exception as error:  # noqa: BLE001
+            LOG.warning(
+                "Cancel not sent, operation %s stops at its next heartbeat: "
+                "%s",
+                op_occ_id,
+                _reason(error),
+            )
 
     def tell(self) -> None:
         """Tell all conductors that there is something for subscribers.
@@ -80,8 +96,11 @@ class Client:
         """
         try:
             self._fanout.cast({}, "tell")
-        except Exception:
-            LOG.exception("Nobody could be told what subscribers want")
+        except Exception as error:  # noqa: BLE001
+            LOG.warning(
+                "Wake-up of dispatchers not sent, they poll: %s",
+                _reason(error),
+            )
 
     def fetch(self, package_id: str) -> None:
         """Tell the conductors of a package that is to be fetched.
@@ -90,8 +109,12 @@ class Client:
         """
         try:
             self._client.cast({}, "fetch", package_id=package_id)
-        except Exception:
-            LOG.exception("No wake-up could be sent for %s", package_id)
+        except Exception as error:  # noqa: BLE001
+            LOG.warning(
+                "Wake-up not sent, VNF package %s waits for the sweep: %s",
+                package_id,
+                _reason(error),
+            )
 
     def sync(self, instance_id: str) -> None:
         """Ask a conductor to look what a VIM has made of an instance.
@@ -151,12 +174,66 @@ class Endpoint:
         self._tell()
 
 
-def server(transport: Any, host: str, endpoint: Endpoint) -> Any:
-    """Make the listener of one conductor; it still has to be started."""
-    return messaging.get_rpc_server(
-        transport,
-        messaging.Target(topic=TOPIC, server=host),
-        [endpoint],
-        executor="threading",
-        access_policy=messaging.ExplicitRPCAccessPolicy,
-    )
+class Listener:
+    """Receives the wake-up calls of one conductor while there is a broker.
+
+    It connects in a thread of its own: oslo.messaging does not return while
+    the broker is unreachable, and a conductor works without one.
+    """
+
+    def __init__(self, transport: Any, host: str, endpoint: Endpoint) -> None:
+        self._transport = transport
+        self._target = messaging.Target(topic=TOPIC, server=host)
+        self._endpoint = endpoint
+        self._server: Any = None
+        self._connected = threading.Event()
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Connect; return without a connection when that takes too long."""
+        threading.Thread(
+            target=self._connect, daemon=True, name="listener"
+        ).start()
+        if not self._connected.wait(CONNECT_TIMEOUT_S):
+            LOG.warning("Broker not reached, the sweep finds operations")
+
+    def _connect(self) -> None:
+        while not self._stopped.is_set():
+            server = messaging.get_rpc_server(
+                self._transport,
+                self._target,
+                [self._endpoint],
+                executor="threading",
+                access_policy=messaging.ExplicitRPCAccessPolicy,
+            )
+            try:
+                server.start()
+            except Exception as error:  # noqa: BLE001
+                LOG.warning("Broker not usable, retrying: %s", _reason(error))
+                self._stopped.wait(RETRY_DELAY_S)
+            else:
+                LOG.info("Broker connected")
+                self._server = server
+                self._connected.set()
+                return
+
+    def stop(self) -> bool:
+        """Receive no more calls; return whether all its threads have ended,
+        which they do not without a broker.
+        """
+        self._stopped.set()
+        if not self._connected.is_set():
+            return False
+        thread = threading.Thread(target=self._disconnect, daemon=True)
+        thread.start()
+        thread.join(STOP_TIMEOUT_S)
+        return not thread.is_alive()
+
+    def _disconnect(self) -> None:
+        self._server.stop()
+        self._server.wait()
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error of the transport."""
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -82,7 +82,7 @@ class Conductor:
         #: operations
         self.line = Line(self._work, self._conf.workers, "operation")
         self._clocks = Clocks()
-        self._server: Any = None
+        self._listener: rpc.Listener | None = None
 
     def start(self, transport: Any) -> None:
         """Listen to wake-up calls, report, and sweep, until stop."""
@@ -93,9 +93,9 @@ class Conductor:
             self.fetching.line.put,
             self._store.tell,
         )
-        self._server = rpc.server(transport, self.claims.owner, endpoint)
+        self._listener = rpc.Listener(transport, self.claims.owner, endpoint)
         self._script_bounds.scratch.sweep()
-        self._server.start()
+        self._listener.start()
         clocks = self._clocks
         clocks.start(self.claims.report, self._conf.lease / 3)
         clocks.start(self.claims.publish, PUBLISHED)
@@ -114,9 +114,7 @@ class Conductor:
         self.line.close()
         fetched = self.fetching.stop()
         self.upkeep.stop()
-        if self._server:
-            self._server.stop()
-            self._server.wait()
+        disconnected = not self._listener or self._listener.stop()
         try:
             self.claims.hand_on()
         except DATABASE_DOWN as error:
@@ -125,7 +123,7 @@ class Conductor:
         self.line.join(self._conf.stop_timeout)
         self._clocks.stop()
         self._clocks.join()
-        return not self.claims.give_back() and fetched
+        return not self.claims.give_back() and fetched and disconnected
 
     def sweep(self) -> None:
         """Look for what a lost message or a lost conductor left."""

@@ -1,11 +1,14 @@
 """What an operator has got wrong is told in a line, and nothing hangs."""
 
+import re
 import socket
 import time
 from typing import Any
 
+import sqlalchemy as sa
 import testtools
 
+from tests.fixtures.gate import Gate
 from tests.services.client import instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
@@ -92,24 +95,63 @@ class TestUnreachableQueue(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.deployment = self.useFixture(Deployment(self, POSTGRESQL))
+        self.deployment = self.useFixture(
+            # several conductors begin and end: a claim is soon another's
+            Deployment(self, POSTGRESQL, conductor={"lease": 3.0})
+        )
         self.cluster = self.useFixture(Cluster())
 
     def test_broker_that_is_not_there(self) -> None:
-        self.check_without(free_port())
+        self.check_without(f"guest:guest@127.0.0.1:{free_port()}/")
 
     def test_broker_that_says_nothing(self) -> None:
         mute = self.enterContext(socket.socket())
         mute.bind(("127.0.0.1", 0))
         mute.listen()
-        self.check_without(mute.getsockname()[1])
+        port = mute.getsockname()[1]
+        self.check_without(f"guest:guest@127.0.0.1:{port}/")
 
-    def check_without(self, port: int) -> None:
-        nowhere = f"rabbit://guest:guest@127.0.0.1:{port}/"
+    def test_virtual_host_that_is_not_there(self) -> None:
+        there = self.deployment.broker.url.removeprefix("rabbit://")
+        said = self.check_without(f"{there.rpartition('/')[0]}/nowhere")
+        self.assertIn("vhost nowhere not found", said)
+
+    def test_wrong_password(self) -> None:
+        there = self.deployment.broker.url.rpartition("@")[2]
+        said = self.check_without(f"guest:wrong@{there}")
+        self.assertIn("ACCESS_REFUSED", said)
+
+    def test_broker_that_comes_late_and_goes_early(self) -> None:
+        there = sa.make_url(self.deployment.broker.url)
+        gate = self.useFixture(Gate(there.port or 5672))
+        gate.shut()
+        through = there.set(host="127.0.0.1", port=gate.port)
         conf = self.deployment.configure(
-            "deaf.conf", DEFAULT={"transport_url": nowhere}
+            "gated.conf",
+            DEFAULT={
+                "transport_url": through.render_as_string(hide_password=False)
+            },
+            conductor={"sweep_interval": 3600.0},
         )
-        client = self.deployment.api(conf).client
+        client = self.deployment.api().client
+        client.register(self.cluster.vim)
+        conductor = self.deployment.conductor(conf)
+        gate.open()
+        conductor.says(re.compile("(Broker connected)"))
+        instance_id = client.create(client.sample())
+        client.run(instance_id, "instantiate", instantiation(SMALL))
+        gate.shut()
+        code, _ = conductor.stop()
+        self.assertEqual(0, code)
+        self.assertNotIn("Traceback", conductor.said)
+
+    def check_without(self, address: str) -> str:
+        """Run an operation; return what the conductor logs."""
+        conf = self.deployment.configure(
+            "deaf.conf", DEFAULT={"transport_url": f"rabbit://{address}"}
+        )
+        api = self.deployment.api(conf)
+        client = api.client
         client.register(self.cluster.vim)
         instance_id = client.create(client.sample())
         begun = time.monotonic()
@@ -117,6 +159,11 @@ class TestUnreachableQueue(testtools.TestCase):
             instance_id, "instantiate", instantiation(SMALL)
         )
         self.assertLess(time.monotonic() - begun, BEARABLE)
-        self.deployment.conductor()
+        conductor = self.deployment.conductor(conf)
         done = client.ended(op_occ_id)
         self.assertEqual("COMPLETED", done["operationState"], done)
+        code, _ = conductor.stop()
+        self.assertEqual(0, code)
+        for program in (api, conductor):
+            self.assertNotIn("Traceback", program.said)
+        return conductor.said
