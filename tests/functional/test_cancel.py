@@ -240,7 +240,9 @@ class TestLostMessage(CancelCase):
     def test_the_heartbeat_hears_it_too(self) -> None:
         self.vnfm.driver.before["apply"] = self.stuck
         op_occ_id = self.begun()
-        self.vnfm.conductor._server.stop()
+        listener = self.vnfm.conductor._listener
+        assert listener is not None
+        listener.stop()
         self.assert_cancelled(self.cancelled(op_occ_id))
 
     def test_who_has_lost_its_lease_stops_as_well(self) -> None:
