@@ -1,0 +1,207 @@
+"""What must not have happened in a storm."""
+
+import collections
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from tests.storm import history
+from tests.storm.cluster import Write
+from tests.storm.history import Version
+
+FINAL = {"COMPLETED", "ROLLED_BACK", "FAILED"}
+
+
+def lost(accepted: Collection[str], present: Collection[str]) -> list[str]:
+    """Return the operations that were accepted and do not exist."""
+    return [f"{one} was not found" for one in {*accepted} - {*present}]
+
+
+def doubled(
+    accepted: Collection[str], versions: Iterable[Version]
+) -> list[str]:
+    """Return the operations of which one request made two, those that two
+    conductors had at once, and those of which a step was recorded twice.
+    """
+    found = []
+    for op_occ_id, own in history.by_op_occ(versions).items():
+        if op_occ_id not in accepted:
+            found.append(f"{op_occ_id} was made, and no request has its id")
+        for before, after in itertools.pairwise(own):
+            found += _doubled(before, after)
+    return found
+
+
+def _doubled(before: Version, after: Version) -> list[str]:
+    found = []
+    others = {before.owner, after.owner}
+    if (
+        None not in others
+        and len(others) == 2
+        and after.at < before.lease_until
+    ):
+        found.append(
+            f"{after.op_occ_id} was claimed by {after.owner}, "
+            f"{before.lease_until - after.at:.3f} s before the lease of "
+            f"{before.owner} ended"
+        )
+    if after.recorded - before.recorded not in {0, 1}:
+        found.append(
+            f"{after.op_occ_id}: its steps were counted from "
+            f"{before.recorded} to {after.recorded}"
+        )
+    if after.recorded != before.recorded and after.fence != before.fence:
+        found.append(f"{after.op_occ_id}: a step was recorded with a claim")
+    return found
+
+
+def stuck(present: Mapping[str, str], busy: Mapping[str, str]) -> list[str]:
+    """Return the operations that have not ended, and the instances that one
+    holds which has.
+
+    :param present: the state of each operation
+    :param busy: instance -> the operation that holds it
+    """
+    found = [
+        f"{op_occ_id} is {state}"
+        for op_occ_id, state in present.items()
+        if state not in FINAL
+    ]
+    found += [
+        f"instance {instance} is held by {op_occ_id}"
+        for instance, op_occ_id in busy.items()
+        if present.get(op_occ_id) in {*FINAL, None}
+    ]
+    return found
+
+
+def unnotified(
+    versions: Iterable[Version], received: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Return the operations whose notifications are not one for each state,
+    in their order. One that came again counts once.
+    """
+    first = {one["id"]: one for one in reversed(received)}
+    sent: dict[str, list[str]] = {}
+    for one in received:
+        if first.get(one["id"]) is one and "vnfLcmOpOccId" in one:
+            sent.setdefault(one["vnfLcmOpOccId"], []).append(
+                one["operationState"]
+            )
+    found = []
+    for op_occ_id, own in history.by_op_occ(versions).items():
+        wanted, came = history.states(own), sent.get(op_occ_id, [])
+        if wanted != came:
+            found.append(f"{op_occ_id}: {wanted}, but {came} came")
+    return found
+
+
+def unnotified_instances(
+    created: Collection[str],
+    deleted: Collection[str],
+    received: Iterable[Mapping[str, Any]],
+) -> list[str]:
+    """Return the instances whose creation or deletion was not notified."""
+    sent: dict[str, set[str]] = collections.defaultdict(set)
+    for one in received:
+        sent[one["notificationType"]].add(one["vnfInstanceId"])
+    wanted = {"Creation": created, "Deletion": deleted}
+    return [
+        f"{instance}: no {kind} notification"
+        for kind, instances in wanted.items()
+        for instance in set(instances)
+        - sent[f"VnfIdentifier{kind}Notification"]
+    ]
+
+
+def unclaimed(
+    writes: Iterable[Write], versions: Iterable[Version]
+) -> list[str]:
+    """Return the writes to the cluster by processes that had no lease of an
+    operation of that instance at that instant.
+    """
+    of_instance: dict[str, dict[str, list[Version]]] = {}
+    for op_occ_id, own in history.by_op_occ(versions).items():
+        own_instance = of_instance.setdefault(own[0].instance_id, {})
+        own_instance[op_occ_id] = own
+    return [
+        _described(write, of_instance.get(write.instance_id or "", {}))
+        for write in writes
+        if not _is_claimed(
+            write, of_instance.get(write.instance_id or "", {}).values()
+        )
+    ]
+
+
+def _is_claimed(write: Write, op_occs: Iterable[Sequence[Version]]) -> bool:
+    return write.sender is not None and any(
+        now is not None and now.is_held_by(write.sender, write.at)
+        for now in (_at(write.at, own) for own in op_occs)
+    )
+
+
+def _at(instant: float, own: Sequence[Version]) -> Version | None:
+    """Return how an operation was at an instant."""
+    return next((one for one in reversed(own) if one.at <= instant), None)
+
+
+def _described(write: Write, op_occs: Mapping[str, Sequence[Version]]) -> str:
+    """Describe a write, and the last lease that its sender had."""
+    had = [
+        (one.lease_until, op_occ_id)
+        for op_occ_id, own in op_occs.items()
+        for one in own
+        if one.at <= write.at
+        and one.owner
+        and one.owner.split(":")[1] == str(write.sender)
+    ]
+    ago = "it never had a lease"
+    if had:
+        until, op_occ_id = max(had)
+        ago = f"its lease on {op_occ_id} ended {write.at - until:+.3f} s ago"
+    states = [
+        f"{own[0].operation} {op_occ_id} {now.state} owner {now.owner}"
+        for op_occ_id, own in op_occs.items()
+        if (now := _at(write.at, own)) and now.state not in FINAL
+    ]
+    return (
+        f"{write.at:.3f} {write.sender} {write.method} {write.path} "
+        f"({write.fate}): {ago}; {'; '.join(states) or 'no operation runs'}"
+    )
+
+
+def differing(
+    instance: Mapping[str, Any],
+    pods: Mapping[tuple[str, str], Collection[str]],
+    replicas: Mapping[tuple[str, str], int],
+) -> list[str]:
+    """Return in what an instance is not as the cluster is.
+
+    :param pods: (instance, VDU) -> names
+    :param replicas: (instance, workload) -> spec.replicas
+    """
+    own = instance["id"]
+    known: dict[str, set[str]] = collections.defaultdict(set)
+    for vnfc in instance["instantiatedVnfInfo"].get("vnfcResourceInfo", ()):
+        known[vnfc["vduId"]].add(vnfc["computeResource"]["resourceId"])
+    there = {vdu: set(names) for (of, vdu), names in pods.items() if of == own}
+    found = [
+        f"{own} {vdu}: VNFCs {sorted(known[vdu])}, pods {sorted(names)}"
+        for vdu in known.keys() | there.keys()
+        if known[vdu] != (names := there.get(vdu, set()))
+    ]
+    found += [
+        f"{own} {vdu}: {len(known[vdu])} VNFCs, {count} replicas"
+        for (of, vdu), count in replicas.items()
+        if of == own and count != len(known[vdu])
+    ]
+    levels = instance["instantiatedVnfInfo"].get("scaleStatus", ())
+    for level in levels:
+        vdu = level["aspectId"].removesuffix("_aspect")
+        wanted = 1 + level["scaleLevel"]
+        if (own, vdu) in replicas and replicas[own, vdu] != wanted:
+            found.append(
+                f"{own} {vdu}: scale level {level['scaleLevel']}, "
+                f"{replicas[own, vdu]} replicas"
+            )
+    return found

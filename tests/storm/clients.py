@@ -1,0 +1,268 @@
+"""Clients that ask for all kinds of operations, in any order."""
+
+import collections
+import http.client
+import random
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from tests.kinds import IN, OUT
+from tests.services.client import (
+    FILES,
+    INSTANCES,
+    OP_OCCS,
+    Answer,
+    Client,
+    instantiation,
+)
+from tests.storm.service import Service
+
+ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
+#: answers of a server that is there and cannot serve now
+UNAVAILABLE = {502, 503, 504}
+#: seconds for which a client tries to have one request answered
+TIMEOUT_S = 120.0
+SMALL = "configmap secret deployment"
+MERGE = "application/merge-patch+json"
+#: how likely each operation is of an instance that runs
+RUNNING = {
+    "scale out": 5,
+    "scale in": 3,
+    "heal": 2,
+    "heal one": 4,
+    "modify": 3,
+    "change_vnfpkg": 3,
+    "terminate": 3,
+}
+DECISIONS = {"retry": 5, "rollback": 3, "fail": 2}
+
+
+class RequestLog:
+    """What was asked for and accepted, of all clients."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        #: operation -> its instance
+        self.accepted: dict[str, str] = {}
+        #: instance -> the last operation of it that was accepted
+        self.last: dict[str, str] = {}
+        self.instances: list[str] = []
+        self.created: list[str] = []
+        self.deleted: list[str] = []
+        #: task and status -> how often
+        self.answers: collections.Counter[str] = collections.Counter()
+        #: details of answers with status 500
+        self.errors: list[str] = []
+
+    def note(self, task: str, answer: Answer) -> None:
+        """Count an answer."""
+        with self.lock:
+            self.answers[f"{task} {answer.status}:"] += 1
+            if answer.status == 500:
+                self.errors.append(f"{task}: {answer.detail}")
+
+    def accept(self, instance_id: str, op_occ_id: str) -> None:
+        """Note that an operation was accepted."""
+        with self.lock:
+            self.accepted[op_occ_id] = instance_id
+            self.last[instance_id] = op_occ_id
+
+
+class StormClient:
+    """One client; a request that was not answered is sent again, with the
+    same Idempotency-Key, to one server or the other.
+    """
+
+    def __init__(
+        self, service: Service, requests: RequestLog, chance: random.Random
+    ) -> None:
+        self._service = service
+        self._requests = requests
+        self._chance = chance
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        kind: str = "application/json",
+    ) -> Answer:
+        """Have a request answered."""
+        key = {} if method == "GET" else {"Idempotency-Key": str(uuid.uuid4())}
+        until = time.monotonic() + TIMEOUT_S
+        while True:
+            client: Client = self._chance.choice(self._service.clients)
+            try:
+                answer = client.call(method, path, body, kind, key)
+                if answer.status not in UNAVAILABLE:
+                    return answer
+                why: object = answer.detail
+            except (OSError, http.client.HTTPException) as error:
+                why = error
+            if time.monotonic() > until:
+                raise AssertionError(f"{method} {path}: {why}")
+            time.sleep(0.2)
+
+    def get(self, path: str) -> Any:
+        """Read something; None: it does not exist."""
+        answer = self.call("GET", path)
+        if answer.status == 404:
+            return None
+        assert answer.status == 200, answer.content
+        return answer.json
+
+    def create(self) -> str:
+        """Create an instance, and its namespace; return its id."""
+        body = {
+            "vnfdId": self._chance.choice(self._service.vnfd_ids),
+            "vnfInstanceName": "a storm's",
+        }
+        answer = self.call("POST", INSTANCES, body)
+        assert answer.status == 201, answer.content
+        made = str(answer.json["id"])
+        self._service.cluster.add_namespace(made)
+        with self._requests.lock:
+            self._requests.created.append(made)
+            self._requests.instances.append(made)
+        return made
+
+    def turn(self) -> None:
+        """Do something with a random instance."""
+        with self._requests.lock:
+            instance_id = self._chance.choice(self._requests.instances)
+            last = self._requests.last.get(instance_id)
+        if last is None or self._chance.random() < 0.1:
+            self._begin(instance_id)  # even if the last one has not ended
+            return
+        state = self.get(f"{OP_OCCS}/{last}")["operationState"]
+        if state == "FAILED_TEMP":
+            self.decide(last)
+        elif state not in ACTIVE:
+            self._begin(instance_id)
+        elif self._chance.random() < 0.1:
+            self.cancel(last)
+
+    def decide(self, op_occ_id: str, *decisions: str) -> None:
+        """Decide about an operation that failed: one of these, or any."""
+        names = decisions or tuple(DECISIONS)
+        weights = [DECISIONS[name] for name in names]
+        (decision,) = self._chance.choices(names, weights)
+        path = f"{OP_OCCS}/{op_occ_id}/{decision}"
+        self._requests.note(decision, self.call("POST", path))
+
+    def cancel(self, op_occ_id: str) -> None:
+        mode = self._chance.choice(("GRACEFUL", "FORCEFUL"))
+        path = f"{OP_OCCS}/{op_occ_id}/cancel"
+        answer = self.call("POST", path, {"cancelMode": mode})
+        self._requests.note("cancel", answer)
+
+    def _begin(self, instance_id: str) -> None:
+        instance = self.get(f"{INSTANCES}/{instance_id}")
+        if instance is None:
+            return  # another client has just deleted it
+        if instance["instantiationState"] == "INSTANTIATED":
+            (task,) = self._chance.choices(
+                tuple(RUNNING), tuple(RUNNING.values())
+            )
+        else:
+            tasks, weights = ("instantiate", "modify", "delete"), (8, 1, 1)
+            (task,) = self._chance.choices(tasks, weights)
+        if task == "delete":
+            self._delete(instance_id)
+        else:
+            self.begin(instance, task)
+
+    def begin(self, instance: Any, task: str) -> None:
+        """Ask for an operation; note it when it was accepted."""
+        instance_id = instance["id"]
+        method, path, body, kind = self._request(instance, task)
+        answer = self.call(
+            method, f"{INSTANCES}/{instance_id}{path}", body, kind
+        )
+        self._requests.note(task, answer)
+        if answer.status == 202:
+            op_occ_id = str(answer.headers["Location"].rpartition("/")[2])
+            self._requests.accept(instance_id, op_occ_id)
+
+    def _request(self, instance: Any, task: str) -> tuple[str, str, Any, str]:
+        if task == "modify":
+            name = {"vnfInstanceName": f"named {self._chance.random()}"}
+            return "PATCH", "", name, MERGE
+        bodies = {
+            "instantiate": self._instantiation,
+            "change_vnfpkg": self._change,
+            "heal one": self._heal_one,
+        }
+        plain: dict[str, Any] = {
+            "scale out": OUT,
+            "scale in": IN,
+            "heal": {},
+            "terminate": {"terminationType": "FORCEFUL"},
+        }
+        body = plain[task] if task in plain else bodies[task](instance)
+        path = f"/{task.partition(' ')[0]}"
+        return "POST", path, body, "application/json"
+
+    @staticmethod
+    def _files(instance: Any) -> str:
+        """Every fourth instance has a workload of each kind."""
+        return FILES if int(instance["id"][-1], 16) % 4 == 0 else SMALL
+
+    def _instantiation(self, instance: Any) -> Any:
+        return instantiation(self._files(instance), f"n-{instance['id']}")
+
+    def _change(self, instance: Any) -> Any:
+        given = self._instantiation(instance)["additionalParams"]
+        vnfd_ids = self._service.vnfd_ids
+        (other,) = (one for one in vnfd_ids if one != instance["vnfdId"])
+        return {
+            "vnfdId": other,
+            "additionalParams": {"upgrade_type": "RollingUpdate", **given},
+        }
+
+    def _heal_one(self, instance: Any) -> Any:
+        vnfcs = instance["instantiatedVnfInfo"].get("vnfcInfo", ())
+        if not vnfcs:
+            return {}
+        return {"vnfcInstanceId": [self._chance.choice(vnfcs)["id"]]}
+
+    def _delete(self, instance_id: str) -> None:
+        answer = self.call("DELETE", f"{INSTANCES}/{instance_id}")
+        self._requests.note("delete", answer)
+        if answer.status in {204, 404}:
+            with self._requests.lock:
+                if instance_id not in self._requests.instances:
+                    return  # another client was first
+                self._requests.instances.remove(instance_id)
+                self._requests.deleted.append(instance_id)
+            self.create()
+
+
+class ClientThreads:
+    """Clients in threads of their own, until they are to end."""
+
+    def __init__(self, clients: Sequence[StormClient]) -> None:
+        self._ends = threading.Event()
+        self.errors: list[Exception] = []
+        self._threads = [
+            threading.Thread(target=self._run, args=(one,)) for one in clients
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, client: StormClient) -> None:
+        while not self._ends.wait(0.05):
+            try:
+                client.turn()
+            except Exception as error:  # noqa: BLE001
+                self.errors.append(error)
+
+    def stop(self) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()

@@ -1,0 +1,239 @@
+"""A proxy before a cluster, in a process of its own.
+
+It logs each change with its time and the process that sent it, one JSON
+object a line, and answers badly while a fault is set. Each line of its
+standard input is the fault from then on, or ``null``::
+
+    {"kind": "error", "status": 503, "share": 0.5}
+"""
+
+import asyncio
+import contextlib
+import functools
+import json
+import os
+import random
+import signal
+import ssl
+import sys
+import time
+import weakref
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import yarl
+from aiohttp import web
+
+from tests.fixtures import processes
+
+#: headers of one connection, not of the request
+HOP = {"connection", "content-length", "host", "transfer-encoding", "date"}
+READS = {"GET", "HEAD", "OPTIONS"}
+
+
+def _sender(port: int, to: int) -> int | None:
+    """Find the session leader of the process whose connection this is."""
+    pid = processes.with_connection(port, to)
+    with contextlib.suppress(ProcessLookupError):
+        return os.getsid(pid) if pid else None
+    return None
+
+
+class FaultProxy:
+    """Passes requests on, and logs those that change something."""
+
+    def __init__(self, behind: str, log: Path) -> None:
+        self._behind = behind
+        self._log = log.open("a", buffering=1)
+        #: connection -> the process at its other end
+        self._known: weakref.WeakKeyDictionary[Any, int | None] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._fault: dict[str, Any] = {}
+        self._lifted = asyncio.Event()
+        self._faults: dict[str, Callable[..., Awaitable[Any]]] = {
+            "error": self._error,
+            "silent": self._silent,
+            "reset": self._reset,
+            "lose": self._lose,
+            "slow": self._slow,
+        }
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=False),
+            timeout=aiohttp.ClientTimeout(total=None),
+            auto_decompress=False,
+        )
+
+    def set_fault(self, line: bytes) -> None:
+        """Have a fault from now on, or none."""
+        self._fault = json.loads(line) or {}
+        self._lifted.set()
+        self._lifted = asyncio.Event()
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        at = time.time()
+        # looked for at once: a killed process has no connections any more
+        sender = await self._sender(request)
+        if request.method in READS:
+            return await self._answered(request)
+        fate: object = "cut"
+        try:
+            answer = await self._answered(request)
+            fate = answer.status
+            return answer
+        finally:
+            entry = {
+                "at": at,
+                "sender": sender,
+                "method": request.method,
+                "path": request.path,
+                "query": request.query_string,
+                "fate": fate,
+            }
+            self._log.write(json.dumps(entry) + "\n")
+
+    async def _sender(self, request: web.BaseRequest) -> int | None:
+        transport = request.transport
+        if transport is None:
+            return None
+        if transport not in self._known:
+            ports = [
+                transport.get_extra_info(end)[1]
+                for end in ("peername", "sockname")
+            ]
+            self._known[transport] = await asyncio.to_thread(_sender, *ports)
+        return self._known[transport]
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+        fault = dict(self._fault)
+        share = fault.pop("share", 1.0)
+        if not fault or random.random() >= share:  # noqa: S311
+            return await self._passed(request)
+        act = self._faults[fault.pop("kind")]
+        answer: web.StreamResponse = await act(request, **fault)
+        return answer
+
+    async def _error(
+        self, request: web.BaseRequest, status: int
+    ) -> web.StreamResponse:
+        await request.read()
+        body = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "reason": "InternalError",
+            "message": "a storm is on",
+            "code": status,
+        }
+        return web.json_response(body, status=status)
+
+    async def _silent(self, request: web.BaseRequest) -> web.StreamResponse:
+        await self._lifted.wait()
+        return self._cut(request)
+
+    async def _reset(self, request: web.BaseRequest) -> web.StreamResponse:
+        return self._cut(request)
+
+    async def _lose(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Pass the request on, and break the connection then."""
+        await self._whole(request)
+        return self._cut(request)
+
+    async def _slow(
+        self, request: web.BaseRequest, seconds: float
+    ) -> web.StreamResponse:
+        await asyncio.sleep(seconds)
+        return await self._passed(request)
+
+    @staticmethod
+    def _cut(request: web.BaseRequest) -> web.StreamResponse:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionResetError
+
+    async def _passed(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            if request.query.get("watch") in {"1", "true", "True"}:
+                return await self._streamed(request)
+            return await self._whole(request)
+        except aiohttp.ClientError:
+            return self._cut(request)
+
+    def _ask(self, request: web.BaseRequest, body: bytes | None) -> Any:
+        headers = [
+            (name, value)
+            for name, value in request.headers.items()
+            if name.lower() not in HOP
+        ]
+        return self._session.request(
+            request.method,
+            yarl.URL(self._behind + request.path_qs, encoded=True),
+            headers=headers,
+            data=body,
+            skip_auto_headers=("Content-Type", "Accept", "User-Agent"),
+        )
+
+    async def _whole(self, request: web.BaseRequest) -> web.StreamResponse:
+        body = await request.read() if request.body_exists else None
+        async with self._ask(request, body) as answer:
+            return web.Response(
+                status=answer.status,
+                headers=_kept(answer),
+                body=await answer.read(),
+            )
+
+    async def _streamed(self, request: web.BaseRequest) -> web.StreamResponse:
+        async with self._ask(request, None) as answer:
+            stream = web.StreamResponse(
+                status=answer.status, headers=_kept(answer)
+            )
+            await stream.prepare(request)
+            async for data in answer.content.iter_any():
+                await stream.write(data)
+            return stream
+
+
+def _kept(answer: aiohttp.ClientResponse) -> list[tuple[str, str]]:
+    return [
+        (name, value)
+        for name, value in answer.headers.items()
+        if name.lower() not in HOP
+    ]
+
+
+async def serve(behind: str, folder: Path) -> None:
+    """Serve until SIGTERM."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, ended.set)
+    proxy = FaultProxy(behind, folder / "writes.jsonl")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(folder / "proxy.pem")
+    server = await loop.create_server(
+        web.Server(proxy.answer, access_log=None),
+        "127.0.0.1",
+        0,
+        ssl=tls,
+        backlog=512,
+    )
+    faults = asyncio.StreamReader()
+    await loop.connect_read_pipe(
+        functools.partial(asyncio.StreamReaderProtocol, faults), sys.stdin
+    )
+    port = server.sockets[0].getsockname()[1]
+    sys.stdout.write(f"Listening at: https://127.0.0.1:{port}\n")
+    sys.stdout.flush()
+    end = asyncio.create_task(ended.wait())
+    while not ended.is_set():
+        read = asyncio.create_task(faults.readline())
+        await asyncio.wait({read, end}, return_when=asyncio.FIRST_COMPLETED)
+        if read.done():
+            if not read.result():
+                return  # the storm has ended
+            proxy.set_fault(read.result())
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], Path(sys.argv[2])))

@@ -1,0 +1,216 @@
+"""The faults of a storm, by a seed: each loop breaks one part of the service,
+repairs it, and begins again.
+"""
+
+import collections
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from tests.storm.service import LEASE_S, ApiSlot, ConductorSlot, Service
+
+Act = Callable[[], None]
+#: seconds for which a process is down, or stands still: longer than a lease
+DOWN_S = (0.2, 3.0)
+STILL_S = (LEASE_S * 1.2, LEASE_S * 2.2)
+#: seconds for which the cluster answers badly
+BAD_S = (1.0, 7.0)
+
+
+class FaultLoop:
+    """Faults of one part, one after the other.
+
+    :param end: set when the storm is to end
+    """
+
+    #: seconds between two faults
+    pause_s = (1.0, 6.0)
+
+    def __init__(self, seed: str, end: threading.Event) -> None:
+        self.chance = random.Random(seed)  # noqa: S311
+        self._end = end
+        self.done: collections.Counter[str] = collections.Counter()
+        self.log: list[str] = []
+        self.errors: list[Exception] = []
+        self.thread = threading.Thread(target=self._run)
+
+    def faults(self) -> Mapping[str, Act]:
+        """Return what can be done to the part, by its name."""
+        raise NotImplementedError
+
+    def wait(self, seconds: tuple[float, float]) -> None:
+        """Wait for some seconds, or until the storm is to end."""
+        self._end.wait(self.chance.uniform(*seconds))
+
+    def _run(self) -> None:
+        faults = self.faults()
+        self.wait(self.pause_s)
+        while not self._end.is_set():
+            name = self.chance.choice(sorted(faults))
+            self.done[name] += 1
+            begun, part = time.time(), str(self)
+            try:
+                faults[name]()
+            except Exception as error:  # noqa: BLE001
+                self.errors.append(error)
+            self.log.append(f"{begun:.3f} to {time.time():.3f} {name} {part}")
+            self.wait(self.pause_s)
+
+
+class ConductorFaults(FaultLoop):
+    def __init__(
+        self, slot: ConductorSlot, seed: str, end: threading.Event
+    ) -> None:
+        super().__init__(seed, end)
+        self._slot = slot
+
+    def __str__(self) -> str:
+        return str(self._slot.conductor.pid)
+
+    def faults(self) -> Mapping[str, Act]:
+        return {
+            "conductor killed": self._kill,
+            "conductor frozen": self._freeze,
+            "database cut": self._cut,
+            "database stalled": self._stall,
+        }
+
+    def _kill(self) -> None:
+        self._slot.conductor.kill()
+        self.wait(DOWN_S)
+        self._slot.start()
+
+    def _freeze(self) -> None:
+        os.killpg(self._slot.conductor.pid, signal.SIGSTOP)
+        self.wait(STILL_S)
+        os.killpg(self._slot.conductor.pid, signal.SIGCONT)
+
+    def _cut(self) -> None:
+        """Break its connections, and refuse new ones for a moment."""
+        self._slot.database.refuse()
+        self._slot.database.cut()
+        self.wait(DOWN_S)
+        self._slot.database.listen()
+
+    def _stall(self) -> None:
+        self._slot.database.fall_silent()
+        self.wait(STILL_S)
+        self._slot.database.flow()
+
+
+class ApiFaults(FaultLoop):
+    pause_s = (5.0, 20.0)
+
+    def __init__(self, slot: ApiSlot, seed: str, end: threading.Event) -> None:
+        super().__init__(seed, end)
+        self._slot = slot
+
+    def __str__(self) -> str:
+        return str(self._slot.api.pid)
+
+    def faults(self) -> Mapping[str, Act]:
+        return {"API server killed": self._kill}
+
+    def _kill(self) -> None:
+        self._slot.api.kill()
+        self.wait(DOWN_S)
+        self._slot.start()
+
+
+class ClusterFaults(FaultLoop):
+    def __init__(
+        self, service: Service, seed: str, end: threading.Event
+    ) -> None:
+        super().__init__(seed, end)
+        self._cluster = service.cluster
+
+    def __str__(self) -> str:
+        return "cluster"
+
+    def faults(self) -> Mapping[str, Act]:
+        return {
+            "cluster answers 5xx": self._errors,
+            "cluster silent": lambda: self._bad(kind="silent"),
+            "cluster resets": lambda: self._bad(kind="reset", share=0.5),
+            "answers lost": lambda: self._bad(kind="lose", share=0.3),
+            "cluster slow": lambda: self._bad(
+                kind="slow", seconds=self.chance.uniform(0.2, 1.5)
+            ),
+            "cluster away": self._away,
+            "pods killed": self._kill_pods,
+        }
+
+    def _bad(self, **fault: object) -> None:
+        self._cluster.set_fault(**fault)
+        self.wait(BAD_S)
+        self._cluster.set_fault()
+
+    def _errors(self) -> None:
+        status = self.chance.choice((500, 503, 504, 429))
+        share = self.chance.choice((0.3, 1.0))
+        self._bad(kind="error", status=status, share=share)
+
+    def _away(self) -> None:
+        seconds = self.chance.uniform(0.5, 3.0)
+        self._cluster.call("POST", "/sandbox/api-away", {"seconds": seconds})
+        self.wait((seconds, seconds))
+
+    def _kill_pods(self) -> None:
+        """Lose some pods of Deployments, of which there are new ones then."""
+        found = sorted(
+            (f"n-{instance}", name)
+            for (instance, vdu), names in self._cluster.pods().items()
+            for name in names
+            if instance and vdu == "web"
+        )
+        for namespace, name in self.chance.sample(found, min(3, len(found))):
+            body = {"namespace": namespace, "name": name}
+            self._cluster.call("POST", "/sandbox/kill-pod", body)
+
+
+class FaultInjector:
+    """All faults, until the storm is to end."""
+
+    def __init__(self, service: Service, seed: int) -> None:
+        self._end = end = threading.Event()
+        self._loops: list[FaultLoop] = [
+            *(
+                ConductorFaults(slot, f"{seed} conductor {n}", end)
+                for n, slot in enumerate(service.conductor_slots)
+            ),
+            *(
+                ApiFaults(slot, f"{seed} API {n}", end)
+                for n, slot in enumerate(service.api_slots)
+            ),
+            ClusterFaults(service, f"{seed} cluster", end),
+        ]
+
+    def start(self) -> None:
+        """Begin with the faults."""
+        for loop in self._loops:
+            loop.thread.start()
+
+    def stop(self) -> None:
+        """Repair everything."""
+        self._end.set()
+        for loop in self._loops:
+            loop.thread.join()
+
+    @property
+    def done(self) -> collections.Counter[str]:
+        """How often each fault was there."""
+        done = (loop.done for loop in self._loops)
+        return sum(done, collections.Counter())
+
+    @property
+    def log(self) -> list[str]:
+        """When each fault was there."""
+        return sorted(line for loop in self._loops for line in loop.log)
+
+    @property
+    def errors(self) -> list[Exception]:
+        """Why a fault could not be made, or repaired."""
+        return [error for loop in self._loops for error in loop.errors]

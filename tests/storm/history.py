@@ -1,0 +1,118 @@
+"""Which conductor had which operation, from when until when.
+
+Triggers in the database log each change of what the conductors agree on, by
+the clock of the database, which is this machine's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+COPIED = (
+    "id",
+    "vnf_instance_id",
+    "operation",
+    "operation_state",
+    "owner",
+    "fence",
+    "recorded",
+    "lease_until",
+)
+TYPES = {"fence": "INTEGER", "recorded": "INTEGER"} | {
+    "lease_until": "DOUBLE PRECISION",
+    "logged_at": "DOUBLE PRECISION NOT NULL",
+}
+NAMES = ", ".join(COPIED)
+NEW = ", ".join(f"NEW.{name}" for name in COPIED)
+#: how the log is numbered, and the clock as it goes within a transaction
+SEQUENCES = {
+    "postgresql": "BIGSERIAL PRIMARY KEY",
+    "mysql": "BIGINT AUTO_INCREMENT PRIMARY KEY",
+}
+CLOCKS = {
+    "postgresql": "extract(epoch FROM clock_timestamp())",
+    "mysql": "unix_timestamp(sysdate(6))",
+}
+INSERT = f"INSERT INTO storm_history ({NAMES}, logged_at) VALUES ({NEW}, %s)"  # noqa: S608
+ON = "ON vnf_lcm_op_occs FOR EACH ROW"
+CALL = "EXECUTE FUNCTION storm_log()"
+LOG_FUNCTION = """\
+CREATE FUNCTION storm_log() RETURNS trigger LANGUAGE plpgsql
+AS $$ BEGIN {insert}; RETURN NEW; END $$
+"""
+TRIGGERS = {
+    "postgresql": (
+        LOG_FUNCTION,
+        f"CREATE TRIGGER storm AFTER INSERT OR UPDATE {ON} {CALL}",
+    ),
+    "mysql": (
+        f"CREATE TRIGGER storm_insert AFTER INSERT {ON} {{insert}}",
+        f"CREATE TRIGGER storm_update AFTER UPDATE {ON} {{insert}}",
+    ),
+}
+
+
+class Version(NamedTuple):
+    """An operation as it was from a moment on."""
+
+    at: float
+    op_occ_id: str
+    instance_id: str
+    operation: str
+    state: str
+    owner: str | None
+    fence: int
+    recorded: int
+    lease_until: float
+
+    def is_held_by(self, pid: int, now: float) -> bool:
+        """Return whether a process may work on it at an instant."""
+        return (
+            self.owner is not None
+            and self.owner.split(":")[1] == str(pid)
+            and now <= self.lease_until
+        )
+
+
+def install(engine: sa.Engine) -> None:
+    """Have the database log each change of an operation from now on."""
+    dialect = engine.dialect.name
+    columns = [
+        f"{name} {TYPES.get(name, 'VARCHAR(255)')}"
+        for name in (*COPIED, "logged_at")
+    ]
+    insert = INSERT % CLOCKS[dialect]
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            f"CREATE TABLE storm_history (seq {SEQUENCES[dialect]},"
+            f" {', '.join(columns)})"
+        )
+        for statement in TRIGGERS[dialect]:
+            connection.exec_driver_sql(statement.format(insert=insert))
+
+
+def read(engine: sa.Engine) -> list[Version]:
+    """Read the log; what is of one operation is in its order."""
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql(
+            f"SELECT logged_at, {NAMES} FROM storm_history ORDER BY seq"  # noqa: S608
+        )
+        return [Version(*row) for row in rows]
+
+
+def by_op_occ(versions: Iterable[Version]) -> Mapping[str, list[Version]]:
+    """Sort the versions by their operations."""
+    found: dict[str, list[Version]] = {}
+    for version in versions:
+        found.setdefault(version.op_occ_id, []).append(version)
+    return found
+
+
+def states(versions: Sequence[Version]) -> list[str]:
+    """Return the states that one operation went through."""
+    found: list[str] = []
+    for version in versions:
+        if found[-1:] != [version.state]:
+            found.append(version.state)
+    return found
