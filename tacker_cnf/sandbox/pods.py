@@ -14,6 +14,7 @@ from tacker_cnf.sandbox.objects import (
 from tacker_cnf.sandbox.store import encode
 
 KEY = "pods."
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _OVER = frozenset({"Succeeded", "Failed"})
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 

@@ -1,9 +1,10 @@
 """What makes an object invalid, with the causes a real server tells."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tacker_cnf.sandbox import errors, quantities, selectors
+from tacker_cnf.sandbox import errors, pods, quantities, selectors
 from tacker_cnf.sandbox.errors import Cause
 from tacker_cnf.sandbox.kinds import Kind
 from tacker_cnf.sandbox.names import dns_label_fault, label_fault, name_fault
@@ -12,6 +13,7 @@ from tacker_cnf.sandbox.objects import Obj, name_of
 _Causes = Iterator[Cause]
 _NOT_NEGATIVE = "must be greater than or equal to 0"
 _MISMATCH = "`selector` does not match template `labels`"
+_COST = re.compile(r"0|-?[1-9]\d{0,9}")
 _POLICIES = ("Always", "Never", "OnFailure")
 
 
@@ -103,7 +105,18 @@ def _pod_spec(spec: Obj, path: str) -> _Causes:
         yield errors.unsupported(f"{path}.restartPolicy", policy, _POLICIES)
 
 
+def _deletion_cost(notes: Obj) -> _Causes:
+    cost = notes.get(pods.DELETION_COST)
+    if cost is not None and not _COST.fullmatch(cost):
+        yield errors.invalid_value(
+            f"metadata.annotations[{pods.DELETION_COST}]",
+            cost,
+            "must be a 32bit integer",
+        )
+
+
 def _pod(obj: Obj) -> _Causes:
+    yield from _deletion_cost(obj["metadata"].get("annotations") or {})
     yield from _pod_spec(obj.get("spec") or {}, "spec")
 
 

@@ -5,13 +5,18 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from tacker_cnf.sandbox import pods
+from tacker_cnf.sandbox import pods, selectors
 from tacker_cnf.sandbox.errors import ApiError
 from tacker_cnf.sandbox.objects import (
     Obj,
     controller_of,
+    is_deleting,
+    labels_of,
     name_of,
     namespace_of,
+    owner_reference,
+    owners_of,
+    with_metadata,
 )
 from tacker_cnf.sandbox.plane import Plane
 from tacker_cnf.sandbox.store import Change
@@ -28,12 +33,15 @@ class Controller(abc.ABC):
     key: ClassVar[str]
     #: Where the objects lie that it makes.
     children: ClassVar[tuple[str, ...]] = ()
+    #: Whether a new object takes over what it selects and nothing controls.
+    adopts: ClassVar[bool] = False
 
     def __init__(self, plane: Plane) -> None:
         self.plane = plane
         self.store = plane.store
         self.kind = plane.kind(self.key)
         self._waiting: dict[tuple[str, str], None] = {}
+        self._created: set[tuple[str, str]] = set()
         self._delays: dict[tuple[str, str], float] = {}
         self._later: dict[tuple[str, str], Callable[[], None]] = {}
         self.store.subscribe(self.key, self._own_changed)
@@ -78,7 +86,20 @@ class Controller(abc.ABC):
 
     def _own_changed(self, change: Change) -> None:
         obj = change.entry.obj
+        if self.adopts and change.type == "ADDED":
+            self._created.add((namespace_of(obj), name_of(obj)))
         self.enqueue(namespace_of(obj), name_of(obj))
+
+    def _adopt_children(self, obj: Obj) -> None:
+        """Let a new object control what it selects and nothing controls."""
+        selector = obj["spec"]["selector"]
+        for key in self.children:
+            for one in tuple(self.store.objects(key, namespace_of(obj))):
+                orphaned = controller_of(one) is None and not is_deleting(one)
+                if orphaned and selectors.matches(selector, labels_of(one)):
+                    owners = [*owners_of(one), owner_reference(obj)]
+                    adopted = with_metadata(one, ownerReferences=owners)
+                    self.plane.api.put(self.plane.kind(key), adopted)
 
     def _child_changed(self, change: Change) -> None:
         obj = change.entry.obj
@@ -92,7 +113,11 @@ class Controller(abc.ABC):
             obj = self.store.get(self.key, *place)
             if obj is None:
                 self._delays.pop(place, None)
+                self._created.discard(place)
                 continue
+            if place in self._created:
+                self._created.remove(place)
+                self._adopt_children(obj)
             try:
                 self.sync(obj)
             except ApiError as error:

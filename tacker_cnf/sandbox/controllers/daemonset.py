@@ -36,6 +36,7 @@ class DaemonSets(Controller):
 
     key = "daemonsets.apps"
     children = (pods.KEY,)
+    adopts = True
 
     def __init__(self, plane: Any) -> None:
         super().__init__(plane)

@@ -65,6 +65,7 @@ class Deployments(Controller):
 
     key = "deployments.apps"
     children = (_SETS,)
+    adopts = True
 
     def __init__(self, plane: Any) -> None:
         super().__init__(plane)

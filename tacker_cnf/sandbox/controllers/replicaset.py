@@ -1,5 +1,6 @@
 """ReplicaSets: as many pods as spec.replicas says."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ class ReplicaSets(Controller):
 
     key = "replicasets.apps"
     children = (pods.KEY,)
+    adopts = True
 
     def sync(self, obj: Obj) -> None:
         """Compare the pods with spec.replicas."""
@@ -78,8 +80,21 @@ class ReplicaSets(Controller):
         for _ in range(wanted - len(active)):
             self._create(obj)
         if len(active) > wanted:
-            for pod in sorted(active, key=_keep_last)[: len(active) - wanted]:
+            siblings = self._siblings(obj)
+            for pod in first_to_go(active, len(active) - wanted, siblings):
                 self._delete(obj, pod)
+
+    def _siblings(self, obj: Obj) -> list[Obj]:
+        """List the active pods of the Deployment that a ReplicaSet is of."""
+        owner = controller_of(obj)
+        if owner is None:
+            return []
+        return [
+            pod
+            for one in self.store.owned(owner["uid"], self.key)
+            for pod in self.store.owned(uid_of(one), pods.KEY)
+            if pods.is_active(pod)
+        ]
 
     def _create(self, obj: Obj) -> None:
         pod = pods.from_template(obj, obj["spec"]["template"])
@@ -131,17 +146,34 @@ def _failure(obj: Obj, error: ApiError) -> Obj:
     }
 
 
-def _keep_last(pod: Obj) -> tuple[Any, ...]:
-    """Order pods so that those to lose come first."""
+def first_to_go(
+    active: Sequence[Obj], count: int, siblings: Sequence[Obj]
+) -> list[Obj]:
+    """Choose the pods to delete when a ReplicaSet has too many.
+
+    :param siblings: those of its Deployment, of which the nodes with most of
+        them lose pods first; they are counted once
+    """
+    crowds = Counter(pod["spec"].get("nodeName") for pod in siblings)
+    # the newest first, which the stable sorts after it keep among equals
+    newest = sorted(active, key=_age, reverse=True)
+    ordered = sorted(newest, key=lambda pod: _rank(pod, crowds))
+    return ordered[:count]
+
+
+def _age(pod: Obj) -> tuple[str, str]:
+    ready = condition(pod, "Ready") or {}
+    since = ready.get("lastTransitionTime") if pods.is_ready(pod) else ""
+    return since or "", pod["metadata"]["creationTimestamp"]
+
+
+def _rank(pod: Obj, crowds: Counter[Any]) -> tuple[Any, ...]:
     notes = pod["metadata"].get("annotations") or {}
-    cost = int(notes.get("controller.kubernetes.io/pod-deletion-cost", 0))
-    statuses = pod["status"].get("containerStatuses") or ()
-    restarts = sum(one.get("restartCount", 0) for one in statuses)
+    node = pod["spec"].get("nodeName")
     return (
-        bool(pod["spec"].get("nodeName")),
+        bool(node),
         pod["status"].get("phase") == "Running",
         pods.is_ready(pod),
-        cost,
-        -restarts,
-        -int(pod["metadata"]["resourceVersion"]),
+        int(notes.get(pods.DELETION_COST, 0)),
+        -crowds[node],
     )

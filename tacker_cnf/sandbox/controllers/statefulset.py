@@ -27,6 +27,7 @@ class StatefulSets(Controller):
 
     key = "statefulsets.apps"
     children = (pods.KEY,)
+    adopts = True
 
     def sync(self, obj: Obj) -> None:
         """Take the next step, and report what was before it."""
