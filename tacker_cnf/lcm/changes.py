@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from tacker_cnf.lcm.naming import LOST
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.sol.virtual_link import (
     ExtLinkPortInfo,
@@ -66,7 +67,11 @@ def _by_identity(
 ) -> Mapping[tuple[str, str | None], VnfcResourceInfo]:
     # A pod of a StatefulSet that was replaced has the same name again, so
     # the VIM's own unchangeable id, where there is one, tells them apart.
-    return {(vnfc.id, vnfc.metadata.get("uid")): vnfc for vnfc in vnfcs}
+    return {
+        (vnfc.id, vnfc.metadata.get("uid")): vnfc
+        for vnfc in vnfcs
+        if not vnfc.metadata.get(LOST)
+    }
 
 
 def _affected(

@@ -22,6 +22,9 @@ from tacker_cnf.sol.vnf_instance import (
 MAPPING: Final = "VDU_VNFc_mapping"
 #: of a VNFC's resource: its number
 NUMBER: Final = "vdu_idx"
+#: of a VNFC's resource: true when nothing of it is on the VIM, and only a heal
+#: brings it back
+LOST: Final = "lost"
 
 
 def check(metadata: Mapping[str, Any]) -> None:
@@ -80,9 +83,15 @@ def infos(
                 vdu_id=resource.vdu_id,
                 vnfc_state=VnfOperationalState.STARTED,
             )
+        is_lost = resource.metadata.get(LOST)
         found.append(
             msgspec.structs.replace(
-                before, id=name, vnfc_resource_info_id=resource.id
+                before,
+                id=name,
+                vnfc_resource_info_id=resource.id,
+                vnfc_state=VnfOperationalState.STOPPED
+                if is_lost
+                else VnfOperationalState.STARTED,
             )
         )
     return tuple(found)

@@ -93,9 +93,11 @@ class ContainerUpdate(MgmtDriver):
                 told.vnf_lcm_op_occ_id,
                 back=back,
             ).carry_out()
+        before = told.vnf_instance.instantiated_vnf_info
+        known = before.vnfc_resource_info if before else ()
         info = InfoChanges(
             vnfc_resource_info=tuple(
-                vnfc for work in works for vnfc in work.vnfcs()
+                vnfc for work in works for vnfc in work.vnfcs(known)
             ),
             metadata=inventory.described(plan.after, plan.places),
         )

@@ -437,13 +437,16 @@ class TestHeal(FailureCase):
         vdus = [v["vduId"] for v in self.vnfm.vnfcs(self.vnf).values()]
         self.assertEqual(3, vdus.count("web"))
 
-    def test_a_workload_that_has_gone_is_told(self) -> None:
+    def test_a_workload_deleted_without_its_pods_is_created(self) -> None:
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
         name = self.vnfm.vnfc_of(self.vnf, "web")
         orphan = {"propagationPolicy": "Orphan"}
         self.cluster.call("DELETE", path, orphan)
-        op_occ = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
-        self.assertEqual("FAILED_TEMP", op_occ["operationState"])
-        self.assertIn("Deployment web no longer", op_occ["error"]["detail"])
         pod = self.vnfm.vnfcs(self.vnf)[name]["id"]
         self.assertIn(("pods", pod), self.objects())
+        done = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertNotIn(("pods", pod), self.objects())
+        self.assertIn(("deployments", "web"), self.objects())
+        vdus = [v["vduId"] for v in self.vnfm.vnfcs(self.vnf).values()]
+        self.assertEqual(1, vdus.count("web"))

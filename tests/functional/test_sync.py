@@ -9,6 +9,14 @@ from tacker_cnf import errors
 from tests.fixtures.cluster import APPS, CnfService
 from tests.fixtures.vnfm import Vnfm
 
+#: VDU -> the resource of the workload that makes its pods
+WORKLOADS = {
+    "web": "deployments",
+    "cache": "replicasets",
+    "store": "statefulsets",
+    "agent": "daemonsets",
+}
+
 
 class TestSync(testtools.TestCase):
     def setUp(self) -> None:
@@ -84,11 +92,86 @@ class TestSync(testtools.TestCase):
     def test_what_was_lost_comes_back_by_a_heal_of_the_whole(self) -> None:
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
         self.cluster.call("DELETE", path)
-        self.synced(lambda: "web" not in self.vdus())
+        self.synced(lambda: self.states("web") == {"STOPPED"})
         done = self.vnfm.run(self.vnf, "heal", {})
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(1, self.vdus().count("web"))
         self.assertIsNone(self.unmatched())
+
+    def states(self, vdu: str) -> set[str]:
+        """Give the states of the VNFCs of a VDU."""
+        info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
+        return {
+            vnfc["vnfcState"]
+            for vnfc in info["vnfcInfo"]
+            if vnfc["vduId"] == vdu
+        }
+
+    def properties(self, name: str) -> Any:
+        """Give what a client has set on a VNFC."""
+        info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
+        vnfc = next(v for v in info["vnfcInfo"] if v["id"] == name)
+        return vnfc.get("vnfcConfigurableProperties")
+
+    def heal(self, name: str) -> Any:
+        done = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        changes = done["resourceChanges"]["affectedVnfcs"]
+        return sorted((c["changeType"], c["vduId"]) for c in changes)
+
+    def test_a_lost_pod_stays_known_and_is_healed_by_its_id(self) -> None:
+        known = {"a": "b"}
+        change = {"id": "probe-probe", "vnfcConfigurableProperties": known}
+        self.vnfm.modify(self.vnf, {"vnfcInfoModifications": [change]})
+        self.cluster.sandbox.kill_pod(self.vnfm.namespace, "probe")
+        self.synced(lambda: self.states("probe") == {"STOPPED"})
+        lost = self.vnfm.vnfcs(self.vnf)["probe-probe"]
+        uid = lost["metadata"]["uid"]
+        self.assertEqual({"uid": uid, "lost": True}, lost["metadata"])
+        self.assertFalse(self.vnfm.conductor.upkeep.sync.once(self.vnf))
+        scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        done = self.vnfm.run(self.vnf, "scale", scaled)
+        changes = done["resourceChanges"]["affectedVnfcs"]
+        self.assertEqual(["web"], [c["vduId"] for c in changes], done)
+        self.assertEqual({"STOPPED"}, self.states("probe"))
+        before = self.cluster.uids(self.vnfm.namespace)
+        self.assertEqual([("ADDED", "probe")], self.heal("probe-probe"))
+        self.assertEqual({"STARTED"}, self.states("probe"))
+        self.assertEqual(known, self.properties("probe-probe"))
+        found = self.vnfm.vnfcs(self.vnf)["probe-probe"]["metadata"]
+        after = self.cluster.uids(self.vnfm.namespace)
+        self.assertEqual({"uid": after.pop(("pods", "probe"))}, found)
+        self.assertEqual(before, after)
+
+    def test_a_lost_workload_is_created_by_a_heal_of_its_vnfc(self) -> None:
+        for vdu, plural in WORKLOADS.items():
+            count = self.vdus().count(vdu)
+            path = f"{APPS}/namespaces/{self.vnfm.namespace}/{plural}/{vdu}"
+            self.cluster.call("DELETE", path)
+            self.synced(lambda vdu=vdu: self.states(vdu) == {"STOPPED"})
+            self.assertEqual(count, self.vdus().count(vdu))
+            changes = self.heal(self.vnfm.vnfc_of(self.vnf, vdu))
+            self.assertEqual([("ADDED", vdu)] * count, changes)
+            self.assertEqual({"STARTED"}, self.states(vdu))
+            self.assertEqual(count, self.vdus().count(vdu))
+
+    def test_a_lost_pod_that_cannot_start_is_not_replaced_by_a_retry(
+        self,
+    ) -> None:
+        self.cluster.sandbox.kill_pod(self.vnfm.namespace, "probe")
+        self.synced(lambda: self.states("probe") == {"STOPPED"})
+        for node in ("sandbox-node-1", "sandbox-node-2"):
+            self.cluster.sandbox.set_node_capacity(node, pods=0)
+        heal = {"vnfcInstanceId": ["probe-probe"]}
+        failed = self.vnfm.run(self.vnf, "heal", heal)
+        self.assertIn("Unschedulable", failed["error"]["detail"])
+        before = self.cluster.uids(self.vnfm.namespace)["pods", "probe"]
+        for node in ("sandbox-node-1", "sandbox-node-2"):
+            self.cluster.sandbox.set_node_capacity(node, pods=100)
+        done = self.vnfm.decide(failed["id"], "retry")
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        after = self.cluster.uids(self.vnfm.namespace)["pods", "probe"]
+        self.assertEqual(before, after)
 
     def test_a_look_changes_no_level(self) -> None:
         before = self.vnfm.instance(self.vnf)

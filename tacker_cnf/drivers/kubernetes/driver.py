@@ -37,6 +37,7 @@ from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
@@ -56,12 +57,14 @@ class Works:
     #: VDU -> key of vimConnectionInfo; empty where there is but one
     places: Placement
     each: Sequence[Work]
+    #: the VNFCs that the instance had
+    known: Sequence[VnfcResourceInfo]
 
     def result(self) -> InfraResult:
         """Take the inventory."""
         return InfraResult(
             vnfc_resource_info=tuple(
-                vnfc for work in self.each for vnfc in work.vnfcs()
+                vnfc for work in self.each for vnfc in work.vnfcs(self.known)
             ),
             metadata=inventory.described(self.rendered, self.places),
         )
@@ -161,7 +164,9 @@ class KubernetesDriver:
         patience = self._conf.ready_timeout + (task.grace or 0)
         deadline = Deadline.within(min(patience, task.deadline.remaining))
         progress = Progress(task.tell)
+        info = task.instance.instantiated_vnf_info
         return Works(
+            known=info.vnfc_resource_info if info else (),
             rendered=rendered,
             places=places if len(task.vim_connections) > 1 else {},
             each=[

@@ -1,13 +1,15 @@
 """Heals: ends pods or all objects, and waits for those in their place."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.kubernetes import lost_vnfcs
 from tacker_cnf.drivers.kubernetes.evictions import Evictions
 from tacker_cnf.drivers.kubernetes.manifests import KEPT, VDU_LABEL, Manifest
 from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 Object = dict[str, Any]
 
@@ -57,15 +59,12 @@ def replace_pods(
         for work in works
         if vdus & work.rendered.workloads.keys()
     ]
-    doomed = set(task.notes)
-    if not doomed:
-        uids: dict[tuple[str, str], str] = {}
-        for healing in healings:
-            uids |= healing.uids()
-        doomed = _uids_of(task, uids)
-        task.note(tuple(sorted(doomed)))
+    noted = set(task.notes)
+    if not noted:
+        noted = _pods_of(task, healings)
+        task.note(tuple(sorted(noted)))
     for healing in healings:
-        healing.replace_pods(doomed)
+        healing.replace_pods(noted)
 
 
 class Healing:
@@ -86,13 +85,14 @@ class Healing:
             if vdu in wanted
         ]
 
-    def uids(self) -> dict[tuple[str, str], str]:
-        """Tell the pods of the VDUs: (VDU, name) -> uid.
+    def lost(self, vnfcs: Iterable[VnfcResourceInfo]) -> set[tuple[str, str]]:
+        """Find the VNFCs whose object is lost: (VDU, name)."""
+        work = self._work
+        found = lost_vnfcs.find(work.cluster, work.rendered, vnfcs, ())
+        return {(vnfc.vdu_id, vnfc.id) for vnfc in found}
 
-        :raises NotReady: what makes such pods anew is not there
-        """
-        for manifest in self._healed:
-            self._work.waiter.size(manifest)
+    def uids(self) -> dict[tuple[str, str], str]:
+        """Tell the pods of the VDUs: (VDU, name) -> uid."""
         vdus = {manifest.vdu_id for manifest in self._healed}
         return {
             (pod["metadata"]["labels"].get(VDU_LABEL), meta["name"]): meta[
@@ -161,21 +161,36 @@ class Healing:
         self._await_ready(self._workloads(one[VDU_LABEL] for one in labels))
 
     def _await_ready(self, workloads: Sequence[Manifest]) -> None:
-        self._work.make(m for m in workloads if m.kind == "Pod")
+        self._work.make(filter(self._is_to_be_made, workloads))
         self._work.waiter.all_ready(workloads)
 
+    def _is_to_be_made(self, manifest: Manifest) -> bool:
+        """Check whether an object is a bare Pod, or a workload that is lost;
+        one that exists keeps the size that it has.
+        """
+        work = self._work
+        return manifest.kind == "Pod" or not lost_vnfcs.existing(
+            work.cluster, work.rendered, manifest
+        )
 
-def _uids_of(task: InfraTask, uids: Mapping[tuple[str, str], str]) -> set[str]:
-    """Find the pods of the VNFCs that are to be healed.
 
-    :raises InfraError: one of them no longer exists
+def _pods_of(task: InfraTask, healings: Iterable[Healing]) -> set[str]:
+    """Find the pods of the VNFCs that are to be healed: their uids, and of
+    those that are lost, names that no uid equals.
+
+    :raises InfraError: one of them no longer exists, and is not lost
     """
-    wanted = [(vnfc.vdu_id, vnfc.id) for vnfc in task.vnfcs]
-    missing = [name for vdu, name in wanted if (vdu, name) not in uids]
+    uids: dict[tuple[str, str], str] = {}
+    for healing in healings:
+        uids |= healing.uids()
+    absent = [v for v in task.vnfcs if (v.vdu_id, v.id) not in uids]
+    lost = set().union(*(healing.lost(absent) for healing in healings))
+    missing = [v.id for v in absent if (v.vdu_id, v.id) not in lost]
     if missing:
         raise errors.InfraError(
             f"Pod {', '.join(missing)} no longer exists in the cluster. Fail "
             "this operation, synchronize the VNF instance (POST .../sync), "
             "and heal by the new ids."
         )
-    return {uids[key] for key in wanted}
+    found = {uids.get((v.vdu_id, v.id)) for v in task.vnfcs} - {None}
+    return {*map(str, found), *(f"lost: {vdu} {name}" for vdu, name in lost)}

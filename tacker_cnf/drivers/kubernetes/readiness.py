@@ -26,7 +26,8 @@ def missing(manifest: Manifest) -> errors.NotReady:
     """Tell that a workload has gone, and what makes it again."""
     return errors.NotReady(
         f"{manifest.kind} {manifest.name} no longer exists in the cluster. "
-        "Fail this operation; a heal of the whole VNF makes it again."
+        "Fail this operation; a heal of its VNFCs, or of the whole VNF, "
+        "creates it again."
     )
 
 

@@ -5,7 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import inventory, ownership, readiness
+from tacker_cnf.drivers.kubernetes import (
+    inventory,
+    lost_vnfcs,
+    ownership,
+    readiness,
+)
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import (
     INSTANCE_LABEL,
@@ -45,9 +50,16 @@ class Work:
         self.waiter = waiter
         self.progress = progress
 
-    def vnfcs(self) -> tuple[VnfcResourceInfo, ...]:
-        """Tell what VNFCs are there."""
-        return inventory.read(self.cluster, self.rendered, self._key)
+    def vnfcs(
+        self, known: Iterable[VnfcResourceInfo]
+    ) -> tuple[VnfcResourceInfo, ...]:
+        """List the VNFCs: those of living pods, then those that are lost.
+
+        :param known: what the instance had
+        """
+        found = inventory.read(self.cluster, self.rendered, self._key)
+        lost = lost_vnfcs.find(self.cluster, self.rendered, known, found)
+        return (*found, *lost)
 
     def make(self, objects: Iterable[Manifest]) -> None:
         """Make what is missing, and what is ours as the manifest says."""

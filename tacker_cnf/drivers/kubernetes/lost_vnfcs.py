@@ -1,0 +1,77 @@
+"""VNFCs whose object in the cluster is lost: nobody but a heal creates it.
+
+A bare Pod, or the whole workload, was deleted by another client. Pods of a
+workload that exists are its controller's matter: those of a StatefulSet come
+again by the same names, and others by new ones.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
+from tacker_cnf.lcm.naming import LOST
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
+
+Object = dict[str, Any]
+
+
+def find(
+    cluster: Cluster,
+    rendered: Rendered,
+    known: Iterable[VnfcResourceInfo],
+    found: Iterable[VnfcResourceInfo],
+) -> Iterator[VnfcResourceInfo]:
+    """Find the lost VNFCs of an instance in one cluster, marked as such.
+
+    :param known: what the instance had
+    :param found: what its pods are
+    """
+    living = {(vnfc.vdu_id, vnfc.id) for vnfc in found}
+    missing = [v for v in known if (v.vdu_id, v.id) not in living]
+    vdus_with_pods = {vdu for vdu, _ in living}
+    for vdu in dict.fromkeys(vnfc.vdu_id for vnfc in missing):
+        manifest = rendered.workloads.get(vdu)
+        if manifest is None:
+            continue
+        if vdu in vdus_with_pods and manifest.kind != "StatefulSet":
+            continue
+        workload = None
+        if manifest.kind != "Pod":
+            workload = existing(cluster, rendered, manifest)
+        for vnfc in missing:
+            if vnfc.vdu_id == vdu and _is_lost(vnfc, workload):
+                yield _marked(vnfc)
+
+
+def existing(
+    cluster: Cluster, rendered: Rendered, manifest: Manifest
+) -> Object | None:
+    """Read the object of a VDU; None when it is not found, or deleted."""
+    resource = cluster.kind(manifest.api_version, manifest.kind)
+    body = cluster.get(resource, manifest.name, rendered.namespace)
+    gone = body is None or "deletionTimestamp" in body["metadata"]
+    return None if gone else body
+
+
+def _is_lost(vnfc: VnfcResourceInfo, workload: Object | None) -> bool:
+    if workload is None:
+        return True
+    is_stateful = workload["kind"] == "StatefulSet"
+    return is_stateful and vnfc.id in _stateful_names(workload)
+
+
+def _stateful_names(workload: Object) -> Iterator[str]:
+    """Name the pods that a StatefulSet has, or is about to have."""
+    spec = workload["spec"]
+    start = (spec.get("ordinals") or {}).get("start", 0)
+    for number in range(start, start + spec.get("replicas", 1)):
+        yield f"{workload['metadata']['name']}-{number}"
+
+
+def _marked(vnfc: VnfcResourceInfo) -> VnfcResourceInfo:
+    return msgspec.structs.replace(
+        vnfc, metadata={**vnfc.metadata, LOST: True}
+    )
