@@ -16,6 +16,7 @@ from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm import (
     grant_plan,
     granted,
+    levelling,
     modification,
     operations,
     outcome,
@@ -267,7 +268,10 @@ def _reached(run: Run) -> VnfInstance:
     vnfd = run.package.vnfd
     if run.next_package and not back:
         vnfd = run.next_package.vnfd
-    info = outcome.running(
+    # what was not to scale may find more or less than was known
+    scales = run.current is None or run.current.counts != now.counts
+    describe = outcome.running if scales else levelling.observed
+    info = describe(
         run.instance.instantiated_vnf_info,
         now,
         flavour_of(vnfd, now.flavour_id),

@@ -12,8 +12,7 @@ from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.registry import Registry
 from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.lcm import outcome, target
-from tacker_cnf.lcm.levelling import levelled
+from tacker_cnf.lcm import levelling, outcome, target
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.vims import connection
@@ -64,11 +63,8 @@ class Sync:
             )
         )
         flavour = target.flavour_of(package.vnfd, current.flavour_id)
-        told = outcome.unmatched(before)
-        now, unmatched = levelled(current, flavour, found, told)
-        info = outcome.reporting(
-            outcome.running(before, now, flavour, found, instance.metadata),
-            unmatched,
+        info = levelling.observed(
+            before, current, flavour, found, instance.metadata
         )
         if info == before:
             return False
@@ -77,7 +73,7 @@ class Sync:
             generation,
         )
         LOG.info("VNF instance %s changed on its VIM", instance_id)
-        if unmatched:
+        if unmatched := outcome.unmatched(info):
             LOG.warning(
                 "VNF instance %s: these VNFCs are of no scale level: %s",
                 instance_id,

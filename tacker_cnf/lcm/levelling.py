@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tacker_cnf.lcm import outcome
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour
 
@@ -50,3 +52,22 @@ def levelled(
         current, scale_levels=levels, counts=counts
     )
     return Levelled(target, unmatched)
+
+
+def observed(
+    before: InstantiatedVnfInfo | None,
+    current: Target,
+    flavour: Flavour,
+    found: InfraResult,
+    metadata: Mapping[str, Any],
+) -> InstantiatedVnfInfo:
+    """Describe a running instance that nothing has scaled, by what was found
+    of it.
+
+    :param metadata: of the instance, which may give VNFCs their ids
+    """
+    told = outcome.unmatched(before)
+    now, unmatched = levelled(current, flavour, found, told)
+    return outcome.reporting(
+        outcome.running(before, now, flavour, found, metadata), unmatched
+    )

@@ -85,6 +85,17 @@ class TestSync(testtools.TestCase):
         self.synced(lambda: self.unmatched() is None)
         self.assertEqual(2, self.level())
 
+    def test_the_level_follows_the_pods_that_an_operation_finds(self) -> None:
+        """As after a scale that failed, was accepted as failed, and never
+        synchronized: a sync sees no difference any more.
+        """
+        self.set_replicas(3)
+        name = self.vnfm.vnfc_of(self.vnf, "web")
+        done = self.vnfm.run(self.vnf, "heal", {"vnfcInstanceId": [name]})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(3, self.vdus().count("web"))
+        self.assertEqual(2, self.level())
+
     def unmatched(self) -> Any:
         info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
         return info["metadata"].get("unmatched_counts")
