@@ -158,6 +158,10 @@ class OperationInProgress(Conflict):
     """Another lifecycle operation of this VNF instance has not ended."""
 
 
+class Leftovers(Conflict):
+    """What a failed instantiation left on the VIM has to be removed first."""
+
+
 class Stale(Conflict):
     """The resource has changed since it was looked at."""
 

@@ -7,14 +7,21 @@ store says who was first; then the wake-up.
 import contextlib
 import datetime
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree, Trees
-from tacker_cnf.db import idempotency, instances, op_occs, packages, vims
+from tacker_cnf.db import (
+    idempotency,
+    instances,
+    leftovers,
+    op_occs,
+    packages,
+    vims,
+)
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Store,
@@ -88,6 +95,7 @@ class Intake:
         :raises NotFound: there is no such instance
         :raises WrongState: the instance is not in the state it has to be in
         :raises OperationInProgress: another operation holds the instance
+        :raises Leftovers: what another instantiation left is there still
         :raises BadRequest: the request cannot be carried out as it is
         :raises VnfdNotUsable: no enabled package has the VNFD it names
         :raises VnfdNotFitting: the instance cannot become one of that VNFD
@@ -96,9 +104,10 @@ class Intake:
         """
 
         def try_it() -> str:
-            instance, vim_connections, seen = self._look(
-                instance_id, op, request
-            )
+            with self.cleaning(instance_id):
+                instance, vim_connections, seen = self._look(
+                    instance_id, op, request
+                )
             self._check(instance, op, request, vim_connections)
             op_occ = _new(instance_id, op, request)
             vnfd_id = modification.next_vnfd_id(instance, request)
@@ -224,6 +233,8 @@ class Intake:
             # who holds it says more than in which state it is meanwhile
             instances.check_free(session, instance_id)
             operations.check_state(op, instance)
+            if op is LcmOperationType.INSTANTIATE:
+                leftovers.check(session, instance_id, request)
             # an instance that runs stays where it is
             asked = instance.vim_connection_info or getattr(
                 request, "vim_connection_info", {}
@@ -310,11 +321,25 @@ class Intake:
                 packages.use(session, instance_id, vnfd_id)
             op_occs.add(session, op_occ, vim_connections, now, PATIENCE)
 
+    @contextlib.contextmanager
+    def cleaning(self, instance_id: str) -> Iterator[None]:
+        """Have a conductor remove what a failed instantiation left when this
+        block finds that it is in the way.
+        """
+        try:
+            yield
+        except errors.Leftovers:
+            # without a queue, the next turn removes it
+            with contextlib.suppress(errors.Unavailable):
+                self._rpc.sync(instance_id)
+            raise
+
     def sync(self, instance_id: str, terms: Terms = NONE) -> None:
-        """Have a conductor look what the VIM has made of an instance.
+        """Have a conductor look what the VIM has made of an instance, or
+        remove what a failed instantiation left there.
 
         :raises NotFound: there is no such instance
-        :raises WrongState: the instance is not instantiated
+        :raises WrongState: the instance has nothing on a VIM
         :raises OperationInProgress: an operation holds the instance
         :raises PreconditionFailed: the instance is not what the caller saw
         :raises Unavailable: no conductor can be asked
@@ -326,7 +351,9 @@ class Intake:
     def _check_sync(self, instance_id: str, terms: Terms) -> None:
         with self._store.reader() as session:
             instance = instances.get(session, instance_id)
-            if instance.instantiation_state != InstantiationState.INSTANTIATED:
+            state = instance.instantiation_state
+            left = leftovers.known(session, instance_id)
+            if state != InstantiationState.INSTANTIATED and left is None:
                 raise errors.WrongState(
                     f"VNF instance {instance_id} is "
                     f"{instance.instantiation_state}; it has nothing on a VIM."

@@ -11,7 +11,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import http, links, once, parameters, policies, query
 from tacker_cnf.api.once import Once
 from tacker_cnf.catalogue.tree import Trees
-from tacker_cnf.db import idempotency, instances, packages
+from tacker_cnf.db import idempotency, instances, leftovers, packages
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Store,
@@ -160,7 +160,8 @@ class VnfInstances:
     )
     def delete(self, instance_id: str) -> None:
         """Delete a VNF instance that is not instantiated."""
-        self._delete(instance_id, once.of_request())
+        with self._intake.cleaning(instance_id):
+            self._delete(instance_id, once.of_request())
 
     @transaction
     def _delete(self, instance_id: str, terms: Terms) -> None:
@@ -172,6 +173,7 @@ class VnfInstances:
                     f"VNF instance {instance_id} is INSTANTIATED; "
                     "terminate it first."
                 )
+            leftovers.check(session, instance_id)
             instances.delete(session, instance_id, terms)
 
     def _start(self, instance_id: str, op: Op, body: SolType) -> None:

@@ -1,4 +1,4 @@
-"""tacker-cnf-manage: the schema, the keys, and what could not be told."""
+"""tacker-cnf-manage: the schema, the keys, notifications and leftovers."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from typing import Final
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
-from tacker_cnf.cmd import parked, start
+from tacker_cnf.cmd import leftovers, parked, start
 from tacker_cnf.db import keys, schema, session
 from tacker_cnf.db.types import VAULT
 
@@ -53,9 +53,14 @@ COMMANDS: dict[str, dict[str, Command]] = {
         "resend": parked.resend,
         "drop": parked.drop,
     },
+    "leftovers": {"list": leftovers.listed, "drop": leftovers.drop},
 }
 #: what of its area a command is about, if not all of it
-CHOICES: Final = {parked.resend: "subscription", parked.drop: "subscription"}
+CHOICES: Final = {
+    parked.resend: "subscription",
+    parked.drop: "subscription",
+    leftovers.drop: "instance",
+}
 
 
 def _parser() -> argparse.ArgumentParser:

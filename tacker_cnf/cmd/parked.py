@@ -1,30 +1,17 @@
 """tacker-cnf-manage notifications: what could not be told for long."""
 
 import argparse
-import contextlib
-from collections.abc import Iterator
 
 from oslo_config import cfg
 
-from tacker_cnf.db import deliveries, keys, session
+from tacker_cnf.cmd import database
+from tacker_cnf.db import deliveries
 from tacker_cnf.db.deliveries import Parked
-from tacker_cnf.db.session import Store
-from tacker_cnf.db.types import VAULT
-
-
-@contextlib.contextmanager
-def _store(conf: cfg.ConfigOpts) -> Iterator[Store]:
-    VAULT.open(keys.load(keys.path_of(conf)))
-    store = session.of_conf(conf)
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def listed(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """List the notifications that are parked."""
-    with _store(conf) as store, store.reader() as reader:
+    with database.opened(conf) as store, store.reader() as reader:
         found = deliveries.parked(reader)
     if not found:
         return "Nothing is parked."
@@ -48,13 +35,13 @@ def _line(parked: Parked) -> str:
 
 def resend(conf: cfg.ConfigOpts, asked: argparse.Namespace) -> str:
     """Send what is parked again, of all or of one subscription."""
-    with _store(conf) as store, store.writer() as writer:
+    with database.opened(conf) as store, store.writer() as writer:
         count = deliveries.resend(writer, asked.subscription)
     return f"{count} will be sent again."
 
 
 def drop(conf: cfg.ConfigOpts, asked: argparse.Namespace) -> str:
     """Forget what is parked, of all or of one subscription."""
-    with _store(conf) as store, store.writer() as writer:
+    with database.opened(conf) as store, store.writer() as writer:
         count = deliveries.drop(writer, asked.subscription)
     return f"{count} dropped."

@@ -66,7 +66,7 @@ class Placement:
         tenants: dict[str, dict[str, str | None]] = {}
         reached = {}
         for digest, known in self._completed().items():
-            key = _key(known)
+            key = key_of(known)
             reached[digest] = key, known
             tenants[key] = {}
         for instance_id, home in self._homes.items():
@@ -111,7 +111,7 @@ class Placement:
         with self._store.reader() as session:
             for found in instances.whereabouts(session, instance_ids):
                 instance_id, generation, connections, info = found
-                named = {_key(c): c for c in connections.values()}
+                named = {key_of(c): c for c in connections.values()}
                 self._named.update(named)
                 tenant = info.metadata.get("tenant")
                 self._homes[instance_id] = Home(
@@ -124,7 +124,7 @@ class Placement:
             return connection.complete(session, self._named)
 
 
-def _key(known: VimConnectionInfo) -> str:
+def key_of(known: VimConnectionInfo) -> str:
     """Tell two ways to reach a VIM apart, without telling their secrets."""
     kind = known.vim_type, known.vim_id if not known.interface_info else None
     way = (kind, known.interface_info, known.access_info)

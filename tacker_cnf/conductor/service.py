@@ -73,7 +73,7 @@ class Conductor:
             self._conf,
             store,
             drivers,
-            Sync(store, catalogue, drivers),
+            Sync(store, catalogue, drivers, self._conf.lease),
             self.claims.owner,
         )
         self.fetching = Fetching(
@@ -142,12 +142,17 @@ class Conductor:
             return tuple(op_occs.forgotten(session))
 
     def _work(self, op_occ_id: str) -> None:
+        claimed = None
         try:
             claimed = self.claims.take(op_occ_id)
             if claimed:
                 self._carry_out(*claimed)
         except errors.LostClaim:
             LOG.warning("Operation %s was taken over", op_occ_id)
+            if claimed:
+                # a request of it may have been under way meanwhile
+                work, _ = claimed
+                self.upkeep.suspect(work.op_occ.vnf_instance_id)
         except DATABASE_DOWN as error:
             LOG.warning("%s was left: %s", op_occ_id, first_line(error))
         except Exception:

@@ -7,6 +7,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.conductor.orphans import Orphans
 from tacker_cnf.db import instances
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import InfraTask
@@ -24,12 +25,17 @@ class Sync:
     """Looks at the VIM, and writes down what is there."""
 
     def __init__(
-        self, store: Store, catalogue: Packages, drivers: Registry
+        self,
+        store: Store,
+        catalogue: Packages,
+        drivers: Registry,
+        lease: float,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._drivers = drivers
         self._halt = Halt()
+        self.orphans = Orphans(store, catalogue, drivers, self._halt, lease)
 
     def stop(self) -> None:
         """Wait for no VIM any more."""
@@ -37,17 +43,23 @@ class Sync:
         self._halt.call_off(ended, at_once=True)
 
     def once(self, instance_id: str) -> bool:
-        """Synchronize one instance; tell whether anything had changed.
+        """Synchronize one instance; tell whether anything had changed. What
+        one has that is not instantiated, or was deleted, is removed.
 
         :raises NotFound: there is no such instance
         :raises OperationInProgress: an operation holds it, or has come in
-            between, and knows better
+            between, and knows better; or something of it is being deleted
         :raises InfraError: its VIM could not tell
         """
-        instance, generation, reached_by = self._look(instance_id)
+        try:
+            instance, generation, reached_by = self._look(instance_id)
+        except errors.NotFound:
+            self._remove(instance_id)
+            raise
         current = target.of_instance(instance)
         before = instance.instantiated_vnf_info
         if current is None or before is None:
+            self._remove(instance_id)
             return False
         package = self._catalogue.tree(instance.vnfd_id)
         found = self._drivers.of(reached_by).observe(
@@ -80,6 +92,12 @@ class Sync:
                 unmatched,
             )
         return True
+
+    def _remove(self, instance_id: str) -> None:
+        if self.orphans.look(instance_id):
+            raise errors.OperationInProgress(
+                f"What VNF instance {instance_id} had is being deleted."
+            )
 
     @transaction
     def _look(

@@ -4,9 +4,9 @@ import concurrent.futures
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from oslo_log import log
 
@@ -21,9 +21,11 @@ from tacker_cnf.conductor.sync import Sync
 from tacker_cnf.conductor.watches import Watches
 from tacker_cnf.db import instances
 from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.drivers.base import SearchTask
 from tacker_cnf.drivers.registry import Registry
 
 LOG = log.getLogger(__name__)
+T = TypeVar("T")
 
 #: instances that one conductor synchronizes at once
 AT_ONCE: Final = 4
@@ -101,6 +103,11 @@ class Upkeep:
         """Put the synchronization of an instance in line."""
         self._soon.put(instance_id)
 
+    def suspect(self, instance_id: str) -> None:
+        """Look soon whether a request of a lost operation came too late."""
+        self.sync.orphans.suspect(instance_id)
+        self._soon.put(instance_id)
+
     def _sync_now(self, instance_id: str) -> None:
         try:
             self.sync.once(instance_id)
@@ -151,21 +158,40 @@ class Upkeep:
         return False
 
     def turn(self) -> None:
-        """Look at every instance that no operation holds."""
+        """Look at every instance that no operation holds, and at every VIM
+        for what no instance should have there.
+        """
         for batch in self._idle():
-            looks = self._looks(batch)
-            while looks:
-                if self._stopped.is_set() or not self.duties.has(TURN):
-                    for look in looks:
-                        look.cancel()
-                    return
-                looks = concurrent.futures.wait(looks, PATIENCE).not_done
+            self._finish(self._each(self._sync_now, batch))
+        searches = self.sync.orphans.searches()
+        self._finish(self._each(self._search, searches.items()))
 
-    def _looks(self, batch: Sequence[str]) -> set[Future[None]]:
+    def _search(self, asked: tuple[str, SearchTask]) -> None:
+        """Remove what is on a VIM of instances that have nothing there."""
+        try:
+            for instance_id in self.sync.orphans.search(*asked):
+                self.synchronize(instance_id)
+        except errors.VnfmError as error:
+            LOG.warning("VIM search failed: %s", error)
+        except Exception:
+            LOG.exception("VIM search failed")
+
+    def _finish(self, looks: set[Future[None]]) -> None:
+        """Wait for the looks of a turn, while it is this conductor's."""
+        while looks:
+            if self._stopped.is_set() or not self.duties.has(TURN):
+                for look in looks:
+                    look.cancel()
+                return
+            looks = concurrent.futures.wait(looks, PATIENCE).not_done
+
+    def _each(
+        self, look: Callable[[T], None], things: Iterable[T]
+    ) -> set[Future[None]]:
         with self._lock:
-            if self._stopped.is_set():
+            if self._stopped.is_set() or not self.duties.has(TURN):
                 return set()
-            return {self._turns.submit(self._sync_now, one) for one in batch}
+            return {self._turns.submit(look, one) for one in things}
 
     def _idle(self) -> Iterator[Sequence[str]]:
         after = ""

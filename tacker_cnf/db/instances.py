@@ -2,7 +2,7 @@
 
 import datetime
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -11,6 +11,7 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models, outbox, vims
 from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.session import epoch
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
@@ -36,6 +37,11 @@ COLUMNS: Final = {
     for name in VnfInstance.__struct_fields__
     if name not in {"links", "vnf_pkg_id"}
 }
+
+#: no conductor removes what the instance left on a VIM
+_UNCLAIMED: Final = sa.or_(
+    Row.cleanup_until.is_(None), Row.cleanup_until < epoch()
+)
 
 
 def _value(row: Any) -> VnfInstance:
@@ -81,10 +87,17 @@ def find(
 
 
 def check_free(session: orm.Session, instance_id: str) -> None:
-    """Make sure that no operation holds the instance.
+    """Make sure that no operation holds the instance, and that no conductor
+    removes what a failed one left.
 
     :raises OperationInProgress: one does
     """
+    cleaned = sa.select(Row.id).where(Row.id == instance_id, ~_UNCLAIMED)
+    if session.scalar(cleaned) is not None:
+        raise errors.OperationInProgress(
+            f"A conductor removes what VNF instance {instance_id} still has "
+            "on its VIM; try again in some seconds."
+        )
     op_occ = models.VnfLcmOpOcc
     holder = session.execute(
         sa.select(Row.busy_with, op_occ.operation, op_occ.operation_state)
@@ -116,6 +129,7 @@ def reserve(
         .where(
             Row.id == instance_id,
             Row.busy_with.is_(None),
+            _UNCLAIMED,
             Row.generation == seen,
         )
         .values(busy_with=op_occ_id)
@@ -129,26 +143,39 @@ def release(session: orm.Session, op_occ_id: str) -> None:
     """Let the next operation come to the instance this one held.
 
     Of what had to stay for the operation, only what the instance is on and
-    of has to stay from here on.
+    of has to stay from here on; and the VIMs on which it left something.
     """
     held = session.execute(
-        sa.select(Row.id, Row.vim_connection_info).where(
+        sa.select(Row.id, Row.vim_connection_info, Row.leftovers).where(
             Row.busy_with == op_occ_id
         )
     ).one_or_none()
     if held is None:
         return
-    instance_id, connections = held
-    vim, vnfd = models.VimUse, models.VnfdUse
-    named = [c.vim_id for c in (connections or {}).values() if c.vim_id]
+    instance_id, connections, leftovers = held
+    if leftovers is None:
+        free_vims(session, instance_id, connections)
+    vnfd = models.VnfdUse
     for unused in (
-        sa.delete(vim).where(
-            vim.vnf_instance_id == instance_id, vim.vim_id.not_in(named)
-        ),
         sa.delete(vnfd).where(vnfd.vnf_instance_id == instance_id),
         sa.update(Row).where(Row.id == instance_id).values(busy_with=None),
     ):
         session.connection().execute(unused)
+
+
+def free_vims(
+    session: orm.Session,
+    instance_id: str,
+    connections: Mapping[str, VimConnectionInfo] | None,
+) -> None:
+    """Let the VIMs be deleted that an instance used, except these."""
+    use = models.VimUse
+    named = [c.vim_id for c in (connections or {}).values() if c.vim_id]
+    session.connection().execute(
+        sa.delete(use).where(
+            use.vnf_instance_id == instance_id, use.vim_id.not_in(named)
+        )
+    )
 
 
 def update(session: orm.Session, instance: VnfInstance) -> None:
@@ -235,12 +262,17 @@ def running(
 
 
 def idle(session: orm.Session, after: str, batch: int) -> Sequence[str]:
-    """List instantiated instances that no operation holds, by id."""
+    """List the instances that have something on a VIM, or may have it left,
+    and that no operation holds, by id.
+    """
     return session.scalars(
         sa.select(Row.id)
         .where(
             Row.id > after,
-            Row.instantiation_state == InstantiationState.INSTANTIATED,
+            sa.or_(
+                Row.instantiation_state == InstantiationState.INSTANTIATED,
+                Row.leftovers.is_not(None),
+            ),
             Row.busy_with.is_(None),
         )
         .order_by(Row.id)
@@ -314,6 +346,7 @@ def delete(
             Row.id == instance_id,
             Row.busy_with.is_(None),
             Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
+            Row.leftovers.is_(None),
             Row.generation == seen,
         )
     )

@@ -193,6 +193,14 @@ class VnfInstance(Base):
     script_memory: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
         SecretJson(dict[str, Any])
     )
+    #: what a failed instantiation left on the VIM, as far as it was looked
+    #: at; None: nothing
+    leftovers: orm.Mapped[tuple[str, ...] | None] = orm.mapped_column(
+        SolJson(tuple[str, ...])
+    )
+    #: the claim under which a conductor removes that, and until when it holds
+    cleanup_owner: orm.Mapped[str | None] = orm.mapped_column(Id)
+    cleanup_until: orm.Mapped[float | None] = orm.mapped_column(sa.Double)
 
 
 class VimUse(Base):

@@ -14,7 +14,14 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import instances, listing, models, outbox, vims
+from tacker_cnf.db import (
+    instances,
+    leftovers,
+    listing,
+    models,
+    outbox,
+    vims,
+)
 from tacker_cnf.db.listing import Position, Wanted
 from tacker_cnf.db.session import epoch
 from tacker_cnf.lcm import operations, states
@@ -29,6 +36,7 @@ from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
     LcmOperationStateType,
+    LcmOperationType,
     ModificationsTriggeredByVnfPkgChange,
     ResourceChanges,
     VnfLcmOpOcc,
@@ -276,7 +284,7 @@ def record(
     if event != Event.FAIL:
         vims.provide(session, work.op_occ.vnf_instance_id, result.vims, now)
     if event == Event.DONE and result.instance:
-        _keep(session, result.instance)
+        _keep(session, work.op_occ.operation, result.instance)
     if new in states.FINAL:
         instances.release(session, work.op_occ.id)
     if new != before:
@@ -284,9 +292,13 @@ def record(
     return new
 
 
-def _keep(session: orm.Session, instance: VnfInstance) -> None:
+def _keep(
+    session: orm.Session, operation: LcmOperationType, instance: VnfInstance
+) -> None:
     """Keep what an operation made of its instance."""
     instances.update(session, instance)
+    if operations.OPERATIONS[operation].changes_vim:
+        leftovers.clear(session, instance.id)
     if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
         # what it was made of is gone
         vims.withdraw(session, instance.id)
@@ -406,6 +418,8 @@ def decide(
         )
     )
     if new in states.FINAL:
+        if op_occ.operation == LcmOperationType.INSTANTIATE:
+            leftovers.mark(session, op_occ.vnf_instance_id)
         instances.release(session, op_occ_id)
     decided = get(session, op_occ_id)
     outbox.announce(session, decided, now)

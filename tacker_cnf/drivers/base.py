@@ -1,9 +1,9 @@
 """What every VIM driver does."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.halting import Deadline, Halt
@@ -82,6 +82,32 @@ class WatchTask:
     halt: Halt
 
 
+class Origin(NamedTuple):
+    """What an instance was instantiated of."""
+
+    #: its additionalParams
+    parameters: Mapping[str, Any]
+    #: None: it was deleted meanwhile
+    package: PackageTree | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SearchTask:
+    """Where a driver searches one VIM for what VNF instances have on it."""
+
+    vim_connection: VimConnectionInfo
+    #: of which to find something; None: of all
+    instance_id: str | None = None
+    #: the tenants of the VIM to search where the credentials reach no
+    #: further, and those instances whose tenants are to be searched as well
+    tenants: AbstractSet[str] = frozenset()
+    origins: Sequence[Origin] = ()
+    #: whether only what runs is searched for, which is quicker
+    running: bool = False
+    #: checked before each change, and while waiting
+    halt: Halt = dataclasses.field(default_factory=Halt)
+
+
 class InfraDriver(Protocol):
     """A kind of VIM.
 
@@ -126,6 +152,20 @@ class InfraDriver(Protocol):
         """Tell what the instance has on the VIM, changing nothing.
 
         :raises InfraError: the VIM could not tell
+        """
+
+    def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
+        """Find what VNF instances have on a VIM, by the marks that this
+        driver puts on all it creates: instance -> names of its objects.
+
+        :raises InfraError: the VIM cannot be searched
+        """
+
+    def clean(self, task: SearchTask) -> Sequence[str]:
+        """Delete what ``task.instance_id`` has on a VIM, without waiting;
+        return the names of what was there, or is still being deleted.
+
+        :raises InfraError: the VIM could not
         """
 
     def watch(self, task: WatchTask) -> None:

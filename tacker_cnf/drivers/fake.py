@@ -3,12 +3,12 @@
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oslo_config import cfg
 
-from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.lcm import granted
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
@@ -63,6 +63,21 @@ class FakeDriver:
             metadata=task.target.parameters if task.target else {},
         )
 
+    def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
+        self._hook("search", task)
+        return {
+            instance_id: [vnfc.id for vnfc in vnfcs]
+            for instance_id, vnfcs in self.vnfcs.items()
+            if task.instance_id in {None, instance_id} and vnfcs
+        }
+
+    def clean(self, task: SearchTask) -> Sequence[str]:
+        self._hook("clean", task)
+        task.halt.check()
+        assert task.instance_id is not None
+        with self._lock:
+            return [v.id for v in self.vnfcs.pop(task.instance_id, ())]
+
     def watch(self, task: WatchTask) -> None:
         """Watch the dictionary, of which tests tell what has changed."""
         self._hook("watch", task)
@@ -74,7 +89,9 @@ class FakeDriver:
         finally:
             self.watches.remove(task)
 
-    def _hook(self, verb: str, task: InfraTask | WatchTask) -> None:
+    def _hook(
+        self, verb: str, task: InfraTask | SearchTask | WatchTask
+    ) -> None:
         if hook := self.before.get(verb):
             hook(task)
 

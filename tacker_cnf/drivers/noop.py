@@ -1,11 +1,12 @@
 """A driver that refuses: for a VIM that is to be left alone."""
 
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.sol.common import VimConnectionInfo
 
 
@@ -25,6 +26,14 @@ class NoopDriver:
         raise errors.VimRefused("VIMs of type noop are left alone.")
 
     replace = destroy = observe = apply
+
+    def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
+        """Find nothing."""
+        return {}
+
+    def clean(self, task: SearchTask) -> Sequence[str]:
+        """Leave the VIM alone."""
+        return ()
 
     def watch(self, task: WatchTask) -> None:
         """Say that there is nothing to watch."""

@@ -7,6 +7,7 @@ import fixtures
 import testtools
 
 from tacker_cnf import errors
+from tests.fixtures import waiting
 from tests.fixtures.vnfm import FAKE_VIM, Answer, Vnfm
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
@@ -254,7 +255,9 @@ class TestDelete(CheckTest):
         failed = self.failed(idle, "instantiate", INSTANTIATE)
         self.assert_problem(409, self.delete(idle), failed["id"])
         self.vnfm.decide(failed["id"], "fail")
-        self.assertEqual(204, self.delete(idle).status)
+        # and until what it left is removed
+        self.assert_problem(409, self.delete(idle), failed["id"])
+        waiting.until(lambda: self.delete(idle).status == 204, "the deletion")
         # what was done to it is still told
         path = f"{OP_OCCS}/{failed['id']}"
         self.assertEqual(

@@ -276,7 +276,12 @@ class TestFailure(ProvidedCase):
         end = self.instantiate(instance_id)
         self.decided(end, "fail", "FAILED")
         path = f"{INSTANCES}/{instance_id}"
-        self.assertEqual(204, self.vnfm.call("DELETE", path).status)
+        # what it has left on its VIM is removed first
+        self.assertEqual(409, self.vnfm.call("DELETE", path).status)
+        waiting.until(
+            lambda: self.vnfm.call("DELETE", path).status == 204,
+            "the deletion",
+        )
         vim_id = self.vims()["k8s"]["id"]
         self.assertEqual(204, self.delete(vim_id).status)
 

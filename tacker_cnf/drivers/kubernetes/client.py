@@ -4,7 +4,7 @@ import contextlib
 import functools
 import hashlib
 import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +22,10 @@ LOG = log.getLogger(__name__)
 Object = dict[str, Any]
 
 FIELD_MANAGER: Final = "tacker_cnf"
+#: how a list of metadata is asked for
+METADATA: Final = (
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
 #: clusters a process keeps a connection pool for
 KEPT: Final = 256
 
@@ -51,6 +55,11 @@ class Cluster:
             )
         return self._kinds[key]
 
+    def kinds(self) -> Sequence[Any]:
+        """Find every kind that the cluster serves."""
+        found: Sequence[Any] = self._endurance.ask(self._link.kinds)
+        return found
+
     def get(
         self, resource: Any, name: str, namespace: str | None
     ) -> Object | None:
@@ -66,6 +75,15 @@ class Cluster:
         """List objects; ``items`` and ``metadata.resourceVersion``."""
         path = resource.path(namespace=namespace)
         return self._json("get", path, **selectors)
+
+    def list_metadata(
+        self, resource: Any, namespace: str | None, **selectors: str
+    ) -> Object:
+        """List objects, of each its metadata alone."""
+        path = resource.path(namespace=namespace)
+        return self._json(
+            "get", path, header_params={"Accept": METADATA}, **selectors
+        )
 
     def create(
         self, resource: Any, body: Object, namespace: str | None

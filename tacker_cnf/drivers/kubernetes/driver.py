@@ -4,18 +4,19 @@ import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import (
     healing,
     inventory,
+    labelled,
     manifests,
     placing,
     watching,
@@ -146,6 +147,18 @@ class KubernetesDriver:
 
     def observe(self, task: InfraTask) -> InfraResult:
         return self._works(task, task.target or task.current).result()
+
+    def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
+        return labelled.search(self._of_search(task), task)
+
+    def clean(self, task: SearchTask) -> Sequence[str]:
+        return labelled.clean(self._of_search(task), task)
+
+    def _of_search(self, task: SearchTask) -> Cluster:
+        patience = Endurance(
+            Deadline(math.inf), task.halt, contact=BRIEF, outage=BRIEF
+        )
+        return self._clusters.connect(task.vim_connection, patience)
 
     def watch(self, task: WatchTask) -> None:
         def connect(halt: Halt) -> Cluster:

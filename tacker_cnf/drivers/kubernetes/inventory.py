@@ -74,6 +74,12 @@ def is_living(pod: Object) -> bool:
     return "deletionTimestamp" not in pod["metadata"] and not ended
 
 
+def has_controller(body: Object) -> bool:
+    """Tell whether another object made this one, and takes it along."""
+    owners = body["metadata"].get("ownerReferences", ())
+    return any(owner.get("controller") for owner in owners)
+
+
 def _age(pod: Object) -> tuple[str, str]:
     meta = pod["metadata"]
     return meta.get("creationTimestamp", ""), meta["name"]

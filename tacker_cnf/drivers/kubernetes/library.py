@@ -7,9 +7,11 @@ from typing import Any, Final
 import kubernetes.client
 import kubernetes.dynamic
 import urllib3
-from kubernetes.dynamic import exceptions
+from kubernetes.dynamic import exceptions, resource
 
 NotServed: Final = exceptions.ResourceNotFoundError
+#: a list of objects, which the client counts as a kind
+ResourceList: Final = resource.ResourceList
 #: an answer that is no success; status 0 where TLS failed
 ERRORS: Final = (
     exceptions.DynamicApiError,

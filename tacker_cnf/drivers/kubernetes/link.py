@@ -63,6 +63,7 @@ class Link:
         self.endpoint = connection.endpoint.rstrip("/")
         self.timeout = timeout
         self._kinds: dict[tuple[str, str], Any] = {}
+        self._versions: dict[tuple[str, str, str], Any] = {}
         self._discovery = threading.Lock()
         pool = interruptible.Pools(
             maxsize=POOL,
@@ -111,6 +112,37 @@ class Link:
         if kind not in found:
             raise self._not_served(f"{group}/{version}", kind)
         return found[kind][0]
+
+    def kinds(self) -> list[Any]:
+        """Ask for every kind that the cluster serves, each in the version
+        that the cluster prefers.
+        """
+        groups = self.told(lambda: self._client.request("GET", "/apis").groups)
+        versions = [("api", "", "v1")] + [
+            ("apis", group["name"], group["preferredVersion"]["version"])
+            for group in groups
+        ]
+        return [
+            one
+            for version in versions
+            for kinds in self._of_version(*version).values()
+            for one in kinds
+            if not isinstance(one, self._library.ResourceList)
+        ]
+
+    def _of_version(self, prefix: str, group: str, version: str) -> Any:
+        """Ask for the kinds of a version; those of Kubernetes once."""
+        key = (prefix, group, version)
+        if key in self._versions:
+            return self._versions[key]
+        found = self.told(
+            lambda: self._client.resources.get_resources_for_api_version(
+                *key, preferred=True
+            )
+        )
+        if group in BUILTIN:
+            self._versions[key] = found
+        return found
 
     def _not_served(self, api_version: str, kind: str) -> refusals.Gone:
         return refusals.Gone(

@@ -146,7 +146,7 @@ def render(task: InfraTask, target: Target) -> Rendered:
     """
     asked = parameters_of(target)
     plain = load(task.package, asked.def_files)
-    namespace = asked.namespace or _common_namespace(one.body for one in plain)
+    namespace = asked.namespace or _common_namespace(plain)
     vdus = _vdus(task.package, target)
     objects = [
         _owned(one, task.instance.id, namespace, vdus, target) for one in plain
@@ -159,6 +159,18 @@ def render(task: InfraTask, target: Target) -> Rendered:
         counts=target.counts,
         former_kinds=frozenset(asked.object_kinds),
     )
+
+
+def namespace_of(given: Mapping[str, Any], package: PackageTree | None) -> str:
+    """Read the namespace of an instance from the parameters of its
+    instantiation, or from its package, if that is still there.
+
+    :raises InvalidParameters: they are missing or malformed
+    """
+    asked = parameters.read(given, Parameters)
+    if asked.namespace or package is None:
+        return asked.namespace or "default"
+    return _common_namespace(load(package, asked.def_files))
 
 
 def lost(manifest: Manifest, before: Rendered, after: Rendered) -> str:
@@ -271,8 +283,8 @@ def _checked(body: Any, name: str) -> Object:
     return body
 
 
-def _common_namespace(bodies: Iterable[Object]) -> str:
-    named = {body["metadata"].get("namespace") for body in bodies}
+def _common_namespace(plain: Iterable[Manifest]) -> str:
+    named = {one.body["metadata"].get("namespace") for one in plain}
     named.discard(None)
     if len(named) > 1:
         raise errors.InvalidParameters(

@@ -211,7 +211,7 @@ class Work:
             )["items"]
         except Gone:
             return []
-        return [body for body in found if not _has_controller(body)]
+        return [body for body in found if not inventory.has_controller(body)]
 
     def remove(
         self,
@@ -293,9 +293,3 @@ def _claims(objects: Iterable[Manifest]) -> list[Manifest]:
 def _of_kind(api_version: str, kind: str) -> Manifest:
     """Stand for all objects of a kind."""
     return Manifest({"apiVersion": api_version, "kind": kind, "metadata": {}})
-
-
-def _has_controller(body: Object) -> bool:
-    """Tell whether another object made this one, and takes it along."""
-    owners = body["metadata"].get("ownerReferences", ())
-    return any(owner.get("controller") for owner in owners)

@@ -1,12 +1,13 @@
 """The OpenStack driver: makes a Heat stack match a target."""
 
 import dataclasses
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from oslo_config import cfg
 
-from tacker_cnf.drivers.base import InfraTask, WatchTask
+from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.openstack import (
     assets,
@@ -23,7 +24,7 @@ from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places
 from tacker_cnf.drivers.openstack.nova import Nova
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
-from tacker_cnf.drivers.openstack.work import Work
+from tacker_cnf.drivers.openstack.work import Work, instance_of, stack_name
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.scripts.process import bounds_of
@@ -95,6 +96,32 @@ class OpenstackDriver:
         work = self._work(task)
         found = work.find()
         return work.lost() if found is None else work.result(found)
+
+    def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
+        heat = self._of_search(task)
+        return {
+            instance_id: [str(stack)]
+            for stack in heat.stacks()
+            if (instance_id := instance_of(stack.name)) is not None
+            and task.instance_id in {None, instance_id}
+            and stack.action != "DELETE"
+        }
+
+    def clean(self, task: SearchTask) -> Sequence[str]:
+        assert task.instance_id is not None
+        heat = self._of_search(task)
+        found = heat.find(stack_name(task.instance_id))
+        if found is None or found.status == "DELETE_COMPLETE":
+            return ()
+        if found.status != "DELETE_IN_PROGRESS":
+            heat.delete(found)
+        return [str(found)]
+
+    def _of_search(self, task: SearchTask) -> Heat:
+        patience = Endurance(
+            Deadline(math.inf), task.halt, contact=BRIEF, outage=BRIEF
+        )
+        return self._clouds.connect(task.vim_connection, patience)
 
     def watch(self, task: WatchTask) -> None:
         """Say that Heat cannot be watched."""

@@ -49,6 +49,14 @@ class Heat:
             return None
         return msgspec.convert(found.to_dict(), Stack)
 
+    def stacks(self) -> Sequence[Stack]:
+        """List the stacks of the project."""
+        project = f"/{self.project_id()}/stacks/"
+        found = self._ask(lambda: list(self._client.list()))
+        stacks = msgspec.convert([one.to_dict() for one in found], list[Stack])
+        # an administrator is given those of other projects, too
+        return [s for s in stacks if project in s.links[0]["href"]]
+
     def create(self, name: str, body: Mapping[str, Any]) -> str:
         """Begin to create a stack; give its NAME/ID.
 

@@ -34,6 +34,10 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
         name="stack_status_reason", default=None
     )
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+    links: tuple[dict[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f"Stack {self.name} ({self.status})"
 
     @property
     def identity(self) -> str:

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -35,10 +36,22 @@ UNHEALTHY: Final = "marked by tacker"
 #: what it is told when that is not to be, after all
 WELL: Final = "no update came of the mark"
 
+_STACK: Final = re.compile(
+    r"vnf-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
+
 
 def stack_name(instance_id: str) -> str:
     """Tell how the stack of an instance is named."""
     return f"vnf-{instance_id}"
+
+
+def instance_of(name: str) -> str | None:
+    """Return the id of the instance that has a stack of this name; None: it
+    is named otherwise.
+    """
+    match = _STACK.fullmatch(name)
+    return match[1] if match else None
 
 
 class Work:

@@ -1,0 +1,290 @@
+"""Removes what VNF instances have on VIMs that should have nothing there.
+
+An instance that is NOT_INSTANTIATED, or was deleted, has nothing on a VIM. It
+may all the same: a failed instantiation of it was given up, or a request was
+under way when its conductor lost the operation.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+import threading
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.conductor import placement
+from tacker_cnf.conductor.placement import Place, Placement
+from tacker_cnf.db import instances, leftovers
+from tacker_cnf.db.leftovers import Trace
+from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.drivers.base import Origin, SearchTask
+from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.vims import connection
+
+LOG = log.getLogger(__name__)
+
+#: for how long a VIM is searched on which no instance lives any more
+RECENT: Final = datetime.timedelta(days=1)
+#: looks at what is being deleted, before it is left to the turns
+TRIES: Final = 60
+#: of a claim, the part in which changes may be made: the rest is for a
+#: request that is under way
+SHARE: Final = 0.5
+
+
+class ClaimedHalt(Halt):
+    """Allows changes only while a claim is sure to hold."""
+
+    def __init__(self, until: Deadline) -> None:
+        super().__init__()
+        self._until = until
+
+    def check(self) -> None:
+        if self._until.passed:
+            raise errors.LostClaim
+        super().check()
+
+
+class Orphans:
+    """Finds and removes what no VNF instance should have."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: Packages,
+        drivers: Registry,
+        halt: Halt,
+        lease: float,
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._drivers = drivers
+        self._halt = halt
+        self._lease = lease
+        self._placement = Placement(store)
+        self._lock = threading.Lock()
+        #: instances of which anything may have been created too late
+        self._suspects: set[str] = set()
+        #: how often an instance was found to have something, at a stretch
+        self._tries: Counter[str] = Counter()
+        #: unknown instances that were reported
+        self._reported: set[tuple[str, str]] = set()
+
+    def suspect(self, instance_id: str) -> None:
+        """Note that a request for an instance may have come too late."""
+        with self._lock:
+            self._suspects.add(instance_id)
+
+    def look(self, instance_id: str) -> bool:
+        """Remove what an instance has that is not instantiated; return
+        whether some of it is still being deleted.
+
+        :raises OperationInProgress: an operation holds it
+        :raises InfraError: its VIM could not
+        """
+        trace, reached_by, is_marked = self._read(instance_id)
+        if trace is None:
+            return False
+        tasks = self._tasks(instance_id, trace, reached_by)
+        with self._lock:
+            is_suspect = instance_id in self._suspects
+        if not is_marked and not is_suspect and not self._runs(tasks):
+            return False
+        left = self._clean(instance_id, tasks)
+        with self._lock:
+            self._suspects.discard(instance_id)
+            self._tries[instance_id] += 1
+            if not left or self._tries[instance_id] > TRIES:
+                del self._tries[instance_id]  # the turns go on
+                return False
+        return True
+
+    def search(self, key: str, task: SearchTask) -> Sequence[str]:
+        """Find the instances that have something on one VIM, and should have
+        nothing; report what is of instances that this VNFM does not know.
+
+        :param key: of the place that the task searches
+        :raises InfraError: it cannot be searched
+        """
+        found = self._drivers.of({"": task.vim_connection}).search(task)
+        living = self._living(tuple(found))
+        orphans = []
+        for instance_id in found.keys() - living:
+            _, reached_by, _ = self._read(instance_id)
+            if key in map(placement.key_of, reached_by.values()):
+                self.suspect(instance_id)
+                orphans.append(instance_id)
+            elif (key, instance_id) not in self._reported:
+                self._reported.add((key, instance_id))
+                LOG.warning(
+                    "Objects of an unknown VNF instance found, left alone: "
+                    "vnf_instance_id=%s vim=%s objects=%s",
+                    instance_id,
+                    _name(task.vim_connection),
+                    ", ".join(found[instance_id]),
+                )
+        return orphans
+
+    def searches(self) -> Mapping[str, SearchTask]:
+        """Prepare to search the VIMs in use, and those that were until some
+        time ago.
+        """
+        used = self._placement.look()
+        reached = {key: place.connection for key, place in used.items()}
+        origins: dict[str, list[Origin]] = defaultdict(list)
+        for trace, reached_by in self._recent():
+            origin = Origin(trace.parameters, self._package(trace))
+            for known in reached_by.values():
+                if known.interface_info.get("endpoint"):  # still registered
+                    key = placement.key_of(known)
+                    reached.setdefault(key, known)
+                    origins[key].append(origin)
+        return {
+            key: SearchTask(
+                vim_connection=known,
+                tenants=_tenants(used.get(key)),
+                origins=origins[key],
+                halt=self._halt,
+            )
+            for key, known in reached.items()
+        }
+
+    @transaction
+    def _recent(
+        self,
+    ) -> Sequence[tuple[Trace, Mapping[str, VimConnectionInfo]]]:
+        since = datetime.datetime.now(datetime.UTC) - RECENT
+        with self._store.reader() as session:
+            return [
+                (one, connection.complete(session, one.vim_connections))
+                for one in leftovers.recent(session, since)
+            ]
+
+    @transaction
+    def _living(self, instance_ids: Sequence[str]) -> frozenset[str]:
+        with self._store.reader() as session:
+            return leftovers.living(session, instance_ids)
+
+    @transaction
+    def _read(
+        self, instance_id: str
+    ) -> tuple[Trace | None, Mapping[str, VimConnectionInfo], bool]:
+        with self._store.reader() as session:
+            trace = leftovers.trace(session, instance_id)
+            reached_by = connection.complete(
+                session, trace.vim_connections if trace else {}
+            )
+            is_marked = leftovers.known(session, instance_id) is not None
+            return trace, reached_by, is_marked
+
+    def _tasks(
+        self,
+        instance_id: str,
+        trace: Trace,
+        reached_by: Mapping[str, VimConnectionInfo],
+    ) -> Sequence[SearchTask]:
+        return [
+            SearchTask(
+                vim_connection=known,
+                instance_id=instance_id,
+                origins=(Origin(trace.parameters, self._package(trace)),),
+                halt=self._halt,
+            )
+            for known in reached_by.values()
+        ]
+
+    def _package(self, trace: Trace) -> PackageTree | None:
+        if trace.vnfd_id is None:
+            return None
+        with contextlib.suppress(errors.VnfmError):
+            return self._catalogue.tree(trace.vnfd_id)
+        return None
+
+    def _runs(self, tasks: Sequence[SearchTask]) -> bool:
+        return any(
+            self._drivers.of({"": task.vim_connection}).search(
+                dataclasses.replace(task, running=True)
+            )
+            for task in tasks
+        )
+
+    def _clean(
+        self, instance_id: str, tasks: Sequence[SearchTask]
+    ) -> Sequence[str]:
+        """Delete what there is while no operation can begin."""
+        left: list[str] = []
+        with self._claimed(instance_id, left) as halt:
+            for task in tasks:
+                driver = self._drivers.of({"": task.vim_connection})
+                found = driver.clean(dataclasses.replace(task, halt=halt))
+                left += found
+                if found:
+                    LOG.warning(
+                        "Leftovers of a VNF instance deleted: "
+                        "vnf_instance_id=%s vim=%s objects=%s",
+                        instance_id,
+                        _name(task.vim_connection),
+                        ", ".join(found),
+                    )
+        return left
+
+    @contextlib.contextmanager
+    def _claimed(
+        self, instance_id: str, left: Sequence[str]
+    ) -> Iterator[Halt]:
+        """Reserve an instance, if there is one still, within this block.
+
+        :param left: what it has left, when the block ends well
+        :raises OperationInProgress: it is another's
+        """
+        halt = ClaimedHalt(Deadline.within(self._lease * SHARE))
+        token = str(uuid.uuid4())
+        self._claim(instance_id, token)
+
+        def stop() -> None:
+            ended = errors.Cancelled("The conductor is to end.")
+            halt.call_off(ended, at_once=True)
+
+        try:
+            with self._halt.wakes(stop):
+                yield halt
+        except BaseException:
+            self._release(instance_id, token, None)
+            raise
+        self._release(instance_id, token, left)
+
+    @transaction
+    def _claim(self, instance_id: str, token: str) -> None:
+        with self._store.writer() as session:
+            if leftovers.claim(session, instance_id, token, self._lease):
+                return
+            instances.check_free(session, instance_id)
+            with contextlib.suppress(errors.NotFound):
+                instances.generation(session, instance_id)
+                raise errors.OperationInProgress(
+                    f"VNF instance {instance_id} is instantiated by now."
+                )
+
+    @transaction
+    def _release(
+        self, instance_id: str, token: str, left: Sequence[str] | None
+    ) -> None:
+        with self._store.writer() as session:
+            leftovers.release(session, instance_id, token, left)
+
+
+def _tenants(place: Place | None) -> frozenset[str]:
+    return frozenset(filter(None, place.tenants.values() if place else ()))
+
+
+def _name(known: VimConnectionInfo) -> str:
+    return str(known.interface_info.get("endpoint") or known.vim_id)

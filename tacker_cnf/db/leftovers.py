@@ -1,0 +1,253 @@
+"""What VNF instances that are not instantiated may still have on VIMs.
+
+An instance is marked when a failed instantiation of it is given up, until a
+conductor has removed what that left. Where an instance may have objects is
+read from its operations, which stay when it is deleted.
+"""
+
+import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tacker_cnf import errors
+from tacker_cnf.db import instances, models
+from tacker_cnf.db.session import epoch
+from tacker_cnf.lcm import granted, operations
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import InstantiationState
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+
+Row = models.VnfInstance
+OpOcc = models.VnfLcmOpOcc
+
+#: leftovers that are stored and named in an error, at most
+SHOWN: Final = 20
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an instance may have objects, by an operation of it."""
+
+    op_occ_id: str
+    vnfd_id: str | None
+    vim_connections: Mapping[str, VimConnectionInfo]
+    parameters: Mapping[str, Any]
+    request: SolType
+
+
+def trace(session: orm.Session, instance_id: str) -> Trace | None:
+    """Read where the last instantiation of an instance, be it deleted or
+    not, may have created objects; None: it was never instantiated here.
+    """
+    row = _last(session, instance_id, OpOcc.operation == Op.INSTANTIATE)
+    if row is None:
+        return None
+    found = _trace(row)
+    # credentials may have been replaced since
+    last = _last(session, instance_id, OpOcc.operation != Op.INSTANTIATE)
+    if last is None or last.start_time < row.start_time:
+        return found
+    known = {**found.vim_connections, **last.vim_connections}
+    return msgspec.structs.replace(found, vim_connections=known)
+
+
+def _last(
+    session: orm.Session, instance_id: str, which: sa.ColumnElement[bool]
+) -> Any:
+    return session.scalars(
+        sa.select(OpOcc)
+        .where(OpOcc.vnf_instance_id == instance_id, which)
+        .order_by(OpOcc.start_time.desc())
+        .limit(1)
+    ).one_or_none()
+
+
+def _trace(row: Any) -> Trace:
+    kind = operations.OPERATIONS[row.operation].request
+    request = msgspec.convert(row.operation_params, kind)
+    return Trace(
+        op_occ_id=row.id,
+        vnfd_id=row.grant_request.vnfd_id if row.grant_request else None,
+        vim_connections=granted.vim_connections(
+            request, row.vim_connections, row.grant
+        ),
+        parameters=granted.parameters(request, row.grant),
+        request=request,
+    )
+
+
+def recent(session: orm.Session, since: datetime.datetime) -> Iterator[Trace]:
+    """Read where instances may have objects that were deleted, or are not
+    instantiated, and had an operation after some moment.
+    """
+    ended = sa.select(OpOcc.vnf_instance_id).where(
+        OpOcc.operation.in_((Op.INSTANTIATE, Op.TERMINATE)),
+        OpOcc.state_entered_time > since,
+    )
+    rows = session.scalars(
+        sa.select(OpOcc)
+        .outerjoin(Row, Row.id == OpOcc.vnf_instance_id)
+        .where(
+            OpOcc.operation == Op.INSTANTIATE,
+            OpOcc.vnf_instance_id.in_(ended),
+            sa.or_(
+                Row.id.is_(None),
+                Row.instantiation_state != InstantiationState.INSTANTIATED,
+            ),
+        )
+        .execution_options(yield_per=100)
+    )
+    yield from map(_trace, rows)
+
+
+def living(
+    session: orm.Session, instance_ids: Collection[str]
+) -> frozenset[str]:
+    """Tell which instances are instantiated, or held by an operation."""
+    rows = session.scalars(
+        sa.select(Row.id).where(
+            Row.id.in_(instance_ids),
+            sa.or_(
+                Row.busy_with.is_not(None),
+                Row.instantiation_state == InstantiationState.INSTANTIATED,
+            ),
+        )
+    )
+    return frozenset(rows)
+
+
+def mark(session: orm.Session, instance_id: str) -> None:
+    """Record that an instance may have something on its VIMs."""
+    _update(session, Row.id == instance_id, leftovers=())
+
+
+def known(session: orm.Session, instance_id: str) -> Sequence[str] | None:
+    """Read what an instance has left, as far as that is known; None: it is
+    not marked.
+    """
+    found: Sequence[str] | None = session.scalar(
+        sa.select(Row.leftovers).where(Row.id == instance_id)
+    )
+    return found
+
+
+def marked(session: orm.Session) -> Mapping[str, Sequence[str]]:
+    """List the marked instances, and what they have left."""
+    rows = session.execute(
+        sa.select(Row.id, Row.leftovers)
+        .where(Row.leftovers.is_not(None))
+        .order_by(Row.created_at)
+    )
+    return dict(rows.tuples().all())  # type: ignore[arg-type]
+
+
+def check(
+    session: orm.Session, instance_id: str, request: SolType | None = None
+) -> None:
+    """Check that nothing of a failed instantiation is left.
+
+    :param request: one that may take it over: the same once more
+    :raises Leftovers: something may be
+    """
+    left = known(session, instance_id)
+    if left is None:
+        return
+    last = trace(session, instance_id)
+    if (
+        last
+        and last.request == request
+        and _same_vnfd(session, instance_id, last)
+    ):
+        return
+    there = f": {', '.join(left)}" if left else ""
+    operation = f" {last.op_occ_id}" if last else ""
+    raise errors.Leftovers(
+        f"VNF instance {instance_id} may still have on its VIM what the "
+        f"failed instantiation{operation} created{there}. A conductor removes "
+        "it now; request the deletion again, or another instantiation, when "
+        "that is done. The same instantiation may begin at once, and is then "
+        "rolled back or terminated."
+    )
+
+
+def _same_vnfd(session: orm.Session, instance_id: str, last: Trace) -> bool:
+    now = session.scalar(sa.select(Row.vnfd_id).where(Row.id == instance_id))
+    return last.vnfd_id in {None, now}
+
+
+def claim(
+    session: orm.Session, instance_id: str, token: str, seconds: float
+) -> bool:
+    """Reserve an instance for the removal of what it left: no operation of
+    it begins meanwhile. Return whether it is reserved.
+    """
+    free = sa.or_(Row.cleanup_until.is_(None), Row.cleanup_until < epoch())
+    return _update(
+        session,
+        Row.id == instance_id,
+        Row.busy_with.is_(None),
+        Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
+        free,
+        cleanup_owner=token,
+        cleanup_until=epoch() + seconds,
+    )
+
+
+def release(
+    session: orm.Session,
+    instance_id: str,
+    token: str,
+    left: Sequence[str] | None,
+) -> None:
+    """Release a reserved instance, and record what it has left; None: that
+    is not known.
+    """
+    ours = (Row.id == instance_id, Row.cleanup_owner == token)
+    if left:
+        is_marked = Row.leftovers.is_not(None)
+        _update(session, *ours, is_marked, leftovers=tuple(left[:SHOWN]))
+    elif left is not None and _update(session, *ours, leftovers=None):
+        _free_vims(session, instance_id)
+    _update(session, *ours, cleanup_owner=None, cleanup_until=None)
+
+
+def forget(session: orm.Session, instance_id: str) -> bool:
+    """Drop the mark of an instance, whatever it has left; return whether it
+    was marked.
+    """
+    marked_one = (Row.id == instance_id, Row.leftovers.is_not(None))
+    was = _update(session, *marked_one, leftovers=None)
+    if was:
+        _free_vims(session, instance_id)
+    return was
+
+
+def clear(session: orm.Session, instance_id: str) -> None:
+    """Record that nothing is left of an instance, as an operation has just
+    created or removed all of it.
+    """
+    _update(session, Row.id == instance_id, leftovers=None)
+
+
+def _free_vims(session: orm.Session, instance_id: str) -> None:
+    """Let the VIMs be deleted on which a free instance had leftovers."""
+    row = session.execute(
+        sa.select(Row.vim_connection_info, Row.busy_with).where(
+            Row.id == instance_id
+        )
+    ).one()
+    if row.busy_with is None:
+        instances.free_vims(session, instance_id, row.vim_connection_info)
+
+
+def _update(
+    session: orm.Session, *which: sa.ColumnElement[bool], **values: Any
+) -> bool:
+    got = session.connection().execute(
+        sa.update(Row).where(*which).values(**values)
+    )
+    return bool(got.rowcount == 1)

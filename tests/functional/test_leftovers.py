@@ -1,0 +1,324 @@
+"""What is left on a VIM of a VNF instance that should have nothing there."""
+
+import contextlib
+import threading
+import uuid
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.cmd import manage
+from tacker_cnf.conductor.upkeep import TURN
+from tacker_cnf.db import models
+from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
+from tests.fixtures import waiting
+from tests.fixtures.cluster import APPS, CORE, CnfCase, CnfService
+from tests.fixtures.vnfm import FAKE_VIM, Vnfm
+
+INSTANCES = "/vnflcm/v2/vnf_instances"
+TERMINATE = {"terminationType": "FORCEFUL"}
+REQUEST = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+A_VNFC = VnfcResourceInfo(
+    id="late",
+    vdu_id="web",
+    compute_resource=ResourceHandle(resource_id="late"),
+)
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: probe}
+spec:
+  containers:
+  - {name: probe, image: "registry/invalid:1"}
+"""
+
+
+class LeftoverCase(CnfCase):
+    def failing(self) -> Any:
+        """Instantiate a VNF of which one image is missing."""
+        instance_id = self.vnfm.created_from(pod=POD)
+        failed = self.vnfm.run(instance_id, "instantiate", self.request())
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        return failed
+
+    def request(self, **changes: Any) -> dict[str, Any]:
+        return self.vnfm.request(**changes)
+
+    def delete(self, instance_id: str) -> Any:
+        return self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
+
+    def late(self, instance_id: str) -> None:
+        """Create what a conductor posts after its lease: labelled objects."""
+        labels = {"tacker_vnf_instance_id": instance_id}
+        meta = {"name": "late", "labels": labels}
+        core = f"{CORE}/namespaces/{self.vnfm.namespace}"
+        port = {"ports": [{"port": 80}]}
+        self.cluster.call("POST", f"{core}/configmaps", {"metadata": meta})
+        self.cluster.call(
+            "POST", f"{core}/services", {"metadata": meta, "spec": port}
+        )
+        container = {"name": "c", "image": "i"}
+        template = {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [container]},
+        }
+        spec = {"selector": {"matchLabels": labels}, "template": template}
+        self.cluster.call(
+            "POST",
+            f"{APPS}/namespaces/{self.vnfm.namespace}/deployments",
+            {"metadata": meta, "spec": spec},
+        )
+
+    def labelled(self, instance_id: str) -> set[str]:
+        """List what is there with the label of an instance."""
+        core = f"{CORE}/namespaces/{self.vnfm.namespace}"
+        found = self.cluster.call("GET", f"{core}/configmaps")["items"]
+        found += self.objects().values()
+        return {
+            one["metadata"]["name"]
+            for one in found
+            if one["metadata"].get("labels", {}).get("tacker_vnf_instance_id")
+            == instance_id
+        }
+
+    def turn(self) -> None:
+        """Let the conductor look at everything once."""
+        upkeep = self.vnfm.conductor.upkeep
+        self.assertTrue(upkeep.duties.take(TURN))
+        upkeep.turn()
+
+    def removed(self, instance_id: str) -> None:
+        """Wait until nothing of an instance is left."""
+        waiting.until(lambda: not self.labelled(instance_id), "the removal")
+
+
+class TestFailed(LeftoverCase):
+    """An instantiation that was given up, and what it made."""
+
+    def test_the_deletion_waits_until_it_is_removed(self) -> None:
+        failed = self.failing()
+        instance_id = failed["vnfInstanceId"]
+        self.vnfm.decide(failed["id"], "fail")
+        self.assertIn("web-config", self.labelled(instance_id))
+        refused = self.delete(instance_id)
+        self.assertEqual(409, refused.status)
+        self.assertIn(failed["id"], refused.detail)
+        self.assertIn("request the deletion again", refused.detail)
+        waiting.until(
+            lambda: self.delete(instance_id).status == 204, "the deletion"
+        )
+        self.assertEqual(set(), self.labelled(instance_id))
+
+    def test_a_sync_removes_it_and_another_try_may_begin(self) -> None:
+        failed = self.failing()
+        instance_id = failed["vnfInstanceId"]
+        self.vnfm.decide(failed["id"], "fail")
+        # another request would leave what the first one made
+        other = self.vnfm.deployment_only()
+        refused = self.vnfm.task(instance_id, "instantiate", other)
+        self.assertEqual(409, refused.status)
+        self.assertIn(failed["id"], refused.detail)
+        self.assertEqual(202, self.vnfm.task(instance_id, "sync", None).status)
+        waiting.until(lambda: self.is_clean(instance_id), "the end of it")
+        self.assertEqual(set(), self.labelled(instance_id))
+        again = self.vnfm.run(instance_id, "instantiate", other)
+        self.assertEqual("COMPLETED", again["operationState"], again)
+        self.turn()
+        self.assertIn("web-config", self.labelled(instance_id))
+
+    def is_clean(self, instance_id: str) -> bool:
+        answer = self.vnfm.task(instance_id, "sync", None)
+        return answer.status == 409 and "has nothing on" in answer.detail
+
+    def test_a_turn_removes_it(self) -> None:
+        failed = self.failing()
+        self.turn()  # an operation holds the instance
+        instance_id = failed["vnfInstanceId"]
+        self.assertIn("web-config", self.labelled(instance_id))
+        self.vnfm.decide(failed["id"], "fail")
+        self.turn()
+        self.removed(instance_id)
+
+
+class TestOrphans(LeftoverCase):
+    """What a conductor made when its operation was another's."""
+
+    def test_a_turn_removes_what_came_after_the_rollback(self) -> None:
+        failed = self.failing()
+        instance_id = failed["vnfInstanceId"]
+        self.vnfm.decide(failed["id"], "rollback")
+        self.removed(instance_id)
+        self.late(instance_id)
+        self.turn()
+        self.removed(instance_id)
+        self.assertEqual(204, self.delete(instance_id).status)
+
+    def test_objects_of_a_deleted_instance_and_of_an_unknown_one(self) -> None:
+        instance_id = self.vnfm.started()
+        self.vnfm.run(instance_id, "terminate", TERMINATE)
+        self.assertEqual(204, self.delete(instance_id).status)
+        unknown = str(uuid.uuid4())
+        self.late(instance_id)
+        self.turn()
+        self.removed(instance_id)
+        self.late(unknown)
+        self.turn()
+        self.turn()
+        self.assertIn("late", self.labelled(unknown))
+        log = self.vnfm.logger.output
+        self.assertIn(f"vnf_instance_id={instance_id}", log)
+        (line,) = [one for one in log.splitlines() if unknown in one]
+        self.assertIn("Objects of an unknown VNF instance found", line)
+
+    def test_a_cluster_of_which_one_namespace_is_open(self) -> None:
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+        self.cluster.allow_viewer(self.vnfm.namespace, rule)
+        token = self.cluster.sandbox.viewer_token
+        vim = self.cluster.vim(bearer_token=token)
+        request = self.vnfm.deployment_only(vimConnectionInfo=vim)
+        instance_id = self.vnfm.started(request)
+        self.vnfm.run(instance_id, "terminate", TERMINATE)
+        self.late(instance_id)
+        self.turn()
+        self.removed(instance_id)
+
+
+class TestWatch(LeftoverCase):
+    def make_service(self) -> CnfService:
+        return CnfService({"sync_watch": True, "lease": 3.0})
+
+    def elsewhere(self) -> dict[str, Any]:
+        """Make a request for another namespace of the same cluster."""
+        request = self.vnfm.deployment_only()
+        request["additionalParams"]["namespace"] = self.cluster.namespace()
+        return request
+
+    def test_pods_that_come_too_late_are_removed_at_once(self) -> None:
+        self.vnfm.started(self.elsewhere())
+        failed = self.failing()
+        instance_id = failed["vnfInstanceId"]
+        self.vnfm.decide(failed["id"], "rollback")
+        self.late(instance_id)
+        self.removed(instance_id)
+
+
+class TestClaim(testtools.TestCase):
+    """The removal and the operations of an instance exclude each other."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(Vnfm(conductor={"lease": 2.0}))
+        self.driver = self.vnfm.driver
+        self.vnf = self.vnfm.create()
+
+    def instantiate(self) -> Any:
+        return self.vnfm.task(self.vnf, "instantiate", REQUEST)
+
+    def given_up(self) -> None:
+        """Let an instantiation fail when it has created something."""
+
+        def left(_: Any) -> None:
+            self.driver.vnfcs[self.vnf] = (A_VNFC,)
+            raise errors.NotReady("It is broken.")
+
+        self.driver.before["apply"] = left
+        failed = self.vnfm.run(self.vnf, "instantiate", REQUEST)
+        self.vnfm.decide(failed["id"], "fail")
+        self.driver.before.clear()
+
+    def clean(self) -> None:
+        self.vnfm.conductor.upkeep.sync.once(self.vnf)
+
+    def test_no_operation_begins_meanwhile(self) -> None:
+        self.given_up()
+        answers = []
+        self.driver.before["clean"] = lambda _: answers.append(
+            self.instantiate()
+        )
+        self.assertRaises(errors.OperationInProgress, self.clean)
+        (answer,) = answers
+        self.assertEqual(409, answer.status)
+        self.assertIn("try again in some seconds", answer.detail)
+        self.assertNotIn(self.vnf, self.driver.vnfcs)
+        self.assertEqual(202, self.instantiate().status)
+
+    def test_a_claim_whose_conductor_is_lost_runs_out(self) -> None:
+        self.given_up()
+        begun, lost = threading.Event(), threading.Event()
+        self.addCleanup(lost.set)
+
+        def freeze(_: Any) -> None:
+            begun.set()
+            lost.wait(60)
+
+        self.driver.before["clean"] = freeze
+        thread = threading.Thread(target=self.try_to_clean)
+        thread.start()
+        self.assertTrue(begun.wait(60))
+        self.driver.before.clear()
+        self.assertEqual(409, self.instantiate().status)
+        waiting.until(lambda: self.instantiate().status == 202, "the start")
+        waiting.until(lambda: self.state() == "INSTANTIATED", "its end")
+        # what the lost one says now is not heard, and nothing is deleted
+        lost.set()
+        thread.join(60)
+        self.assertIn(self.vnf, self.driver.vnfcs)
+
+    def manage(self, *words: str) -> str:
+        known = ("--config-dir", str(self.vnfm.state_path))
+        made = self.useFixture(fixtures.StringStream("stdout")).stream
+        with contextlib.redirect_stdout(made):
+            self.assertEqual(0, manage.main([*known, "leftovers", *words]))
+        made.seek(0)
+        return str(made.read())
+
+    def test_an_administrator_gives_it_up(self) -> None:
+        def unreachable(_: Any) -> None:
+            raise errors.VimUnreachable("It is gone for good.")
+
+        Path(self.vnfm.state_path, "own.conf").write_text(
+            f"[DEFAULT]\nstate_path = {self.vnfm.state_path}\n"
+        )
+        self.assertIn("Nothing is left.", self.manage("list"))
+        self.given_up()
+        self.driver.before["clean"] = unreachable
+        path = f"{INSTANCES}/{self.vnf}"
+        self.assertEqual(409, self.vnfm.call("DELETE", path).status)
+        self.assertIn(self.vnf, self.manage("list"))
+        self.assertIn("may be deleted", self.manage("drop", self.vnf))
+        waiting.until(
+            lambda: self.vnfm.call("DELETE", path).status == 204, "its end"
+        )
+
+    def try_to_clean(self) -> None:
+        with contextlib.suppress(errors.VnfmError):
+            self.clean()
+
+    def state(self) -> str:
+        return str(self.vnfm.instance(self.vnf)["instantiationState"])
+
+    def test_a_conductor_that_lost_its_claim_has_its_writes_removed(
+        self,
+    ) -> None:
+        def take_over(_: Any) -> None:
+            """Let another conductor end the operation, rolled back."""
+            op_occ, instance = models.VnfLcmOpOcc, models.VnfInstance
+            with self.vnfm.parts.store.writer() as session:
+                session.execute(
+                    sa.update(op_occ).values(
+                        fence=op_occ.fence + 1, operation_state="ROLLED_BACK"
+                    )
+                )
+                session.execute(sa.update(instance).values(busy_with=None))
+
+        self.driver.before["apply"] = take_over
+        cleaned = threading.Event()
+        self.driver.before["clean"] = lambda _: cleaned.set()
+        self.vnfm.run(self.vnf, "instantiate", REQUEST)
+        self.assertTrue(cleaned.wait(60))
+        waiting.until(lambda: self.vnf not in self.driver.vnfcs, "the end")
