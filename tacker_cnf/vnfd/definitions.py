@@ -11,6 +11,10 @@ from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.values import Budget, Value
 
+#: where a package has its definitions files
+FOLDER: Final = "Definitions"
+#: by what a service template describes a flavour
+MAPPINGS: Final = "substitution_mappings"
 BUILT_IN_FILES: Final = "etsi_nfv_sol001_"
 SECTIONS: Final = (
     "node_types",
@@ -69,21 +73,6 @@ class Definitions:
         return name
 
 
-def read(tree: Path, entry: str, limits: Limits) -> Definitions:
-    """Read the entry definitions and all that they import.
-
-    :raises InvalidPackage: a file is missing, outside, broken or a cycle
-    """
-    entry = path_of(Value(entry, ""))
-    loader = _Loader(tree, limits)
-    loader.load(entry, f"the entry definitions {entry} are")
-    types: dict[str, dict[str, Value]] = {section: {} for section in SECTIONS}
-    for document in loader.documents.values():
-        for section in SECTIONS:
-            _collect(types[section], document.get(section))
-    return Definitions(tree, entry, loader.documents, types)
-
-
 def path_of(reference: Value) -> str:
     """Give the path in the tree of what a file refers to.
 
@@ -104,37 +93,89 @@ def _collect(known: dict[str, Value], section: Value) -> None:
             raise definition.fault(f"defined otherwise in {other.file}")
 
 
-class _Loader:
+class Reader:
+    """Reads the definitions files of a package, each once."""
+
     def __init__(self, tree: Path, limits: Limits) -> None:
-        self.documents: dict[str, Value] = {}
         self._tree = tree
         self._limits = limits
+        self._documents: dict[str, Value] = {}
+        #: file -> itself and all that it leads to
+        self._reached: dict[str, set[str]] = {}
         self._budget = Budget(limits.max_looks)
         self._bytes_left = limits.max_definitions_bytes
         self._open: list[str] = []
 
-    def load(self, path: str, who: str) -> None:
+    def read(self, entry: str) -> Definitions:
+        """Read the entry definitions and all that they import.
+
+        :raises InvalidPackage: a file is missing, outside, broken or a cycle
+        """
+        entry = path_of(Value(entry, ""))
+        reached = self._load(entry, f"the entry definitions {entry} are")
+        documents = {
+            path: document
+            for path, document in self._documents.items()
+            if path in reached
+        }
+        types: dict[str, dict[str, Value]] = {
+            section: {} for section in SECTIONS
+        }
+        for document in documents.values():
+            for section in SECTIONS:
+                _collect(types[section], document.get(section))
+        return Definitions(self._tree, entry, documents, types)
+
+    def unimported(self, entry: str) -> Iterator[str]:
+        """Find the files beside the entry, and in Definitions/, that no file
+        imports that was read, and that may describe a flavour.
+        """
+        for folder in sorted({posixpath.dirname(entry) or FOLDER, FOLDER}):
+            for file in sorted((self._tree / folder).glob("*.y*ml")):
+                path = posixpath.join(folder, file.name)
+                if path not in self._documents and self._describes(file):
+                    yield path
+
+    def _describes(self, file: Path) -> bool:
+        """Tell whether a file is a service template that stands for a VNF."""
+        name = str(file.relative_to(self._tree))
+        try:
+            text = bounded_yaml.text_of(
+                file, name, self._limits.max_yaml_bytes
+            )
+            if MAPPINGS not in text:
+                return False
+            raw = bounded_yaml.load(text, name, self._limits)
+        except errors.InvalidPackage:  # whatever it is, nobody refers to it
+            return False
+        template = Value(raw, name).get("topology_template")
+        return not template.get(MAPPINGS).absent
+
+    def _load(self, path: str, who: str) -> set[str]:
         if path in self._open:
             cycle = " -> ".join([*self._open[self._open.index(path) :], path])
             raise errors.InvalidPackage(f"the imports are a cycle: {cycle}")
-        if path in self.documents:
-            return
+        if path in self._reached:
+            return self._reached[path]
         self._check_number(path)
         self._open.append(path)
         document = self._document(path, who)
+        reached = {path}
         for reference in document.get("imports").items():
-            self._follow(reference)
+            reached |= self._follow(reference)
         self._open.pop()
-        self.documents[path] = document
+        self._documents[path] = document
+        self._reached[path] = reached
+        return reached
 
     def _check_number(self, path: str) -> None:
-        number = len(self._open) + len(self.documents)
+        number = len(self._open) + len(self._documents)
         if number >= self._limits.max_definitions:
             raise errors.InvalidPackage(f"{path}: there are too many imports")
         if len(self._open) >= self._limits.max_import_depth:
             raise errors.InvalidPackage(f"{path}: imports lead too deep")
 
-    def _follow(self, reference: Value) -> None:
+    def _follow(self, reference: Value) -> set[str]:
         target = _file_of_import(reference)
         written = target.text()
         built_in = posixpath.basename(written).startswith(BUILT_IN_FILES)
@@ -144,11 +185,11 @@ class _Loader:
                     f"{written:.200} is not in the package, and what is"
                     " elsewhere is not fetched"
                 )
-            return
+            return set()
         if built_in and not is_file(self._tree, _path_or_none(target)):
-            return
+            return set()
         path = path_of(target)
-        self.load(path, f"{target.file} imports {path}, which is")
+        return self._load(path, f"{target.file} imports {path}, which is")
 
     def _document(self, path: str, who: str) -> Value:
         if not is_file(self._tree, path):

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tacker_cnf import errors
-from tacker_cnf.vnfd import definitions, flavours, identity, nodes, topology
-from tacker_cnf.vnfd.definitions import Definitions
+from tacker_cnf.vnfd import flavours, identity, nodes, topology
+from tacker_cnf.vnfd.definitions import Definitions, Reader
 from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.model import (
     AffinityRule,
@@ -48,8 +48,12 @@ def read(
     :raises InvalidPackage: it is not a VNFD we understand; says file, place
         and what is wrong
     """
-    known = definitions.read(tree, entry_definitions, limits or Limits())
-    described = _topologies(known)
+    reader = Reader(tree, limits or Limits())
+    known = reader.read(entry_definitions)
+    described = _topologies(reader, known)
+    files = set(known.documents).union(
+        *(one.definitions.documents for one in described.values())
+    )
     read_flavours = {
         name: flavours.flavour_of(found, name, tree)
         for name, found in described.items()
@@ -59,31 +63,43 @@ def read(
         flavours=read_flavours,
         default_flavour=_default_flavour(vnf, described),
         software_images=_images(described, tree),
-        files=tuple(sorted(known.documents)),
+        files=tuple(sorted(files)),
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
     )
 
 
-def _topologies(known: Definitions) -> dict[str, Topology]:
-    """Give the topology of each flavour.
+def _topologies(reader: Reader, known: Definitions) -> dict[str, Topology]:
+    """Read the topology of each flavour: of what the entry imports, and of
+    files that describe others and are imported by none.
 
     :raises InvalidPackage: there is no flavour, or one twice
     """
     found: dict[str, Topology] = {}
     for document in known.documents.values():
-        read_topology = topology.read(document, known)
+        _add(found, topology.read(document, known), known.entry)
+    alone: dict[str, Topology] = {}
+    for path in reader.unimported(known.entry):
+        own = reader.read(path)
+        read_topology = topology.read(own.documents[path], own)
         name = flavours.flavour_id_of(read_topology, known.entry)
-        if name in found:
-            other = found[name].document.file
-            raise document.fault(f"the flavour {name} is in {other} too")
-        if name is not None:
-            found[name] = read_topology
+        if name not in found:
+            _add(alone, read_topology, known.entry)
+    found |= alone
     if not found:
         raise errors.InvalidPackage(
             f"{known.entry}: the VNFD has no deployment flavour",
         )
     return found
+
+
+def _add(found: dict[str, Topology], one: Topology, entry: str) -> None:
+    name = flavours.flavour_id_of(one, entry)
+    if name in found:
+        other = found[name].document.file
+        raise one.document.fault(f"the flavour {name} is in {other} too")
+    if name is not None:
+        found[name] = one
 
 
 def _vnf(known: Definitions, described: Mapping[str, Topology]) -> Node:

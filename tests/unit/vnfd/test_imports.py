@@ -1,3 +1,6 @@
+import copy
+from typing import Any
+
 from tacker_cnf import errors
 from tacker_cnf.vnfd import descriptor
 from tacker_cnf.vnfd.limits import Limits
@@ -206,3 +209,47 @@ class TestImports(DescriptorTest):
             ENTRY,
         )
         self.assertEqual(f"{SIMPLE}: not UTF-8", str(error))
+
+
+class TestUnimported(DescriptorTest):
+    """Files of Definitions/ that no other file imports."""
+
+    def unimported(self) -> Any:
+        """Write a VNFD whose entry imports its types alone."""
+        files = vnfd_files()
+        files[ENTRY]["imports"].remove("simple.yaml")
+        return files
+
+    def test_their_flavours_are_found(self) -> None:
+        files = self.unimported()
+        files["Definitions/large.yml"] = copy.deepcopy(files[SIMPLE])
+        path = "Definitions/large.yml|topology_template|substitution_mappings"
+        changed(files, f"{path}|properties|flavour_id", "large")
+        found = self.read(files)
+        self.assertEqual({"simple", "large"}, set(found.flavours))
+        self.assertIn("Definitions/large.yml", found.files)
+
+    def test_an_entry_at_the_root_has_them_in_definitions(self) -> None:
+        files = self.unimported()
+        files["top.yaml"] = files.pop(ENTRY)
+        imports = files["top.yaml"]["imports"]
+        imports[imports.index("types.yaml")] = "Definitions/types.yaml"
+        found = descriptor.read(self.tree(files), "top.yaml")
+        self.assertEqual({"simple"}, set(found.flavours))
+
+    def test_what_describes_no_other_flavour_is_left_alone(self) -> None:
+        files = vnfd_files()
+        files["Definitions/copy.yaml"] = copy.deepcopy(files[SIMPLE])
+        files["Definitions/none.yaml"] = {"imports": ["gone.yaml"]}
+        files["Definitions/broken.yaml"] = "substitution_mappings: {"
+        found = self.read(files)
+        self.assertEqual({"simple"}, set(found.flavours))
+        self.assertEqual({ENTRY, SIMPLE, TYPES}, set(found.files))
+
+    def test_what_is_wrong_in_them_is_said(self) -> None:
+        files = self.unimported()
+        changed(files, f"{SIMPLE}|imports", ["gone.yaml"])
+        self.assertIn("imports Definitions/gone.yaml", self.refused(files))
+        files = self.unimported()
+        files["Definitions/other.yaml"] = copy.deepcopy(files[SIMPLE])
+        self.assertIn("the flavour simple is in", self.refused(files))
