@@ -142,7 +142,7 @@ class StormClient:
             self.decide(last)
         elif state not in ACTIVE:
             self._begin(instance_id)
-        elif self._chance.random() < 0.1:
+        elif self._chance.random() < 0.03:
             self.cancel(last)
 
     def decide(self, op_occ_id: str, *decisions: str) -> None:

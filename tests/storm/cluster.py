@@ -139,7 +139,7 @@ class StormCluster(fixtures.Fixture):
                 sender=one["sender"],
                 method=one["method"],
                 path=one["path"],
-                fate=str(one["fate"]),
+                fate=one["fate"],
             )
             for one in found
             if not one["path"].startswith(QUESTIONS)

@@ -78,10 +78,11 @@ class FaultProxy:
         sender = await self._sender(request)
         if request.method in READS:
             return await self._answered(request)
-        fate: object = "cut"
+        fate = "cut"
         try:
             answer = await self._answered(request)
-            fate = answer.status
+            if request.transport and not request.transport.is_closing():
+                fate = str(answer.status)
             return answer
         finally:
             entry = {
@@ -151,7 +152,7 @@ class FaultProxy:
     def _cut(request: web.BaseRequest) -> web.StreamResponse:
         if request.transport is not None:
             request.transport.abort()
-        raise ConnectionResetError
+        return web.Response()  # which cannot be sent any more
 
     async def _passed(self, request: web.BaseRequest) -> web.StreamResponse:
         try:

@@ -17,7 +17,7 @@ from tests.storm.service import Service
 
 CLIENTS = 8
 #: seconds for each part of the drain
-DRAIN_TIMEOUT_S = 180.0
+DRAIN_TIMEOUT_S = 600.0
 #: decisions about one failed operation before its failure is accepted
 MAX_DECISIONS = 4
 OP_OCCS = "SELECT id, operation, operation_state AS state FROM vnf_lcm_op_occs"
