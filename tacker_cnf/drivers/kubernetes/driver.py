@@ -32,6 +32,7 @@ from tacker_cnf.drivers.kubernetes.package_work import PackageWork
 from tacker_cnf.drivers.kubernetes.placing import Placement
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import Forbidden
+from tacker_cnf.drivers.kubernetes.scale_back import ScaleBack
 from tacker_cnf.drivers.kubernetes.work import Work
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline, Halt
@@ -125,10 +126,10 @@ class KubernetesDriver:
         else:
             assert task.target is not None
             changed = _changed(works.rendered, task.current, task.target)
-            for work in works.each:
-                work.scale(work.own(changed))
-            for work in works.each:
-                work.waiter.all_ready(work.own(changed))
+            if task.rolls_back:
+                _scale_back(task, works, changed)
+            else:
+                _scale(works, changed)
         return works.result()
 
     def replace(self, task: InfraTask) -> InfraResult:
@@ -218,6 +219,29 @@ class KubernetesDriver:
             contact=self._conf.contact_timeout,
             outage=self._conf.outage_timeout,
         )
+
+
+def _scale(works: Works, changed: Sequence[Manifest]) -> None:
+    for work in works.each:
+        work.scale(work.own(changed))
+    for work in works.each:
+        work.waiter.all_ready(work.own(changed))
+
+
+def _scale_back(
+    task: InfraTask, works: Works, changed: Sequence[Manifest]
+) -> None:
+    """Undo a scale operation; what was broken before it stays so, and the
+    log of the operation tells what.
+
+    :raises InfraError: a cluster could not, or not in time
+    """
+    former = {str(vnfc.metadata.get("uid")) for vnfc in works.known}
+    for work in works.each:
+        broken = ScaleBack(work, former).restore(work.own(changed))
+        for one in broken:
+            LOG.warning("%s: still broken: %s", task.operation_id, one)
+            task.keep_log(f"Rolled back, and still broken: {one}\n")
 
 
 def _change_package(task: InfraTask, works: Works) -> InfraResult:

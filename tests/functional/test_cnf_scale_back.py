@@ -1,0 +1,92 @@
+"""Rollbacks of scale operations: which pods go, and what is still broken."""
+
+from typing import Any
+
+from tests.fixtures.cluster import APPS, CORE, CnfCase
+
+OUT: dict[str, Any] = {"type": "SCALE_OUT"}
+
+
+class TestScaleBack(CnfCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cordon("sandbox-node-2", is_cordoned=True)
+        self.vnf = self.vnfm.started()
+
+    def cordon(self, name: str, *, is_cordoned: bool) -> None:
+        """Let a node take no new pods, or let it take some again."""
+        path = f"{CORE}/nodes/{name}"
+        node = self.cluster.call("GET", path)
+        node["spec"]["unschedulable"] = is_cordoned
+        self.cluster.call("PUT", path, node)
+
+    def scale(self, vdu: str, **more: Any) -> Any:
+        body = OUT | {"aspectId": f"{vdu}_aspect"} | more
+        return self.vnfm.run(self.vnf, "scale", body)
+
+    def uids(self, vdu: str) -> set[str]:
+        """Give the uids of the VNFCs of a VDU."""
+        return {
+            vnfc["metadata"]["uid"]
+            for vnfc in self.vnfm.vnfcs(self.vnf).values()
+            if vnfc["vduId"] == vdu
+        }
+
+    def rolled_back(self, failed: Any) -> str:
+        """Roll an operation back; give what its log says."""
+        self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)
+        return str(back.get("scriptLog", ""))
+
+    def replicas(self, plural: str, name: str) -> Any:
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/{plural}/{name}"
+        return self.cluster.call("GET", path)["spec"]["replicas"]
+
+    def test_just_the_new_pods_go(self) -> None:
+        """Of ready pods, those on the node that holds most go first: the two
+        that were there before stand on one.
+        """
+        self.assertEqual("COMPLETED", self.scale("web")["operationState"])
+        before = self.uids("web")
+        self.cordon("sandbox-node-1", is_cordoned=True)
+        self.cordon("sandbox-node-2", is_cordoned=False)
+        # an agent, and one more
+        self.cluster.sandbox.set_node_capacity("sandbox-node-2", pods=2)
+        failed = self.scale("web", numberOfSteps=2)
+        self.assertIn("Unschedulable", failed["error"]["detail"])
+        self.assertEqual("", self.rolled_back(failed))
+        self.assertEqual(before, self.uids("web"))
+        self.assertEqual(2, self.replicas("deployments", "web"))
+
+    def broken(self) -> set[str]:
+        """Let the pod of a ReplicaSet come again with an image that cannot
+        be pulled; give the uid of its VNFC.
+        """
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/replicasets/cache"
+        body = self.cluster.call("GET", path)
+        (container,) = body["spec"]["template"]["spec"]["containers"]
+        container["image"] = "registry/invalid:1"
+        self.cluster.call("PUT", path, body)
+        (name,) = (
+            v["id"]
+            for v in self.vnfm.vnfcs(self.vnf).values()
+            if v["vduId"] == "cache"
+        )
+        before = self.uids("cache")
+        self.cluster.sandbox.kill_pod(self.vnfm.namespace, name)
+        while not self.uids("cache") - before:
+            self.vnfm.task(self.vnf, "sync", None)
+        return self.uids("cache")
+
+    def test_what_was_broken_before_does_not_hold_it_up(self) -> None:
+        before = self.broken()
+        told = self.rolled_back(self.scale("cache"))
+        self.assertIn("Pod cache-", told)
+        self.assertRegex(told, "ErrImagePull|ImagePullBackOff")
+        self.assertEqual(1, self.replicas("replicasets", "cache"))
+        self.assertEqual(before, self.uids("cache"))
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        self.cluster.call("DELETE", path)
+        told = self.rolled_back(self.scale("web"))
+        self.assertIn("Deployment web no longer exists", told)
