@@ -1,16 +1,23 @@
-"""When work has to end: its deadline, and whether it was called off."""
+"""When work has to end: its deadline, its lease, and whether it was called
+off.
+"""
 
 import contextlib
 import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from oslo_log import log
 
 from tacker_cnf import errors
+from tacker_cnf.lease import Lease
 
 LOG = log.getLogger(__name__)
+
+#: seconds between two checks whether a lease was renewed
+RENEWAL_POLL_S: Final = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +45,13 @@ class Halt:
 
     Called off gracefully, work begins no further change, and what is under
     way goes on to its end. Called off at once, it waits for nothing more.
+
+    :param lease: outside of which nothing may be changed; without it that of
+        the process, if it is a child process that has one
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lease: Lease | None = None) -> None:
+        self.lease = lease or Lease.inherited()
         self._lock = threading.Lock()
         self._why: errors.VnfmError | None = None
         self._at_once = False
@@ -74,18 +85,32 @@ class Halt:
     def check(self) -> None:
         """Ask before each change whether it may still be made.
 
-        :raises VnfmError: the work was called off, whichever way
+        :raises VnfmError: the work was called off, whichever way, or its
+            lease has ended
         """
         if self._why:
             raise self._why
+        self.check_lease()
+
+    def check_lease(self) -> None:
+        """Check right before a changing request is sent, and before each
+        retry, that the lease allows it; wait if it is about to end.
+
+        :raises LostClaim: the lease has ended
+        :raises VnfmError: the work was called off at once meanwhile
+        """
+        while self.lease and not self.lease.allows_request:
+            if not self.lease.remaining:
+                raise errors.LostClaim
+            self.wait(RENEWAL_POLL_S)
 
     def check_wait(self) -> None:
         """Ask while waiting whether it is still worth it.
 
         :raises VnfmError: the work was called off at once
         """
-        if self._at_once:
-            self.check()
+        if self._at_once and self._why:
+            raise self._why
 
     @contextlib.contextmanager
     def wakes(self, wake: Callable[[], None]) -> Iterator[None]:

@@ -18,7 +18,7 @@ def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     path = keys.path_of(conf)
     if path.exists():  # rows of an older release may have to be encrypted
         VAULT.open(keys.load(path))
-    store = session.of_conf(conf)
+    store = session.of_conf(conf, limited=False)
     before = schema.version(store)
     schema.upgrade(store)
     return f"Database: from version {before} to {schema.HEAD}."

@@ -3,23 +3,24 @@
 import os
 import socket
 import threading
-import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.db import op_occs
-from tacker_cnf.db.op_occs import Work
+from tacker_cnf.db.op_occs import Renewed, Work
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
+    RowsLocked,
     Store,
     first_line,
     transaction,
 )
 from tacker_cnf.halting import Halt
+from tacker_cnf.lease import Lease, boottime
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
 
 LOG = log.getLogger(__name__)
@@ -27,6 +28,8 @@ T = TypeVar("T")
 
 #: seconds between two tries to reach a database that does not answer
 PAUSE: Final = 0.5
+#: the part of a lease, one third, that has to be left when a request is sent
+MARGIN: Final = 3
 
 
 class Hold:
@@ -35,31 +38,35 @@ class Hold:
     """
 
     def __init__(self, lease: float) -> None:
-        self.halt = Halt()
-        self._lease = lease
+        self._seconds = lease
+        self._lease = Lease.new(margin=lease / MARGIN)
+        self.halt = Halt(self._lease)
         self._lost = threading.Event()
-        self._until: float | None = None
+        self._lock = threading.Lock()
+        self.is_claimed = False
         self._step: str | None = None
-        self._progress: str | None = None
+        #: what is still to be published
+        self.progress: str | None = None
         #: the step, and how far it was when that was last told
         self.stood_at: str | None = None
 
     def renew(self, since: float) -> None:
-        """Note that the operation is ours, by what was asked at `since`."""
-        self._until = since + self._lease
-
-    @property
-    def is_claimed(self) -> bool:
-        return self._until is not None
+        """Record that the operation is ours, by what was asked at `since`."""
+        with self._lock:
+            if not self._lost.is_set():
+                self._lease.renew(since + self._seconds)
+                self.is_claimed = True
 
     def check_lease(self) -> None:
-        """Lose the operation when the lease has run out by our own clock."""
-        if self._until is not None and time.monotonic() > self._until:
+        """Lose the operation when the lease has ended by our own clock."""
+        if self.is_claimed and not self._lease.remaining:
             self.lose()
 
     def lose(self) -> None:
         """Stop all work: the operation is another conductor's."""
-        self._lost.set()
+        with self._lock:
+            self._lost.set()
+            self._lease.renew(0.0)
         self.halt.call_off(errors.LostClaim(), at_once=True)
 
     def cancel(self, mode: CancelModeType) -> None:
@@ -71,17 +78,17 @@ class Hold:
 
     def enter(self, step: str) -> None:
         """Note that a step begins."""
-        self._step = self._progress = self.stood_at = step
+        self._step = self.progress = self.stood_at = step
 
     def tell(self, detail: str) -> None:
         """Note how far the step is."""
         told = f"{self._step}: {detail}"[: op_occs.PROGRESS]
-        self._progress = self.stood_at = told
+        self.progress = self.stood_at = told
 
-    def take_progress(self) -> str | None:
-        """Give what nobody was told yet."""
-        progress, self._progress = self._progress, None
-        return progress
+    def published(self, progress: str) -> None:
+        """Note what was published."""
+        if self.progress == progress:
+            self.progress = None
 
     def persist(self, act: Callable[[], T]) -> T:
         """Make a transaction, and as long as the lease could still be ours,
@@ -89,13 +96,11 @@ class Hold:
 
         :raises LostClaim: the lease has run out meanwhile
         """
-        until = time.monotonic() + self._lease
         while True:
             try:
                 return act()
             except DATABASE_DOWN as error:
-                if time.monotonic() > until:
-                    raise
+                self.check_lease()
                 LOG.warning("%s; it is tried again", first_line(error))
             if self._lost.wait(PAUSE):
                 raise errors.LostClaim
@@ -121,7 +126,7 @@ class Claims:
         with self._lock:
             # known first, so that a cancel is heard from the claim on
             self._holds[op_occ_id] = hold
-        since = time.monotonic()
+        since = boottime()
         work = self._claim(op_occ_id)
         if work is None:
             return None
@@ -147,31 +152,34 @@ class Claims:
         """Renew the leases, once; stop what is no longer ours, or cancelled.
 
         :raises Exception: the database does not answer
+        :raises RowsLocked: some have to be tried again soon
         """
         held = self._claimed()
         if not held:
             return
-        since = time.monotonic()
-        try:
-            ours = self._renew(tuple(held))
-        except Exception:  # whatever it is, the lease is not renewed
-            for hold in held.values():
-                hold.check_lease()
-            raise
+        since, renewed = self._renew(tuple(held))
         for op_occ_id, hold in held.items():
-            if op_occ_id not in ours:
+            if op_occ_id in renewed.cancel_modes:
+                hold.renew(since)
+                if mode := renewed.cancel_modes[op_occ_id]:
+                    hold.cancel(mode)
+            elif op_occ_id not in renewed.locked:
                 hold.lose()
-                continue
-            hold.renew(since)
-            if mode := ours[op_occ_id]:
-                hold.cancel(mode)
+        if renewed.locked:
+            raise RowsLocked(", ".join(sorted(renewed.locked)))
 
     @transaction
-    def _renew(
-        self, held: tuple[str, ...]
-    ) -> Mapping[str, CancelModeType | None]:
+    def _renew(self, held: tuple[str, ...]) -> tuple[float, Renewed]:
+        since = boottime()
         with self._store.writer() as session:
-            return op_occs.heartbeat(session, self.owner, held, self._lease)
+            return since, op_occs.heartbeat(
+                session, self.owner, held, self._lease
+            )
+
+    def check_leases(self) -> None:
+        """Stop what has a lease that has ended, whatever the database does."""
+        for hold in self._claimed().values():
+            hold.check_lease()
 
     def heed(self, op_occ_id: str) -> None:
         """Look at once whether an operation was cancelled."""
@@ -188,18 +196,19 @@ class Claims:
 
     def publish(self) -> None:
         """Let others read how far the operations are."""
-        told = {
-            op_occ_id: progress
-            for op_occ_id, hold in self._claimed().items()
-            if (progress := hold.take_progress())
+        claimed = self._claimed()
+        new = {
+            op_occ_id: hold.progress
+            for op_occ_id, hold in claimed.items()
+            if hold.progress
         }
-        if told:
-            self._publish(told)
+        for op_occ_id in self._publish(new) if new else ():
+            claimed[op_occ_id].published(new[op_occ_id])
 
     @transaction
-    def _publish(self, told: Mapping[str, str]) -> None:
+    def _publish(self, new: Mapping[str, str]) -> Sequence[str]:
         with self._store.writer() as session:
-            op_occs.tell(session, self.owner, told)
+            return op_occs.tell(session, self.owner, new)
 
     def hand_on(self) -> None:
         """Let others begin what has only waited here for its grant.

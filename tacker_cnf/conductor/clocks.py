@@ -6,12 +6,14 @@ from typing import Final
 
 from oslo_log import log
 
-from tacker_cnf.db.session import DATABASE_DOWN, first_line
+from tacker_cnf.db.session import DATABASE_DOWN, RowsLocked, first_line
 
 LOG = log.getLogger(__name__)
 
 #: seconds that are waited after what has failed
 BREATH: Final = 1.0
+#: seconds after which leases are renewed again if that has failed
+RENEWAL_RETRY: Final = 0.5
 
 
 class Clocks:
@@ -24,23 +26,26 @@ class Clocks:
         self.stopped = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def start(self, act: Callable[[], None], interval: float = 0.0) -> None:
+    def start(
+        self,
+        act: Callable[[], None],
+        interval: float = 0.0,
+        retry_delay: float | None = None,
+    ) -> None:
         """Act from now on.
 
         :param act: waits by itself if there is no interval
         :param interval: seconds before each time
+        :param retry_delay: seconds before the next time after one that
+            failed; without it a moment longer than ever
         """
+        if retry_delay is None:
+            retry_delay = BREATH + interval
 
         def go_on() -> None:
-            while not self.stopped.wait(interval):
-                try:
-                    act()
-                except DATABASE_DOWN as error:
-                    LOG.warning("%s: %s", act.__name__, first_line(error))
-                    self.stopped.wait(BREATH)
-                except Exception:
-                    LOG.exception("%s will be tried again", act.__name__)
-                    self.stopped.wait(BREATH)
+            pause = interval
+            while not self.stopped.wait(pause):
+                pause = interval if _succeeds(act) else retry_delay
 
         thread = threading.Thread(target=go_on, daemon=True, name=act.__name__)
         thread.start()
@@ -57,3 +62,18 @@ class Clocks:
         """
         for thread in self._threads:
             thread.join(patience)
+
+
+def _succeeds(act: Callable[[], None]) -> bool:
+    """Act once; log what fails."""
+    try:
+        act()
+    except RowsLocked as error:
+        LOG.info("%s waits for locked rows: %s", act.__name__, error)
+    except DATABASE_DOWN as error:
+        LOG.warning("%s: %s", act.__name__, first_line(error))
+    except Exception:
+        LOG.exception("%s will be tried again", act.__name__)
+    else:
+        return True
+    return False

@@ -3,7 +3,8 @@
 import threading
 
 from tacker_cnf.db import leases
-from tacker_cnf.db.session import Store
+from tacker_cnf.db.session import RowsLocked, Store
+from tacker_cnf.lease import boottime
 
 
 class Duties:
@@ -13,37 +14,51 @@ class Duties:
         self._store = store
         self._owner = owner
         self._lease = lease
-        self._held: set[str] = set()
+        #: name -> when its lease ends, by boottime
+        self._held: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def take(self, name: str) -> bool:
         """Take a duty, unless another conductor has it; tell whether it is
         this one's now.
         """
+        since = boottime()
         if not leases.take(self._store, name, self._owner, self._lease):
             return False
         with self._lock:
-            self._held.add(name)
+            self._held[name] = since + self._lease
         return True
 
     def has(self, name: str) -> bool:
         """Tell whether a duty is this conductor's, as far as it knows."""
-        return name in self._held
+        return boottime() < self._held.get(name, 0.0)
 
     def renew(self) -> None:
-        """Renew all leases, and forget those that were lost."""
+        """Renew all leases, and forget those that were lost.
+
+        :raises RowsLocked: some have to be tried again soon
+        """
         with self._lock:
             held = frozenset(self._held)
         if not held:
             return
-        kept = leases.renew(self._store, held, self._owner, self._lease)
+        since = boottime()
+        found = leases.renew(self._store, held, self._owner, self._lease)
         with self._lock:
-            self._held -= held - kept
+            # some may have been dropped meanwhile
+            for name in held & self._held.keys() - found.locked:
+                if name in found.renewed:
+                    self._held[name] = since + self._lease
+                else:
+                    del self._held[name]
+        if found.locked:
+            raise RowsLocked(", ".join(sorted(found.locked)))
 
     def drop(self, *names: str) -> None:
         """Leave duties to others."""
         with self._lock:
-            self._held.difference_update(names)
+            for name in names:
+                self._held.pop(name, None)
         leases.drop(self._store, names, self._owner)
 
     def drop_all(self) -> None:

@@ -110,7 +110,7 @@ def _log(run: Run, step: Step, error: Exception) -> None:
 def _left_behind(run: Run) -> InfraResult | None:
     """Look what a failed step left on the VIM, if the VIM can tell."""
     # whoever was told to stop may still look
-    look = msgspec.structs.replace(run, halt=Halt())
+    look = msgspec.structs.replace(run, halt=Halt(run.halt.lease))
     try:
         return run.driver.observe(steps.infra_task(look))
     except Exception as unseen:  # noqa: BLE001

@@ -11,7 +11,7 @@ from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor import recovery, runner, steps
 from tacker_cnf.conductor.claims import Claims, Hold
-from tacker_cnf.conductor.clocks import Clocks
+from tacker_cnf.conductor.clocks import RENEWAL_RETRY, Clocks
 from tacker_cnf.conductor.journal import Journal
 from tacker_cnf.conductor.lines import Line
 from tacker_cnf.conductor.sites import Site, Sites
@@ -42,7 +42,8 @@ LOG = log.getLogger(__name__)
 
 #: seconds between two looks at how far the operations are
 PUBLISHED: Final = 1.0
-
+#: the most seconds after which work is stopped whose lease has ended
+LEASE_CHECK: Final = 1.0
 
 #: seconds between two looks for keys that are too old, and for what the
 #: scripts of lost conductors left
@@ -97,7 +98,9 @@ class Conductor:
         self._script_bounds.scratch.sweep()
         self._listener.start()
         clocks = self._clocks
-        clocks.start(self.claims.report, self._conf.lease / 3)
+        lease = self._conf.lease
+        clocks.start(self.claims.report, lease / 3, RENEWAL_RETRY)
+        clocks.start(self.claims.check_leases, min(lease / 10, LEASE_CHECK))
         clocks.start(self.claims.publish, PUBLISHED)
         clocks.start(self.sweep, self._conf.sweep_interval)
         clocks.start(self.forget_keys, FORGETS)

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.conductor.clocks import BREATH, Clocks
+from tacker_cnf.conductor.clocks import BREATH, RENEWAL_RETRY, Clocks
 from tacker_cnf.conductor.duties import Duties
 from tacker_cnf.conductor.held import Held
 from tacker_cnf.conductor.lines import Line
@@ -71,7 +71,9 @@ class Upkeep:
     def start(self) -> None:
         """Begin to watch, and to look at every instance from time to time."""
         self._settling.start()
-        self._clocks.start(self._renew)
+        self._clocks.start(
+            self.duties.renew, self._conf.lease / 3, RENEWAL_RETRY
+        )
         self._clocks.start(self._return_to_held)
         if self._conf.sync_watch:
             self._clocks.start(self._watch)
@@ -119,10 +121,6 @@ class Upkeep:
             LOG.warning("%s was not synchronized: %s", instance_id, error)
         except Exception:
             LOG.exception("%s was not synchronized", instance_id)
-
-    def _renew(self) -> None:
-        if not self._stopped.wait(self._conf.lease / 3):
-            self.duties.renew()
 
     def _return_to_held(self) -> None:
         self._held.wait()

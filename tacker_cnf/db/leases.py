@@ -1,6 +1,7 @@
 """Leases: work that one process at a time does for all of them."""
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -20,7 +21,8 @@ def take(store: Store, name: str, owner: str, seconds: float) -> bool:
     """
     try:
         with store.writer() as session:
-            if _renew(session, name, owner, seconds):
+            free = sa.or_(Row.owner == owner, Row.lease_until < epoch())
+            if _renew(session, owner, seconds, Row.name == name, free):
                 return True
             held = session.scalar(
                 sa.select(sa.func.count()).where(Row.name == name)
@@ -35,30 +37,43 @@ def take(store: Store, name: str, owner: str, seconds: float) -> bool:
 
 
 def _renew(
-    session: orm.Session, name: str, owner: str, seconds: float
-) -> bool:
-    got = session.connection().execute(
-        sa.update(Row)
-        .where(
-            Row.name == name,
-            sa.or_(Row.owner == owner, Row.lease_until < epoch()),
+    session: orm.Session,
+    owner: str,
+    seconds: float,
+    *where: sa.ColumnElement[bool],
+) -> frozenset[str]:
+    """Renew the leases that no other transaction has locked; return their
+    names.
+    """
+    found = sa.select(Row.name).where(*where).with_for_update(skip_locked=True)
+    names = frozenset(session.scalars(found))
+    if names:
+        session.connection().execute(
+            sa.update(Row)
+            .where(Row.name.in_(names))
+            .values(owner=owner, lease_until=epoch() + seconds)
         )
-        .values(owner=owner, lease_until=epoch() + seconds)
-    )
-    return bool(got.rowcount == 1)
+    return names
+
+
+class Renewed(NamedTuple):
+    """What became of the leases of an owner."""
+
+    renewed: frozenset[str]
+    #: those that are still its own, whose rows are locked
+    locked: frozenset[str]
 
 
 @transaction
 def renew(
     store: Store, names: Collection[str], owner: str, seconds: float
-) -> frozenset[str]:
-    """Renew leases, and tell which of them are still this owner's."""
-    mine = sa.and_(Row.owner == owner, Row.name.in_(names))
+) -> Renewed:
+    """Renew leases of this owner."""
+    mine = (Row.owner == owner, Row.name.in_(names))
     with store.writer() as session:
-        session.connection().execute(
-            sa.update(Row).where(mine).values(lease_until=epoch() + seconds)
-        )
-        return frozenset(session.scalars(sa.select(Row.name).where(mine)))
+        renewed = _renew(session, owner, seconds, *mine)
+        skipped = sa.select(Row.name).where(*mine, Row.name.not_in(renewed))
+        return Renewed(renewed, frozenset(session.scalars(skipped)))
 
 
 @transaction

@@ -6,7 +6,7 @@ operation is still its own by the fencing token it got with the claim.
 
 import datetime
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -212,26 +212,26 @@ def find(
 def claim(
     session: orm.Session, op_occ_id: str, owner: str, lease: float
 ) -> Work | None:
-    """Make an operation this conductor's own, if nobody living has it."""
-    row = session.get(Row, op_occ_id)
-    if row is None or row.operation_state not in states.ACTIVE:
-        return None
-    got = session.connection().execute(
-        sa.update(Row)
+    """Make an operation this conductor's own, unless a living one has it, or
+    another transaction has locked it.
+    """
+    free = sa.or_(Row.owner.is_(None), Row.lease_until < epoch())
+    row = session.scalars(
+        sa.select(Row)
         .where(
-            Row.id == op_occ_id,
-            Row.fence == row.fence,
-            Row.operation_state == row.operation_state,
-            sa.or_(Row.owner.is_(None), Row.lease_until < epoch()),
+            Row.id == op_occ_id, Row.operation_state.in_(states.ACTIVE), free
         )
-        .values(
-            owner=owner,
-            fence=row.fence + 1,
-            lease_until=epoch() + lease,
-        )
-    )
-    if got.rowcount != 1:
+        .with_for_update(skip_locked=True)
+    ).one_or_none()
+    if row is None:
         return None
+    _update(
+        session,
+        (op_occ_id,),
+        owner=owner,
+        fence=row.fence + 1,
+        lease_until=epoch() + lease,
+    )
     return Work(
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
         vim_connections=row.vim_connections,
@@ -518,38 +518,70 @@ def cancelled(session: orm.Session, op_occ_id: str) -> CancelModeType | None:
     )
 
 
+class Renewed(msgspec.Struct, frozen=True):
+    """What became of the leases of an owner."""
+
+    #: of the operations whose lease was renewed: how each is to stop, if so
+    cancel_modes: Mapping[str, CancelModeType | None]
+    #: operations that are still the owner's, whose rows are locked
+    locked: frozenset[str]
+
+
 def heartbeat(
     session: orm.Session, owner: str, held: Sequence[str], lease: float
-) -> Mapping[str, CancelModeType | None]:
-    """Say that this conductor lives and goes on with what it holds.
-
-    :returns: what is still its own, and how it is to stop, if it is
+) -> Renewed:
+    """Renew the leases of this conductor, of each row that is not locked: one
+    that is must not delay the others.
     """
     mine = (Row.owner == owner, Row.id.in_(held))
-    session.connection().execute(
-        sa.update(Row).where(*mine).values(lease_until=epoch() + lease)
+    found = session.execute(
+        sa.select(Row.id, Row.cancel_mode)
+        .where(*mine)
+        .with_for_update(skip_locked=True)
     )
-    found = session.execute(sa.select(Row.id, Row.cancel_mode).where(*mine))
-    return dict(found.tuples().all())
+    renewed = dict(found.tuples().all())
+    _update(session, renewed, lease_until=epoch() + lease)
+    skipped = session.scalars(
+        sa.select(Row.id).where(*mine, Row.id.not_in(renewed))
+    )
+    return Renewed(renewed, frozenset(skipped))
 
 
-def tell(session: orm.Session, owner: str, told: Mapping[str, str]) -> None:
-    """Keep how far operations are; of those that are still this owner's."""
-    for op_occ_id, progress in told.items():
-        session.connection().execute(
-            sa.update(Row)
-            .where(Row.owner == owner, Row.id == op_occ_id)
-            .values(progress=progress)
-        )
+def tell(
+    session: orm.Session, owner: str, told: Mapping[str, str]
+) -> Sequence[str]:
+    """Keep how far operations are, of those that are still this owner's and
+    whose rows are not locked; return their ids.
+    """
+    mine = _lock(session, Row.owner == owner, Row.id.in_(told))
+    for op_occ_id in mine:
+        _update(session, (op_occ_id,), progress=told[op_occ_id])
+    return mine
 
 
 def give_back(session: orm.Session, owner: str) -> None:
     """Let others take over at once what this conductor still has."""
-    session.connection().execute(
-        sa.update(Row)
-        .where(Row.owner == owner, Row.operation_state.in_(states.ACTIVE))
-        .values(lease_until=0.0)
+    ours = _lock(
+        session, Row.owner == owner, Row.operation_state.in_(states.ACTIVE)
     )
+    _update(session, ours, lease_until=0.0)
+
+
+def _lock(
+    session: orm.Session, *where: sa.ColumnElement[bool]
+) -> Sequence[str]:
+    """Lock the rows that no other transaction has locked; return their ids."""
+    free = sa.select(Row.id).where(*where).with_for_update(skip_locked=True)
+    return session.scalars(free).all()
+
+
+def _update(
+    session: orm.Session, op_occ_ids: Collection[str], **values: Any
+) -> None:
+    if op_occ_ids:
+        session.connection().execute(
+            sa.update(Row).where(Row.id.in_(op_occ_ids)).values(**values)
+        )
 
 
 def hand_on(session: orm.Session, owner: str, op_occ_id: str) -> bool:

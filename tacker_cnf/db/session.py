@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
@@ -15,24 +16,28 @@ from sqlalchemy import orm
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import functions
 
+from tacker_cnf.db.timeouts import Timeouts
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 #: what a session knows when something was announced in it
 ANNOUNCED: Final = "announced"
 
-#: seconds that a process may do nothing within a transaction before the
-#: database ends it: one that stands still holds up nobody for longer
-STALLED: Final = 20
-
 #: the database does not answer: oslo.db tells a lost connection; one that
 #: cannot be made, the driver does
 DATABASE_DOWN: Final = (
     db_errors.DBConnectionError,
+    db_errors.DBDeadlock,  # or, on MariaDB, a lock that was waited for
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
     sa.exc.TimeoutError,
 )
+
+
+class RowsLocked(Exception):
+    """Other transactions hold some of the rows; they are named."""
+
 
 DuplicateEntry = db_errors.DBDuplicateEntry
 ReferenceError = db_errors.DBReferenceError  # noqa: A001
@@ -83,18 +88,26 @@ def _mysql_epoch(*_: Any, **__: Any) -> str:
 
 
 class Store:
-    """The database of this process."""
+    """The database of this process.
 
-    def __init__(self, url: str, **options: Any) -> None:
+    :param timeouts: how long it waits for a server; None: for ever, as the
+        migrations of large tables need
+    """
+
+    def __init__(
+        self, url: str, timeouts: Timeouts | None = None, **options: Any
+    ) -> None:
+        made = timeouts.url(sa.make_url(url)) if timeouts else url
         self.engine: sa.Engine = engines.create_engine(
-            url, sqlite_fk=True, thread_checkin=False, **options
+            made, sqlite_fk=True, thread_checkin=False, **options
         )
         # an error tells its statement, and never the secrets put into it
         self.engine.hide_parameters = True
         if self.engine.dialect.name == "sqlite":
             _prepare_sqlite(self.engine)
-        else:
-            _end_stalled(self.engine)
+        elif timeouts:
+            timeouts.listen(self.engine)
+            self.engine.dispose()  # oslo.db has tried a connection before
         #: who wants to know at once that something was announced
         self.listeners: list[Callable[[], None]] = []
         self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
@@ -136,38 +149,27 @@ def url_of(conf: cfg.ConfigOpts) -> str:
     return url.render_as_string(hide_password=False)
 
 
-def of_conf(conf: cfg.ConfigOpts) -> Store:
-    """Open the database of a configuration."""
+def of_conf(conf: cfg.ConfigOpts, *, limited: bool = True) -> Store:
+    """Open the database of a configuration.
+
+    :param limited: whether what takes long is given up
+    """
     options = conf.database
+    url = url_of(conf)
+    pool_timeout = options.pool_timeout
+    timeouts = Timeouts.within(conf.conductor.lease) if limited else None
+    if timeouts and not url.startswith("sqlite"):
+        pool_timeout = min(pool_timeout or math.inf, timeouts.answer)
     return Store(
-        url_of(conf),
+        url,
+        timeouts,
         max_pool_size=options.max_pool_size,
         max_overflow=options.max_overflow,
-        pool_timeout=options.pool_timeout,
+        pool_timeout=pool_timeout,
         max_retries=options.max_retries,
         retry_interval=options.retry_interval,
         mysql_sql_mode=options.mysql_sql_mode,
     )
-
-
-def _end_stalled(engine: sa.Engine) -> None:
-    """Have the server free what a process that stands still has locked."""
-    names = {
-        "postgresql": "idle_in_transaction_session_timeout = '{}s'",
-        "mariadb": "idle_transaction_timeout = {}",
-    }
-
-    @sa.event.listens_for(engine, "connect")
-    def set_timeout(connection: Any, _: Any) -> None:
-        # what kind of server it is, is known only now
-        is_mariadb = getattr(engine.dialect, "is_mariadb", False)
-        kind = "mariadb" if is_mariadb else engine.dialect.name
-        if name := names.get(kind):
-            with connection.cursor() as cursor:
-                cursor.execute(f"SET SESSION {name.format(STALLED)}")
-            connection.commit()
-
-    engine.dispose()  # oslo.db has tried a connection before
 
 
 def _prepare_sqlite(engine: sa.Engine) -> None:

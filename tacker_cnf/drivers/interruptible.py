@@ -1,4 +1,6 @@
-"""Connections whose wait for an answer ends when the work is called off."""
+"""Connections that send no change outside of a lease, and whose wait for an
+answer ends when the work is called off.
+"""
 
 import contextlib
 import functools
@@ -6,7 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Final
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -14,13 +16,15 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from tacker_cnf.halting import Halt
 
+#: methods of requests that change nothing
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _local = threading.local()
 
 
 @contextlib.contextmanager
 def under(halt: Halt) -> Iterator[None]:
     """Let this thread's waits for answers end when the work is called off
-    at once.
+    at once, and let it send no change when the lease does not allow it.
     """
     before: Halt | None = getattr(_local, "halt", None)
     _local.halt = halt
@@ -28,6 +32,19 @@ def under(halt: Halt) -> Iterator[None]:
         yield
     finally:
         _local.halt = before
+
+
+def _check_lease(connection: HTTPConnection, method: str) -> None:
+    """Check the lease at the last moment before a request is sent.
+
+    :raises VnfmError: it does not allow a change
+    """
+    halt: Halt | None = getattr(_local, "halt", None)
+    if halt is None or method.upper() in SAFE:
+        return
+    if connection.sock is None:  # this takes time too
+        connection.connect()
+    halt.check_lease()
 
 
 def _ending(connection: HTTPConnection) -> AbstractContextManager[None]:
@@ -45,12 +62,20 @@ def _cut(connection: HTTPConnection) -> None:
 
 
 class HttpConnection(HTTPConnection):
+    def request(self, method: str, *args: Any, **options: Any) -> None:
+        _check_lease(self, method)
+        super().request(method, *args, **options)
+
     def getresponse(self) -> Any:
         with _ending(self):
             return super().getresponse()
 
 
 class HttpsConnection(HTTPSConnection):
+    def request(self, method: str, *args: Any, **options: Any) -> None:
+        _check_lease(self, method)
+        super().request(method, *args, **options)
+
     def getresponse(self) -> Any:
         with _ending(self):
             return super().getresponse()

@@ -1,5 +1,6 @@
 """What the child process does around the script: gives up what it may not
-have, dies with its parent, and takes along all that the script started.
+have, dies with its parent and at the end of its lease, and takes along all
+that the script started.
 
 Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE SCRIPT``
 by the process PARENT, the bounds in bytes, 0 for none; ``-m MODULE`` in place of SCRIPT for one of ours.
@@ -17,10 +18,15 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
+from tacker_cnf.lease import Lease
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 #: seconds that the kernel needs to end a process
 MOMENT = 0.001
+#: seconds after which a lease is looked at again: it may have been renewed,
+#: and the machine suspended
+LEASE_CHECK_S = 1.0
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -57,10 +63,13 @@ def supervise(script: int) -> NoReturn:
     """
     for pipe in (sys.stdin, sys.stdout, sys.stderr):
         os.close(pipe.fileno())
-    while True:
-        pid, status = os.waitpid(-1, 0)
-        if pid == script:
-            break
+    lease = Lease.inherited()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while (status := status_of(script)) is None:
+        left = lease.remaining if lease else LEASE_CHECK_S
+        if not left:
+            stop()
+        signal.sigtimedwait({signal.SIGCHLD}, min(left, LEASE_CHECK_S))
     kill_all()
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
@@ -68,6 +77,16 @@ def supervise(script: int) -> NoReturn:
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
+
+
+def status_of(script: int) -> int | None:
+    """Reap all that has ended, and return how the script did, if it has."""
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == script:
+            return status
+        if not pid:
+            return None
 
 
 def die_with(parent: int, how: signal.Signals) -> None:

@@ -15,6 +15,7 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.veil import Veil
+from tacker_cnf.lease import LEASE_FD
 from tacker_cnf.scratch import Scratch
 from tacker_cnf.scripts import family
 from tacker_cnf.scripts.pipes import Pipes
@@ -63,11 +64,18 @@ class Child:
     """The process of a script, in a process group of its own."""
 
     def __init__(
-        self, script: Sequence[str], home: Path, bounds: Bounds, veil: Veil
+        self,
+        script: Sequence[str],
+        home: Path,
+        bounds: Bounds,
+        veil: Veil,
+        lease: int | None = None,
     ) -> None:
         """Start it.
 
         :param script: what ``scripts.child`` is to become
+        :param lease: file descriptor of the lease with whose end it is killed,
+            even if this process is frozen
         """
         self._bounds = bounds
         self._until = time.monotonic() + bounds.timeout
@@ -87,7 +95,8 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=home,
-            env=_environment(home),
+            env=_environment(home, lease),
+            pass_fds=() if lease is None else (lease,),
             start_new_session=True,
             bufsize=0,
         )
@@ -191,7 +200,9 @@ class Child:
         self._said += chunk[:room]
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _environment(home: Path, lease: int | None) -> dict[str, str]:
     """Make an environment that holds nothing of ours that is a secret."""
     seen = {name: os.environ[name] for name in ENVIRONMENT & os.environ.keys()}
+    if lease is not None:
+        seen[LEASE_FD] = str(lease)
     return {**seen, "HOME": str(home), "TMPDIR": str(home)}

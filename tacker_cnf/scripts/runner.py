@@ -1,9 +1,10 @@
 """Runs one script of a package, on copies of all that it may touch."""
 
+import contextlib
 import dataclasses
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -96,7 +97,7 @@ def talk(
     with workplace.prepared(bounds.scratch, packages, halt) as (home, trees):
         script = make(trees)
         head = f"{script.operation}, {script.name}"
-        with Child(script.command, home, bounds, script.veil) as child:
+        with _child(script, home, bounds, halt) as child:
             log = _Log(head, lambda: _plain(child.log(), trees), ears)
             try:
                 with halt.wakes(child.kill):
@@ -116,6 +117,23 @@ def talk(
             None if said is None else script.kept(said),
         )
     return said
+
+
+@contextlib.contextmanager
+def _child(
+    script: Talk[Said], home: Path, bounds: Bounds, halt: Halt
+) -> Iterator[Child]:
+    """Start a script, if it may still change anything.
+
+    :raises VnfmError: the work was called off, or its lease has ended
+    """
+    halt.check()
+    with contextlib.ExitStack() as stack:
+        lease = (
+            stack.enter_context(halt.lease.shared()) if halt.lease else None
+        )
+        child = Child(script.command, home, bounds, script.veil, lease)
+        yield stack.enter_context(child)
 
 
 def _management(

@@ -189,7 +189,7 @@ class Deployment(fixtures.Fixture):
         """
         conf = configuration.load([f"--config-file={self.conf}"])
         keys.create(keys.path_of(conf))
-        store = session.of_conf(conf)
+        store = session.of_conf(conf, limited=False)
         schema.upgrade(store)
         store.close()
 

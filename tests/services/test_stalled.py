@@ -1,15 +1,15 @@
 """A process that stands still in the middle of a transaction."""
 
-import fixtures
 import sqlalchemy as sa
 import testtools
 
 from tacker_cnf.db import leases, schema
 from tacker_cnf.db.session import DATABASE_DOWN, Store
+from tacker_cnf.db.timeouts import Timeouts
 from tests.fixtures import waiting
 from tests.services.servers import MARIADB, POSTGRESQL, Database
 
-STALLED = 2
+LEASE = 3.0
 
 
 class TestStalled(testtools.TestCase):
@@ -17,14 +17,12 @@ class TestStalled(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        place = "tacker_cnf.db.session.STALLED"
-        self.useFixture(fixtures.MonkeyPatch(place, STALLED))
         self.url = self.useFixture(Database(self, self.server)).url
         self.store = self.store_of_a_process()
         schema.upgrade(self.store)
 
     def store_of_a_process(self) -> Store:
-        store = Store(self.url)
+        store = Store(self.url, Timeouts.within(LEASE))
         self.addCleanup(store.close)
         return store
 

@@ -6,6 +6,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.halting import Halt
+from tacker_cnf.lease import Lease, boottime
 from tests.fixtures import waiting
 
 CANCELLED = errors.Cancelled("enough")
@@ -121,3 +122,41 @@ class TestHalt(testtools.TestCase):
     def refused(self, ask: object) -> Exception:
         assert callable(ask)
         return self.assertRaises(errors.VnfmError, ask)
+
+
+class TestLease(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.lease = Lease.new(margin=LONG)
+        self.halt = Halt(self.lease)
+
+    def test_no_change_after_its_end(self) -> None:
+        for check in (self.halt.check, self.halt.check_lease):
+            self.assertRaises(errors.LostClaim, check)
+        self.halt.check_wait()
+
+    def test_a_change_is_made_in_time(self) -> None:
+        self.lease.renew(boottime() + 2 * LONG)
+        self.halt.check()
+        self.halt.check_lease()
+
+    def test_near_its_end_a_change_waits_for_the_renewal(self) -> None:
+        self.lease.renew(boottime() + LONG)
+        renewal = threading.Timer(
+            0.1, self.lease.renew, (boottime() + 3 * LONG,)
+        )
+        renewal.start()
+        self.addCleanup(renewal.join)
+        self.halt.check()
+        self.assertTrue(self.lease.allows_request)
+
+    def test_near_its_end_a_change_waits_no_longer_than_that(self) -> None:
+        self.lease.renew(boottime() + 0.1)
+        self.assertRaises(errors.LostClaim, self.halt.check)
+
+    def test_near_its_end_the_work_can_be_called_off(self) -> None:
+        self.lease.renew(boottime() + LONG)
+        threading.Timer(
+            0.1, self.halt.call_off, (CANCELLED,), {"at_once": True}
+        ).start()
+        self.assertRaises(errors.Cancelled, self.halt.check)

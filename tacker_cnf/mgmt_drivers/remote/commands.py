@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tacker_cnf.halting import Deadline
+from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.mgmt_drivers.remote import connecting
 
 #: bytes of stdout that a command may write
@@ -101,6 +101,7 @@ def run(transport: Any, command: Command, seconds: float) -> Answer:
 
     :param seconds: within which it has ended, there as well
     :raises Broken: it took too long, wrote too much, or was lost
+    :raises LostClaim: the lease of this process has ended
     """
     if seconds <= 0:
         raise Broken("no time is left for it")
@@ -108,6 +109,7 @@ def run(transport: Any, command: Command, seconds: float) -> Answer:
     try:
         with connecting.ended_by(transport, end):
             channel = transport.open_session()
+            Halt().check_lease()
             try:
                 answer = _Talk(channel, command, seconds).held(end)
             finally:

@@ -33,7 +33,8 @@ class TestLeases(StoreTest):
         self.run_out()
         self.take("b", "you")
         kept = leases.renew(self.store, ["a", "b", "c"], "me", 60)
-        self.assertEqual({"a"}, kept)
+        self.assertEqual({"a"}, kept.renewed)
+        self.assertEqual(set(), kept.locked)
         self.assertFalse(self.take("a", "you"))
 
     def test_what_is_dropped_can_be_had_at_once(self) -> None:

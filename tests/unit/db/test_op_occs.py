@@ -318,7 +318,8 @@ class TestCancel(OpOccTest):
 
     def beat(self) -> Any:
         with self.store.writer() as session:
-            return op_occs.heartbeat(session, "me", ["an-op-occ"], LONG)
+            found = op_occs.heartbeat(session, "me", ["an-op-occ"], LONG)
+            return found.cancel_modes
 
     def test_an_operation_that_is_not_there(self) -> None:
         def cancel() -> None:

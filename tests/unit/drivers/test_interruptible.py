@@ -1,11 +1,22 @@
-"""Connections that are cut when the work is called off."""
+"""Connections that are cut when the work is called off, and send no change
+when its lease has ended.
+"""
 
 import socket
+import ssl
+from collections.abc import Callable
 
+import requests
 import testtools
 from urllib3.connection import HTTPConnection
 
+from tacker_cnf import errors
 from tacker_cnf.drivers import interruptible
+from tacker_cnf.drivers.openstack import library
+from tacker_cnf.halting import Halt
+from tacker_cnf.lease import Lease, boottime
+from tacker_cnf.sandbox.certificates import Authority
+from tests.fixtures.receiver import Receiver
 
 
 class Fleeting(HTTPConnection):
@@ -35,3 +46,47 @@ class TestCut(testtools.TestCase):
 
     def test_a_connection_without_a_socket(self) -> None:
         interruptible._cut(HTTPConnection("localhost"))
+
+
+class TestLease(testtools.TestCase):
+    """What is sent by the clients of both VIMs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.lease = Lease.new(margin=0.0)
+        authority = Authority()
+        self.servers = [
+            self.useFixture(Receiver()),
+            self.useFixture(Receiver(authority=authority)),
+        ]
+        context = ssl.create_default_context(cadata=authority.pem)
+        pools = interruptible.Pools(ssl_context=context, retries=False)
+        self.addCleanup(pools.clear)
+        session = self.enterContext(requests.Session())
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, library._Adapter(context))
+        self.clients: list[Callable[[str, str], object]] = [
+            pools.request,
+            session.request,
+        ]
+
+    def send(self, *methods: str) -> None:
+        for server in self.servers:
+            for client in self.clients:
+                for method in methods:
+                    with interruptible.under(Halt(self.lease)):
+                        client(method, server.url)
+
+    def test_nothing_is_changed_after_its_end(self) -> None:
+        self.send("GET")
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            self.assertRaises(errors.LostClaim, self.send, method)
+        for server in self.servers:
+            sent = {request.method for request in server.requests}
+            self.assertEqual({"GET"}, sent)
+
+    def test_a_change_is_sent_before_its_end(self) -> None:
+        self.lease.renew(boottime() + 600.0)
+        self.send("POST", "DELETE")
+        for server in self.servers:
+            self.assertEqual(4, len(server.requests))

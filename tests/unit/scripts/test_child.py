@@ -10,9 +10,18 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.veil import Veil
+from tacker_cnf.lease import Lease, boottime
 from tacker_cnf.scripts import process
 from tacker_cnf.scripts.process import Child
+from tests.fixtures import waiting
 from tests.fixtures.processes import is_there
+
+SLEEPING = """\
+import os, pathlib, time
+pathlib.Path("new").write_text(str(os.getpid()))
+pathlib.Path("new").rename("pid")
+time.sleep(600)
+"""
 
 
 class TestChild(testtools.TestCase):
@@ -41,7 +50,7 @@ class TestChild(testtools.TestCase):
         self.assertFalse(self.ran(parent=1))
         self.assertTrue(self.ran(parent=os.getpid()))
 
-    def test_a_script_that_nobody_talks_to_leaves_nothing(self) -> None:
+    def sleeping(self, lease: int | None = None) -> Child:
         bounds = process.Bounds(
             timeout=600.0,
             max_memory=0,
@@ -51,8 +60,26 @@ class TestChild(testtools.TestCase):
             vim_credentials=False,
             scratch=None,  # type: ignore[arg-type]
         )
-        self.script.write_text("import time; time.sleep(600)")
-        child = Child((str(self.script),), self.folder, bounds, Veil(()))
+        self.script.write_text(SLEEPING)
+        script = (str(self.script),)
+        return Child(script, self.folder, bounds, Veil(()), lease)
+
+    def test_it_ends_with_the_lease_of_a_conductor_that_is_frozen(
+        self,
+    ) -> None:
+        """Whoever started it does nothing more."""
+        lease = Lease.new(margin=0.0)
+        lease.renew(boottime() + 600.0)
+        with lease.shared() as fd, self.sleeping(fd) as child:
+            started = self.folder / "pid"
+            waiting.until(started.exists, "the start of the script")
+            script = int(started.read_text())
+            lease.renew(boottime() + 0.1)
+            waiting.until(lambda: not is_there(script), "its end")
+            self.assertEqual(128 + 15, child._process.wait(60))
+
+    def test_a_script_that_nobody_talks_to_leaves_nothing(self) -> None:
+        child = self.sleeping()
 
         def cancelled() -> None:
             with child:

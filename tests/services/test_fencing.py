@@ -1,0 +1,142 @@
+"""A conductor that lost its lease writes nothing more to a VIM, and one that
+lives keeps its leases.
+"""
+
+import re
+import signal
+import time
+
+import sqlalchemy as sa
+
+from tests.fixtures import waiting
+from tests.fixtures.relay import Relay
+from tests.services.client import OP_OCCS
+from tests.services.cluster import LoggedCluster
+from tests.services.deployment import Conductor
+from tests.services.servers import MARIADB
+from tests.services.test_lost_conductors import LEASE, Lost
+
+#: operations that are frozen at once
+MANY = 20
+
+
+class Fencing(Lost):
+    """Operations whose conductor waits for the answer to its first write."""
+
+    cluster: LoggedCluster
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deploy(pod_start_delay=0.1, workers=MANY)
+        self.cluster.log.hold_answers()
+
+    def make_cluster(self, pod_start_delay: float) -> LoggedCluster:
+        return LoggedCluster(pod_start_delay)
+
+    def written(self, number: int, conductor: Conductor) -> list[str]:
+        """Begin operations, and wait until something was written for each."""
+        begun = [self.begin() for _ in range(number)]
+        places = {
+            f"/n-{self.client.op_occ(one)['vnfInstanceId']}/" for one in begun
+        }
+        log = self.cluster.log
+
+        def all_written() -> bool:
+            paths = [write.path for write in log.writes_of(conductor.pid)]
+            return all(any(one in path for path in paths) for one in places)
+
+        waiting.until(all_written, "a first object of each operation")
+        return begun
+
+    def check_failed(self, op_occ_ids: list[str]) -> None:
+        """Wait until another conductor has failed each operation."""
+        for one in op_occ_ids:
+            failed = self.client.ended(one)
+            self.assertEqual("FAILED_TEMP", failed["operationState"])
+
+    def check_fenced(self, op_occ_ids: list[str], lost: Conductor) -> None:
+        """Check that a conductor writes nothing from now on, and that each
+        operation has ended there.
+        """
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        lost.signal(signal.SIGCONT)
+        self.cluster.log.send_answers()
+        for one in op_occ_ids:
+            lost.says(re.compile(rf"{one} was (taken over)"))
+        self.assertEqual([], self.cluster.log.writes_of(lost.pid, now))
+
+
+class TestFrozenConductor(Fencing):
+    def test_it_writes_nothing_when_it_wakes(self) -> None:
+        """It wakes when half of its requests are answered, and the other half
+        fail so that they are to be sent again.
+        """
+        frozen = self.deployment.conductor()
+        lost = self.written(MANY, frozen)
+        frozen.signal(signal.SIGSTOP)
+        self.cluster.log.send_answers(drop_half=True)
+        survivor = self.deployment.conductor()
+        self.check_failed(lost)
+        for one in lost:
+            answer = self.client.call("POST", f"{OP_OCCS}/{one}/rollback")
+            self.assertEqual(202, answer.status)
+        for one in lost:
+            rolled = self.client.ended(one)
+            self.assertEqual("ROLLED_BACK", rolled["operationState"])
+        self.check_fenced(lost, frozen)
+        for conductor in (frozen, survivor):  # sooner than by SIGTERM
+            conductor.kill()
+
+
+class TestDatabase(Fencing):
+    def test_one_that_hangs_does_not_keep_its_conductor(self) -> None:
+        """Nothing breaks, and nothing answers."""
+        url = sa.make_url(self.deployment.database.url)
+        relay = self.useFixture(Relay(f"tcp://{url.host}:{url.port}"))
+        through = url.set(host="127.0.0.1", port=relay.port)
+        connection = through.render_as_string(hide_password=False)
+        conf = self.deployment.configure(
+            "hanging.conf", database={"connection": connection}
+        )
+        hanging = self.deployment.conductor(conf)
+        lost = self.written(2, hanging)
+        relay.fall_silent()
+        survivor = self.deployment.conductor()
+        self.check_failed(lost)
+        self.check_fenced(lost, hanging)
+        for conductor in (hanging, survivor):
+            conductor.kill()
+
+    def test_a_locked_row_costs_no_other_operation_its_lease(self) -> None:
+        conductor = self.deployment.conductor()
+        locked, *others = self.written(3, conductor)
+        other = self.deployment.conductor()
+        engine = self.deployment.database.engine
+        with engine.begin() as connection:
+            connection.execute(
+                sa.text(
+                    "SELECT id FROM vnf_lcm_op_occs WHERE id = :id FOR UPDATE"
+                ),
+                {"id": locked},
+            )
+            begun = self.leases(others)
+            waiting.until(
+                lambda: self.leases(others) > begun + 2 * LEASE,
+                "the leases of the others to be renewed",
+            )
+        self.cluster.log.send_answers()
+        for one in others:
+            done = self.client.ended(one)
+            self.assertEqual("COMPLETED", done["operationState"])
+            self.assertEqual(1, self.deployment.work(one)["fence"])
+        for either in (conductor, other):
+            either.kill()
+
+    def leases(self, op_occ_ids: list[str]) -> float:
+        """Return the earliest end of their leases."""
+        works = [self.deployment.work(one) for one in op_occ_ids]
+        return min(float(str(work["lease_until"])) for work in works)
+
+
+class TestDatabaseOnMariadb(TestDatabase):
+    server = MARIADB

@@ -1,0 +1,61 @@
+"""The time until which a process may change anything."""
+
+import os
+import subprocess
+import sys
+
+import fixtures
+import testtools
+
+from tacker_cnf.lease import LEASE_FD, Lease, boottime
+
+LONG = 600.0
+PROBE = (
+    "from tacker_cnf.lease import Lease; input();"
+    " print(Lease.inherited().allows_request)"
+)
+
+
+class TestLease(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.lease = Lease.new(margin=LONG)
+
+    def test_a_new_one_has_ended(self) -> None:
+        self.assertEqual(0.0, self.lease.remaining)
+        self.assertFalse(self.lease.allows_request)
+
+    def test_a_request_needs_the_margin(self) -> None:
+        self.lease.renew(boottime() + LONG)
+        self.assertTrue(self.lease.remaining)
+        self.assertFalse(self.lease.allows_request)
+        self.lease.renew(boottime() + 2 * LONG)
+        self.assertTrue(self.lease.allows_request)
+
+    def test_one_that_was_not_renewed_has_ended(self) -> None:
+        self.lease.renew(boottime() - 0.001)
+        self.assertEqual(0.0, self.lease.remaining)
+
+    def test_a_child_process_sees_it_renewed(self) -> None:
+        with self.lease.shared() as fd:
+            child = subprocess.Popen(
+                [sys.executable, "-c", PROBE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, LEASE_FD: str(fd)},
+                pass_fds=(fd,),
+            )
+        self.lease.renew(boottime() + 2 * LONG)
+        said, _ = child.communicate(b"\n")
+        self.assertEqual(b"True\n", said)
+
+    def test_a_child_process_cannot_renew_it(self) -> None:
+        with self.lease.shared() as fd:
+            self.useFixture(fixtures.EnvironmentVariable(LEASE_FD, str(fd)))
+            inherited = Lease.inherited()
+            assert inherited is not None
+            self.assertRaises(OSError, inherited.renew, boottime() + LONG)
+
+    def test_a_process_without_a_parent_has_none(self) -> None:
+        self.useFixture(fixtures.EnvironmentVariable(LEASE_FD))
+        self.assertIsNone(Lease.inherited())
