@@ -26,7 +26,8 @@ from tacker_cnf.db.leftovers import Trace
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import Origin, SearchTask
 from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.halting import Halt
+from tacker_cnf.lease import Lease, boottime
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.vims import connection
 
@@ -39,19 +40,6 @@ TRIES: Final = 60
 #: of a claim, the part in which changes may be made: the rest is for a
 #: request that is under way
 SHARE: Final = 0.5
-
-
-class ClaimedHalt(Halt):
-    """Allows changes only while a claim is sure to hold."""
-
-    def __init__(self, until: Deadline) -> None:
-        super().__init__()
-        self._until = until
-
-    def check(self) -> None:
-        if self._until.passed:
-            raise errors.LostClaim
-        super().check()
 
 
 class Orphans:
@@ -246,7 +234,9 @@ class Orphans:
         :param left: what it has left, when the block ends well
         :raises OperationInProgress: it is another's
         """
-        halt = ClaimedHalt(Deadline.within(self._lease * SHARE))
+        lease = Lease.new(margin=0.0)
+        lease.renew(boottime() + self._lease * SHARE)
+        halt = Halt(lease)
         token = str(uuid.uuid4())
         self._claim(instance_id, token)
 

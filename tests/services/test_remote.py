@@ -8,9 +8,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import fixtures
 import testtools
 
 from tacker_cnf import errors
+from tacker_cnf.lease import LEASE_FD, Lease, boottime
 from tacker_cnf.mgmt_drivers.remote import Host, Login, on_all
 from tests.fixtures import waiting
 from tests.fixtures.processes import is_there
@@ -236,6 +238,17 @@ class TestCommands(TestCase):
             error = self.assertRaises(errors.RemoteFailed, run.result)
         self.assertIn("does not answer any more", str(error))
         self.await_end(*pids)
+
+    def test_nothing_begins_after_the_lease_of_the_process(self) -> None:
+        host = self.connected()
+        lease = Lease.new(margin=0.0)
+        fd = self.enterContext(lease.shared())
+        self.useFixture(fixtures.EnvironmentVariable(LEASE_FD, str(fd)))
+        command = f"touch {self.folder}/made"
+        self.assertRaises(errors.LostClaim, host.run, command)
+        self.assertFalse((self.folder / "made").exists())
+        lease.renew(boottime() + 600.0)
+        host.check(command)
 
     def test_nothing_begins_after_the_deadline(self) -> None:
         host = self.connected()
