@@ -32,6 +32,8 @@ class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
             # the content of a package may take its time
             "timeout": 0,
             "graceful_timeout": 10,
+            # an idle connection holds no thread
+            "keepalive": options.keepalive_timeout,
             "control_socket_disable": True,
         }
         for name, value in settings.items():
@@ -51,7 +53,8 @@ def application() -> Wsgi:
 
 
 def _application(conf: cfg.ConfigOpts) -> Wsgi:
-    shared = compose.parts(conf)
+    # a worker that boots while the database is away answers 503 until then
+    shared = compose.parts(conf, connect=False)
     Herald(shared.store, rpc.Client(shared.transport))
     return compose.application(shared)
 

@@ -38,15 +38,18 @@ class Parts:
     transport: Any
 
 
-def parts(conf: cfg.ConfigOpts, queue: str | None = None) -> Parts:
+def parts(
+    conf: cfg.ConfigOpts, queue: str | None = None, *, connect: bool = True
+) -> Parts:
     """Open the store, the keys, the packages and the queue.
 
     :param queue: the queue's URL; default: the one that is configured
+    :param connect: try the database now
 
     :raises VnfmError: there is no key file
     """
     VAULT.open(keys.load(keys.path_of(conf)))
-    store = session.of_conf(conf)
+    store = session.of_conf(conf, connect=connect)
     return Parts(
         conf=conf,
         store=store,

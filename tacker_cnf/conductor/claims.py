@@ -101,7 +101,7 @@ class Hold:
                 return act()
             except DATABASE_DOWN as error:
                 self.check_lease()
-                LOG.warning("%s; it is tried again", first_line(error))
+                LOG.debug("Transaction retried: %s", first_line(error))
             if self._lost.wait(PAUSE):
                 raise errors.LostClaim
 

@@ -71,7 +71,7 @@ def _succeeds(act: Callable[[], None]) -> bool:
     except RowsLocked as error:
         LOG.info("%s waits for locked rows: %s", act.__name__, error)
     except DATABASE_DOWN as error:
-        LOG.warning("%s: %s", act.__name__, first_line(error))
+        LOG.debug("%s: %s", act.__name__, first_line(error))
     except Exception:
         LOG.exception("%s will be tried again", act.__name__)
     else:

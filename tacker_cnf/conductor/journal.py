@@ -128,7 +128,7 @@ class Journal:
         try:
             self._write_log(text)
         except DATABASE_DOWN as error:
-            LOG.warning("What a script writes waits: %s", first_line(error))
+            LOG.debug("Output of a script waits: %s", first_line(error))
 
     def keep_log(self, text: str) -> None:
         """Keep what a script wrote, in the place of what was shown of it.

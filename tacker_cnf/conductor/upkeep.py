@@ -20,7 +20,12 @@ from tacker_cnf.conductor.settling import Settling
 from tacker_cnf.conductor.sync import Sync
 from tacker_cnf.conductor.watches import Watches
 from tacker_cnf.db import instances
-from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.db.session import (
+    DATABASE_DOWN,
+    Store,
+    first_line,
+    transaction,
+)
 from tacker_cnf.drivers.base import SearchTask
 from tacker_cnf.drivers.registry import Registry
 
@@ -94,6 +99,10 @@ class Upkeep:
         self.watches.stop()
         try:
             self.duties.drop_all()
+        except DATABASE_DOWN as error:
+            LOG.warning(
+                "Leases not returned, they expire: %s", first_line(error)
+            )
         except Exception:
             LOG.exception("Others have to wait until the leases run out")
 
@@ -117,6 +126,8 @@ class Upkeep:
             LOG.debug("There is no VNF instance %s here", instance_id)
         except errors.OperationInProgress:
             self._held.note(instance_id)
+        except DATABASE_DOWN:
+            self._held.note(instance_id)  # asked for when it answers again
         except errors.VnfmError as error:
             LOG.warning("%s was not synchronized: %s", instance_id, error)
         except Exception:
@@ -171,6 +182,8 @@ class Upkeep:
                 self.synchronize(instance_id)
         except errors.VnfmError as error:
             LOG.warning("VIM search failed: %s", error)
+        except DATABASE_DOWN:
+            LOG.debug("VIM search ends, the next turn repeats it")
         except Exception:
             LOG.exception("VIM search failed")
 

@@ -10,6 +10,7 @@ from tacker_cnf import errors
 from tacker_cnf.catalogue.uploads import Stopped, Uploads
 from tacker_cnf.conductor.duties import Duties
 from tacker_cnf.conductor.lines import Line
+from tacker_cnf.db.session import DATABASE_DOWN
 
 LOG = log.getLogger(__name__)
 
@@ -60,6 +61,8 @@ class Fetching:
                     self._duties.drop(duty)
         except Stopped:
             LOG.info("VNF package %s is left to others", package_id)
+        except DATABASE_DOWN:
+            LOG.debug("VNF package %s waits for the sweep", package_id)
         except errors.VnfmError as error:
             LOG.warning("VNF package %s: %s", package_id, error)
         except Exception:

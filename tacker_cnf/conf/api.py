@@ -11,6 +11,13 @@ OPTIONS = (
     cfg.IntOpt(
         "threads", default=16, min=1, help="Requests a process serves at once."
     ),
+    cfg.IntOpt(
+        "keepalive_timeout",
+        default=90,
+        min=1,
+        help="Seconds for which an idle connection of a client is kept open. "
+        "A proxy in front has to close its idle connections sooner.",
+    ),
     cfg.URIOpt(
         "endpoint",
         schemes=["http", "https"],

@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import math
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
@@ -12,12 +14,14 @@ from oslo_config import cfg
 from oslo_db import api as db_api
 from oslo_db import exception as db_errors
 from oslo_db.sqlalchemy import engines
+from oslo_log import log
 from sqlalchemy import orm
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import functions
 
 from tacker_cnf.db.timeouts import Timeouts
 
+LOG = log.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -56,6 +60,48 @@ retried = db_api.wrap_db_retry(
 def first_line(error: Exception) -> str:
     """Tell of an error of the database what an operator needs to know."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def severity(error: Exception) -> int:
+    """Return the level at which a failed attempt is logged: an outage of the
+    database is logged once, where it is noticed.
+    """
+    return int(log.DEBUG if isinstance(error, DATABASE_DOWN) else log.WARNING)
+
+
+class Outage:
+    """Logs when the database stops to answer, and when it answers again."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def noticed(self) -> Iterator[None]:
+        """Use the database within this block."""
+        try:
+            yield
+        except db_errors.DBDeadlock:
+            raise  # it answers
+        except DATABASE_DOWN as error:
+            self._begin(error)
+            raise
+        if self._since is not None:
+            self._end()
+
+    def _begin(self, error: Exception) -> None:
+        with self._lock:
+            since, self._since = self._since, self._since or time.monotonic()
+        if since is None:
+            why = first_line(error)
+            LOG.warning("Database does not answer, retrying: %s", why)
+
+    def _end(self) -> None:
+        with self._lock:
+            since, self._since = self._since, None
+        if since is not None:
+            seconds = time.monotonic() - since
+            LOG.warning("Database answers again after %.1f s", seconds)
 
 
 class epoch(functions.FunctionElement[float]):  # noqa: N801
@@ -110,18 +156,19 @@ class Store:
             self.engine.dispose()  # oslo.db has tried a connection before
         #: who wants to know at once that something was announced
         self.listeners: list[Callable[[], None]] = []
+        self._outage = Outage()
         self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[orm.Session]:
         """Read; nothing is kept."""
-        with self._sessions() as session:
+        with self._outage.noticed(), self._sessions() as session:
             yield session
 
     @contextlib.contextmanager
     def writer(self) -> Iterator[orm.Session]:
         """Write in one transaction, all of it or nothing."""
-        with self._sessions.begin() as session:
+        with self._outage.noticed(), self._sessions.begin() as session:
             session.connection(execution_options={"writer": True})
             yield session
         if session.info.get(ANNOUNCED):
@@ -149,10 +196,13 @@ def url_of(conf: cfg.ConfigOpts) -> str:
     return url.render_as_string(hide_password=False)
 
 
-def of_conf(conf: cfg.ConfigOpts, *, limited: bool = True) -> Store:
+def of_conf(
+    conf: cfg.ConfigOpts, *, limited: bool = True, connect: bool = True
+) -> Store:
     """Open the database of a configuration.
 
     :param limited: whether what takes long is given up
+    :param connect: try a connection now, as often as [database] says
     """
     options = conf.database
     url = url_of(conf)
@@ -166,7 +216,7 @@ def of_conf(conf: cfg.ConfigOpts, *, limited: bool = True) -> Store:
         max_pool_size=options.max_pool_size,
         max_overflow=options.max_overflow,
         pool_timeout=pool_timeout,
-        max_retries=options.max_retries,
+        max_retries=options.max_retries if connect else 0,
         retry_interval=options.retry_interval,
         mysql_sql_mode=options.mysql_sql_mode,
     )

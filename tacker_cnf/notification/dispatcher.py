@@ -21,7 +21,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.db import leases
-from tacker_cnf.db.session import Store
+from tacker_cnf.db.session import DATABASE_DOWN, Store, severity
 from tacker_cnf.notification.ledger import Ledger
 from tacker_cnf.notification.office import Office
 from tacker_cnf.notification.subscriber import Pace
@@ -101,6 +101,8 @@ class Dispatcher:
                 if await self._take_lease():
                     LOG.info("Notifications are sent from here")
                     await self._lead()
+            except DATABASE_DOWN:
+                LOG.debug("The lease is asked for again")
             except Exception:
                 LOG.exception("Notifications will be tried again")
             await _passes(self._told_to_stop, self._conf.lease / 3)
@@ -187,7 +189,9 @@ class Dispatcher:
             try:
                 return await self._take_lease()
             except Exception as error:  # noqa: BLE001
-                LOG.warning("The lease is not renewed yet: %s", error)
+                LOG.log(
+                    severity(error), "Lease not renewed, retrying: %s", error
+                )
                 await asyncio.sleep(self._conf.lease / 15)
 
     async def _keep_looking(self, office: Office) -> None:
@@ -207,7 +211,9 @@ class Dispatcher:
             except errors.LostClaim:
                 raise Deposed from None
             except Exception as error:  # noqa: BLE001
-                LOG.warning("What is new is looked for again: %s", error)
+                LOG.log(
+                    severity(error), "Outbox not read, retrying: %s", error
+                )
             await _passes(self._new, self._conf.poll_interval)
 
 

@@ -9,6 +9,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.db.deliveries import Delivery
+from tacker_cnf.db.session import severity
 from tacker_cnf.notification.content import Addressee
 from tacker_cnf.notification.delivery import Courier, Outcome
 from tacker_cnf.notification.ledger import Ledger
@@ -118,7 +119,9 @@ class Office:
         try:
             subscribed = await self._in_thread(self._ledger.subscribed)
         except Exception as error:  # noqa: BLE001
-            LOG.warning("Who is subscribed will be looked up: %s", error)
+            LOG.log(
+                severity(error), "Subscriptions not read, retrying: %s", error
+            )
             return
         for subscription_id in self._desks.keys() - subscribed:
             self._desks.pop(subscription_id).task.cancel()
@@ -170,8 +173,11 @@ class Office:
                     CAPACITY,
                 )
             except Exception as error:  # noqa: BLE001
-                LOG.warning(
-                    "The backlog of %s waits: %s", subscriber.id, error
+                LOG.log(
+                    severity(error),
+                    "Backlog of subscription %s not read, retrying: %s",
+                    subscriber.id,
+                    error,
                 )
                 await asyncio.sleep(PAUSE)
                 return
@@ -202,8 +208,9 @@ class Office:
                     everything=outcome.everything,
                 )
         except Exception as error:  # noqa: BLE001
-            LOG.warning(
-                "That event %d was not told is not kept: %s",
+            LOG.log(
+                severity(error),
+                "Failed delivery of event %d not recorded: %s",
                 delivery.event_id,
                 error,
             )
@@ -219,7 +226,11 @@ class Office:
                 try:
                     await self._book()
                 except Exception as error:  # noqa: BLE001
-                    LOG.warning("What was told is booked later: %s", error)
+                    LOG.log(
+                        severity(error),
+                        "Deliveries not recorded, retrying: %s",
+                        error,
+                    )
                     await asyncio.sleep(PAUSE)
 
     async def _book(self) -> None:

@@ -144,21 +144,21 @@ class Conductor(Program):
 class Deployment(fixtures.Fixture):
     """A database, a queue and a configuration that programs share.
 
-    :param programs: the directory of the installed programs
     :param options: configuration, as {group: {option: value}}
     """
+
+    #: where the programs are installed
+    programs = PROGRAMS
 
     def __init__(
         self,
         case: testtools.TestCase,
         server: str,
-        programs: Path = PROGRAMS,
         **options: dict[str, Any],
     ) -> None:
         super().__init__()
         self._case = case
         self._server = server
-        self._programs = programs
         self.options: dict[str, dict[str, Any]] = {
             "DEFAULT": {},
             "api": {"auth_strategy": "noauth", "port": 0},
@@ -216,7 +216,7 @@ class Deployment(fixtures.Fixture):
         """Run a program that ends by itself."""
         given = f"--config-file={conf or self.conf}"
         return subprocess.run(
-            [str(self._programs / program), given, *arguments],
+            [str(self.programs / program), given, *arguments],
             check=False,
             capture_output=True,
             cwd=self.folder,
@@ -228,7 +228,7 @@ class Deployment(fixtures.Fixture):
 
     def api(self, conf: Path | None = None) -> Api:
         """Start an API server."""
-        program = self._programs / "tacker-cnf-api"
+        program = self.programs / "tacker-cnf-api"
         log = self._log("api")
         return self.useFixture(
             Api(self._case, program, conf or self.conf, log)
@@ -236,7 +236,7 @@ class Deployment(fixtures.Fixture):
 
     def conductor(self, conf: Path | None = None) -> Conductor:
         """Start a conductor."""
-        program = self._programs / "tacker-cnf-conductor"
+        program = self.programs / "tacker-cnf-conductor"
         log = self._log("conductor")
         return self.useFixture(
             Conductor(self._case, program, conf or self.conf, log)

@@ -120,7 +120,8 @@ class Installed(Deployment):
     def __init__(
         self, case: testtools.TestCase, programs: Path, setup: list[str]
     ) -> None:
-        super().__init__(case, POSTGRESQL, programs, **settings())
+        super().__init__(case, POSTGRESQL, **settings())
+        self.programs = programs
         self._setup = setup
 
     def _prepare(self) -> None:

@@ -12,7 +12,7 @@ from tests.fixtures.receiver import Receiver
 from tests.fixtures.relay import Relay
 from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.services.client import Client
-from tests.services.deployment import PROGRAMS, Api, Conductor, Deployment
+from tests.services.deployment import Api, Conductor, Deployment
 from tests.storm import history
 from tests.storm.cluster import StormCluster
 
@@ -109,7 +109,7 @@ class Service(fixtures.Fixture):
     def _setUp(self) -> None:
         self.receiver = self.useFixture(Receiver())
         self.deployment = self.useFixture(
-            Deployment(self._case, self._server, programs=PROGRAMS, **OPTIONS)
+            Deployment(self._case, self._server, **OPTIONS)
         )
         self.folder: Path = self.deployment.folder
         self.engine = self.deployment.database.engine
