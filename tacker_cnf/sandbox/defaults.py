@@ -165,8 +165,6 @@ def _stateful_set(obj: Obj) -> None:
         revisionHistoryLimit=10,
         persistentVolumeClaimRetentionPolicy={},
     )
-    if not spec["serviceName"]:
-        del spec["serviceName"]
     strategy = spec["updateStrategy"]
     _fill(strategy, type="RollingUpdate")
     if strategy["type"] == "RollingUpdate":

@@ -175,11 +175,14 @@ class Kubelet:
         ended = [
             pod_status.ended(one, 0, "Completed")
             if "running" in one["state"]
-            else one
+            else pod_status.never_ran(one)
             for one in known
         ]
-        verdict = Verdict(started=False, ready=False, completed=True)
-        return pod_status.of(pod, "Succeeded", verdict, ended)
+        if list(map(pod_status.never_ran, known)) == list(known):
+            verdict = Verdict(started=False, ready=False, completed=True)
+            return pod_status.of(pod, "Succeeded", verdict, ended)
+        verdict = Verdict(ready=False, failed=True)
+        return pod_status.of(pod, "Failed", verdict, ended)
 
     def _delete(self, uid: str) -> None:
         pod = self._pod(uid)

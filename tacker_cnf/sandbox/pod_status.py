@@ -15,6 +15,7 @@ class Verdict:
     initialized: bool = True
     ready: bool = True
     completed: bool = False
+    failed: bool = False
     #: The containers that are not ready, when some are not.
     unready: tuple[str, ...] = ()
 
@@ -32,6 +33,8 @@ def _reason(kind: str, verdict: Verdict) -> Obj:
         return {}
     if verdict.completed:
         return {"reason": "PodCompleted"}
+    if verdict.failed:
+        return {} if kind == "Initialized" else {"reason": "PodFailed"}
     if kind == "Initialized":
         if verdict.initialized:
             return {}
@@ -145,6 +148,21 @@ def ended(status: Obj, exit_code: int, reason: str) -> Obj:
         "ready": False,
         "started": False,
     }
+
+
+def never_ran(status: Obj) -> Obj:
+    """Report the end of a container that was not yet started, such as one
+    whose image cannot be pulled; others stay as they are.
+    """
+    if "waiting" not in status["state"] or status["restartCount"]:
+        return status
+    unknown = {
+        "exitCode": 137,
+        "reason": "ContainerStatusUnknown",
+        "startedAt": None,
+        "finishedAt": None,
+    }
+    return {**status, "state": {"terminated": unknown}, "started": False}
 
 
 def of(

@@ -14,6 +14,8 @@ from tacker_cnf.sandbox.plane import Plane
 
 _KEY = "controllerrevisions.apps"
 HASH = "controller-revision-hash"
+#: The label of a revision with its hash, by the kind of its owner.
+_LABELS = {"StatefulSet": "controller.kubernetes.io/hash"}
 
 
 def name_of_revision(owner: Obj) -> str:
@@ -25,17 +27,21 @@ def name_of_revision(owner: Obj) -> str:
 def keep(plane: Plane, owner: Obj) -> str:
     """Store the present template as a revision; answers its name."""
     name = name_of_revision(owner)
-    if plane.store.get(_KEY, namespace_of(owner), name) is not None:
+    known = plane.store.owned(uid_of(owner), _KEY)
+    newest = max((one["revision"] for one in known), default=0)
+    number = newest + 1
+    found = plane.store.get(_KEY, namespace_of(owner), name)
+    if found is not None:
+        if found["revision"] < newest:  # a template that comes back
+            plane.api.put(plane.kind(_KEY), {**found, "revision": number})
         return name
     template = clone(owner["spec"]["template"])
-    known = plane.store.owned(uid_of(owner), _KEY)
-    number = max((one["revision"] for one in known), default=0) + 1
     made: Obj = {
         "metadata": {
             "name": name,
             "labels": {
                 **labels_of(template),
-                HASH: name.rpartition("-")[2],
+                _LABELS.get(owner["kind"], HASH): name.rpartition("-")[2],
             },
             "ownerReferences": [owner_reference(owner)],
         },

@@ -90,3 +90,25 @@ class TestScaleBack(CnfCase):
         self.cluster.call("DELETE", path)
         told = self.rolled_back(self.scale("web"))
         self.assertIn("Deployment web no longer exists", told)
+
+
+class TestCredentials(CnfCase):
+    def test_pods_that_may_not_be_changed_hold_up_nothing(self) -> None:
+        whole = {"apiGroups": ["*"], "resources": ["*"]}
+        verbs = ["get", "list", "watch", "create", "delete"]
+        self.cluster.allow_viewer(
+            self.vnfm.namespace,
+            whole | {"verbs": verbs},
+            whole | {"apiGroups": ["apps"], "verbs": ["patch"]},
+        )
+        vim = self.cluster.vim(bearer_token=self.cluster.sandbox.viewer_token)
+        instance_id = self.vnfm.started(
+            self.vnfm.deployment_only(vimConnectionInfo=vim)
+        )
+        for node in ("sandbox-node-1", "sandbox-node-2"):
+            self.cluster.sandbox.set_node_capacity(node, pods=0)
+        body = OUT | {"aspectId": "web_aspect"}
+        failed = self.vnfm.run(instance_id, "scale", body)
+        self.assertIn("Unschedulable", failed["error"]["detail"])
+        back = self.vnfm.decide(failed["id"], "rollback")
+        self.assertEqual("ROLLED_BACK", back["operationState"], back)

@@ -9,7 +9,7 @@ from typing import Any
 
 import testtools
 
-from tests.functional.sandbox.exchange import Cluster
+from tests.functional.sandbox.exchange import Cluster, Watch
 
 _PODS = "/api/v1/namespaces/default/pods"
 _SETS = "/apis/apps/v1/namespaces/default/deployments"
@@ -251,6 +251,24 @@ class TestWorkloads(ControlTestCase):
         pod = self.wait(self.ready_pods)[0]
         status = pod["status"]["initContainerStatuses"][0]
         self.assertEqual("Completed", status["state"]["terminated"]["reason"])
+
+    def test_a_pod_that_never_ran_ends_failed(self) -> None:
+        self.deploy(containers=[{"name": "main", "image": "invalid:1"}])
+        pod = self.wait(
+            lambda: [
+                p for p in self.pods() if p["status"].get("containerStatuses")
+            ]
+        )[0]
+        name = pod["metadata"]["name"]
+        self.cluster.set_pod_start_delay(60)  # none comes in its place
+        path = f"/api/v1/namespaces/default/pods?fieldSelector=metadata.name={name}"
+        watch = Watch(self.client, path)
+        self.client.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}")
+        self.wait(lambda: [e for e in watch.events if e["type"] == "DELETED"])
+        status = watch.events[-1]["object"]["status"]
+        self.assertEqual("Failed", status["phase"])
+        (container,) = status["containerStatuses"]
+        self.assertEqual(137, container["state"]["terminated"]["exitCode"])
 
     def test_missing_reference_is_made_good(self) -> None:
         source = [{"configMapRef": {"name": "late"}}]

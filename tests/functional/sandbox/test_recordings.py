@@ -140,6 +140,9 @@ class TestRecordings(RecordingTestCase):
     def test_statefulset_claims(self) -> None:
         self.check("statefulset-claims")
 
+    def test_statefulset_scale_in(self) -> None:
+        self.check("statefulset-scalein")
+
     def test_daemonset(self) -> None:
         self.check("daemonset")
 
