@@ -175,7 +175,7 @@ class Intake:
         vim_connections: Mapping[str, VimConnectionInfo],
     ) -> None:
         """Make sure that what is there can be managed by another package, as
-        it is, unless a script of the present one sees to that.
+        it is, or as a script of the present one makes it.
 
         :raises BadRequest: it cannot, not even be terminated
         """
@@ -185,8 +185,7 @@ class Intake:
         vnfd = self._catalogue.tree(instance.vnfd_id).vnfd
         scripts = target.flavour_of(vnfd, current.flavour_id).scripts
         hook = operations.OPERATIONS[LcmOperationType.MODIFY_INFO].hook
-        if any(name.startswith(hook) for name in scripts):
-            return
+        scripted = any(name.startswith(hook) for name in scripts)
         self._drivers.of(vim_connections).validate(
             InfraTask(
                 instance=instance,
@@ -194,6 +193,7 @@ class Intake:
                 vim_connections=vim_connections,
                 current=current,
                 target=current,
+                operation=LcmOperationType.MODIFY_INFO if scripted else None,
                 parameters={},
                 deadline=Deadline.within(0),
             )

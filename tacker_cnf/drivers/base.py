@@ -44,7 +44,7 @@ class InfraTask:
     #: destroy: seconds the VNF may take to end; None: what it says itself
     grace: int | None = None
     #: what was asked for, and of which operation; None: nothing was, as
-    #: when somebody only looks
+    #: when somebody only looks. MODIFY_INFO: scripts make the VIM match
     operation: LcmOperationType | None = None
     request: SolType | None = None
     #: of the operation, so that what it changes can be marked

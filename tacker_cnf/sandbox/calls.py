@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tacker_cnf.sandbox import errors
 from tacker_cnf.sandbox.api import WriteOptions
 from tacker_cnf.sandbox.kinds import Kind, KindRegistry, Subresource
 
@@ -12,6 +13,8 @@ _VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
+_OPTIONS = {"PUT": "Update", "PATCH": "Patch"}
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _TRUE = frozenset({"true", "1", "True", "t", "T", "TRUE"})
 _LONGEST_AGENT = 128
 
@@ -53,17 +56,28 @@ class Call:
         return self.headers.get("Accept", "")
 
     def write_options(self, subresource: str = "") -> WriteOptions:
-        """Read the parameters of a write."""
+        """Read the parameters of a write.
+
+        :raises ApiError: one is none
+        """
         agent = self.headers.get("User-Agent", "unknown")
         manager = self.query.get("fieldManager") or agent.partition("/")[0]
         return WriteOptions(
             dry_run="dryRun" in self.query,
             manager=manager[:_LONGEST_AGENT],
             force=is_true(self.query, "force"),
-            field_validation=self.query.get("fieldValidation") or "Warn",
+            field_validation=self._field_validation(),
             subresource=subresource,
             warn=self.warnings.append,
         )
+
+    def _field_validation(self) -> str:
+        given = self.query.get("fieldValidation", "")
+        if given not in _VALIDATIONS:
+            cause = errors.unsupported("fieldValidation", given, _VALIDATIONS)
+            what = f"{_OPTIONS.get(self.method, 'Create')}Options"
+            raise errors.invalid(what, "meta.k8s.io", "", [cause])
+        return given or "Warn"
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,8 @@ class Handlers:
         kind = target.kind
         obj = bodies.decode_object(call.body, call.content_type, kind.kind)
         bodies.check_kind(kind, obj)
-        validation = call.query.get("fieldValidation") or "Warn"
-        obj = check_fields(kind, obj, validation, call.warnings.append)
+        options = call.write_options()
+        obj = check_fields(kind, obj, options.field_validation, options.warn)
         bodies.check_place(obj, target.namespace, target.name)
         if bodies.is_json(call.content_type):
             obj = raw_data.with_bytes(kind, obj, call.body)
@@ -143,8 +143,8 @@ class Handlers:
         old = self._found(target).obj
         new = patching.patched(old, call, form, custom=kind.custom)
         new = raw_data.as_patched(kind, new)
+        new = patching.pruned(call, form, kind, new)
         options = call.write_options()
-        new = check_fields(kind, new, options.field_validation, options.warn)
         return answers.of(self._api.replace(kind, old, clone(new), options))
 
     def _options(self, call: Call) -> DeleteOptions:

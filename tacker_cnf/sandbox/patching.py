@@ -1,13 +1,15 @@
 """The four kinds of patch, by their media type."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 from tacker_cnf.sandbox import apply, bodies, errors, patches, strategic
 from tacker_cnf.sandbox.api import Api
 from tacker_cnf.sandbox.calls import Call, Target
+from tacker_cnf.sandbox.kinds import Kind
 from tacker_cnf.sandbox.objects import Obj, clone
-from tacker_cnf.sandbox.schema import check_fields
+from tacker_cnf.sandbox.schema import check_applied, check_fields
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -55,6 +57,36 @@ def _object(found: Any) -> Obj:
     return dict(clone(found))
 
 
+def pruned(call: Call, form: str, kind: Kind, new: Obj) -> Obj:
+    """Copy a patched object without unknown fields, as fieldValidation says.
+
+    :raises ApiError: a field is unknown and validation is Strict
+    """
+
+    def refuse(_kind: Kind, why: str) -> errors.ApiError:
+        if form == STRATEGIC:
+            shown = _go_text(bodies.decode_json(call.body, "patch"))
+        else:
+            shown = json.dumps(new, separators=(",", ":"))
+        cause = errors.invalid_value("patch", shown, why)
+        return errors.invalid("", "", "", [cause])
+
+    options = call.write_options()
+    return check_fields(
+        kind, new, options.field_validation, options.warn, refuse
+    )
+
+
+def _go_text(value: Any) -> str:
+    """Show a value as Go prints one."""
+    if isinstance(value, dict):
+        entries = (f"{k}:{_go_text(v)}" for k, v in sorted(value.items()))
+        return f"map[{' '.join(entries)}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go_text, value))}]"
+    return str(value)
+
+
 def applied(api: Api, target: Target, call: Call) -> tuple[Obj, bool]:
     """Carry out a server-side apply; answers the object and whether it is new.
 
@@ -71,7 +103,7 @@ def applied(api: Api, target: Target, call: Call) -> tuple[Obj, bool]:
     if not isinstance(config, dict) or not config.get("kind"):
         raise errors.bad_request("error decoding YAML: no object")
     bodies.check_kind(kind, config)
-    config = check_fields(kind, config, options.field_validation, options.warn)
+    config = check_applied(kind, config)
     config = {**config, "metadata": dict(config.get("metadata") or {})}
     bodies.check_place(config, target.namespace, target.name)
     old = api.store.get(kind.key, target.namespace, target.name)

@@ -16,6 +16,7 @@ from tacker_cnf.sandbox.kinds import Kind
 from tacker_cnf.sandbox.objects import Obj
 
 _LIST = re.compile(r"[Ll]ist\[(.+)\]")
+_INDEX = re.compile(r"\[\d+\]")
 _DICT = re.compile(r"[Dd]ict(?:\(|\[)str, (.+)(?:\)|\])")
 #: Models of kinds whose name the client spells in its own way.
 _NAMES: Mapping[tuple[str, str], str] = {
@@ -49,6 +50,10 @@ _GO_TYPES: Mapping[str, str] = {
 }
 
 
+def _go_name(model: str) -> str:
+    return model.removeprefix("V1")
+
+
 @functools.cache
 def fields_of(model: str) -> Mapping[str, str]:
     """Map the JSON names of a model's fields to their types."""
@@ -74,6 +79,8 @@ class Pruner:
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
+        #: the models that lead to the value that is looked at
+        self._owners: list[str] = []
         self.unknown: list[str] = []
 
     def prune(self, obj: Obj) -> Obj:
@@ -112,13 +119,16 @@ class Pruner:
         self._expect(value, dict, "map", path)
         return {
             key: self._value(item, told, f"{path}.{key}")
+            if hasattr(models, told)
+            else self._value(item, told, path)
             for key, item in value.items()
         }
 
     def _struct(self, value: Any, model: str, path: str) -> Any:
-        self._expect(value, dict, model.removeprefix("V1"), path)
+        self._expect(value, dict, f"v1.{_go_name(model)}", path)
         fields = fields_of(model)
         kept: Obj = {}
+        self._owners.append(model)
         for key, item in value.items():
             inner = f"{path}.{key}" if path else key
             if key not in fields:
@@ -127,6 +137,7 @@ class Pruner:
                 kept[key] = item
             else:
                 kept[key] = self._value(item, fields[key], inner)
+        self._owners.pop()
         return kept
 
     def _scalar(self, value: Any, told: str, path: str) -> Any:
@@ -143,16 +154,31 @@ class Pruner:
 
     def _refuse(self, value: Any, told: str, path: str) -> None:
         shown = _GO_NAMES.get(type(value), "null")
+        if told.startswith("int") and isinstance(value, float):
+            shown += f" {value}"
         kind = self._kind
+        owner = _go_name(self._owners[-1]) if self._owners else kind.kind
+        place = _INDEX.sub("", path)
         raise errors.bad_request(
             f'{kind.kind} in version "{kind.version}" cannot be handled as a'
             f" {kind.kind}: json: cannot unmarshal {shown} into Go struct"
-            f" field {kind.kind}.{path} of type {told}"
+            f" field {owner}.{place} of type {told}"
         )
 
 
+def _refuse_object(kind: Kind, why: str) -> errors.ApiError:
+    return errors.bad_request(
+        f'{kind.kind} in version "{kind.version}" cannot be handled as a'
+        f" {kind.kind}: {why}"
+    )
+
+
 def check_fields(
-    kind: Kind, obj: Obj, validation: str, warn: Callable[[str], None]
+    kind: Kind,
+    obj: Obj,
+    validation: str,
+    warn: Callable[[str], None],
+    refuse: Callable[[Kind, str], errors.ApiError] = _refuse_object,
 ) -> Obj:
     """Copy an object without unknown fields, as fieldValidation says.
 
@@ -164,11 +190,34 @@ def check_fields(
     pruned = pruner.prune(obj)
     told = [f'unknown field "{path}"' for path in pruner.unknown]
     if told and validation == "Strict":
-        raise errors.bad_request(
-            f'{kind.kind} in version "{kind.version}" cannot be handled as a'
-            f" {kind.kind}: strict decoding error: {', '.join(told)}"
-        )
+        raise refuse(kind, f"strict decoding error: {', '.join(told)}")
     if validation != "Ignore":
         for warning in told:
             warn(warning)
+    return pruned
+
+
+def check_applied(kind: Kind, config: Obj) -> Obj:
+    """Copy what is applied; an unknown field is an error in every mode.
+
+    :raises ApiError: a field is unknown, which this server calls its own
+        failure
+    """
+    if kind.custom:
+        return config
+    pruner = Pruner(kind)
+    pruned = pruner.prune(config)
+    if pruner.unknown:
+        metadata = config.get("metadata") or {}
+        name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        told = [
+            f".{path}: field not declared in schema" for path in pruner.unknown
+        ]
+        listed = "\n  ".join(told if len(told) == 1 else ["errors:", *told])
+        raise errors.ApiError(
+            500,
+            "",
+            f"failed to create typed patch object ({name};"
+            f" {kind.api_version}, Kind={kind.kind}): {listed}",
+        )
     return pruned

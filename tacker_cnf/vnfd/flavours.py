@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from tacker_cnf.vnfd import nodes, policies, scripts
+from tacker_cnf.vnfd import additional_parameters, nodes, policies, scripts
 from tacker_cnf.vnfd.model import Flavour, LcmDefaults
 from tacker_cnf.vnfd.topology import Node, Topology
 from tacker_cnf.vnfd.values import Value
@@ -73,6 +73,7 @@ def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
         levels=levels,
         default_level=default_level,
         scripts=scripts.scripts_of(vnf, tree) if vnf else {},
+        parameters=additional_parameters.names_of(vnf) if vnf else (),
         affinity_rules=policies.affinity_rules_of(topology),
         placement_groups=policies.placement_groups_of(topology),
         lcm_defaults=_lcm_defaults(vnf) if vnf else LcmDefaults(),

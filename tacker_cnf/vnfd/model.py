@@ -143,6 +143,8 @@ class Flavour(Part):
     default_level: str | None = None
     #: "instantiate_start" -> path in the tree of what to run
     scripts: dict[str, str] = msgspec.field(default_factory=dict)
+    #: the additionalParams that its lifecycle operations declare
+    parameters: tuple[str, ...] = ()
     affinity_rules: tuple[AffinityRule, ...] = ()
     #: group -> its members
     placement_groups: dict[str, tuple[str, ...]] = msgspec.field(

@@ -45,9 +45,9 @@ def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
     found: dict[str, str | None] = {}
     for holder in (vnf.value, *vnf.type_definitions()):
         for name, interface in holder.get("interfaces").entries().items():
-            if not _is_lifecycle(vnf, name, interface):
+            if not is_lifecycle(vnf, name, interface):
                 continue
-            for operation, value in _operations(interface).items():
+            for operation, value in operations(interface).items():
                 if operation not in found:
                     found[operation] = _script(value, artifacts, tree)
                 if found[operation] is not None:
@@ -67,7 +67,8 @@ def _check_name(operation: str, value: Value) -> None:
     )
 
 
-def _is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:
+def is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:
+    """Check whether an interface is that of the lifecycle operations."""
     if name == INTERFACE:
         return True
     if not isinstance(interface.raw, dict):
@@ -80,8 +81,8 @@ def _is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:
     )
 
 
-def _operations(interface: Value) -> dict[str, Value]:
-    """Give the operations, listed directly (TOSCA 1.2) or apart (1.3)."""
+def operations(interface: Value) -> dict[str, Value]:
+    """Return the operations, listed directly (TOSCA 1.2) or apart (1.3)."""
     direct = {
         name: value
         for name, value in interface.entries().items()

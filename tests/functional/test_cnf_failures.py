@@ -8,7 +8,7 @@ from typing import Any
 import testtools
 
 from tests.fixtures.cluster import APPS, CORE, DEF_FILES, CnfService
-from tests.fixtures.vnfm import SAMPLES
+from tests.fixtures.vnfm import SAMPLES, Csar
 
 POD = """\
 apiVersion: v1
@@ -58,8 +58,25 @@ class TestInstantiate(FailureCase):
         return self.vnfm.run(instance_id, "instantiate", self.vnfm.request())
 
     def test_a_manifest_that_the_cluster_refuses(self) -> None:
-        op_occ = self.fails(pod=POD.replace("containers", "container") % "x")
-        self.assertIn("spec.containers", op_occ["error"]["detail"])
+        pod = POD.replace("name: probe, image", "name: Probe, image")
+        op_occ = self.fails(pod=pod % "x")
+        detail = op_occ["error"]["detail"]
+        self.assertIn("pod.yaml: Pod probe: The cluster answered 422", detail)
+        self.assertIn("spec.containers[0].name", detail)
+        self.assert_rolled_back(op_occ)
+
+    def test_a_field_that_no_kind_has(self) -> None:
+        name = "Files/kubernetes/deployment.yaml"
+        text = (Csar.source("cnf") / name).read_text()
+        self.assertIn("spec:\n", text)
+        wrong = text.replace("spec:\n", "spec:\n  replicass: 3\n", 1)
+        op_occ = self.fails(deployment=wrong)
+        self.assertEqual(
+            f"The manifest {name}: Deployment web: The cluster answered 400: "
+            'Deployment in version "v1" cannot be handled as a Deployment: '
+            'strict decoding error: unknown field "spec.replicass"',
+            op_occ["error"]["detail"],
+        )
         self.assert_rolled_back(op_occ)
 
     def test_an_image_that_cannot_be_pulled(self) -> None:

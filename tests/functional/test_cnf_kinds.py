@@ -397,7 +397,8 @@ class TestQuestions(KindsCase):
         instance_id = self.vnfm.created_from(
             questions=self.text(), pod=POD % "probe"
         )
-        request = self.request("questions", "pod")
+        others = ("services", "replicaset", "statefulset", "daemonset")
+        request = self.request("questions", "pod", *others)
         request["flavourId"] = "simple"
         failed = self.vnfm.run(instance_id, "instantiate", request)
         before = self.revision()

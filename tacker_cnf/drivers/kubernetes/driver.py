@@ -11,6 +11,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
+from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import (
@@ -18,8 +19,10 @@ from tacker_cnf.drivers.kubernetes import (
     inventory,
     labelled,
     manifests,
+    package_change,
     placing,
     watching,
+    workloads,
 )
 from tacker_cnf.drivers.kubernetes.client import Cluster, Clusters
 from tacker_cnf.drivers.kubernetes.manifests import (
@@ -34,6 +37,7 @@ from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.refusals import Forbidden
 from tacker_cnf.drivers.kubernetes.scale_back import ScaleBack
 from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.drivers.parameters import Healing
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm.outcome import InfraResult
@@ -46,6 +50,10 @@ LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
 
+#: all additionalParams that this driver reads
+PARAMETERS: Final = parameters.names_of(
+    manifests.Parameters, package_change.Parameters, Healing
+) - {inventory.KINDS}
 #: seconds for which somebody who looks whether a cluster is there bears it
 BRIEF: Final = 1.0
 
@@ -87,36 +95,28 @@ class KubernetesDriver:
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
 
     def validate(self, task: InfraTask) -> None:
-        if task.heals and "all" in task.parameters:
-            raise errors.InvalidParameters(
-                "additionalParams.all: Kubernetes heals no storage or "
-                "network by itself, so this is not valid for a CNF."
-            )
-        if task.operation is LcmOperationType.CHANGE_EXT_CONN:
-            raise errors.BadRequest(
-                "The networks of a CNF are in its manifests; a change of "
-                "package changes them."
-            )
-        if inventory.KINDS in task.parameters:
-            raise errors.InvalidParameters(
-                f"additionalParams.{inventory.KINDS}: it is told by the "
-                "service, and not to it."
-            )
+        _check_request(task)
         target = task.target or task.current
         if target is None:
+            return
+        if task.operation is LcmOperationType.MODIFY_INFO:
+            workloads.check_names(task)
             return
         rendered = manifests.render(task, target)
         placing.placement(task, target)
         _check_singletons(rendered)
         if task.current_package:
             PackageChange(task, rendered)
-        elif task.target and task.current and not task.heals:
+            workloads.check(task, rendered)
+        elif not task.current or not task.operation:
+            workloads.check(task, rendered)
+        elif task.target and not task.heals:
             _changed(rendered, task.current, task.target)
 
     def apply(self, task: InfraTask) -> InfraResult:
         works = self._works(task, task.target)
         if task.current is None:
-            _tell_missing(works.rendered)
+            workloads.check(task, works.rendered)
             for work in works.each:
                 work.make(work.rendered.objects)
             for work in works.each:
@@ -262,16 +262,22 @@ def _change_package(task: InfraTask, works: Works) -> InfraResult:
     return dataclasses.replace(works, rendered=rendered).result()
 
 
-def _tell_missing(rendered: Rendered) -> None:
-    """Log the VDUs that none of the named manifests makes: packages name
-    some of their files at a time, and such VDUs have no VNFCs.
-    """
-    missing = sorted(rendered.counts.keys() - rendered.workloads.keys())
-    if missing:
-        LOG.warning(
-            "VNF instance %s: no manifest makes VDU %s",
-            rendered.instance_id,
-            ", ".join(missing),
+def _check_request(task: InfraTask) -> None:
+    parameters.check_names(task, PARAMETERS)
+    if task.heals and parameters.read(task.parameters, Healing).all:
+        raise errors.InvalidParameters(
+            "additionalParams.all: Kubernetes heals no storage or network by "
+            "itself, so this is not valid for a CNF."
+        )
+    if task.operation is LcmOperationType.CHANGE_EXT_CONN:
+        raise errors.BadRequest(
+            "The networks of a CNF are in its manifests; a change of package "
+            "changes them."
+        )
+    if inventory.KINDS in task.parameters:
+        raise errors.InvalidParameters(
+            f"additionalParams.{inventory.KINDS}: it is told by the service, "
+            "and not to it."
         )
 
 

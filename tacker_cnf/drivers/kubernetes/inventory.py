@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import VDU_LABEL, Rendered
 from tacker_cnf.sol.common import ResourceHandle
@@ -55,7 +57,7 @@ def described(rendered: Rendered, places: Mapping[str, str]) -> Object:
     :param places: VDU -> key of vimConnectionInfo; none where there is but
         one
     """
-    told = {
+    told: Object = {
         "namespace": rendered.namespace,
         "tenant": rendered.namespace,
         "lcm-kubernetes-def-files": list(rendered.def_files),
@@ -64,6 +66,8 @@ def described(rendered: Rendered, places: Mapping[str, str]) -> Object:
             vdu: manifest.body for vdu, manifest in rendered.workloads.items()
         },
     }
+    if rendered.vdu_mapping:
+        told["vdu_mapping"] = msgspec.to_builtins(rendered.vdu_mapping)
     return {**told, "vim_connections": dict(places)} if places else told
 
 

@@ -45,6 +45,8 @@ BUILTIN: Final = frozenset(
 )
 #: requests of one process that a cluster answers at once without new sockets
 POOL: Final = 64
+#: a change with an unknown field is refused, which by default is dropped
+STRICT: Final = (("fieldValidation", "Strict"),)
 
 
 class Link:
@@ -156,9 +158,14 @@ class Link:
         :raises VimRefused: it does not do what it was asked
         """
         options.setdefault("_request_timeout", self.timeout)
+        strict = STRICT if method in {"post", "put", "patch"} else ()
         return self.told(
             lambda: self._client.request(
-                method, path, serialize=False, **options
+                method,
+                path,
+                serialize=False,
+                query_params=[*strict],  # the client adds its own to it
+                **options,
             )
         )
 

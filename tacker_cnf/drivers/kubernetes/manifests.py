@@ -1,5 +1,6 @@
 """What a package says is to be made in a cluster."""
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -13,6 +14,7 @@ from tacker_cnf import errors
 from tacker_cnf.catalogue.tree import PackageTree
 from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.kubernetes.refusals import Invalid
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
 
@@ -44,6 +46,13 @@ UNCHANGEABLE: Final = frozenset({"ControllerRevision"})
 FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload that a VDU is mapped to."""
+
+    kind: str
+    name: str
+
+
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     """The additionalParams of instantiation that this driver reads."""
 
@@ -53,6 +62,8 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str | None = None
     #: VDU -> key of the vimConnectionInfo that it is to be on
     vim_connections: Mapping[str, str] = {}
+    #: VDU -> its workload, where properties.name of the VNFD does not say it
+    vdu_mapping: Mapping[str, Workload] = {}
     #: (apiVersion, kind) of all that the instance may have, once it runs
     object_kinds: tuple[tuple[str, str], ...] = ()
 
@@ -99,6 +110,19 @@ class Manifest:
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
 
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the manifest where the cluster says what is invalid.
+
+        :raises VimRefused: the cluster says so
+        """
+        try:
+            yield
+        except Invalid as error:
+            raise errors.VimRefused(
+                f"The manifest {self.file}: {self}: {error}"
+            ) from None
+
 
 @dataclasses.dataclass(frozen=True)
 class Rendered:
@@ -112,6 +136,9 @@ class Rendered:
     counts: Mapping[str, int]
     #: (apiVersion, kind) of what it may have of packages that it had
     former_kinds: frozenset[tuple[str, str]] = frozenset()
+    vdu_mapping: Mapping[str, Workload] = dataclasses.field(
+        default_factory=dict
+    )
 
     @property
     def kinds(self) -> frozenset[tuple[str, str]]:
@@ -147,7 +174,7 @@ def render(task: InfraTask, target: Target) -> Rendered:
     asked = parameters_of(target)
     plain = load(task.package, asked.def_files)
     namespace = asked.namespace or _common_namespace(plain)
-    vdus = _vdus(task.package, target)
+    vdus = _vdus(task.package, target, asked.vdu_mapping)
     objects = [
         _owned(one, task.instance.id, namespace, vdus, target) for one in plain
     ]
@@ -158,6 +185,7 @@ def render(task: InfraTask, target: Target) -> Rendered:
         objects=tuple(in_order(objects)),
         counts=target.counts,
         former_kinds=frozenset(asked.object_kinds),
+        vdu_mapping=asked.vdu_mapping,
     )
 
 
@@ -177,6 +205,12 @@ def lost(manifest: Manifest, before: Rendered, after: Rendered) -> str:
     """Tell, and what may be done, that the next package lacks what an
     instance has.
     """
+    if manifest.key in {one.key for one in after.objects}:
+        return (
+            f"{manifest}, which the VNF instance has, is in the new package, "
+            "and the VNFD names the VDU otherwise (properties.name). Correct "
+            "the VNFD, or give additionalParams.vdu_mapping."
+        )
     others = [
         one.kind
         for one in after.objects
@@ -198,10 +232,23 @@ def in_order(objects: Iterable[Manifest]) -> list[Manifest]:
     )
 
 
-def _vdus(package: PackageTree, target: Target) -> Mapping[str, str]:
-    """Tell which VDU a workload of some name is."""
-    flavour = flavour_of(package.vnfd, target.flavour_id)
-    return {vdu.name: vdu.id for vdu in flavour.vdus.values()}
+def _vdus(
+    package: PackageTree, target: Target, mapping: Mapping[str, Workload]
+) -> Mapping[tuple[str, str], str]:
+    """Return the VDU of each workload, by its kind and name."""
+    vdus = flavour_of(package.vnfd, target.flavour_id).vdus
+    named = {
+        (kind, vdu.name): vdu.id
+        for vdu in vdus.values()
+        for kind in VDU_KINDS
+        if vdu.id not in mapping
+    }
+    mapped = {
+        (one.kind, one.name): vdu
+        for vdu, one in mapping.items()
+        if vdu in vdus and one.kind in VDU_KINDS
+    }
+    return named | mapped
 
 
 def load(package: PackageTree, names: Iterable[str]) -> tuple[Manifest, ...]:
@@ -298,7 +345,7 @@ def _owned(
     plain: Manifest,
     instance_id: str,
     namespace: str,
-    vdus: Mapping[str, str],
+    vdus: Mapping[tuple[str, str], str],
     target: Target,
 ) -> Manifest:
     """Mark an object as the instance's, and set the size of a workload."""
@@ -307,9 +354,7 @@ def _owned(
         body["metadata"]["namespace"] = namespace
     labels = {INSTANCE_LABEL: instance_id}
     _label(body, labels)
-    vdu_id = None
-    if body["kind"] in VDU_KINDS:
-        vdu_id = vdus.get(str(body["metadata"].get("name")))
+    vdu_id = vdus.get((plain.kind, plain.name))
     if vdu_id:
         labels = {**labels, VDU_LABEL: vdu_id}
     if body["kind"] == "Pod":

@@ -110,7 +110,8 @@ class PackageWork:
                 body["spec"]["template"] = copy.deepcopy(former)
             self._update.mark(body, live, written)
             try:
-                cluster.replace(resource, body, namespace)
+                with manifest.named():
+                    cluster.replace(resource, body, namespace)
                 return
             except AlreadyExists:  # so 409 is told: it has just changed
                 if attempt == TRIES:

@@ -24,6 +24,10 @@ class Forbidden(errors.VimRefused):
     """The caller may not do this, or nobody may."""
 
 
+class Invalid(errors.VimRefused):
+    """The object is not as its kind has to be."""
+
+
 class BudgetSpent(errors.VimRefused):
     """A PodDisruptionBudget does not allow an eviction now."""
 
@@ -43,11 +47,21 @@ class Dropped(Away):
 #: what a cluster says of a caller who is not authorized
 _MAY_NOT: Final = re.compile('User ".*" cannot ')
 
+#: what a cluster says of a server-side apply with an unknown field
+_NOT_IN_SCHEMA: Final = "failed to create typed patch object"
+
+#: how a cluster repeats a patch that it refuses, which may be of a Secret
+_PATCH: Final = re.compile(
+    'patch: Invalid value: ".*": (?=strict decoding error)', re.DOTALL
+)
+
 _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
+    400: Invalid,
     403: Forbidden,
     404: Gone,
     409: AlreadyExists,
     410: Expired,
+    422: Invalid,
     429: Busy,
     500: Away,
     502: Away,
@@ -61,9 +75,11 @@ def of_status(status: int, body: Any, reason: Any) -> errors.InfraError:
     kind = _BY_STATUS.get(status, errors.VimRefused)
     try:
         told = msgspec.json.decode(body or b"")
-        message = told.get("message") or reason
+        message = _PATCH.sub("patch: ", told.get("message") or reason)
     except (msgspec.DecodeError, AttributeError):
         return kind(f"The cluster answered {status}: {reason}")
+    if _NOT_IN_SCHEMA in str(message):
+        kind = Invalid  # by its status it could be a cluster that is broken
     if kind is Forbidden:
         return kind(f"{_why_forbidden(str(message))} (403): {message}")
     return _of_eviction(told) or kind(

@@ -134,9 +134,11 @@ class UpdateWork:
     def _patch(self, manifest: Manifest, change: Object) -> None:
         self._work.progress(f"Updating {manifest.kind} {manifest.name}")
         resource = self._work.cluster.kind(manifest.api_version, manifest.kind)
-        self._work.cluster.patch(
-            resource, manifest.name, self._work.rendered.namespace, change
-        )
+        namespace = self._work.rendered.namespace
+        with manifest.named():
+            self._work.cluster.patch(
+                resource, manifest.name, namespace, change
+            )
 
     def _is_known(self, body: Object) -> bool:
         """Tell whether the operation has changed an object."""
@@ -171,7 +173,8 @@ class UpdateWork:
         change: Object = {"metadata": {"annotations": {MARK: self._mark}}}
         for name in CONTENT:
             gone = (live.get(name) or {}).keys() - new[name].keys()
-            change[name] = {**new[name], **dict.fromkeys(gone)}
+            if changed := {**new[name], **dict.fromkeys(gone)}:
+                change[name] = changed  # a Secret has no binaryData
         return change
 
     def _touch(self, pair: Pair, written: Iterable[Reference]) -> bool:

@@ -72,7 +72,8 @@ class Work:
                     f"Making {manifest.kind} {manifest.name}, {len(made)} of "
                     f"{len(wanted)} objects are made"
                 )
-                self._make(manifest)
+                with manifest.named():
+                    self._make(manifest)
                 made.append(manifest)
 
     def _make(self, manifest: Manifest) -> None:

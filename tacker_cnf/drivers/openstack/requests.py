@@ -1,23 +1,21 @@
 """What is wrong with a request, before anything is done about it."""
 
 from collections.abc import Mapping
-from typing import Any
-
-import msgspec
+from typing import Any, Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack import templates
-from tacker_cnf.drivers.parameters import PackageChange
+from tacker_cnf.drivers.parameters import Healing, PackageChange
 from tacker_cnf.lcm.target import flavour_of
 
-
-class Healing(msgspec.Struct, frozen=True, kw_only=True):
-    """The additionalParams of a heal that this driver reads."""
-
-    #: with the VNFCs their storages; with the whole VNF all of it
-    all: bool | None = None
+#: all additionalParams that this driver reads
+PARAMETERS: Final = parameters.names_of(PackageChange, Healing) | {
+    "lcm-operation-user-data",
+    "lcm-operation-user-data-class",
+    "nfv",
+}
 
 
 def check(task: InfraTask) -> None:
@@ -32,6 +30,7 @@ def check(task: InfraTask) -> None:
             "vimConnectionInfo: a VNF on OpenStack is one stack on one VIM; "
             f"{', '.join(sorted(task.vim_connections))} are several."
         )
+    parameters.check_names(task, PARAMETERS)
     if task.heals:
         healing(task.parameters)
     target = task.target

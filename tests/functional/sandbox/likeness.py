@@ -4,7 +4,8 @@ Everything must be the same, except what is never twice the same: uids,
 versions, times and addresses must only be there on both sides; generated
 ends of names and template hashes are taken for each other, and so are the
 nodes. Conditions have no order. Of a refused pod update the printed diff of
-Go structures is left out, and of a refused review its managedFields.
+Go structures is left out, of a refused patch the object that it would have
+made, and of a refused review its managedFields.
 """
 
 import json
@@ -42,6 +43,7 @@ _RULES = (
     (re.compile(r"^(fake|sandbox)://"), "<runtime>://"),
     (re.compile(r"\([0-9a-f-]{36}\)"), "(<uid>)"),
     (re.compile(r',?"managedFields":\[.*\](?=\}: must be empty)'), ""),
+    (re.compile(r'Invalid value: "\{.*\}(?=": strict)'), 'Invalid value: "{}'),
     (re.compile(r"^too old resource version: (\d+) \(\d+\)"), r"too old \1"),
 )
 

@@ -171,6 +171,9 @@ class TestRecordings(RecordingTestCase):
     def test_controller_revision(self) -> None:
         self.check("controllerrevision")
 
+    def test_field_validation(self) -> None:
+        self.check("fieldvalidation")
+
     def test_auth(self) -> None:
         cluster = self.client.cluster
         run = Replay(self.client, replay.load("auth"))

@@ -44,6 +44,28 @@ FORBIDDEN = (
 )
 
 
+class TestInvalid(testtools.TestCase):
+    def test_what_an_apply_may_not_have_is_no_outage(self) -> None:
+        message = (
+            "failed to create typed patch object (/web; apps/v1, "
+            "Kind=Deployment): .spec.replicass: field not declared in schema"
+        )
+        body = msgspec.json.encode({"message": message})
+        error = refusals.of_status(500, body, "Internal Server Error")
+        self.assertIsInstance(error, refusals.Invalid)
+        self.assertIn(message, str(error))
+
+    def test_a_patch_is_not_repeated(self) -> None:
+        why = 'strict decoding error: unknown field "binaryData"'
+        told = f'Invalid value: "map[data:map[k:c2VjcmV0]]": {why}'
+        message = f' "" is invalid: patch: {told}'
+        body = msgspec.json.encode({"message": message})
+        error = refusals.of_status(422, body, "Unprocessable Entity")
+        self.assertIsInstance(error, refusals.Invalid)
+        self.assertNotIn("c2VjcmV0", str(error))
+        self.assertIn(f"patch: {why}", str(error))
+
+
 class TestForbidden(testtools.TestCase):
     def test_who_may_not_and_what_may_not_be(self) -> None:
         for message, told in FORBIDDEN:

@@ -1,0 +1,110 @@
+"""Whether each VDU is a workload of the manifests."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.kubernetes.manifests import (
+    VDU_KINDS,
+    Rendered,
+    parameters_of,
+)
+from tacker_cnf.lcm.target import flavour_of
+from tacker_cnf.vnfd.model import Vdu
+
+MAPPING: Final = "additionalParams.vdu_mapping"
+#: workloads that an error names at most
+_NAMED: Final = 20
+
+
+def check(task: InfraTask, rendered: Rendered) -> None:
+    """Check that each VDU of at least one VNFC is a workload, and that the
+    mapping of VDUs fits.
+
+    :raises InvalidParameters: one is not, or it does not
+    """
+    target = task.target or task.current
+    assert target is not None
+    vdus = flavour_of(task.package.vnfd, target.flavour_id).vdus
+    _check_mapping(rendered, vdus)
+    missing = sorted(
+        vdu
+        for vdu, count in rendered.counts.items()
+        if count and vdu not in rendered.workloads
+    )
+    if missing:
+        raise errors.InvalidParameters(_lacking(missing, rendered, vdus))
+
+
+def check_names(task: InfraTask) -> None:
+    """Check that another VNFD knows the workloads that there are, whatever
+    a script makes of its manifests.
+
+    :raises InvalidParameters: it names a VDU otherwise
+    """
+    assert task.current is not None
+    vdus = flavour_of(task.package.vnfd, task.current.flavour_id).vdus
+    mapped = parameters_of(task.current).vdu_mapping
+    for vdu, body in task.current.parameters.get("vdu_reses", {}).items():
+        name = body["metadata"]["name"]
+        if vdu in vdus and vdu not in mapped and vdus[vdu].name != name:
+            raise errors.InvalidParameters(
+                f"vnfdId: VDU {vdu} is the {body['kind']} {name}, and VNFD "
+                f"{task.package.vnfd.id} names it {vdus[vdu].name} "
+                "(properties.name). Its kind and name cannot change: correct "
+                "the package."
+            )
+
+
+def _check_mapping(rendered: Rendered, vdus: Mapping[str, Vdu]) -> None:
+    found: dict[tuple[str, str], str] = {}
+    for vdu, one in sorted(rendered.vdu_mapping.items()):
+        if vdu not in vdus:
+            raise errors.InvalidParameters(
+                f"{MAPPING}: there is no VDU {vdu!r}, only "
+                f"{', '.join(sorted(vdus))}."
+            )
+        if one.kind not in VDU_KINDS:
+            raise errors.InvalidParameters(
+                f"{MAPPING}: VDU {vdu}: a {one.kind} is no workload; one of "
+                f"{', '.join(sorted(VDU_KINDS))} is."
+            )
+        other = found.setdefault((one.kind, one.name), vdu)
+        if other != vdu:
+            raise errors.InvalidParameters(
+                f"{MAPPING}: VDUs {other}, {vdu} are both the {one.kind} "
+                f"{one.name}; each needs a workload of its own."
+            )
+
+
+def _lacking(
+    missing: Iterable[str], rendered: Rendered, vdus: Mapping[str, Vdu]
+) -> str:
+    reasons = [
+        f"VDU {vdu} has no workload: {_expected(vdu, rendered, vdus)}"
+        for vdu in missing
+    ]
+    there = [str(one) for one in rendered.objects if one.kind in VDU_KINDS]
+    more = f" and {len(there) - _NAMED} more" if there[_NAMED:] else ""
+    known = (
+        f"The workloads are {', '.join(there[:_NAMED])}{more}."
+        if there
+        else "There is no workload in the manifests that are listed."
+    )
+    return (
+        f"additionalParams.lcm-kubernetes-def-files: {' '.join(reasons)} "
+        f"{known} List the manifest, correct one of the names, or give "
+        f"{MAPPING}."
+    )
+
+
+def _expected(vdu: str, rendered: Rendered, vdus: Mapping[str, Vdu]) -> str:
+    if mapped := rendered.vdu_mapping.get(vdu):
+        return f"no manifest has the {mapped.kind} {mapped.name}."
+    name = vdus[vdu].name if vdu in vdus else vdu
+    kinds = ", ".join(sorted(VDU_KINDS))
+    return (
+        f"no manifest of a {kinds} is named {name} (properties.name in the "
+        "VNFD)."
+    )

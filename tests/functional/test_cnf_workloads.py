@@ -1,0 +1,217 @@
+"""Each VDU has its workload, and a parameter that is nearly known is none."""
+
+from typing import Any
+
+from tests.fixtures.cluster import CnfCase
+from tests.fixtures.vnfm import Csar
+
+ROOT = "/vnflcm/v2/vnf_instances"
+FLAVOUR = "Definitions/five_kinds_df_small.yaml"
+DEPLOYMENT = "Files/kubernetes/deployment.yaml"
+DECLARED = """\
+          interfaces:
+            Vnflcm:
+              instantiate:
+                inputs:
+                  namespaces: {type: string}
+                  additional_parameters: {type: vendor.Extra}
+"""
+EXTRA = """
+data_types:
+  vendor.Base:
+    derived_from: tosca.datatypes.nfv.VnfOperationAdditionalParameters
+    properties: {name_space: {type: string}}
+  vendor.Extra:
+    derived_from: vendor.Base
+    properties: {vim_connection: {type: string}}
+"""
+
+
+def text_of(name: str) -> str:
+    return (Csar.source("cnf") / name).read_text()
+
+
+class WorkloadCase(CnfCase):
+    def packed(self, **changed: tuple[str, str]) -> str:
+        """Onboard the sample with something else in some files."""
+        names = {"flavour": FLAVOUR, "deployment": DEPLOYMENT}
+        files = {
+            names[key]: text_of(names[key]).replace(*pair)
+            for key, pair in changed.items()
+        }
+        return self.vnfm.onboard(self.useFixture(Csar(files=files)))
+
+    def asked(self, **parameters: Any) -> dict[str, Any]:
+        """Ask for the small flavour with more additionalParams."""
+        request = self.vnfm.deployment_only()
+        request["additionalParams"] |= parameters
+        return request
+
+    def refused(self, instance_id: str, task: str, body: Any) -> str:
+        before = self.cluster.objects(self.vnfm.namespace)
+        path = f"{ROOT}/{instance_id}"
+        answer = (
+            self.vnfm.task(instance_id, task, body)
+            if task
+            else self.vnfm.patch(instance_id, body)
+        )
+        self.assertEqual(400, answer.status, f"{path} {answer.content!r}")
+        self.assertEqual(
+            before.keys(), self.cluster.objects(self.vnfm.namespace).keys()
+        )
+        return answer.detail
+
+    def assert_done(self, instance_id: str, task: str, body: Any) -> Any:
+        done = self.vnfm.run(instance_id, task, body)
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        return done
+
+
+class TestMissing(WorkloadCase):
+    def test_manifests_that_are_not_listed(self) -> None:
+        request = self.vnfm.deployment_only() | {"flavourId": "simple"}
+        detail = self.refused(self.vnfm.create(), "instantiate", request)
+        for vdu in ("agent", "cache", "probe", "store"):
+            self.assertIn(f"VDU {vdu} has no workload", detail)
+        self.assertNotIn("VDU web", detail)
+        self.assertIn("Deployment web", detail)
+
+    def test_another_name(self) -> None:
+        vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
+        instance_id = self.vnfm.create(vnfd)
+        detail = self.refused(instance_id, "instantiate", self.asked())
+        self.assertEqual(
+            "additionalParams.lcm-kubernetes-def-files: VDU web has no "
+            "workload: no manifest of a DaemonSet, Deployment, Pod, "
+            "ReplicaSet, StatefulSet is named front (properties.name in the "
+            "VNFD). The workloads are Deployment web. List the manifest, "
+            "correct one of the names, or give additionalParams.vdu_mapping.",
+            detail,
+        )
+
+    def test_no_workload_at_all(self) -> None:
+        files = {"lcm-kubernetes-def-files": ["Files/kubernetes/secret.yaml"]}
+        detail = self.refused(
+            self.vnfm.create(), "instantiate", self.asked(**files)
+        )
+        self.assertIn("VDU web has no workload", detail)
+        self.assertIn("There is no workload", detail)
+
+    def test_a_package_that_does_not_know_the_workload(self) -> None:
+        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
+        detail = self.refused(instance_id, "", {"vnfdId": vnfd})
+        self.assertIn("VDU web has no workload", detail)
+        parameters: dict[str, Any] = {"upgrade_type": "RollingUpdate"}
+        body = {"vnfdId": vnfd, "additionalParams": parameters}
+        detail = self.refused(instance_id, "change_vnfpkg", body)
+        self.assertIn("VDU web", detail)
+        mapped = {"web": {"kind": "Deployment", "name": "web"}}
+        parameters["vdu_mapping"] = mapped
+        done = self.assert_done(instance_id, "change_vnfpkg", body)
+        self.assertNotIn("error", done)
+        self.assertEqual(1, len(self.vnfm.vnfcs(instance_id)))
+
+
+class TestMapping(WorkloadCase):
+    def test_a_vdu_is_the_workload_that_it_is_mapped_to(self) -> None:
+        vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
+        instance_id = self.vnfm.create(vnfd)
+        mapped = {"web": {"kind": "Deployment", "name": "web"}}
+        request = self.asked(vdu_mapping=mapped)
+        self.assert_done(instance_id, "instantiate", request)
+        out = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+        self.assert_done(instance_id, "scale", out)
+        self.assert_done(instance_id, "heal", {})
+        vnfcs = self.vnfm.vnfcs(instance_id).values()
+        self.assertEqual(["web"] * 2, [vnfc["vduId"] for vnfc in vnfcs])
+        end = {"terminationType": "FORCEFUL"}
+        self.assert_done(instance_id, "terminate", end)
+
+    def test_what_cannot_be_mapped(self) -> None:
+        instance_id = self.vnfm.create()
+        web = {"kind": "Deployment", "name": "web"}
+        for mapped, told in (
+            ({"moon": web}, "there is no VDU 'moon', only web"),
+            ({"web": {**web, "kind": "Service"}}, "a Service is no workload"),
+            ({"web": {**web, "name": "moon"}}, "VDU web has no workload"),
+            ({"web": {"kind": "Deployment"}}, "required field `name`"),
+            ({"web": {**web, "nmae": "x"}}, 'did you mean "name"?'),
+            ([], "Expected `object`"),
+        ):
+            request = self.asked(vdu_mapping=mapped)
+            detail = self.refused(instance_id, "instantiate", request)
+            self.assertIn(told, detail)
+            self.assertIn("vdu_mapping", detail)
+        both = self.vnfm.request()
+        both["additionalParams"]["vdu_mapping"] = {"web": web, "cache": web}
+        detail = self.refused(instance_id, "instantiate", both)
+        self.assertIn("VDUs cache, web are both the Deployment web", detail)
+
+
+class TestParameters(WorkloadCase):
+    def test_what_is_nearly_known_is_refused(self) -> None:
+        instance_id = self.vnfm.create()
+        for name, meant in (
+            ("namespase", "namespace"),
+            ("Namespace", "namespace"),
+            ("lcm_kubernetes_def_files", "lcm-kubernetes-def-files"),
+            ("vim_connection", "vim_connections"),
+            ("vdu-mapping", "vdu_mapping"),
+        ):
+            request = self.asked(**{name: "other"})
+            detail = self.refused(instance_id, "instantiate", request)
+            self.assertIn(
+                f'Unknown parameter "{name}"; did you mean "{meant}"?', detail
+            )
+
+    def test_of_each_operation(self) -> None:
+        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        for task, body in (
+            ("heal", {"additionalParams": {"All": True}}),
+            (
+                "change_vnfpkg",
+                {
+                    "vnfdId": self.vnfm.onboard(),
+                    "additionalParams": {
+                        "upgrade_type": "RollingUpdate",
+                        "vdu_parms": [],
+                    },
+                },
+            ),
+        ):
+            detail = self.refused(instance_id, task, body)
+            self.assertIn("did you mean", detail)
+
+    def test_what_the_vnfd_declares_and_what_is_far_is_kept(self) -> None:
+        old = "        flavour_description: The Deployment alone\n"
+        new = old + DECLARED.replace("          ", "      ", 1).replace(
+            "\n          ", "\n      "
+        )
+        text = text_of(FLAVOUR).replace(old, new)
+        files = {FLAVOUR: text + EXTRA}
+        vnfd = self.vnfm.onboard(self.useFixture(Csar(files=files)))
+        request = self.asked(
+            namespaces="a",
+            name_space="b",
+            vim_connection="c",
+            my_script_parameter="d",
+            vim_connections=None,
+        )
+        instance_id = self.vnfm.create(vnfd)
+        done = self.assert_done(instance_id, "instantiate", request)
+        told = done["operationParams"]["additionalParams"]
+        self.assertEqual("d", told["my_script_parameter"])
+
+    def test_all_is_false_or_not_there(self) -> None:
+        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        for value in (False, None):
+            body = {"additionalParams": {"all": value}}
+            self.assert_done(instance_id, "heal", body)
+        refused: tuple[tuple[Any, str], ...] = (
+            (True, "not valid for a CNF"),
+            ("no", "Expected `bool | null`, got `str`"),
+        )
+        for value, told in refused:
+            body = {"additionalParams": {"all": value}}
+            self.assertIn(told, self.refused(instance_id, "heal", body))
