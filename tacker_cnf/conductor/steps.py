@@ -354,8 +354,14 @@ def _script(run: Run, phase: str) -> str | None:
     if not _rolls_back(run):
         return forth
     # what stands in for a script undoes what it did, asked to or not
-    stands_in = forth and stand_ins.module(forth)
+    stands_in = forth and _stand_in(run, forth)
     return scripts.get(_hook(run, phase)) or (forth if stands_in else None)
+
+
+def _stand_in(run: Run, script: str) -> str | None:
+    if not run.script_bounds.replaces_reference:
+        return None
+    return stand_ins.module(run.package.path / script)
 
 
 def _rolls_back(run: Run) -> bool:
@@ -409,7 +415,7 @@ def _outcome(run: Run, phase: str, name: str) -> ScriptOutput:
     left = run.deadline.remaining / (2 if _is_forceful(run) else 1)
     timeout = min(run.script_bounds.timeout, left)
     told = _told(run, phase, timeout)
-    sees_all = stand_ins.module(name) or run.script_bounds.vim_credentials
+    sees_all = _stand_in(run, name) or run.script_bounds.vim_credentials
     return runner.run(
         packages,
         name,

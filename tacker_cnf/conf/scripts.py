@@ -40,4 +40,12 @@ OPTIONS = (
         help="Whether scripts are told the credentials of the VIMs on which "
         "their VNF is. Scripts that work on the VIM need them.",
     ),
+    cfg.BoolOpt(
+        "replace_reference_drivers",
+        default=True,
+        help="Whether a management script is replaced that is a driver of "
+        "OpenStack Tacker, which it needs and which is not here: one that "
+        "imports tacker and defines ContainerUpdateMgmtDriver with "
+        "modify_information_end. False: it runs as it is.",
+    ),
 )

@@ -6,22 +6,31 @@ Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE SCRIPT``
 by the process PARENT, the bounds in bytes, 0 for none; ``-m MODULE`` in place of SCRIPT for one of ours.
 """
 
+import array
 import contextlib
 import ctypes
+import fcntl
 import os
 import resource
 import runpy
+import select
 import signal
 import sys
+import termios
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tacker_cnf.lease import Lease
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+#: how the names of hooks end
+HOOKS = ("_start", "_end")
+#: seconds for what the script is told to be there
+PATIENCE = 5.0
 #: seconds that the kernel needs to end a process
 MOMENT = 0.001
 #: seconds after which a lease is looked at again: it may have been renewed,
@@ -102,12 +111,47 @@ def stop(*_: object) -> NoReturn:
     os._exit(128 + signal.SIGTERM)
 
 
+def check_called(names: Mapping[str, Any]) -> None:
+    """Fail where a script has the methods of hooks, and has not even read
+    which hook it is run for.
+    """
+    idle = [name for name, one in names.items() if has_hooks(name, one)]
+    if idle and is_unread():
+        raise SystemExit(
+            f"{', '.join(idle)}: defined or imported, and never called: the "
+            "script has to end with a call, such as that of main()"
+        )
+
+
+def has_hooks(name: str, one: Any) -> bool:
+    """Check for a class that has a method of a hook, or such a function;
+    the bases of ours have none.
+    """
+    if isinstance(one, type):
+        return any(inner.endswith(HOOKS) for inner in dir(one))
+    return callable(one) and name.endswith(HOOKS)
+
+
+def is_unread() -> bool:
+    """Check whether nothing was read from stdin, on which there is always
+    something.
+    """
+    try:
+        readable, _, _ = select.select([0], [], [], PATIENCE)
+        unread = array.array("i", [0])
+        fcntl.ioctl(0, termios.FIONREAD, unread)
+    except (OSError, ValueError):  # the script has closed it
+        return False
+    return bool(readable and unread[0])
+
+
 def become(script: str) -> None:
     """Run a script as if it had been started by itself."""
     sys.argv[:] = [script]
     sys.path[0] = str(Path(script).parent)
     try:
-        runpy.run_path(script, run_name="__main__")
+        names = runpy.run_path(script, run_name="__main__")
+        check_called(names)
     except Exception as error:  # noqa: BLE001
         # from the script on: how it was started concerns nobody
         frames = error.__traceback__

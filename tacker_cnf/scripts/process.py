@@ -45,6 +45,8 @@ class Bounds:
     max_log: int
     #: whether it is told how to log in to the VIMs of its VNF
     vim_credentials: bool = True
+    #: whether scripts of the reference implementation are replaced
+    replaces_reference: bool = True
 
 
 def bounds_of(conf: cfg.ConfigOpts) -> Bounds:
@@ -57,6 +59,7 @@ def bounds_of(conf: cfg.ConfigOpts) -> Bounds:
         max_output=options.max_output_bytes,
         max_log=options.max_log_bytes,
         vim_credentials=options.vim_credentials,
+        replaces_reference=options.replace_reference_drivers,
     )
 
 

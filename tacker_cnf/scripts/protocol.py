@@ -6,10 +6,9 @@ written for Tacker reads a pickled dict, which is seen by its importing
 no class of anybody's is ever made of it.
 """
 
-import ast
 import enum
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,13 +22,12 @@ from tacker_cnf.sol import base
 from tacker_cnf.sol.base import Identifier, SolType
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.vnfd import script_source
 
 #: what a script imports that reads a pickle
 PICKLES: Final = frozenset({"pickle", "_pickle"})
 #: what one imports that is made of our base
 DRIVERS: Final = "tacker_cnf.mgmt_drivers"
-#: bytes; nobody writes a larger one
-LONGEST: Final = 1024**2
 #: bytes of JSON that a memory may have
 MEMORY: Final = 256 * 1024
 
@@ -92,32 +90,10 @@ class ScriptOutput(SolType):
 
 def tongue_of(script: Path) -> Tongue:
     """Tell what a script speaks, by what it imports."""
-    names = _imports(script)
+    names = script_source.imports(script_source.parse(script))
     if any(f"{name}.".startswith(f"{DRIVERS}.") for name in names):
         return Tongue.DRIVER
     return Tongue.PICKLE if names & PICKLES else Tongue.JSON
-
-
-def _imports(script: Path) -> frozenset[str]:
-    """Find the modules that a script imports, wherever in it.
-
-    One that is no Python imports none; its run tells more.
-    """
-    try:
-        with script.open("rb") as file:
-            tree = ast.parse(file.read(LONGEST))
-        return frozenset(_named(tree))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-
-
-def _named(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield str(node.module)
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def json_input(told: ScriptInput) -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.halting import Halt
@@ -17,6 +18,8 @@ from tacker_cnf.lcm.veil import Veil
 from tacker_cnf.scripts import causes, protocol, stand_ins, workplace
 from tacker_cnf.scripts.process import Bounds, Child
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput, Tongue
+
+LOG = log.getLogger(__name__)
 
 Said = TypeVar("Said")
 
@@ -76,7 +79,7 @@ def run(
     """
     return talk(
         packages,
-        lambda trees: _management(name, trees, told, ears),
+        lambda trees: _management(name, trees, told, ears, bounds),
         bounds,
         halt,
         ears,
@@ -137,14 +140,26 @@ def _child(
 
 
 def _management(
-    name: str, trees: Sequence[Path], told: ScriptInput, ears: Ears
+    name: str,
+    trees: Sequence[Path],
+    told: ScriptInput,
+    ears: Ears,
+    bounds: Bounds,
 ) -> Talk[ScriptOutput]:
     def keep(said: ScriptOutput) -> None:
         if protocol.to_remember(told, said):
             ears.remember(said.memory or None)
 
     path = trees[0] / name
-    module = stand_ins.module(name)
+    module = stand_ins.module(path) if bounds.replaces_reference else None
+    if module:
+        LOG.info(
+            "Reference script replaced: script=%s replaced_by=%s operation=%s",
+            name,
+            module,
+            told.operation,
+        )
+        ears.keep(f"{told.operation}, {name}: replaced by {module}\n")
     told = msgspec.structs.replace(
         told,
         package_dir=str(trees[0]),

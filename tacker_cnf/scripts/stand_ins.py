@@ -1,14 +1,36 @@
-"""Scripts of Tacker that ours take the place of, by the names they have."""
+"""Scripts of the reference implementation that ours take the place of.
 
-import posixpath
-from collections.abc import Mapping
+They import its inside, which is not here. Which script is one is decided by
+its content: a vendor's own script may have any file name.
+"""
+
+from pathlib import Path
 from typing import Final
 
-STAND_INS: Final[Mapping[str, str]] = {
-    "container_update_mgmt_v2.py": "tacker_cnf.mgmt_drivers.container_update",
+from tacker_cnf.vnfd import script_source
+
+#: the package whose inside they import
+REFERENCE: Final = "tacker"
+#: class -> the hook that it has to have, and the module that replaces it
+DRIVERS: Final = {
+    "ContainerUpdateMgmtDriver": (
+        "modify_information_end",
+        "tacker_cnf.mgmt_drivers.container_update",
+    ),
 }
 
 
-def module(script: str) -> str | None:
-    """Tell the module that runs instead of a script; None: it runs itself."""
-    return STAND_INS.get(posixpath.basename(script))
+def module(script: Path) -> str | None:
+    """Return the module that runs instead of a script: of one that imports
+    the reference implementation and defines one of its drivers. None: the
+    script runs itself.
+    """
+    tree = script_source.parse(script)
+    imported = {name.partition(".")[0] for name in script_source.imports(tree)}
+    if REFERENCE not in imported:
+        return None
+    for name, methods in script_source.classes(tree).items():
+        hook, replacement = DRIVERS.get(name, ("", None))
+        if hook in methods:
+            return replacement
+    return None

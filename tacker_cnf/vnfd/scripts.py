@@ -4,7 +4,7 @@ import difflib
 from pathlib import Path
 from typing import Final
 
-from tacker_cnf.vnfd import definitions
+from tacker_cnf.vnfd import definitions, script_source
 from tacker_cnf.vnfd.topology import Artifact, Node
 from tacker_cnf.vnfd.values import Value
 
@@ -50,8 +50,9 @@ def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
             for operation, value in operations(interface).items():
                 if operation not in found:
                     found[operation] = _script(value, artifacts, tree)
-                if found[operation] is not None:
+                if path := found[operation]:
                     _check_name(operation, value)
+                    _check_entry(value, tree, path)
     return {name: path for name, path in found.items() if path is not None}
 
 
@@ -64,6 +65,20 @@ def _check_name(operation: str, value: Value) -> None:
     raise value.fault(
         f"{operation!r:.100} is no operation of Vnflcm, and its script would"
         f" never be run{hint}"
+    )
+
+
+def _check_entry(operation: Value, tree: Path, path: str) -> None:
+    """Refuse what would do nothing."""
+    source = script_source.parse(tree / path)
+    if not script_source.does_nothing(source):
+        return
+    named = sorted(script_source.classes(source))
+    end = f"{named[0]}.main()" if named else "main()"
+    raise operation.fault(
+        f"{path:.200} defines {', '.join(named)[:200] or 'functions'} and "
+        "never calls anything, so that the script would do nothing: it has to "
+        f"end with a call such as {end:.80}"
     )
 
 

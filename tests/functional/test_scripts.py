@@ -638,8 +638,12 @@ class TestMisbehaviour(ScriptCase):
 
             class Driver(ours.MgmtDriver):
                 def instantiate_start(self, told): pass
+
+            print(end="")
         """
-        self.assertIn("wrote no answer on stdout", self.failed(script))
+        self.assertIn("Driver: defined or imported", self.failed(script))
+        reads = script.replace('print(end="")', "open(0).read()")
+        self.assertIn("wrote no answer on stdout", self.failed(reads))
 
     def test_the_cause_comes_first(self) -> None:
         script = """\

@@ -1,0 +1,43 @@
+"""What is seen of a script without running it."""
+
+import ast
+
+import testtools
+
+from tacker_cnf.vnfd import script_source
+
+CLASS = "class Driver:\n    def heal_end(self): ...\n"
+ACTS = (
+    "Driver.main()",
+    "if __name__ == '__main__':\n    Driver.main()",
+    "try:\n    Driver().heal_end()\nexcept OSError:\n    raise",
+    "result = Driver()",
+    "for one in (1, 2):\n    print(one)",
+    "with open('x') as file:\n    file.read()",
+    "raise SystemExit(0)",
+    "open('x', 'w')",
+)
+IDLE = (
+    "",
+    "import logging\nLOG = logging.getLogger(__name__)",
+    "if __name__ == '__main__':\n    pass",
+    "try:\n    import pickle\nexcept ImportError:\n    pickle = None",
+    "'a last word'",
+    "VERSION: str = '1'",
+)
+
+
+class EntryTest(testtools.TestCase):
+    def test_what_acts(self) -> None:
+        for end in ACTS:
+            tree = ast.parse(f"'''Doc.'''\nimport os\n{CLASS}{end}\n")
+            self.assertFalse(script_source.does_nothing(tree), end)
+
+    def test_what_does_nothing(self) -> None:
+        for end in IDLE:
+            tree = ast.parse(f"'''Doc.'''\nimport os\n{CLASS}{end}\n")
+            self.assertTrue(script_source.does_nothing(tree), end)
+
+    def test_what_cannot_be_told_is_not(self) -> None:
+        for text in ("", "import impl", "from impl import *", "'''Doc.'''"):
+            self.assertFalse(script_source.does_nothing(ast.parse(text)), text)
