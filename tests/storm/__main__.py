@@ -72,7 +72,11 @@ def _keep(service: Service, storm: Storm, folder: Path) -> None:
         for path in service.folder.glob(pattern):
             shutil.copy(path, folder)
     versions = map(str, history.read(service.engine))
-    logs = {"faults.log": storm.faults.log, "history.log": versions}
+    logs = {
+        "faults.log": storm.faults.log,
+        "history.log": versions,
+        "cleanups.log": map(str, history.read_cleanups(service.engine)),
+    }
     for name, lines in logs.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
 

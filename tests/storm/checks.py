@@ -3,12 +3,14 @@
 import collections
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.storm import history
 from tests.storm.cluster import Write
-from tests.storm.history import Version
+from tests.storm.history import Cleanup, Version
 
+#: how something was from a moment on
+Moment = TypeVar("Moment", Version, Cleanup)
 FINAL = {"COMPLETED", "ROLLED_BACK", "FAILED"}
 
 
@@ -115,22 +117,50 @@ def unnotified_instances(
 
 
 def unclaimed(
-    writes: Iterable[Write], versions: Iterable[Version]
+    writes: Sequence[Write],
+    versions: Iterable[Version],
+    cleanups: Sequence[Cleanup] = (),
 ) -> list[str]:
     """Return the writes to the cluster by processes that had no lease of an
-    operation of that instance at that instant.
+    operation of that instance at that instant, nor the claim to remove what
+    it left.
     """
     of_instance: dict[str, dict[str, list[Version]]] = {}
     for op_occ_id, own in history.by_op_occ(versions).items():
         own_instance = of_instance.setdefault(own[0].instance_id, {})
         own_instance[op_occ_id] = own
+    removals = _Removals(cleanups)
     return [
         _described(write, of_instance.get(write.instance_id or "", {}))
         for write in writes
         if not _is_claimed(
             write, of_instance.get(write.instance_id or "", {}).values()
         )
+        and not removals.allow(write)
     ]
+
+
+class _Removals:
+    """The claims to remove what instances left, each for one process."""
+
+    def __init__(self, cleanups: Sequence[Cleanup]) -> None:
+        self._cleanups: dict[str, list[Cleanup]] = {}
+        for one in cleanups:
+            self._cleanups.setdefault(one.instance_id, []).append(one)
+        #: token of a claim -> the first process that removed under it
+        self._senders: dict[str, int] = {}
+
+    def allow(self, write: Write) -> bool:
+        own = self._cleanups.get(write.instance_id or "", [])
+        now = _at(write.at, own)
+        if now is None or write.sender is None or write.method != "DELETE":
+            return False
+        if now.is_deleted:
+            return True
+        if now.token is None or now.until is None or write.at > now.until:
+            return False
+        first = self._senders.setdefault(now.token, write.sender)
+        return first == write.sender
 
 
 def _is_claimed(write: Write, op_occs: Iterable[Sequence[Version]]) -> bool:
@@ -140,8 +170,8 @@ def _is_claimed(write: Write, op_occs: Iterable[Sequence[Version]]) -> bool:
     )
 
 
-def _at(instant: float, own: Sequence[Version]) -> Version | None:
-    """Return how an operation was at an instant."""
+def _at(instant: float, own: Sequence[Moment]) -> Moment | None:
+    """Return how something was at an instant."""
     return next((one for one in reversed(own) if one.at <= instant), None)
 
 
@@ -175,7 +205,8 @@ def differing(
     pods: Mapping[tuple[str, str], Collection[str]],
     replicas: Mapping[tuple[str, str], int],
 ) -> list[str]:
-    """Return in what an instance is not as the cluster is.
+    """Return in what an instance is not as the cluster is; a VNFC that it
+    calls lost has no pod.
 
     :param pods: (instance, VDU) -> names
     :param replicas: (instance, workload) -> spec.replicas
@@ -183,7 +214,8 @@ def differing(
     own = instance["id"]
     known: dict[str, set[str]] = collections.defaultdict(set)
     for vnfc in instance["instantiatedVnfInfo"].get("vnfcResourceInfo", ()):
-        known[vnfc["vduId"]].add(vnfc["computeResource"]["resourceId"])
+        if not vnfc.get("metadata", {}).get("lost"):
+            known[vnfc["vduId"]].add(vnfc["computeResource"]["resourceId"])
     there = {vdu: set(names) for (of, vdu), names in pods.items() if of == own}
     found = [
         f"{own} {vdu}: VNFCs {sorted(known[vdu])}, pods {sorted(names)}"

@@ -41,12 +41,35 @@ LOG_FUNCTION = """\
 CREATE FUNCTION storm_log() RETURNS trigger LANGUAGE plpgsql
 AS $$ BEGIN {insert}; RETURN NEW; END $$
 """
+#: the claims under which what instances left is removed; with a deleted
+#: instance there is no operation from which it has to be kept
+CLEANUPS = (
+    "CREATE TABLE storm_cleanups (id VARCHAR(36), token VARCHAR(255),"
+    " until DOUBLE PRECISION, is_deleted INTEGER, logged_at DOUBLE PRECISION)"
+)
+CLEANUP = (
+    "INSERT INTO storm_cleanups VALUES"
+    " (NEW.id, NEW.cleanup_owner, NEW.cleanup_until, 0, {now})"
+)
+DELETION = "INSERT INTO storm_cleanups VALUES (OLD.id, NULL, NULL, 1, {now})"
+ON_INSTANCES = "ON vnf_instances FOR EACH ROW"
+CLEANUP_FUNCTION = f"""\
+CREATE FUNCTION storm_cleanup() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+IF TG_OP = 'DELETE' THEN {DELETION}; ELSE {CLEANUP}; END IF;
+RETURN NULL; END $$
+"""
+ON_CHANGES = f"AFTER UPDATE OR DELETE {ON_INSTANCES}"
+CALL_CLEANUP = "EXECUTE FUNCTION storm_cleanup()"
 TRIGGERS = {
     "postgresql": (
+        CLEANUP_FUNCTION,
+        f"CREATE TRIGGER storm_cleanup {ON_CHANGES} {CALL_CLEANUP}",
         LOG_FUNCTION,
         f"CREATE TRIGGER storm AFTER INSERT OR UPDATE {ON} {CALL}",
     ),
     "mysql": (
+        f"CREATE TRIGGER storm_cleanup AFTER UPDATE {ON_INSTANCES} {CLEANUP}",
+        f"CREATE TRIGGER storm_delete AFTER DELETE {ON_INSTANCES} {DELETION}",
         f"CREATE TRIGGER storm_insert AFTER INSERT {ON} {{insert}}",
         f"CREATE TRIGGER storm_update AFTER UPDATE {ON} {{insert}}",
     ),
@@ -75,6 +98,16 @@ class Version(NamedTuple):
         )
 
 
+class Cleanup(NamedTuple):
+    """The claim on an instance to remove what it left, from a moment on."""
+
+    at: float
+    instance_id: str
+    token: str | None
+    until: float | None
+    is_deleted: bool
+
+
 def install(engine: sa.Engine) -> None:
     """Have the database log each change of an operation from now on."""
     dialect = engine.dialect.name
@@ -88,8 +121,11 @@ def install(engine: sa.Engine) -> None:
             f"CREATE TABLE storm_history (seq {SEQUENCES[dialect]},"
             f" {', '.join(columns)})"
         )
+        connection.exec_driver_sql(CLEANUPS)
         for statement in TRIGGERS[dialect]:
-            connection.exec_driver_sql(statement.format(insert=insert))
+            connection.exec_driver_sql(
+                statement.format(insert=insert, now=CLOCKS[dialect])
+            )
 
 
 def read(engine: sa.Engine) -> list[Version]:
@@ -99,6 +135,16 @@ def read(engine: sa.Engine) -> list[Version]:
             f"SELECT logged_at, {NAMES} FROM storm_history ORDER BY seq"  # noqa: S608
         )
         return [Version(*row) for row in rows]
+
+
+def read_cleanups(engine: sa.Engine) -> list[Cleanup]:
+    """Read when what instances left could be removed."""
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT logged_at, id, token, until, is_deleted"
+            " FROM storm_cleanups ORDER BY logged_at"
+        )
+        return [Cleanup(*row) for row in rows]
 
 
 def by_op_occ(versions: Iterable[Version]) -> Mapping[str, list[Version]]:

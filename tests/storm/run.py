@@ -170,7 +170,8 @@ class Storm:
         requests, rows = self._requests, self._ask(OP_OCCS)
         states = {row.id: row.state for row in rows}
         busy = {row.id: row.busy_with for row in self._ask(BUSY)}
-        versions = history.read(self._service.engine)
+        engine = self._service.engine
+        versions = history.read(engine)
         writes = self._service.cluster.writes
         received = [one.json for one in self._service.receiver.received]
         return Report(
@@ -191,7 +192,9 @@ class Storm:
                         requests.created, requests.deleted, received
                     ),
                 ],
-                "writes without a claim": checks.unclaimed(writes, versions),
+                "writes without a claim": checks.unclaimed(
+                    writes, versions, history.read_cleanups(engine)
+                ),
                 "answers with status 500": requests.errors,
                 **self._found,
             },

@@ -6,7 +6,7 @@ import testtools
 
 from tests.storm import checks
 from tests.storm.cluster import Write
-from tests.storm.history import Version
+from tests.storm.history import Cleanup, Version
 
 ONE = "vm:11:6a1d2a6c-0000-4000-8000-000000000001"
 OTHER = "vm:22:6a1d2a6c-0000-4000-8000-000000000002"
@@ -79,6 +79,39 @@ class TestWrites(testtools.TestCase):
     def test_the_late_one_is_described(self) -> None:
         (line,) = checks.unclaimed([write(9.5)], self.versions)
         self.assertIn("ended +0.500 s ago", line)
+
+
+class TestRemovals(testtools.TestCase):
+    #: claimed, expired, claimed again and released, deleted
+    cleanups = (
+        Cleanup(1.0, INSTANCE, "one", 7.0, is_deleted=False),
+        Cleanup(10.0, INSTANCE, "two", 16.0, is_deleted=False),
+        Cleanup(12.0, INSTANCE, None, None, is_deleted=False),
+        Cleanup(20.0, INSTANCE, None, None, is_deleted=True),
+    )
+
+    def found(self, *writes: Write) -> int:
+        return len(checks.unclaimed(writes, (), self.cleanups))
+
+    def delete(self, at: float, sender: int = 11) -> Write:
+        return Write(at, sender, "DELETE", PATH, "200")
+
+    def test_under_the_claim(self) -> None:
+        self.assertEqual(0, self.found(self.delete(2.0), self.delete(6.9)))
+        self.assertEqual(0, self.found(self.delete(11.0, 22)))
+
+    def test_before_and_after_the_claim(self) -> None:
+        late = [self.delete(at) for at in (0.9, 7.1, 12.1)]
+        self.assertEqual(3, self.found(*late))
+
+    def test_under_the_claim_of_another_process(self) -> None:
+        self.assertEqual(1, self.found(self.delete(2.0), self.delete(3, 22)))
+
+    def test_nothing_but_a_removal(self) -> None:
+        self.assertEqual(2, self.found(write(2.0), write(21.0)))
+
+    def test_of_a_deleted_instance(self) -> None:
+        self.assertEqual(0, self.found(self.delete(20.1)))
 
 
 class TestOperations(testtools.TestCase):
