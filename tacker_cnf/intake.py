@@ -393,13 +393,19 @@ class Intake:
         self._rpc.wake(op_occ_id)
 
     def fail(self, op_occ_id: str, terms: Terms = NONE) -> VnfLcmOpOcc:
-        """Leave a failed operation as it is, and let others come.
+        """Leave a failed operation as it is, and let others come. A conductor
+        looks what the instance has now, unless it is not instantiated.
 
         :raises NotFound: there is no such operation
         :raises WrongState: it has not failed
         :raises PreconditionFailed: it is not what the caller saw
         """
-        return self._decide(op_occ_id, Event.GIVE_UP, terms)
+        op_occ = self._decide(op_occ_id, Event.GIVE_UP, terms)
+        if op_occ.operation is not LcmOperationType.INSTANTIATE:
+            # without a queue, the next turn does it
+            with contextlib.suppress(errors.Unavailable):
+                self._rpc.sync(op_occ.vnf_instance_id)
+        return op_occ
 
     def cancel(
         self, op_occ_id: str, mode: CancelModeType, terms: Terms = NONE

@@ -151,6 +151,8 @@ class InfraDriver(Protocol):
     def observe(self, task: InfraTask) -> InfraResult:
         """Tell what the instance has on the VIM, changing nothing.
 
+        :raises OperationInProgress: no operation of ours asks, and the VIM is
+            still at work on an earlier one
         :raises InfraError: the VIM could not tell
         """
 

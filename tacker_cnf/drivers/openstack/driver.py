@@ -2,15 +2,17 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from oslo_config import cfg
 
+from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.openstack import (
     assets,
+    evictions,
     grace,
     healing,
     requests,
@@ -23,6 +25,7 @@ from tacker_cnf.drivers.openstack.fields import Question, StackFields, UserData
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places
 from tacker_cnf.drivers.openstack.nova import Nova
+from tacker_cnf.drivers.openstack.stacks import Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.drivers.openstack.work import Work, instance_of, stack_name
 from tacker_cnf.halting import Deadline, Halt
@@ -97,7 +100,18 @@ class OpenstackDriver:
     def observe(self, task: InfraTask) -> InfraResult:
         work = self._work(task)
         found = work.find()
-        return work.lost() if found is None else work.result(found)
+        if found is None:
+            return work.lost()
+        nova = self._nova(task, work)
+
+        def gone(tree: Tree) -> Collection[str]:
+            if task.operation is None and tree.is_busy:
+                raise errors.OperationInProgress(
+                    f"Heat still works on stack {found.name}."
+                )
+            return evictions.gone(nova, tree)
+
+        return work.result(found, gone)
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
         heat = self._of_search(task)

@@ -12,7 +12,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.openstack.inventory import SERVER
 from tacker_cnf.drivers.openstack.nova import Server
 from tacker_cnf.drivers.openstack.stack_wait import Pace
-from tacker_cnf.drivers.openstack.stacks import Resource
+from tacker_cnf.drivers.openstack.stacks import Resource, Tree
 from tacker_cnf.drivers.openstack.work import Work
 
 
@@ -45,6 +45,21 @@ def wanted(nova: Servers, marks: Sequence[Resource]) -> list[Resource]:
         for server in servers
         if _goes_first(nova.find(server.physical_id), going)
     ]
+
+
+def gone(nova: Servers, tree: Tree) -> frozenset[str]:
+    """Find the servers that Heat lists, with a fault, and Nova has deleted.
+
+    :raises InfraError: Nova could not tell
+    """
+    faulty = [
+        server.physical_id
+        for server in tree.of_type(SERVER)
+        if server.status.endswith("_FAILED")
+    ]
+    if not faulty or not nova.is_there():
+        return frozenset()
+    return frozenset(one for one in faulty if nova.find(one) is None)
 
 
 def _goes_first(server: Server | None, going: set[str]) -> bool:

@@ -87,6 +87,15 @@ class Heat:
             )
         )
 
+    def resume(self, stack: Stack) -> None:
+        """Begin to resume a suspended stack.
+
+        :raises Gone: there is no such stack
+        :raises Taken: something else is done to it now
+        """
+        self.halt.check()
+        self._ask(lambda: self._link.client.actions.resume(stack.identity))
+
     def preview(
         self, stack: Stack, body: Mapping[str, Any], *, existing: bool
     ) -> None:

@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from oslo_log import log
+
 from tacker_cnf import errors
 from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack import templates
 from tacker_cnf.drivers.parameters import Healing, PackageChange
 from tacker_cnf.lcm.target import flavour_of
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
+
+LOG = log.getLogger(__name__)
 
 #: all additionalParams that this driver reads
 PARAMETERS: Final = parameters.names_of(PackageChange, Healing) | {
@@ -21,14 +26,17 @@ PARAMETERS: Final = parameters.names_of(PackageChange, Healing) | {
 def check(task: InfraTask) -> None:
     """Refuse what cannot work.
 
-    :raises InvalidVimConnection: a VNF would be on several VIMs
     :raises InvalidParameters: additionalParams are wrong, or the package
         lacks what is needed
     """
-    if len(task.vim_connections) > 1:
-        raise errors.InvalidVimConnection(
-            "vimConnectionInfo: a VNF on OpenStack is one stack on one VIM; "
-            f"{', '.join(sorted(task.vim_connections))} are several."
+    used = list(task.vim_connections)
+    if len(used) > 1 and task.operation is LcmOperationType.INSTANTIATE:
+        LOG.warning(
+            "Several VIM connections given, a stack is on the first: "
+            "vnf_instance_id=%s used=%s ignored=%s",
+            task.instance.id,
+            used[0],
+            ",".join(used[1:]),
         )
     parameters.check_names(task, PARAMETERS)
     if task.heals:

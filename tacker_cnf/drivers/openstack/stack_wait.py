@@ -88,7 +88,7 @@ class Waiter:
         self._until(lambda: not self._is_at_work(stack), stack.identity)
 
     def _is_at_work(self, stack: Stack) -> bool:
-        return any(r.is_busy for r in self._heat.tree(stack).resources)
+        return self._heat.tree(stack).is_busy
 
     def idle(self, identity: str, marker: str | None) -> Stack:
         """Wait until nothing is done to a stack, be it well or not.

@@ -2,7 +2,7 @@
 
 import itertools
 import urllib.parse
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -119,6 +119,19 @@ class Tree:
         self._owners: Mapping[str, Resource] = {
             r.nested: r for r in self.resources if r.nested
         }
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether Heat works on any of them."""
+        return any(one.is_busy for one in self.resources)
+
+    def without(self, physical_ids: Collection[str]) -> "Tree":
+        """Leave some resources out."""
+        return Tree(
+            one
+            for one in self.resources
+            if one.physical_id not in physical_ids
+        )
 
     def of_type(self, kind: str) -> list[Resource]:
         """Give those that exist of one type."""

@@ -5,7 +5,13 @@ import contextlib
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, Final
 
 from oslo_log import log
@@ -17,7 +23,7 @@ from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import Places, Vnfc
 from tacker_cnf.drivers.openstack.stack_wait import BrokenOff, Pace, Waiter
-from tacker_cnf.drivers.openstack.stacks import Resource, Stack
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.drivers.openstack.zones import Tried
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.halting import Deadline
@@ -92,11 +98,20 @@ class Work:
         return found
 
     def there(self) -> Stack:
-        """Find the stack, which has to be there.
+        """Find the stack, which has to be there, and which a heal resumes.
 
-        :raises NotReady: it is not
+        :raises NotReady: it is not, or it is suspended
         """
         found = self.find()
+        if found is not None and found.action == "SUSPEND":
+            if self._task.heals:
+                return self.resumed(found)
+            raise errors.NotReady(
+                f"Stack {self.name} is suspended ({found.status}). Resume it "
+                f"(openstack stack resume {self.name}), and retry or roll "
+                "back; or end this operation with fail: a heal of the VNF "
+                "instance resumes it, too."
+            )
         if found is not None and found.action != "DELETE":
             return found
         if found is None:
@@ -110,6 +125,18 @@ class Work:
             f"Stack {self.name} {why} A heal of the whole VNF with "
             "additionalParams.all makes it anew; otherwise terminate it."
         )
+
+    def resumed(self, stack: Stack) -> Stack:
+        """Resume a suspended stack, and wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        marker = self.heat.last_event(stack.identity)
+        if stack.status != "SUSPEND_IN_PROGRESS":
+            self._progress(f"Resuming stack {self.name}")
+            self.heat.resume(stack)
+            return self.waiter.ended(stack.identity, marker)
+        return self.resumed(self.waiter.idle(stack.identity, marker))
 
     def placed(
         self, act: Callable[[StackFields], Stack], fields: StackFields
@@ -160,6 +187,8 @@ class Work:
                 pace.rest()
             elif found.action == "DELETE":
                 self.remove(found)
+            elif found.action == "SUSPEND":
+                self.resumed(found)
             else:
                 return self.update(found, fields)
 
@@ -305,11 +334,19 @@ class Work:
         """Find the VNFCs, the last registered of each VDU first."""
         return inventory.vnfcs(self.heat.tree(stack), self.flavour)
 
-    def result(self, stack: Stack) -> InfraResult:
-        """Take the inventory."""
+    def result(
+        self,
+        stack: Stack,
+        gone: Callable[[Tree], Collection[str]] = lambda _: (),
+    ) -> InfraResult:
+        """Take the inventory.
+
+        :param gone: finds servers that Heat does not know to be deleted
+        """
+        tree = self.heat.tree(stack)
         return inventory.read(
             stack,
-            self.heat.tree(stack),
+            tree.without(gone(tree)),
             self._target,
             self.flavour,
             self._places,

@@ -4,7 +4,6 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.drivers.openstack.driver import OpenstackDriver
-from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tests.factories import a_task
 
@@ -18,15 +17,6 @@ class TestKubernetes(testtools.TestCase):
 
 
 class TestOpenstack(testtools.TestCase):
-    def test_a_vnf_is_on_one_vim(self) -> None:
-        driver = OpenstackDriver(configuration.load([]))
-        vim = VimConnectionInfo(vim_type="openstack")
-        task = a_task(vim_connections={"a": vim, "b": vim})
-        error = self.assertRaises(
-            errors.InvalidVimConnection, driver.validate, task
-        )
-        self.assertIn("a, b are several", str(error))
-
     def test_a_package_has_a_template(self) -> None:
         driver = OpenstackDriver(configuration.load([]))
         error = self.assertRaises(

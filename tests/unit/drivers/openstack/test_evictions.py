@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import evictions
+from tacker_cnf.drivers.openstack.inventory import SERVER
 from tacker_cnf.drivers.openstack.nova import Fault
-from tacker_cnf.drivers.openstack.stacks import Resource
+from tacker_cnf.drivers.openstack.stacks import Resource, Tree
 from tests.unit.drivers.openstack import servers, trees
 from tests.unit.drivers.openstack.test_work import Script, a_work
 
@@ -38,6 +40,31 @@ class TestWanted(testtools.TestCase):
     def test_nobody_knows_without_nova(self) -> None:
         nova = servers.Servers(there=False)
         self.assertEqual([], self.names(nova, STORE))
+
+
+class TestGone(testtools.TestCase):
+    """Servers that Heat lists still, as one whose heal failed."""
+
+    def gone(self, nova: servers.Servers, status: str) -> set[str]:
+        store = msgspec.structs.replace(STORE, status=status)
+        others = [one for one in TREE.resources if one is not STORE]
+        tree = Tree([*others, store])
+        gone = evictions.gone(nova, tree)
+        left = {r.physical_id for r in tree.without(gone).of_type(SERVER)}
+        return {WEB.physical_id, STORE.physical_id} - left
+
+    def test_one_with_a_fault_that_nova_has_deleted(self) -> None:
+        nova = servers.Servers()
+        self.assertEqual({"store@root"}, self.gone(nova, "CHECK_FAILED"))
+        nova.has("store@root")
+        self.assertEqual(set(), self.gone(nova, "CHECK_FAILED"))
+
+    def test_nova_is_not_asked_of_one_without_a_fault(self) -> None:
+        self.assertEqual(
+            set(), self.gone(servers.Servers(), "CREATE_COMPLETE")
+        )
+        away = servers.Servers(there=False)
+        self.assertEqual(set(), self.gone(away, "CHECK_FAILED"))
 
 
 class TestCarryOut(testtools.TestCase):

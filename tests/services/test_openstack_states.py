@@ -1,0 +1,92 @@
+"""States of VIMs and stacks in which a VNF has to be brought back."""
+
+import uuid
+from typing import Any
+
+import testtools
+
+from tests.fixtures import waiting
+from tests.fixtures.openstack import need_faults
+from tests.fixtures.vnf import OUT, VnfService
+
+
+class TestSuspended(testtools.TestCase):
+    """A stack that an operator has suspended, on the first of two VIMs."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnf = self.useFixture(VnfService(self))
+        self.project = self.vnf.project
+        nowhere = {"endpoint": f"http://127.0.0.1:1/{uuid.uuid4()}/v3"}
+        other = {**self.project.connection, "interfaceInfo": nowhere}
+        vims = {"first": self.project.connection, "second": other}
+        self.vnf.start(vimConnectionInfo=vims)
+
+    def act(self, action: str) -> None:
+        """Have Heat suspend or resume the stack, and wait for it."""
+        path = f"/stacks/{self.vnf.stack}/{self.vnf.stack_id}/actions"
+        self.project.heat("POST", path, {action: None})
+        done = f"{action.upper()}_COMPLETE"
+        waiting.until(lambda: self.status() == done, done)
+
+    def status(self) -> str:
+        return str(self.project.stacks()[self.vnf.stack]["stack_status"])
+
+    def test_a_heal_resumes_it_and_other_operations_say_so(self) -> None:
+        vnf = self.vnf
+        where = {v["computeResource"]["vimConnectionId"] for v in vnf.vnfcs()}
+        self.assertEqual({"first"}, where)
+        (line,) = {
+            line
+            for line in vnf.logger.output.splitlines()
+            if "Several VIM connections" in line
+        }
+        self.assertIn(f"vnf_instance_id={vnf.id}", line)
+        self.assertIn("used=first ignored=second", line)
+        self.act("suspend")
+        failed = vnf.do("scale", OUT, "FAILED_TEMP")
+        self.assertIn("is suspended", failed["error"]["detail"])
+        self.assertIn("heal", failed["error"]["detail"])
+        again = vnf.then(failed, "rollback", "FAILED_TEMP")
+        self.assertIn("openstack stack resume", again["error"]["detail"])
+        self.act("resume")
+        vnf.then(again, "rollback", "ROLLED_BACK")
+        self.act("suspend")
+        before = vnf.ids("front")
+        body = {"vnfcInstanceId": [vnf.vnfc("front")["id"]]}
+        vnf.do("heal", body)
+        self.assertEqual(set(), before & vnf.ids("front"))
+        self.assertEqual(vnf.servers(), vnf.ids())
+        vnf.do("scale", OUT)
+
+
+class TestGone(testtools.TestCase):
+    """A server that a failed heal took away."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        need_faults(self)
+        self.vnf = self.useFixture(VnfService(self))
+        self.project = self.vnf.project
+
+    def there(self) -> set[str]:
+        return set(self.project.seen("servers"))
+
+    def test_it_is_not_listed(self) -> None:
+        vnf = self.vnf
+        vnf.start()
+        vnf.do("scale", OUT)
+        names = [vnf.vnfc("front")["id"], vnf.vnfc("store")["id"]]
+        self.project.fail("store", "No room.")
+        failed: Any = vnf.do("heal", {"vnfcInstanceId": names}, "FAILED_TEMP")
+        vnf.then(failed, "fail", "FAILED")
+        # the other one was replaced, or is just being
+        waiting.until(self.is_true, "the truth")
+
+    def is_true(self) -> bool:
+        """Tell whether all VNFCs are servers that are there; Heat does not
+        tell of one whose successor failed.
+        """
+        resources = self.project.resources(self.vnf.stack)
+        at_work = any("PROGRESS" in r["resource_status"] for r in resources)
+        return not at_work and self.vnf.ids() <= self.there()
