@@ -16,6 +16,9 @@ class VduParameters(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of vdu_params."""
 
     vdu_id: str
+    #: what coordination scripts get, of the old and of the new VNFCs
+    old_vnfc_param: dict[str, Any] = {}
+    new_vnfc_param: dict[str, Any] = {}
 
 
 class PackageChange(msgspec.Struct, frozen=True, kw_only=True):

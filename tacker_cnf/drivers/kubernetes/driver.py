@@ -11,8 +11,9 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import parameters
+from tacker_cnf.drivers import coordination, parameters
 from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
+from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import (
     healing,
@@ -52,7 +53,10 @@ Object = dict[str, Any]
 
 #: all additionalParams that this driver reads
 PARAMETERS: Final = parameters.names_of(
-    manifests.Parameters, package_change.Parameters, Healing
+    manifests.Parameters,
+    package_change.Parameters,
+    coordination.Parameters,
+    Healing,
 ) - {inventory.KINDS}
 #: seconds for which somebody who looks whether a cluster is there bears it
 BRIEF: Final = 1.0
@@ -84,6 +88,7 @@ class KubernetesDriver:
     """VNFs as the objects that a package's manifests describe."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._all = conf
         self._conf = conf.kubernetes
         self._clusters = Clusters(self._conf.request_timeout)
 
@@ -106,6 +111,7 @@ class KubernetesDriver:
         placing.placement(task, target)
         _check_singletons(rendered)
         if task.current_package:
+            coordination.check(task)
             PackageChange(task, rendered)
             workloads.check(task, rendered)
         elif not task.current or not task.operation:
@@ -122,7 +128,7 @@ class KubernetesDriver:
             for work in works.each:
                 work.waiter.all_ready(work.rendered.objects)
         elif task.current_package:
-            return _change_package(task, works)
+            return _change_package(task, works, Coordination(self._all, task))
         else:
             assert task.target is not None
             changed = _changed(works.rendered, task.current, task.target)
@@ -244,7 +250,9 @@ def _scale_back(
             task.keep_log(f"Rolled back, and still broken: {one}\n")
 
 
-def _change_package(task: InfraTask, works: Works) -> InfraResult:
+def _change_package(
+    task: InfraTask, works: Works, scripts: Coordination
+) -> InfraResult:
     """Take what is there to another package.
 
     :raises InfraError: a cluster could not, or not in time
@@ -254,12 +262,37 @@ def _change_package(task: InfraTask, works: Works) -> InfraResult:
     if not task.rolls_back and not task.notes:
         task.note(tuple(itertools.chain(*(one.notes() for one in each))))
     for one in each:
-        one.bring()
+        one.bring(
+            lambda work, manifest: _coordinate(scripts, works, work, manifest)
+        )
     for one in each:
         one.settle()
     kinds = works.rendered.kinds | change.before.kinds
     rendered = dataclasses.replace(works.rendered, former_kinds=kinds)
     return dataclasses.replace(works, rendered=rendered).result()
+
+
+def _coordinate(
+    scripts: Coordination, works: Works, work: Work, manifest: Manifest
+) -> None:
+    """Run the script for the VNFCs of a VDU that was rolled, if there is one.
+
+    :raises InfraError: they are not ready
+    :raises ScriptFailed: it did not end well
+    """
+    if not scripts.is_named or manifest.vdu_id is None:
+        return
+    work.waiter.all_ready([manifest])
+    found = works.result()
+    for pod in work.pods():
+        for vnfc in found.vnfc_resource_info:
+            if (vnfc.vdu_id, vnfc.id) == (
+                manifest.vdu_id,
+                pod["metadata"]["name"],
+            ):
+                work.cluster.halt.check()
+                address = pod.get("status", {}).get("podIP")
+                scripts.run(vnfc, address, found)
 
 
 def _check_request(task: InfraTask) -> None:

@@ -1,7 +1,7 @@
 """Carries a change of package out in one cluster."""
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -66,9 +66,10 @@ class PackageWork:
             former = Former(manifest.key, live["spec"]["template"])
             yield msgspec.json.encode(former).decode()
 
-    def bring(self) -> None:
+    def bring(self, rolled: Callable[[Work, Manifest], None]) -> None:
         """Make what is new or differs, roll, restart who reads what differs.
 
+        :param rolled: is called after each Deployment, before the next
         :raises InfraError: the cluster could not
         """
         self._work.make([*self._new, *self._work.own(self._change.changed)])
@@ -79,6 +80,7 @@ class PackageWork:
             }
         for manifest in self._rolled:
             self._roll(manifest, written)
+            rolled(self._work, manifest)
         self._update.restart(written)
 
     def settle(self) -> None:

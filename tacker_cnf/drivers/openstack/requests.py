@@ -6,7 +6,7 @@ from typing import Any, Final
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers import parameters
+from tacker_cnf.drivers import coordination, parameters
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.openstack import templates
 from tacker_cnf.drivers.parameters import Healing, PackageChange
@@ -15,8 +15,12 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
+COORDINATION: Final = parameters.names_of(coordination.Parameters) - {
+    "vdu_params"
+}
 #: all additionalParams that this driver reads
 PARAMETERS: Final = parameters.names_of(PackageChange, Healing) | {
+    *COORDINATION,
     "lcm-operation-user-data",
     "lcm-operation-user-data-class",
     "nfv",
@@ -44,9 +48,21 @@ def check(task: InfraTask) -> None:
     target = task.target
     if target is None:
         return
+    if task.current_package:
+        _check_uncoordinated(task)
     templates.base_hot(task.package, target.flavour_id)
     if task.current_package and not task.rolls_back:
         _check_vdus(task, parameters.read(task.parameters, PackageChange))
+
+
+def _check_uncoordinated(task: InfraTask) -> None:
+    for name in COORDINATION:
+        if task.parameters.get(name) is not None:
+            raise errors.InvalidParameters(
+                f"additionalParams.{name}: coordination scripts are run for "
+                "VNFs on Kubernetes alone. Use the hook "
+                "change_current_package_end in the VNFD."
+            )
 
 
 def healing(given: Mapping[str, Any]) -> Healing:
