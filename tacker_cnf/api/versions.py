@@ -2,12 +2,13 @@
 
 from typing import Final
 
-import sqlalchemy as sa
-
 from tacker_cnf.api import http
+from tacker_cnf.db import conductors
 from tacker_cnf.db.session import Store
+from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ApiVersion, ApiVersionInformation
 
+IDLE: Final = "No conductor is running: operations wait."
 _LCM: Final = (ApiVersion(version="2.0.0", is_deprecated=False),)
 
 
@@ -27,6 +28,15 @@ class ApiVersions:
         )
 
 
+class Health(SolType):
+    """What the API server can do now, beside to answer."""
+
+    status: str
+    #: conductors that are alive; without one, operations wait
+    conductors: int
+    detail: str | None = None
+
+
 class Healthcheck:
     """/healthcheck: 200 while the database answers."""
 
@@ -34,8 +44,14 @@ class Healthcheck:
         self._store = store
 
     @http.endpoint(200)
-    def get(self) -> dict[str, str]:
-        """Tell whether the service works."""
+    def get(self) -> Health:
+        """Tell whether the service works.
+
+        200 means that this server answers requests, which a load balancer
+        asks for. How many conductors are alive is in the body: no other
+        server would have more of them.
+        """
         with self._store.reader() as session:
-            session.execute(sa.text("SELECT 1"))
-        return {"status": "ok"}
+            alive = conductors.count(session)
+        detail = None if alive else IDLE
+        return Health(status="ok", conductors=alive, detail=detail)

@@ -4,17 +4,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+import msgspec
+
 from tacker_cnf import errors
 from tacker_cnf.api import http, links, once, parameters, policies, query
 from tacker_cnf.api.once import Once
-from tacker_cnf.db import op_occs
+from tacker_cnf.db import conductors, op_occs
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.intake import Intake
-from tacker_cnf.lcm import redaction
+from tacker_cnf.lcm import redaction, states
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode, VnfLcmOpOcc
 from tacker_cnf.terms import Terms
 
 _LISTED: Final = query.Listed(VnfLcmOpOcc, op_occs.HEAVY, op_occs.COLUMNS)
+#: progress of an operation that nothing works on
+IDLE: Final = "Waiting: no conductor is running"
 #: what is told of every task
 _TASK: Final[dict[str, Any]] = {
     "takes": parameters.TASK,
@@ -46,8 +50,9 @@ class VnfLcmOpOccs:
         asked = query.of_request(_LISTED)
         base = http.base_url()
         with self._store.reader() as session:
+            is_idle = not conductors.count(session)
             return asked.answer(
-                (position, _shown(op_occ, base))
+                (position, _shown(op_occ, base, is_idle=is_idle))
                 for position, op_occ in op_occs.find(session, asked.wanted)
             )
 
@@ -70,7 +75,8 @@ class VnfLcmOpOccs:
             # should it change in between, the tag is of what was before
             tag = op_occs.tag(session, op_occ_id)
             op_occ = op_occs.get(session, op_occ_id)
-        return _shown(op_occ, http.base_url()), tag
+            is_idle = not conductors.count(session)
+        return _shown(op_occ, http.base_url(), is_idle=is_idle), tag
 
     def _decide(self, op_occ_id: str, act: Callable[[Terms], Any]) -> None:
 
@@ -103,5 +109,13 @@ class VnfLcmOpOccs:
         self._decide(op_occ_id, cancel)
 
 
-def _shown(op_occ: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
+def _shown(op_occ: VnfLcmOpOcc, base: str, *, is_idle: bool) -> VnfLcmOpOcc:
+    """Show an operation.
+
+    :param is_idle: no conductor is alive
+    """
+    if is_idle and op_occ.operation_state in states.ACTIVE:
+        stood_at = f" (at {op_occ.progress})" if op_occ.progress else ""
+        progress = f"{IDLE}{stood_at}"
+        op_occ = msgspec.structs.replace(op_occ, progress=progress)
     return links.with_op_occ_links(redaction.op_occ(op_occ), base)

@@ -9,7 +9,8 @@ from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
 from tacker_cnf.cmd import leftovers, parked, start
-from tacker_cnf.db import keys, schema, session
+from tacker_cnf.db import conductors, keys, schema, session
+from tacker_cnf.db.conductors import Conductor
 from tacker_cnf.db.types import VAULT
 
 
@@ -43,9 +44,32 @@ def keys_rotate(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     return f"{path}: a new key encrypts after the services are restarted."
 
 
+def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
+    """List the conductors that are alive."""
+    with session.of_conf(conf).reader() as reader:
+        found = conductors.alive(reader)
+    if not found:
+        return "No conductor is running: operations wait."
+    header = _row("HOST", "PID", "STARTED", "HEARTBEAT", "OPERATIONS")
+    return "\n".join([header, *map(_conductor, found)])
+
+
+def _conductor(one: Conductor) -> str:
+    host, pid, _ = one.owner.rsplit(":", 2)
+    times = (f"{t:%Y-%m-%dT%H:%M:%SZ}" for t in (one.started, one.heartbeat))
+    return _row(host, pid, *times, str(one.operations))
+
+
+def _row(host: str, pid: str, *others: str) -> str:
+    return " ".join(
+        [f"{host:<32}", f"{pid:>8}", *(f"{o:<20}" for o in others)]
+    )
+
+
 Command = Callable[[cfg.ConfigOpts, argparse.Namespace], str]
 
-COMMANDS: dict[str, dict[str, Command]] = {
+COMMANDS: dict[str, Command | dict[str, Command]] = {
+    "conductors": conductors_list,
     "db": {"upgrade": db_upgrade, "version": db_version},
     "keys": {"create": keys_create, "rotate": keys_rotate},
     "notifications": {
@@ -79,6 +103,9 @@ def _parser() -> argparse.ArgumentParser:
         )
     areas = parser.add_subparsers(dest="area", required=True)
     for area, commands in COMMANDS.items():
+        if callable(commands):
+            areas.add_parser(area, help=commands.__doc__)
+            continue
         actions = areas.add_parser(area).add_subparsers(
             dest="action", required=True
         )
@@ -94,7 +121,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(argv)
     try:
         conf = configuration.load(asked.configuration)
-        print(COMMANDS[asked.area][asked.action](conf, asked))  # noqa: T201
+        found = COMMANDS[asked.area]
+        run = found if callable(found) else found[asked.action]
+        print(run(conf, asked))  # noqa: T201
     except start.HINDRANCES as error:
         why = start.told(error)
         print(f"tacker-cnf-manage: {why}", file=sys.stderr)  # noqa: T201

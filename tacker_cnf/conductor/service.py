@@ -19,7 +19,7 @@ from tacker_cnf.conductor.steps import Run
 from tacker_cnf.conductor.sync import Sync
 from tacker_cnf.conductor.upkeep import Upkeep
 from tacker_cnf.conductor.uploads import Fetching
-from tacker_cnf.db import idempotency, instances, op_occs
+from tacker_cnf.db import conductors, idempotency, instances, op_occs
 from tacker_cnf.db.op_occs import Work
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
@@ -97,8 +97,10 @@ class Conductor:
         self._listener = rpc.Listener(transport, self.claims.owner, endpoint)
         self._script_bounds.scratch.sweep()
         self._listener.start()
+        self.report()
         clocks = self._clocks
         lease = self._conf.lease
+        clocks.start(self.report, lease / 3, RENEWAL_RETRY)
         clocks.start(self.claims.report, lease / 3, RENEWAL_RETRY)
         clocks.start(self.claims.check_leases, min(lease / 10, LEASE_CHECK))
         clocks.start(self.claims.publish, PUBLISHED)
@@ -126,7 +128,15 @@ class Conductor:
         self.line.join(self._conf.stop_timeout)
         self._clocks.stop()
         self._clocks.join()
+        try:
+            conductors.leave(self._store, self.claims.owner)
+        except DATABASE_DOWN:
+            LOG.debug("Others see it when the lease has expired")
         return not self.claims.give_back() and fetched and disconnected
+
+    def report(self) -> None:
+        """Report that this conductor is alive."""
+        conductors.report(self._store, self.claims.owner, self._conf.lease)
 
     def sweep(self) -> None:
         """Look for what a lost message or a lost conductor left."""

@@ -351,6 +351,17 @@ class Lease(Base):
     lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
 
 
+class Conductor(Base):
+    """A conductor that is alive, by the clock of the database."""
+
+    __tablename__ = "conductors"
+
+    owner: orm.Mapped[str] = orm.mapped_column(Name, primary_key=True)
+    started: orm.Mapped[float] = orm.mapped_column(sa.Double)
+    heartbeat: orm.Mapped[float] = orm.mapped_column(sa.Double)
+    lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
+
+
 class LccnSubscription(Base):
     """SOL003 5.5.2.16: who wants to be told of lifecycle changes, and how."""
 

@@ -15,6 +15,7 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.db import (
+    conductors,
     instances,
     leftovers,
     listing,
@@ -177,6 +178,8 @@ _VERSION: Final = (
     Row.fence,
     # as it is encrypted, which no two times gives the same
     sa.type_coerce(Row.script_log, sa.Text),
+    # its progress says when there is no conductor
+    sa.case((Row.operation_state.in_(states.ACTIVE), conductors.SOME_ALIVE)),
 )
 
 

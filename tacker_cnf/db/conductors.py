@@ -1,0 +1,95 @@
+"""The conductors that are alive: each reports to one table."""
+
+import dataclasses
+import datetime
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tacker_cnf.db import models
+from tacker_cnf.db.session import Store, epoch, transaction
+from tacker_cnf.lcm import states
+
+Row = models.Conductor
+Operation = models.VnfLcmOpOcc
+
+#: seconds after which one that is dead is forgotten
+FORGET_S: Final = 86400.0
+#: whether any is alive
+SOME_ALIVE: Final = sa.exists().where(Row.lease_until > epoch())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Conductor:
+    """A conductor that is alive."""
+
+    #: host, process id and a UUID, with colons between
+    owner: str
+    started: datetime.datetime
+    heartbeat: datetime.datetime
+    #: number of operations it works on
+    operations: int
+
+
+@transaction
+def report(store: Store, owner: str, seconds: float) -> None:
+    """Report that a conductor is alive.
+
+    :param seconds: after which it is not, unless it reports again
+    """
+    now, until = epoch(), epoch() + seconds
+    with store.writer() as session:
+        found = session.connection().execute(
+            sa.update(Row)
+            .where(Row.owner == owner)
+            .values(heartbeat=now, lease_until=until)
+        )
+        if not found.rowcount:
+            old = epoch() - FORGET_S
+            session.execute(sa.delete(Row).where(Row.lease_until < old))
+            values = {"owner": owner, "started": now, "heartbeat": now}
+            session.execute(sa.insert(Row).values(**values, lease_until=until))
+
+
+@transaction
+def leave(store: Store, owner: str) -> None:
+    """Report that a conductor has ended."""
+    with store.writer() as session:
+        session.execute(sa.delete(Row).where(Row.owner == owner))
+
+
+def count(session: orm.Session) -> int:
+    """Return the number of conductors that are alive."""
+    query = sa.select(sa.func.count()).where(Row.lease_until > epoch())
+    return session.scalar(query) or 0
+
+
+def alive(session: orm.Session) -> tuple[Conductor, ...]:
+    """List the conductors that are alive, the longest-running first."""
+    working = (
+        sa.select(sa.func.count())
+        .where(
+            Operation.owner == Row.owner,
+            Operation.operation_state.in_(states.ACTIVE),
+        )
+        .scalar_subquery()
+    )
+    rows = session.execute(
+        sa.select(Row.owner, Row.started, Row.heartbeat, working)
+        .where(Row.lease_until > epoch())
+        .order_by(Row.started)
+    )
+    return tuple(
+        Conductor(
+            owner=owner,
+            started=_moment(started),
+            heartbeat=_moment(heartbeat),
+            operations=operations,
+        )
+        for owner, started, heartbeat, operations in rows
+    )
+
+
+def _moment(seconds: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
