@@ -19,7 +19,7 @@ from sqlalchemy import orm
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import functions
 
-from tacker_cnf.db.timeouts import Timeouts
+from tacker_cnf.db.timeouts import SHORTEST_S, Timeouts
 
 LOG = log.getLogger(__name__)
 P = ParamSpec("P")
@@ -28,9 +28,15 @@ R = TypeVar("R")
 #: what a session knows when something was announced in it
 ANNOUNCED: Final = "announced"
 
+
+class NoAnswer(Exception):
+    """The database did not do in time what it was asked."""
+
+
 #: the database does not answer: oslo.db tells a lost connection; one that
 #: cannot be made, the driver does
 DATABASE_DOWN: Final = (
+    NoAnswer,
     db_errors.DBConnectionError,
     db_errors.DBDeadlock,  # or, on MariaDB, a lock that was waited for
     sa.exc.OperationalError,
@@ -244,6 +250,18 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
 
 def transaction(method: Callable[P, R]) -> Callable[P, R]:
     """Mark a function that makes exactly one transaction: it is run again
-    when the database chose it as the victim of a deadlock.
+    when the database chose it as the victim of a deadlock, or has closed the
+    connection, but not when it was waited for in vain.
     """
-    return functools.wraps(method)(retried(method))
+
+    @functools.wraps(method)
+    def attempt(*args: P.args, **kwargs: P.kwargs) -> R:
+        begun = time.monotonic()
+        try:
+            return method(*args, **kwargs)
+        except (db_errors.DBConnectionError, db_errors.DBDeadlock) as error:
+            if time.monotonic() - begun < SHORTEST_S:
+                raise
+            raise NoAnswer(first_line(error)) from error
+
+    return functools.wraps(method)(retried(attempt))

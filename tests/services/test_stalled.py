@@ -1,4 +1,6 @@
-"""A process that stands still in the middle of a transaction."""
+"""A process that stands still in the middle of a transaction, and a server
+that does.
+"""
 
 import sqlalchemy as sa
 import testtools
@@ -7,6 +9,7 @@ from tacker_cnf.db import leases, schema
 from tacker_cnf.db.session import DATABASE_DOWN, Store
 from tacker_cnf.db.timeouts import Timeouts
 from tests.fixtures import waiting
+from tests.fixtures.relay import Relay
 from tests.services.servers import MARIADB, POSTGRESQL, Database
 
 LEASE = 3.0
@@ -14,6 +17,8 @@ LEASE = 3.0
 
 class TestStalled(testtools.TestCase):
     server = POSTGRESQL
+    #: does nothing for some seconds, and reads a table
+    sleeps = "SELECT pg_sleep({})"
 
     def setUp(self) -> None:
         super().setUp()
@@ -44,6 +49,56 @@ class TestStalled(testtools.TestCase):
         # it is itself again after that
         self.assertFalse(leases.take(stalled, "duty", "stalled", 60.0))
 
+    def locked(self) -> None:
+        """Wait for a lock that this process has too."""
+        row = sa.text("SELECT * FROM leases FOR UPDATE")
+        with self.store.writer() as first, self.store.writer() as second:
+            first.execute(row).all()
+            second.execute(row).all()
+
+    def slow(self, store: Store) -> None:
+        with store.reader() as session:
+            session.execute(sa.text(self.sleeps.format(LEASE))).all()
+
+    def test_no_lock_and_no_statement_is_waited_for_for_long(self) -> None:
+        leases.take(self.store, "duty", "other", 60.0)
+        self.assertRaises(DATABASE_DOWN, self.locked)
+        self.assertRaises(DATABASE_DOWN, self.slow, self.store)
+        # a migration may take its time
+        store = Store(self.url)
+        self.addCleanup(store.close)
+        self.slow(store)
+
+    def test_a_locked_lease_is_another_ones_for_now(self) -> None:
+        leases.take(self.store, "duty", "other", 0.0)
+        with self.store.writer() as session:
+            session.execute(sa.text("SELECT * FROM leases FOR UPDATE")).all()
+            self.assertFalse(leases.take(self.store, "duty", "me", 60.0))
+            found = leases.renew(self.store, ["duty"], "other", 60.0)
+        self.assertEqual((set(), {"duty"}), tuple(found))
+        self.assertTrue(leases.take(self.store, "duty", "me", 60.0))
+
+    def test_a_server_that_hangs(self) -> None:
+        """Its kernel, or a proxy, acknowledges, and it does not answer."""
+        url = sa.make_url(self.url)
+        relay = self.useFixture(Relay(f"tcp://{url.host}:{url.port}"))
+        through = url.set(host="127.0.0.1", port=relay.port)
+        store = Store(
+            through.render_as_string(hide_password=False),
+            Timeouts.within(LEASE),
+        )
+        self.addCleanup(store.close)
+        self.assertTrue(leases.take(store, "duty", "me", 60.0))
+        relay.fall_silent()
+        for _ in ("a connection that is there", "a new one"):
+            self.assertRaises(DATABASE_DOWN, self.taken, store)
+        relay.flow()
+        self.assertFalse(self.taken(store))
+
+    def taken(self, store: Store) -> bool:
+        return leases.take(store, "duty", "another", 60.0)
+
 
 class TestStalledOnMariadb(TestStalled):
     server = MARIADB
+    sleeps = "SELECT sleep({})"
