@@ -25,7 +25,7 @@ class TestQueries(testtools.TestCase):
         conf.register_opts(db_options.database_opts, "database")
         url = self.useFixture(Database(self, server)).url
         conf.set_override("connection", url, "database")
-        store = session.of_conf(conf)
+        store = session.of_conf(conf, limited=False)
         self.addCleanup(store.close)
         schema.upgrade(store)
         agreement = Agreement(store, random.Random(1))  # noqa: S311
