@@ -8,16 +8,13 @@ standard input is the fault from then on, or ``null``::
 """
 
 import asyncio
-import contextlib
 import functools
 import json
-import os
 import random
 import signal
 import ssl
 import sys
 import time
-import weakref
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -30,15 +27,27 @@ from tests.fixtures import processes
 
 #: headers of one connection, not of the request
 HOP = {"connection", "content-length", "host", "transfer-encoding", "date"}
+#: how the names of its processes begin
+SERVICE = "tacker-cnf-"
 READS = {"GET", "HEAD", "OPTIONS"}
 
 
-def _sender(port: int, to: int) -> int | None:
-    """Find the session leader of the process whose connection this is."""
-    pid = processes.with_connection(port, to)
-    with contextlib.suppress(ProcessLookupError):
-        return os.getsid(pid) if pid else None
-    return None
+class Server(web.Server):
+    """Finds out who connects, at once: a killed process has no connections
+    any more.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        #: connection -> the process at its other end
+        self.senders: dict[Any, int | None] = {}
+
+    def connection_made(self, handler: Any, transport: Any) -> None:
+        super().connection_made(handler, transport)
+        peer, own = map(transport.get_extra_info, ("peername", "sockname"))
+        self.senders[handler] = processes.with_connection(
+            peer[1], own[1], SERVICE
+        )
 
 
 class FaultProxy:
@@ -47,10 +56,6 @@ class FaultProxy:
     def __init__(self, behind: str, log: Path) -> None:
         self._behind = behind
         self._log = log.open("a", buffering=1)
-        #: connection -> the process at its other end
-        self._known: weakref.WeakKeyDictionary[Any, int | None] = (
-            weakref.WeakKeyDictionary()
-        )
         self._fault: dict[str, Any] = {}
         self._lifted = asyncio.Event()
         self._faults: dict[str, Callable[..., Awaitable[Any]]] = {
@@ -65,6 +70,7 @@ class FaultProxy:
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
         )
+        self.server = Server(self.answer, access_log=None)
 
     def set_fault(self, line: bytes) -> None:
         """Have a fault from now on, or none."""
@@ -74,10 +80,9 @@ class FaultProxy:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         at = time.time()
-        # looked for at once: a killed process has no connections any more
-        sender = await self._sender(request)
         if request.method in READS:
             return await self._answered(request)
+        sender = self.server.senders[request.protocol]
         fate = "cut"
         try:
             answer = await self._answered(request)
@@ -94,18 +99,6 @@ class FaultProxy:
                 "fate": fate,
             }
             self._log.write(json.dumps(entry) + "\n")
-
-    async def _sender(self, request: web.BaseRequest) -> int | None:
-        transport = request.transport
-        if transport is None:
-            return None
-        if transport not in self._known:
-            ports = [
-                transport.get_extra_info(end)[1]
-                for end in ("peername", "sockname")
-            ]
-            self._known[transport] = await asyncio.to_thread(_sender, *ports)
-        return self._known[transport]
 
     async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         fault = dict(self._fault)
@@ -213,7 +206,7 @@ async def serve(behind: str, folder: Path) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "proxy.pem")
     server = await loop.create_server(
-        web.Server(proxy.answer, access_log=None),
+        proxy.server,
         "127.0.0.1",
         0,
         ssl=tls,

@@ -89,9 +89,11 @@ class Storm:
         threads = ClientThreads([self._make_client(n) for n in range(CLIENTS)])
         threads.start()
         self.faults.start()
-        time.sleep(seconds)
-        self.faults.stop()
-        threads.stop()
+        try:
+            time.sleep(seconds)
+        finally:
+            self.faults.stop()
+            threads.stop()
         self._found["clients and faults that broke"] = [
             repr(error) for error in (*threads.errors, *self.faults.errors)
         ]
