@@ -449,6 +449,7 @@ def _told(run: Run, phase: str, timeout: float) -> ScriptInput:
         grant_request=run.grant_request,
         grant_response=run.grant,
         package_dir="",
+        state_dir=str(run.script_bounds.state / run.instance.id),
         vnfd_id=run.package.vnfd.id,
         new_vnfd_id=run.next_package.vnfd.id if run.next_package else None,
         timeout=timeout,

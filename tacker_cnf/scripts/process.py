@@ -39,6 +39,8 @@ class Bounds:
     timeout: float
     #: where it gets copies of all that it touches
     scratch: Scratch
+    #: where each VNF instance has a directory that stays
+    state: Path
     max_memory: int
     max_file: int
     max_output: int
@@ -54,6 +56,7 @@ def bounds_of(conf: cfg.ConfigOpts) -> Bounds:
     return Bounds(
         timeout=options.timeout,
         scratch=Scratch(Path(conf.state_path) / "scripts"),
+        state=Path(conf.state_path) / "vnf",
         max_memory=options.max_memory_bytes,
         max_file=options.max_file_bytes,
         max_output=options.max_output_bytes,

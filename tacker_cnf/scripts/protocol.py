@@ -58,6 +58,9 @@ class ScriptInput(SolType):
     grant_response: Grant | None = None
     #: the unpacked VNF package; a copy, to be read
     package_dir: str
+    #: a directory of this VNF instance on this conductor, for files that are
+    #: to stay; a script that needs it creates it
+    state_dir: str
     #: the VNFD that it holds, which is not that of the instance any more in
     #: the _end hook of an operation that changes it
     vnfd_id: str

@@ -13,6 +13,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lease import LEASE_FD, Lease, boottime
+from tacker_cnf.mgmt_drivers.cluster import snapshots
 from tacker_cnf.mgmt_drivers.remote import Host, Login, on_all
 from tests.fixtures import waiting
 from tests.fixtures.processes import is_there
@@ -87,6 +88,49 @@ class TestCommands(TestCase):
         host = self.connected()
         answer = host.run("echo well", stdin=b"exit 9\n" * 1_000_000)
         self.assertEqual((0, "well\n"), (answer.exit_code, answer.text))
+
+    def test_what_is_too_long_for_an_answer_goes_to_a_sink(self) -> None:
+        host = self.connected()
+        size = 16 * 1024**2
+        seen: list[bytes] = []
+        answer = host.check(f"head -c {size} /dev/zero", sink=seen.append)
+        self.assertEqual(b"\0" * size, b"".join(seen))
+        self.assertEqual(b"", answer.stdout)
+
+    def test_a_sink_that_takes_no_more_ends_the_command(self) -> None:
+        host = self.connected()
+
+        def refuse(_: bytes) -> None:
+            raise OSError(28, "No space left on device")
+
+        error = self.assertRaises(
+            errors.RemoteFailed,
+            host.check,
+            f"{self.note}; exec cat /dev/zero",
+            sink=refuse,
+        )
+        self.assertIn("cannot be stored", str(error))
+        self.assertIn("No space left", str(error))
+        self.await_end(*self.pids())
+
+    def test_copies_of_snapshots_are_private_and_few(self) -> None:
+        host = self.connected()
+        folder = self.folder / "vnf" / "etcd"
+        for number in range(5):
+            source = self.folder / f"{number}.db"
+            source.write_bytes(os.urandom(300_000))
+            os.chmod(source, 0o644)  # noqa: PTH101
+            copy = snapshots.copy(host, str(source), folder)
+            self.assertEqual(source.read_bytes(), copy.read_bytes())
+            self.assertEqual(0o600, copy.stat().st_mode & 0o777)
+        left = sorted(one.name for one in folder.iterdir())
+        self.assertEqual(["2.db", "3.db", "4.db"], left)
+        self.assertEqual(0o700, folder.stat().st_mode & 0o777)
+        folder = self.folder / "0.db" / "etcd"
+        error = self.assertRaises(
+            errors.InfraError, snapshots.copy, host, str(source), folder
+        )
+        self.assertIn("max_file_bytes", str(error))
 
     def test_several_lines_are_one_command(self) -> None:
         host = self.connected()

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import shlex
 import threading
 from collections.abc import Callable, Mapping
@@ -53,6 +54,8 @@ class Command:
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: whether it is run by sudo
     sudo: bool = False
+    #: takes stdout as it comes, however much; None: the answer has it
+    sink: Callable[[bytes], object] | None = None
 
     def line(self, seconds: float) -> str:
         """The command line that the machine sees, which holds no secret.
@@ -129,13 +132,15 @@ class _Talk:
     def __init__(self, channel: Any, command: Command, seconds: float) -> None:
         self._channel = channel
         channel.exec_command(command.line(seconds))
-        self._too_much = False
+        self._why: str | None = None
+        self._limit = math.inf if command.sink else DRAIN
         self._stdout = bytearray()
         self._stderr = bytearray()
         script = command.script()
+        keep = command.sink or self._keep_stdout
         self._feeder = _thread(lambda: channel.sendall(script))
         self._readers = (
-            _thread(lambda: self._read(channel.recv, self._keep_stdout)),
+            _thread(lambda: self._read(channel.recv, keep)),
             _thread(
                 lambda: self._read(channel.recv_stderr, self._keep_stderr)
             ),
@@ -149,14 +154,14 @@ class _Talk:
         """
         channel = self._channel
         channel.status_event.wait(end.remaining)
-        drained = Deadline.within(min(DRAIN, end.remaining))
+        drained = Deadline.within(min(self._limit, end.remaining))
         for reader in self._readers:
             reader.join(drained.remaining)
         channel.close()
         for thread in (*self._readers, self._feeder):
             thread.join()
-        if self._too_much:
-            raise Broken(f"it wrote more than {MAX_STDOUT} bytes to stdout")
+        if self._why:
+            raise Broken(self._why)
         if channel.exit_status < 0:
             error = channel.transport.get_exception()
             raise EOFError(error or "by the machine")
@@ -167,16 +172,23 @@ class _Talk:
     def _read(
         self,
         receive: Callable[[int], bytes],
-        keep: Callable[[bytes], None],
+        keep: Callable[[bytes], object],
     ) -> None:
         while data := receive(65536):
-            keep(data)
+            try:
+                keep(data)
+            except OSError as error:
+                self._end(f"what it wrote cannot be stored: {error}")
+                return
+
+    def _end(self, why: str) -> None:
+        self._why = why
+        self._channel.close()
 
     def _keep_stdout(self, data: bytes) -> None:
         self._stdout += data
         if len(self._stdout) > MAX_STDOUT:
-            self._too_much = True
-            self._channel.close()
+            self._end(f"it wrote more than {MAX_STDOUT} bytes to stdout")
 
     def _keep_stderr(self, data: bytes) -> None:
         self._stderr += data

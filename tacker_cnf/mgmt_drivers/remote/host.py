@@ -2,7 +2,7 @@
 
 import dataclasses
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final, Self, TypedDict, Unpack
 
@@ -52,6 +52,8 @@ class How(TypedDict, total=False):
     as_root: bool
     #: what errors have to hide of it, and of what it writes
     secrets: Collection[str]
+    #: takes stdout as it comes, which may be of any length then
+    sink: Callable[[bytes], object]
 
 
 class Host:
@@ -178,6 +180,7 @@ class Host:
             stdin=how.get("stdin", b""),
             environment=how.get("environment", {}),
             sudo=as_root and self._target.login.username != "root",
+            sink=how.get("sink"),
         )
 
     def _failed(

@@ -75,6 +75,7 @@ def update(tree: Path) -> Plan:
             info=factories.an_info(metadata=known)
         ),
         package_dir=str(BEFORE),
+        state_dir=str(BEFORE),
         vnfd_id="before",
         new_package_dir=str(tree),
         new_vnfd_id="after",

@@ -59,6 +59,7 @@ class TestChild(testtools.TestCase):
             max_log=1000,
             vim_credentials=False,
             scratch=None,  # type: ignore[arg-type]
+            state=self.folder,
         )
         self.script.write_text(SLEEPING)
         script = (str(self.script),)

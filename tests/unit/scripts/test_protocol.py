@@ -118,7 +118,8 @@ class TestAnswers(testtools.TestCase):
             b' "vnfInstance": {"id": "1", "vnfdId": "1", "vnfProvider": "a",'
             b' "vnfProductName": "a", "vnfSoftwareVersion": "1",'
             b' "vnfdVersion": "1", "instantiationState": "INSTANTIATED"},'
-            b' "packageDir": "/", "vnfdId": "1", "timeout": 1}'
+            b' "packageDir": "/", "stateDir": "/",'
+            b' "vnfdId": "1", "timeout": 1}'
         )
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(script)],

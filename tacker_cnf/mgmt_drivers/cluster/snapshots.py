@@ -1,0 +1,69 @@
+"""Copies of etcd's snapshots, off the cluster: on the conductor that healed
+one of its masters.
+"""
+
+import hashlib
+import os
+import shlex
+import socket
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from tacker_cnf import errors
+from tacker_cnf.mgmt_drivers.remote import Host
+
+#: of the directory that a VNF instance has on a conductor
+FOLDER: Final = "etcd"
+#: how many are kept of a cluster
+KEPT: Final = 3
+PART: Final = ".part"
+
+
+def copy(host: Host, path: str, folder: Path) -> Path:
+    """Copy a snapshot from a master, and delete the oldest copies.
+
+    :raises InfraError: it cannot be read there, or stored here
+    """
+    target = folder / PurePosixPath(path).name
+    part = target.with_suffix(PART)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _download(host, path, part)
+        part.replace(target)
+        _prune(folder)
+    except OSError as error:
+        raise errors.InfraError(
+            f"{target} cannot be written on conductor {socket.gethostname()}: "
+            f"{error.strerror}. A file may have [scripts] max_file_bytes."
+        ) from error
+    return target
+
+
+def _download(host: Host, path: str, part: Path) -> None:
+    name = shlex.quote(path)
+    wanted = host.check(f"sha256sum -- {name}", as_root=True).text.split()[0]
+    digest = hashlib.sha256()
+    part.unlink(missing_ok=True)
+    with open(part, "xb", opener=_private) as file:
+
+        def store(chunk: bytes) -> None:
+            file.write(chunk)
+            digest.update(chunk)
+
+        host.check(f"cat -- {name}", as_root=True, sink=store)
+        file.flush()
+        os.fsync(file.fileno())
+    if digest.hexdigest() != wanted:
+        raise errors.InfraError(f"{host}: {path} came with errors.")
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _prune(folder: Path) -> None:
+    for part in folder.glob(f"*{PART}"):
+        part.unlink(missing_ok=True)
+    copies = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
+    for old in copies[:-KEPT]:
+        old.unlink(missing_ok=True)
