@@ -9,6 +9,7 @@ A VNF package uses it by a script of its own::
 that its VNFD names for the hooks which are the methods here.
 """
 
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, Self
@@ -20,13 +21,14 @@ from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm import vnfcs
 from tacker_cnf.lcm.scripted import ProvidedVim
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
-from tacker_cnf.mgmt_drivers.cluster import haproxy
+from tacker_cnf.mgmt_drivers.cluster import haproxy, snapshots
 from tacker_cnf.mgmt_drivers.cluster import parameters as installation_param
+from tacker_cnf.mgmt_drivers.cluster.api import Api
 from tacker_cnf.mgmt_drivers.cluster.arriving import Arriving
 from tacker_cnf.mgmt_drivers.cluster.installation import Installation
 from tacker_cnf.mgmt_drivers.cluster.leaving import Leaving
 from tacker_cnf.mgmt_drivers.cluster.machines import Machines
-from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, Memory, Node
+from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, Memory
 from tacker_cnf.mgmt_drivers.cluster.stack import Addresses
 from tacker_cnf.mgmt_drivers.cluster.steps import Steps
 from tacker_cnf.mgmt_drivers.cluster.task import Task
@@ -73,7 +75,7 @@ class KubernetesCluster(MgmtDriver):
         with _Job(self, told) as job:
             if request.vnfc_instance_id:
                 named = vnfcs.named(request, told.vnf_instance)
-                job.take_out(vnfc.id for vnfc in named)
+                job.take_out((vnfc.id for vnfc in named), heals=True)
             else:
                 job.give_up()
 
@@ -116,9 +118,11 @@ class KubernetesCluster(MgmtDriver):
         """Let nobody come to a cluster that goes."""
         self._withdraw()
 
-    def terminate_end(self, told: ScriptInput) -> None:  # noqa: ARG002
-        """Forget the cluster."""
+    def terminate_end(self, told: ScriptInput) -> None:
+        """Forget the cluster, and what its etcd held."""
         self._withdraw()
+        copies = Path(told.state_dir) / snapshots.FOLDER
+        shutil.rmtree(copies, ignore_errors=True)
         self.memory = {}
 
     def _withdraw(self) -> None:
@@ -156,6 +160,7 @@ class _Job:
             self._machines,
             Steps(told.operation, self.memory, driver.log),
             self._deadline,
+            Path(told.state_dir) / snapshots.FOLDER,
             driver.log,
         )
 
@@ -180,9 +185,9 @@ class _Job:
         """Make a cluster of all VMs, and register it."""
         addresses = Addresses(self._instance, self._deadline)
         nodes = addresses.nodes(self._parameters)
-        make = self._installation(addresses)
-        Arriving(self._task, make).build(nodes)
-        self._provide(nodes, make.outside)
+        api = self._api(addresses)
+        Arriving(self._task, self._installation(addresses), api).build(nodes)
+        self._provide(api)
 
     def take_in(self) -> None:
         """Let those VMs join that were not there before the operation."""
@@ -194,26 +199,28 @@ class _Job:
         ]
         if new:
             make = self._installation(addresses)
-            Arriving(self._task, make).join(new)
+            Arriving(self._task, make, self._api(addresses)).join(new)
 
-    def take_out(self, vnfcs: Iterable[str]) -> None:
+    def take_out(self, vnfcs: Iterable[str], *, heals: bool = False) -> None:
         """Take those of some VNFCs out that are nodes."""
         wanted = frozenset(vnfcs)
         if wanted:
-            self._leave(lambda vnfc: vnfc in wanted)
+            self._leave(lambda vnfc: vnfc in wanted, heals=heals)
 
     def take_out_strangers(self) -> None:
         """Take those out that are not the instance's any more."""
         ours = frozenset(_of(self._instance))
         self._leave(lambda vnfc: vnfc not in ours)
 
-    def _leave(self, leaves: Callable[[str], bool]) -> None:
+    def _leave(
+        self, leaves: Callable[[str], bool], *, heals: bool = False
+    ) -> None:
         addresses = Addresses(self._instance, self._deadline)
         found = addresses.all_nodes(self._parameters, leaves)
         # what was known of them when they joined counts; of who has gone by
         # now and never joined nothing is left to be done
         known = {node.vnfc: node for node in found} | self.memory.nodes
-        Leaving(self._task).take_out(
+        Leaving(self._task, self._api(addresses), heals=heals).take_out(
             [node for vnfc, node in known.items() if leaves(vnfc)]
         )
 
@@ -231,20 +238,21 @@ class _Job:
             addresses.from_outside(self._parameters),
         )
 
-    def _provide(self, nodes: Iterable[Node], address: str) -> None:
+    def _provide(self, api: Api) -> None:
         """Register the cluster as a VIM."""
-        first = next(node for node in nodes if node.role == MASTER)
-        credentials = self._task.steps.ask(
-            "make an account for the VIM",
-            [first],
-            lambda: self._credentials(first),
-        )
         self._driver.vims[self._vim_name] = ProvidedVim(
-            type="kubernetes",
-            auth_url=f"https://{haproxy.bracketed(address)}:{haproxy.PORT}",
-            auth_cred=credentials,
+            type="kubernetes", auth_url=api.url, auth_cred=api.credentials
         )
         self.memory.vim_name = self._vim_name
+
+    def _api(self, addresses: Addresses) -> Api:
+        address = addresses.from_outside(self._parameters)
+        return Api(
+            f"https://{haproxy.bracketed(address)}:{haproxy.PORT}",
+            self.memory,
+            self._deadline,
+            self._log_in,
+        )
 
     def _name_of_vim(self) -> str:
         name = self._parameters.vim_name or f"{VIM_NAME}_{self._instance.id}"
@@ -256,7 +264,8 @@ class _Job:
             )
         return name
 
-    def _credentials(self, master: Node) -> dict[str, Any]:
+    def _log_in(self) -> dict[str, Any]:
+        master = self._task.any_of(self.memory.of_role(MASTER))
         token = self._task.kubectl(master).admin_token(self._deadline)
         authority = self._task.host(master).get(AUTHORITY, as_root=True)
         return {"bearer_token": token, "ssl_ca_cert": authority.decode()}

@@ -1,12 +1,24 @@
 """A Kubernetes cluster whose nodes are the VMs of a VNF, while they change."""
 
+import base64
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import testtools
 from testtools import content
 
 from tests.fixtures import waiting
-from tests.fixtures.kubernetes_vnf import VIM, KubernetesVnf, Poller
+from tests.fixtures.hosts import Host
+from tests.fixtures.kill_points import Choose
+from tests.fixtures.kubernetes_vnf import (
+    PARAMETERS,
+    VIM,
+    KubernetesVnf,
+    Poller,
+)
 
 DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
 BUDGETS: Final = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -34,15 +46,48 @@ def a_deployment(replicas: int) -> dict[str, Any]:
     }
 
 
+#: how many points there are from one kill to the next; 0: none is killed
+EVERY: Final = int(os.environ.get("TACKER_CNF_TEST_KILLS", "0"))
+#: the points of ``kubeadm join`` on a master
+JOINING: Final = ("member added", "member promoted", "kubelet started")
+#: as administrators do it, with an etcd beside that of the master
+RESTORE: Final = """\
+cd /root
+ETCDCTL_API=3 etcdctl snapshot restore copy.db --data-dir=restored >&2
+etcd --data-dir=restored --listen-client-urls=http://127.0.0.1:3379 \
+    --advertise-client-urls=http://127.0.0.1:3379 \
+    --listen-peer-urls=http://127.0.0.1:3380 >/dev/null 2>&1 &
+trap 'kill %1; rm -rf restored copy.db' EXIT
+for _ in $(seq 100); do
+    ETCDCTL_API=3 etcdctl --endpoints=http://127.0.0.1:3379 get mark \
+        --print-value-only 2>/dev/null && exit
+    sleep 0.1
+done
+exit 1
+"""
+
+
+def _number(wanted: int) -> Choose:
+    return lambda _, number: number == wanted
+
+
+def _begins_with(name: str) -> Choose:
+    return lambda point, _: point.startswith(name)
+
+
 class NodeCase(testtools.TestCase):
     """Sees what is true of a cluster, whatever happened to it."""
 
     #: of instantiation
     level = "available"
+    #: whether the management script can be killed anywhere
+    reports = False
 
     def setUp(self) -> None:
         super().setUp()
-        self.vnf = self.useFixture(KubernetesVnf(self, self.level))
+        self.vnf = self.useFixture(
+            KubernetesVnf(self, self.level, reports=self.reports)
+        )
         self.vnf.start()
 
     def check(self) -> None:
@@ -93,7 +138,9 @@ class TestHeal(NodeCase):
         self.is_a_vim()
         vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
         self.until_running()
+        vnf.etcdctl(vnf.masters[0], "put", "mark", "kept")
         self.a_master_is_healed()
+        self.it_is_killed_while_a_master_joins()
         poller = self.polled(vnf.cluster_address)
         self.a_worker_is_healed()
         self.it_grows()
@@ -135,6 +182,37 @@ class TestHeal(NodeCase):
             for m in vnf.masters
         ]
         self.assertEqual(f"{healed['id']}.db", "".join(snapshots).strip())
+        self.can_be_restored(healed)
+
+    def can_be_restored(self, healed: Any) -> None:
+        """Restore the copy on the conductor as the documentation says."""
+        vnf = self.vnf
+        folder = Path(vnf.state_path, "vnf", vnf.id, "etcd")
+        (copy,) = folder.iterdir()
+        self.assertEqual(f"{healed['id']}.db", copy.name)
+        self.assertIn(str(copy), healed["scriptLog"])
+        self.assertEqual(0o600, stat.S_IMODE(copy.stat().st_mode))
+        self.assertEqual(0o700, stat.S_IMODE(folder.stat().st_mode))
+        master = vnf.masters[0]
+        encoded = base64.b64encode(copy.read_bytes()).decode()
+        master.run("base64 -d >/root/copy.db", given=encoded)
+        self.assertEqual("kept", master.run(RESTORE).strip())
+
+    def it_is_killed_while_a_master_joins(self) -> None:
+        """Each retry is killed as well, at a later point."""
+        vnf = self.vnf
+        servers = vnf.servers_of("masterNode")
+        op_occ: Any = None
+        for number, name in enumerate(JOINING):
+            vnf.hosts.points.kill_at(_begins_with(name))
+            if number:
+                op_occ = vnf.then(op_occ, "retry", "FAILED_TEMP")
+            else:
+                op_occ = vnf.heal(vnf.masters[0], end="FAILED_TEMP")
+            self.assertIn("SIGKILL", op_occ["error"]["detail"])
+        vnf.then(op_occ, "retry", "COMPLETED")
+        self.assertEqual(1, len(servers - vnf.servers_of("masterNode")))
+        self.check()
 
     def a_worker_is_healed(self) -> None:
         vnf = self.vnf
@@ -191,7 +269,8 @@ class TestFailures(NodeCase):
     def test_what_fails_changes_nothing_and_goes_on(self) -> None:
         self.no_master_would_stay()
         self.a_master_is_healed_at_last()
-        self.a_worker_is_healed_at_last()
+        self.a_dead_worker_is_healed()
+        self.a_budget_keeps_pods()
         self.a_budget_is_overruled()
 
     def failed(self, op_occ: Any, *words: str) -> None:
@@ -205,6 +284,10 @@ class TestFailures(NodeCase):
         vnf = self.vnf
         failed = vnf.heal(*vnf.masters, end="FAILED_TEMP")
         self.failed(failed, "No master would stay", "without vnfcInstanceId")
+        vnf.then(failed, "fail", "FAILED")
+        # one would stay, and bear no loss
+        failed = vnf.heal(*vnf.masters[:2], end="FAILED_TEMP")
+        self.failed(failed, "one after the other", "Nothing was changed")
         vnf.then(failed, "fail", "FAILED")
         self.check()
 
@@ -229,6 +312,15 @@ class TestFailures(NodeCase):
         everybody = vnf.addresses(*vnf.masters)
         waiting.until(lambda: vnf.healthy(third) == everybody, "etcd's health")
 
+        # a command hangs
+        for master in vnf.masters:
+            master.write("/usr/local/bin/etcdctl", "#!/bin/sh\nsleep 600\n")
+            master.run("chmod 755 /usr/local/bin/etcdctl")
+        op_occ = again(op_occ, "etcd can do without", "not end within 10 s")
+        for master in vnf.masters:
+            self.assertEqual("", master.run("pgrep -x sleep || true"))
+            master.run("rm /usr/local/bin/etcdctl")
+
         # nobody is let in
         third.run("pkill -o -x sshd")
         op_occ = again(
@@ -250,7 +342,7 @@ class TestFailures(NodeCase):
         self.assertEqual(3, len(vnf.members(other)))
 
         # the new VM cannot join
-        vnf.hosts.files["/etc/kubeadm-fails"] = "1 etcd\n"
+        vnf.hosts.files["/etc/kubeadm-fails"] = "2 etcd\n"
         failed = vnf.then(op_occ, "retry", "FAILED_TEMP")
         self.failed(failed, f"install the master: master {broken.address}")
         del vnf.hosts.files["/etc/kubeadm-fails"]
@@ -265,10 +357,10 @@ class TestFailures(NodeCase):
         self.assertEqual(1, len(servers - vnf.servers_of("masterNode")))
         self.check()
 
-    def a_worker_is_healed_at_last(self) -> None:
+    def a_dead_worker_is_healed(self) -> None:
+        """Though a budget and the room on the others would keep its pods."""
         vnf = self.vnf
         vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
-        broken = vnf.workers[0]
         self.until_running()
         wanted = {"matchLabels": {"app": "web"}}
         budget = {
@@ -278,36 +370,80 @@ class TestFailures(NodeCase):
             "spec": {"minAvailable": 4, "selector": wanted},
         }
         vnf.hosts.call("POST", BUDGETS, budget)
+        broken, other = vnf.workers
+        name = vnf.hosts.nodes()[other.address]["metadata"]["name"]
+        vnf.hosts.cluster.set_node_capacity(name, pods=4)
+        broken.power_off()
+        healed = vnf.heal(broken, drain={"timeout": 1.0})
+        self.assertIn(f"{broken.address} is lost", healed["scriptLog"])
+        self.assertNotIn("Warning", healed["scriptLog"])
+        self.check()
+        self.until_running()
+        vnf.hosts.cluster.set_node_capacity(name, pods=110)
 
-        # a command hangs
-        for master in vnf.masters:
-            master.write("/usr/local/bin/kubectl", "#!/bin/sh\nsleep 600\n")
-            master.run("chmod 755 /usr/local/bin/kubectl")
-        op_occ = vnf.heal(
-            broken,
-            end="FAILED_TEMP",
-            command_timeout=5.0,
-            drain={"timeout": 10.0},
+    def a_budget_keeps_pods(self) -> None:
+        vnf = self.vnf
+        patience = {PARAMETERS: {"drain": {"timeout": 3.0}}}
+        failed = vnf.do(
+            "scale", {**IN, "additionalParams": patience}, "FAILED_TEMP"
         )
-        self.failed(op_occ, "look for the nodes", "did not end within 5 s")
-        for master in vnf.masters:
-            self.assertEqual("", master.run("pgrep -x sleep || true"))
-            master.run("rm /usr/local/bin/kubectl")
-
-        # its pods may not go
-        failed = vnf.then(op_occ, "retry", "FAILED_TEMP")
-        self.failed(failed, f"drain the node: worker {broken.address}")
-        cordoned = {
+        self.failed(failed, "drain the node", "disruption budget")
+        (cordoned,) = (
             address
             for address, node in vnf.hosts.nodes().items()
             if node["spec"].get("unschedulable")
-        }
-        self.assertEqual({broken.address}, cordoned)
+        )
+        self.assertIn(cordoned, vnf.addresses(*vnf.workers))
         vnf.then(failed, "fail", "FAILED")
+        (broken,) = (w for w in vnf.workers if w.address == cordoned)
+        healed = vnf.heal(broken, drain={"timeout": 3.0})
+        self.assertIn("Warning: drain the node", healed["scriptLog"])
+        self.assertIn("disruption budget", healed["scriptLog"])
+        self.check()
+        self.until_running()
 
     def a_budget_is_overruled(self) -> None:
         vnf = self.vnf
         broken = vnf.workers[0]
-        vnf.heal(broken, drain={"disable_eviction": True})
+        healed = vnf.heal(broken, drain={"disable_eviction": True})
+        self.assertNotIn("Warning", healed["scriptLog"])
         self.check()
         self.until_running()
+
+
+class TestKills(NodeCase):
+    """The management script is killed once in each heal, before each remote
+    command, before each change by the API, and inside of kubeadm.
+    """
+
+    reports = True
+
+    def setUp(self) -> None:
+        if not EVERY:
+            self.skipTest("TACKER_CNF_TEST_KILLS is not set: it takes long")
+        super().setUp()
+
+    def test_a_master_is_healed_whenever_the_script_is_killed(self) -> None:
+        self.kill_at_each_point(lambda: self.vnf.masters[0])
+
+    def test_a_worker_is_healed_whenever_the_script_is_killed(self) -> None:
+        self.vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
+        self.until_running()
+        self.kill_at_each_point(lambda: self.vnf.workers[0])
+
+    def kill_at_each_point(self, broken: Callable[[], Host]) -> None:
+        points = self.vnf.hosts.points
+        number = 0
+        while True:
+            points.kill_at(_number(number))
+            op_occ = self.vnf.heal(broken(), end=None)
+            if not points.was_killed:
+                break
+            told = f"{number}: {points.passed[number]}"
+            self.addDetail(f"kill {number}", content.text_content(told))
+            self.assertIn("SIGKILL", op_occ["error"]["detail"], told)
+            self.vnf.then(op_occ, "retry", "COMPLETED")
+            self.check()
+            number += EVERY
+        self.assertEqual("COMPLETED", op_occ["operationState"])
+        self.assertLess(10, len(points.passed), points.passed)

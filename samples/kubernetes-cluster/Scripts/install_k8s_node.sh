@@ -324,12 +324,25 @@ run_kubeadm() {
     trap "rm -f $configuration" EXIT
     if [ -n "$TOKEN" ]; then
         join_configuration >"$configuration"
-        kubeadm join --config "$configuration"
+        join "$configuration"
     else
         init_configuration >"$configuration"
         kubeadm init --skip-token-print --config "$configuration"
     fi
     rm -f "$configuration"
+}
+
+# Joins. kubeadm refuses that while the Node of an interrupted try counts as
+# ready: until the cluster misses its kubelet, which "reset" has stopped.
+join() { # CONFIGURATION
+    local end=$((SECONDS + 180)) output=$DONE/output
+    until kubeadm join --config "$1" 2>&1 | tee "$output" >&2; do
+        grep -q 'already exists in the cluster' "$output" || return 1
+        [ $SECONDS -lt $end ] || return 1
+        kubeadm reset --force
+        sleep 3
+    done
+    rm -f "$output"
 }
 
 make_network() {

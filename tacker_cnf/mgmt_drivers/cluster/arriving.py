@@ -4,18 +4,22 @@ from collections.abc import Sequence
 
 from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.cluster import haproxy, installation
+from tacker_cnf.mgmt_drivers.cluster.api import Api
 from tacker_cnf.mgmt_drivers.cluster.etcd import Etcd
 from tacker_cnf.mgmt_drivers.cluster.installation import Installation, Join
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
+from tacker_cnf.mgmt_drivers.cluster.nodes import Nodes, name_of
 from tacker_cnf.mgmt_drivers.cluster.task import Task
 
 
 class Arriving:
     """One arrival of some nodes."""
 
-    def __init__(self, task: Task, make: Installation) -> None:
+    def __init__(self, task: Task, make: Installation, api: Api) -> None:
         self._task = task
         self._make = make
+        self._api = api
+        self._nodes = Nodes(api)
         self._memory = task.memory
         self._steps = task.steps
 
@@ -41,6 +45,10 @@ class Arriving:
                 self._task.host(first), first, masters, None
             ),
         )
+        # those that are kept are of another cluster, where this one is new
+        self._steps.ask(
+            "make credentials for the API", [first], self._api.renew
+        )
         self._add([node for node in nodes if node != first], masters)
 
     def join(self, nodes: Sequence[Node]) -> None:
@@ -57,9 +65,21 @@ class Arriving:
         new = [node for node in nodes if node.role == MASTER]
         # what joins, and all whose HAProxy has to know a new master
         self._task.reach([*nodes, *known] if new else nodes)
-        first = self._task.any_of(known)
+        first = self._steps.ask(
+            "find a master that is ready", known, lambda: self._ready(known)
+        )
         known.remove(first)
         self._add(nodes, [first, *known, *new])
+
+    def _ready(self, masters: Sequence[Node]) -> Node:
+        ready = self._nodes.ready()
+        alive = [master for master in masters if master.address in ready]
+        if not alive:
+            raise errors.InfraError(
+                "The Node of no master is ready, so nothing can join: heal "
+                "the masters first, or the whole VNF."
+            )
+        return self._task.any_of(alive)
 
     def _add(self, nodes: Sequence[Node], masters: Sequence[Node]) -> None:
         """Let nodes join.
@@ -73,17 +93,17 @@ class Arriving:
         for master in new:  # etcd takes one after the other
             self._join(master, masters)
         if new:
-            self._await_ready(first, new)
+            self._await_ready(new)
             self._balance(new, masters)
         if workers:
             self._join_workers(first, workers)
-            self._await_ready(first, workers)
+            self._await_ready(workers)
 
-    def _await_ready(self, first: Node, nodes: Sequence[Node]) -> None:
+    def _await_ready(self, nodes: Sequence[Node]) -> None:
         self._steps.do(
             "wait until the nodes are ready",
             nodes,
-            lambda: self._task.kubectl(first).await_ready(
+            lambda: self._nodes.await_ready(
                 [node.address for node in nodes], self._task.deadline
             ),
         )
@@ -93,18 +113,36 @@ class Arriving:
         self._steps.do(
             "install the master",
             [master],
-            lambda: self._make.install(
-                self._task.host(master),
-                master,
-                masters,
-                # made when it is needed: it does not last
-                self._joining(first, as_master=True),
-            ),
+            lambda: self._install(master, masters),
         )
         self._steps.do(
             "see that etcd has the member",
             [master],
             lambda: _check_member(self._task.etcd(first), master),
+        )
+
+    def _install(self, master: Node, masters: Sequence[Node]) -> None:
+        """Install a master, also where an earlier try was interrupted: what
+        that has left in etcd is removed, before the script runs or, if it
+        served until the script undid the earlier try, after that.
+        """
+        etcd = self._task.etcd(masters[0])
+        etcd.remove_dead(master.address, self._task.deadline)
+        try:
+            self._run_script(master, masters)
+        except errors.RemoteFailed as error:
+            if not etcd.remove_dead(master.address, self._task.deadline):
+                raise
+            self._task.log(f"A dead member of etcd was removed: {error}")
+            self._run_script(master, masters)
+
+    def _run_script(self, master: Node, masters: Sequence[Node]) -> None:
+        self._make.install(
+            self._task.host(master),
+            master,
+            masters,
+            # made when it is needed: it does not last
+            self._joining(masters[0], as_master=True),
         )
 
     def _join_workers(self, first: Node, workers: Sequence[Node]) -> None:
@@ -127,9 +165,8 @@ class Arriving:
 
     def _balance(self, new: Sequence[Node], masters: Sequence[Node]) -> None:
         """Let HAProxy on every master know the new ones."""
-        kubectl = self._task.kubectl(masters[0])
-        nodes = kubectl.nodes()
-        names = {node.address: nodes[node.address].name for node in new}
+        nodes = self._nodes.all()
+        names = {node.address: name_of(nodes[node.address]) for node in new}
         told = ", ".join(map(str, new))
         self._steps.on_each(
             f"put {told} into HAProxy",

@@ -116,7 +116,7 @@ class Etcd:
 
         :raises InfraError: there is none, or it cannot be read
         """
-        path = f"{SNAPSHOTS}/{name}.db"
+        path = snapshot(name)
         # it takes as long as the database is large
         save = self._command("snapshot", "save", path, limit=None)
         look = self._command("snapshot", "status", path, limit=None)
@@ -133,6 +133,22 @@ class Etcd:
         :raises InfraError: etcd refuses
         """
         self._ask("member", "remove", member.id)
+
+    def remove_dead(self, address: str, deadline: Deadline) -> bool:
+        """Remove the member of an address if it does not serve: a learner
+        that was never started, or a member that has lost its data. kubeadm
+        lets no master join while there is one.
+
+        :return: whether there was one
+        :raises InfraError: etcd refuses
+        """
+        dead = [one for one in self.members() if one.address == address]
+        if not dead or address in self.healthy([address]):
+            return False
+        for member in dead:
+            self.remove(member)
+        self.await_healthy(deadline)
+        return True
 
     def move_leader(self, leader: Member, heir: Member) -> None:
         """Have another member lead, without an election.
@@ -196,6 +212,11 @@ def endpoint(address: str) -> str:
     return f"https://{haproxy.bracketed(address)}:{PORT}"
 
 
+def snapshot(name: str) -> str:
+    """Return the path of a snapshot on the master that has made it."""
+    return f"{SNAPSHOTS}/{name}.db"
+
+
 def _address(urls: Sequence[str]) -> str:
     return next((urlsplit(url).hostname or "" for url in urls), "")
 
@@ -235,6 +256,29 @@ def removals(
             _check_quorum(left, len(serving), voters, serving)
     staying = (m for m in voters if m.address in serving)
     return Removals(going, next(staying, None))
+
+
+def check_redundancy(
+    members: Sequence[Member],
+    healthy: Collection[str],
+    leaving: Collection[str],
+) -> None:
+    """Check that several members do not leave too few others: the cluster
+    would live, but not bear the loss of one more.
+
+    :raises InfraError: they do
+    """
+    voters = {m.address for m in members if not m.is_learner}
+    going = voters & set(leaving)
+    staying = (voters & set(healthy)) - going
+    if len(going) > 1 and len(staying) <= len(voters) // 2:
+        raise errors.InfraError(
+            f"Of {len(voters)} members of etcd only {len(staying)} would "
+            f"stay ({', '.join(sorted(staying))}), and a majority is "
+            f"{len(voters) // 2 + 1}. Nothing was changed. Heal the masters "
+            f"{', '.join(sorted(going))} one after the other, each by a "
+            "request of its own."
+        )
 
 
 def _check_quorum(

@@ -1,15 +1,20 @@
 """Takes nodes out of a cluster that goes on."""
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+import socket
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.lost_nodes import is_lost
 from tacker_cnf.halting import Deadline
-from tacker_cnf.mgmt_drivers.cluster import etcd, haproxy
+from tacker_cnf.mgmt_drivers import remote
+from tacker_cnf.mgmt_drivers.cluster import etcd, haproxy, snapshots
+from tacker_cnf.mgmt_drivers.cluster.api import Api
+from tacker_cnf.mgmt_drivers.cluster.draining import Draining
 from tacker_cnf.mgmt_drivers.cluster.etcd import Etcd
-from tacker_cnf.mgmt_drivers.cluster.kubectl import Kubectl
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
+from tacker_cnf.mgmt_drivers.cluster.nodes import Nodes
 from tacker_cnf.mgmt_drivers.cluster.task import Task
 
 #: what lets keepalived tell the others at once
@@ -17,10 +22,18 @@ STOP_KEEPALIVED: Final = "service keepalived stop"
 
 
 class Leaving:
-    """One departure of some nodes, by the masters that stay."""
+    """One departure of some nodes, by the masters that stay.
 
-    def __init__(self, task: Task) -> None:
+    :param heals: whether their VMs are replaced: a worker whose pods cannot
+        leave it goes all the same, and masters go only where most of them
+        stay
+    """
+
+    def __init__(self, task: Task, api: Api, *, heals: bool) -> None:
         self._task = task
+        self._api = api
+        self._nodes = Nodes(api)
+        self._heals = heals
         self._memory = task.memory
         self._steps = task.steps
 
@@ -38,8 +51,7 @@ class Leaving:
         if masters:
             self._take_out_masters(masters, staying)
         if workers:
-            serving = self._task.any_of(staying)
-            self._take_out_workers(workers, self._task.kubectl(serving))
+            self._take_out_workers(workers)
         for node in leaving:
             self._memory.forget(node)
 
@@ -71,6 +83,11 @@ class Leaving:
             [first],
             lambda: ours.save(str(self._memory.operation)),
         )
+        self._steps.do(
+            "copy the snapshot off the cluster",
+            [first],
+            lambda: self._copy_snapshot(first),
+        )
         self._steps.on_each(
             "hand the cluster's address over", masters, self._hand_over
         )
@@ -85,20 +102,30 @@ class Leaving:
             masters,
             lambda: self._remove(ours, masters),
         )
-        kubectl = self._task.kubectl(first)
         for master in masters:
-            self._steps.do(
-                "delete the node",
-                [master],
-                functools.partial(_delete, kubectl, master),
-            )
+            self._delete(master)
+
+    def _copy_snapshot(self, master: Node) -> None:
+        copied = snapshots.copy(
+            self._task.host(master),
+            etcd.snapshot(str(self._memory.operation)),
+            self._task.snapshots,
+        )
+        where = socket.gethostname()
+        self._task.log(f"The snapshot is {copied} on conductor {where}")
 
     def _check(self, masters: Sequence[Node], staying: Sequence[Node]) -> Node:
         """See that there will be a quorum, before anything is changed; give
         a master whose etcd serves.
         """
         serving = self._serving(staying)
-        self._removals(self._task.etcd(serving), masters)
+        ours = self._task.etcd(serving)
+        members = ours.members()
+        healthy = ours.healthy(member.address for member in members)
+        leaving = frozenset(master.address for master in masters)
+        etcd.removals(members, healthy, leaving)
+        if self._heals:
+            etcd.check_redundancy(members, healthy, leaving)
         return serving
 
     def _serving(self, staying: Sequence[Node]) -> Node:
@@ -159,61 +186,71 @@ class Leaving:
 
     # workers
 
-    def _take_out_workers(
-        self, workers: Sequence[Node], kubectl: Kubectl
-    ) -> None:
-        nodes = self._steps.ask("look for the nodes", workers, kubectl.nodes)
-        there = {
-            w: nodes[w.address].name for w in workers if w.address in nodes
-        }
+    def _take_out_workers(self, workers: Sequence[Node]) -> None:
+        found = self._steps.ask("look for the nodes", workers, self._nodes.all)
+        there = {w: found[w.address] for w in workers if w.address in found}
+        lost = [worker for worker, node in there.items() if is_lost(node)]
+        for worker in lost:
+            self._task.log(f"{worker} is lost: nothing is evicted")
+            self._delete(worker)
+        alive = {w: node for w, node in there.items() if w not in lost}
         # none of them is to take the pods of another
-        for worker, name in there.items():
+        for worker, node in alive.items():
             self._steps.do(
                 "cordon the node",
                 [worker],
-                functools.partial(kubectl.cordon, name),
+                functools.partial(self._nodes.cordon, node),
             )
-        self._drain(kubectl, there)
-        for worker, name in there.items():
-            self._steps.do(
-                "delete the node",
-                [worker],
-                functools.partial(kubectl.delete_node, name),
-            )
+        if alive:
+            self._drain(alive)
+        for worker in alive:
+            self._delete(worker)
 
-    def _drain(self, kubectl: Kubectl, nodes: Mapping[Node, str]) -> None:
+    def _drain(self, nodes: Mapping[Node, dict[str, Any]]) -> None:
         asked = self._task.parameters.drain
-        deadline = Deadline.within(
-            min(asked.timeout, self._task.deadline.remaining)
+        seconds = min(asked.timeout, self._task.deadline.remaining)
+        pods = Draining(
+            self._api,
+            Deadline.within(seconds),
+            force=asked.disable_eviction,
         )
-        names = frozenset(nodes.values())
         if self._memory.moving is None:
             # the same for each try, however far an earlier one came
-            self._memory.moving = kubectl.running_with_those_on(names)
+            self._memory.moving = pods.running_with_those_on(nodes.values())
         wanted = self._memory.moving
-        for node, name in nodes.items():
-            self._steps.do(
-                "drain the node",
-                [node],
-                functools.partial(
-                    kubectl.drain,
-                    name,
-                    deadline,
-                    force=asked.disable_eviction,
-                ),
-            )
+        remote.at_once(
+            tuple(nodes),
+            lambda worker: self._attempt(
+                "drain the node", [worker], lambda: pods.drain(nodes[worker])
+            ),
+        )
         if all(node in nodes for node in self._memory.of_role(WORKER)):
             return  # there is no elsewhere
-        self._steps.do(
+        self._attempt(
             "wait until the pods run elsewhere",
-            nodes,
-            lambda: kubectl.await_elsewhere(wanted, names, deadline),
+            tuple(nodes),
+            lambda: pods.await_elsewhere(wanted, nodes.values()),
         )
 
+    def _attempt(
+        self, what: str, nodes: Sequence[Node], work: Callable[[], None]
+    ) -> None:
+        """Do a step that a heal can do without: the VM is replaced because
+        it is broken, whatever still runs there.
+        """
+        try:
+            self._steps.do(what, nodes, work)
+        except errors.InfraError as error:
+            if not self._heals:
+                raise
+            self._task.log(f"Warning: {error} The heal goes on.")
 
-def _delete(kubectl: Kubectl, node: Node) -> None:
-    if found := kubectl.node(node.address):
-        kubectl.delete_node(found.name)
+    def _delete(self, node: Node) -> None:
+        self._steps.do(
+            "delete the node",
+            [node],
+            functools.partial(self._nodes.delete, node.address),
+        )
 
 
 def _told(nodes: Iterable[Node]) -> str:

@@ -38,6 +38,8 @@ class Memory(msgspec.Struct, kw_only=True, omit_defaults=True):
     host_keys: dict[str, str] = {}
     #: the VNFC by which the cluster began
     first: str | None = None
+    #: what logs in to the Kubernetes API: bearer_token, ssl_ca_cert
+    credentials: dict[str, str] | None = None
     #: under which the cluster is registered as a VIM
     vim_name: str | None = None
     #: the operation that was at work last, the VNFCs that there were when it

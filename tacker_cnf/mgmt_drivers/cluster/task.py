@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from tacker_cnf import errors
 from tacker_cnf.halting import Deadline
@@ -25,6 +26,8 @@ class Task:
     machines: Machines
     steps: Steps
     deadline: Deadline
+    #: where copies of etcd's snapshots are kept
+    snapshots: Path
     #: tells the operator something beside the steps
     log: Callable[[str], None]
 

@@ -103,3 +103,36 @@ class RemovalsTest(testtools.TestCase):
             assert found.heir is not None
             self.assertIn(found.heir, there)
             self.assertIn(found.heir.address, up)
+
+
+class RedundancyTest(testtools.TestCase):
+    def check(self, count: int, healthy: set[str], leaving: set[str]) -> None:
+        etcd.check_redundancy(members(count), healthy, leaving)
+
+    def test_one_may_always_leave(self) -> None:
+        for count in (2, 3, 4):
+            self.check(count, addresses(*range(count)), addresses(0))
+
+    def test_a_majority_has_to_stay(self) -> None:
+        everybody = addresses(*range(5))
+        self.check(5, everybody, addresses(0, 1))
+        for count, leaving in ((5, (0, 1, 2)), (3, (0, 1)), (4, (0, 1))):
+            error = self.assertRaises(
+                errors.InfraError,
+                self.check,
+                count,
+                everybody,
+                addresses(*leaving),
+            )
+            self.assertIn("10.0.0.0, 10.0.0.1", str(error))
+            self.assertIn("one after the other", str(error))
+
+    def test_one_that_does_not_serve_does_not_count_as_staying(self) -> None:
+        self.check(5, addresses(2, 3, 4), addresses(0, 1))
+        self.assertRaises(
+            errors.InfraError,
+            self.check,
+            5,
+            addresses(0, 2, 3),
+            addresses(0, 1),
+        )

@@ -1,0 +1,154 @@
+"""How pods leave a node, and run on others."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes import judges, waiting
+from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
+from tacker_cnf.drivers.kubernetes.waiting import NotYet
+from tacker_cnf.halting import Deadline
+from tacker_cnf.mgmt_drivers.cluster.api import Api
+from tacker_cnf.mgmt_drivers.cluster.nodes import name_of, pods_on
+
+Object = dict[str, Any]
+
+#: kinds whose pods belong to their node
+STAYING: Final = frozenset({"DaemonSet", "Node"})
+#: seconds between two tries to evict what may not be evicted yet
+PAUSE_S: Final = 0.5
+
+
+class Draining:
+    """Has pods leave nodes, and waits for them elsewhere.
+
+    :param force: whether pods are deleted though a budget forbids it
+    :param deadline: of all this
+    """
+
+    def __init__(self, api: Api, deadline: Deadline, *, force: bool) -> None:
+        self._api = api
+        self._deadline = deadline
+        self._force = force
+
+    def drain(self, node: Object) -> None:
+        """Have the pods of a node leave; those of DaemonSets stay.
+
+        :raises InfraError: they did not leave in time
+        """
+        lost = LostNodes(self._api.cluster)
+        refused = ""
+        while left := [p for p in pods_on(self._api, node) if _leaves(p)]:
+            if self._deadline.passed:
+                raise errors.InfraError(
+                    f"{', '.join(map(_name, left))} did not leave node "
+                    f"{name_of(node)} in time. {refused}".strip()
+                )
+            refused = self._evict(left) or refused
+            lost.look(left)
+            seconds = min(PAUSE_S, self._deadline.remaining)
+            self._api.cluster.halt.wait(seconds)
+
+    def _evict(self, pods: Iterable[Object]) -> str:
+        """Evict those that were not; return why one was not."""
+        cluster = self._api.cluster
+        kind = cluster.kind("v1", "Pod")
+        leave: Callable[[Any, Object], None] = (
+            cluster.delete if self._force else cluster.evict
+        )
+        why = ""
+        for pod in pods:
+            if "deletionTimestamp" in pod["metadata"]:
+                continue
+            try:
+                leave(kind, pod)
+            except errors.VimRefused as error:
+                why = str(error)
+        return why
+
+    def running_with_those_on(self, nodes: Iterable[Object]) -> dict[str, int]:
+        """Return of each controller that has pods on some nodes how many of
+        its pods run, wherever: uid -> number.
+        """
+        names = set(map(name_of, nodes))
+        pods = self._api.cluster.kind("v1", "Pod")
+        owned = _owned(self._api.cluster.list(pods, None)["items"])
+        owners = {
+            uid for uid, pod in owned if pod["spec"].get("nodeName") in names
+        }
+        return dict(
+            Counter(
+                uid
+                for uid, pod in owned
+                if uid in owners and judges.is_ready(pod)
+            )
+        )
+
+    def await_elsewhere(
+        self, wanted: Mapping[str, int], nodes: Iterable[Object]
+    ) -> None:
+        """Wait until as many pods of each controller run on other nodes.
+
+        :param wanted: uid of a controller -> number; one that was deleted, or
+            has fewer pods by now, is waited for no more
+        :raises InfraError: they did not, in time
+        """
+        names = set(map(name_of, nodes))
+        late: list[Object] = []
+
+        def judge(found: Iterable[Object]) -> NotYet | None:
+            late[:] = _late(list(found), wanted, names)
+            return NotYet() if late else None
+
+        cluster = self._api.cluster
+        kind = cluster.kind("v1", "Pod")
+        if not waiting.wait(cluster, kind, None, judge, self._deadline):
+            raise errors.InfraError(
+                "The pods of the node do not run elsewhere in time: "
+                f"{', '.join(sorted(map(_name, late)))}."
+            )
+
+
+def _late(
+    pods: Iterable[Object], wanted: Mapping[str, int], names: Collection[str]
+) -> list[Object]:
+    """Return the pods that do not run elsewhere, of controllers that have too
+    few there.
+    """
+    owned = [(uid, pod) for uid, pod in _owned(pods) if uid in wanted]
+    there = Counter(uid for uid, _ in owned)
+    others = [
+        (uid, pod)
+        for uid, pod in owned
+        if not judges.is_ready(pod) or pod["spec"].get("nodeName") in names
+    ]
+    missing = Counter(uid for uid, _ in others)
+    return [
+        pod
+        for uid, pod in others
+        if there[uid] - missing[uid] < min(wanted[uid], there[uid])
+    ]
+
+
+def _owned(pods: Iterable[Object]) -> list[tuple[str, Object]]:
+    """Return the pods that a controller has made and makes again: its uid,
+    and the pod.
+    """
+    found = ((_controller(pod), pod) for pod in pods)
+    return [(o["uid"], p) for o, p in found if o and o["kind"] not in STAYING]
+
+
+def _leaves(pod: Object) -> bool:
+    owner = _controller(pod)
+    return owner is None or owner["kind"] not in STAYING
+
+
+def _controller(pod: Object) -> Object | None:
+    owners = pod["metadata"].get("ownerReferences", ())
+    return next((one for one in owners if one.get("controller")), None)
+
+
+def _name(pod: Object) -> str:
+    meta = pod["metadata"]
+    return f"{meta['namespace']}/{meta['name']}"

@@ -1,0 +1,107 @@
+"""The Node objects of the cluster; each is known by its address."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes import waiting
+from tacker_cnf.drivers.kubernetes.lost_nodes import is_lost
+from tacker_cnf.drivers.kubernetes.waiting import NotYet
+from tacker_cnf.halting import Deadline
+from tacker_cnf.mgmt_drivers.cluster.api import Api
+
+Object = dict[str, Any]
+
+INTERNAL: Final = "InternalIP"
+
+
+def name_of(node: Object) -> str:
+    """Return the name of a Node."""
+    return str(node["metadata"]["name"])
+
+
+def pods_on(api: Api, node: Object) -> list[Object]:
+    """List the pods that are bound to a Node."""
+    pods = api.cluster.kind("v1", "Pod")
+    selector = f"spec.nodeName={name_of(node)}"
+    found = api.cluster.list(pods, None, field_selector=selector)
+    return list(found["items"])
+
+
+class Nodes:
+    """Reads and changes Nodes."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    @property
+    def _kind(self) -> Any:
+        return self._api.cluster.kind("v1", "Node")
+
+    def all(self) -> dict[str, Object]:
+        """List the Nodes: address -> Node."""
+        return _by_address(self._api.cluster.list(self._kind, None)["items"])
+
+    def ready(self) -> set[str]:
+        """List the addresses of the Nodes that are ready."""
+        return {
+            address
+            for address, node in self.all().items()
+            if not is_lost(node)
+        }
+
+    def cordon(self, node: Object) -> None:
+        """Have no more pods scheduled to a Node."""
+        change = {"spec": {"unschedulable": True}}
+        self._api.cluster.patch(self._kind, name_of(node), None, change)
+
+    def delete(self, address: str) -> None:
+        """Delete the Node of an address, if there is one, and the pods that
+        are bound to it: nothing else ends them before the cluster's garbage
+        collection, and their controllers wait for that.
+        """
+        node = self.all().get(address)
+        if node is None:
+            return
+        self._api.cluster.delete(self._kind, node)
+        pods = self._api.cluster.kind("v1", "Pod")
+        for pod in pods_on(self._api, node):
+            self._api.cluster.delete(pods, pod, grace=0)
+
+    def await_ready(
+        self, addresses: Collection[str], deadline: Deadline
+    ) -> None:
+        """Wait until there is a Node of each address, and it is ready.
+
+        :raises InfraError: one was not, in time
+        """
+        late: list[str] = []
+
+        def judge(found: Iterable[Object]) -> NotYet | None:
+            nodes = _by_address(found)
+            late[:] = _late(nodes, addresses)
+            return NotYet() if late else None
+
+        cluster = self._api.cluster
+        if not waiting.wait(cluster, self._kind, None, judge, deadline):
+            raise errors.InfraError(
+                f"Not all nodes were ready in time: {', '.join(late)}."
+            )
+
+
+def _late(nodes: dict[str, Object], addresses: Iterable[str]) -> Iterator[str]:
+    for address in addresses:
+        node = nodes.get(address)
+        if node is None:
+            yield f"there is none of {address}"
+        elif is_lost(node):
+            yield f"{name_of(node)} is not ready"
+
+
+def _by_address(nodes: Iterable[Object]) -> dict[str, Object]:
+    return {
+        one["address"]: node
+        for node in nodes
+        for one in node.get("status", {}).get("addresses", ())
+        if one["type"] == INTERNAL
+    }
