@@ -16,6 +16,8 @@ Act = Callable[[], None]
 #: seconds for which a process is down, or stands still: longer than a lease
 DOWN_S = (0.2, 3.0)
 STILL_S = (LEASE_S * 1.2, LEASE_S * 2.2)
+#: seconds in which the proxy finds who has connected to it
+TRACED_S = 0.5
 #: seconds for which the cluster answers badly
 BAD_S = (1.0, 7.0)
 
@@ -79,6 +81,9 @@ class ConductorFaults(FaultLoop):
         }
 
     def _kill(self) -> None:
+        # what it has sent by now can still be traced to it for a moment
+        os.killpg(self._slot.conductor.pid, signal.SIGSTOP)
+        time.sleep(TRACED_S)
         self._slot.conductor.kill()
         self.wait(DOWN_S)
         self._slot.start()
