@@ -1,7 +1,9 @@
 """The main job, end to end, over REST; run it by ``tools/demo``."""
 
 import argparse
+import contextlib
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -9,9 +11,9 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -23,12 +25,30 @@ from samples import build  # noqa: E402
 FILES = (
     "configmap secret services pod replicaset deployment daemonset statefulset"
 )
+OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 PATIENCE = 600.0
+#: seconds that removing what the demo created may take
+CLEANUP_TIMEOUT_S = 120.0
 
 
 class DemoFailed(Exception):
-    """A step of the story went wrong."""
+    """A step of the demo failed.
+
+    :param status: the HTTP status, where the API refused a request
+    """
+
+    def __init__(self, detail: str, status: int = 0) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+class Interrupted(BaseException):
+    """SIGTERM or SIGINT was received."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"Interrupted by {signal.Signals(number).name}")
+        self.exit_code = 128 + number
 
 
 class Rest:
@@ -59,8 +79,11 @@ class Rest:
         except urllib.error.HTTPError as error:
             problem = json.loads(error.read())
             raise DemoFailed(
-                f"{method} {path}: {problem['status']} {problem['detail']}"
+                f"{method} {path}: {problem['status']} {problem['detail']}",
+                problem["status"],
             ) from None
+        except OSError as error:
+            raise DemoFailed(f"{method} {path}: {error}") from None
 
     def ended(self, op_occ_url: str) -> Any:
         """Wait until a lifecycle operation has ended."""
@@ -74,12 +97,12 @@ class Rest:
 
 
 class Story:
-    """The steps, each told as it happens."""
+    """The steps, each printed when it ends."""
 
-    def __init__(self, rest: Rest, *, quiet: bool) -> None:
+    def __init__(self, rest: Rest, steps: list[Any], *, quiet: bool) -> None:
         self.rest = rest
         self.quiet = quiet
-        self.steps: list[dict[str, Any]] = []
+        self.steps = steps
         self.instance = ""
 
     def tell(self, text: str) -> None:
@@ -87,14 +110,17 @@ class Story:
             print(text, flush=True)
 
     def step(self, name: str, act: Callable[[], str], note: str = "") -> None:
-        """Do one step, time it, and tell how it ended."""
+        """Run one step, measure its time, and print the state it ends in."""
         begun = time.monotonic()
-        state = act()
-        seconds = round(time.monotonic() - begun, 3)
-        self.steps.append(
-            {"operation": name, "state": state, "seconds": seconds}
-        )
-        self.tell(f"  {name:<24} {state:<18} {seconds:7.3f} s   {note}")
+        state = "FAILED"
+        try:
+            state = act()
+        finally:
+            seconds = round(time.monotonic() - begun, 3)
+            self.steps.append(
+                {"operation": name, "state": state, "seconds": seconds}
+            )
+            self.tell(f"  {name:<24} {state:<18} {seconds:7.3f} s   {note}")
 
     def task(self, name: str, task: str, body: Any, note: str = "") -> None:
         """Run one lifecycle operation to its end."""
@@ -158,6 +184,52 @@ class Story:
         self.instance = made["id"]
         return str(made["instantiationState"])
 
+    def terminate(self) -> None:
+        end = {"terminationType": "FORCEFUL"}
+        self.task("terminate", "terminate", end)
+
+    def clean_up(self) -> None:
+        """Remove what a demo that did not reach its end has created.
+
+        :raises DemoFailed: something is left
+        """
+        if not self.instance:
+            return
+        self.tell("Removing what the demo has created ...")
+        self.stop_operation()
+        if self.show()["instantiationState"] == "INSTANTIATED":
+            self.terminate()
+        until = time.monotonic() + CLEANUP_TIMEOUT_S
+        while True:
+            try:
+                self.rest.call("DELETE", self.path)
+            except DemoFailed as error:
+                # a conductor removes what a failed operation has left
+                if error.status != 409 or time.monotonic() > until:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
+
+    def stop_operation(self) -> None:
+        """Cancel the operation that is under way, or give up a failed one."""
+        query = f"?filter=(eq,vnfInstanceId,{self.instance})"
+        found, _ = self.rest.call("GET", OP_OCCS + query)
+        for op_occ in found:
+            self.give_up(f"{OP_OCCS}/{op_occ['id']}", op_occ["operationState"])
+
+    def give_up(self, path: str, state: str) -> None:
+        if state in ACTIVE:
+            try:
+                mode = {"cancelMode": "FORCEFUL"}
+                self.rest.call("POST", f"{path}/cancel", mode)
+            except DemoFailed as error:
+                if error.status != 409:  # it may have ended meanwhile
+                    raise
+            state = self.rest.ended(path)["operationState"]
+        if state == "FAILED_TEMP":
+            self.rest.call("POST", f"{path}/fail")
+
     def delete(self) -> str:
         self.rest.call("DELETE", self.path)
         disable = {"operationalState": "DISABLED"}
@@ -188,11 +260,8 @@ def play(story: Story, vim: dict[str, Any], namespace: str) -> None:
     }
     story.task("instantiate", "instantiate", instantiate, "five kinds")
     story.tell(f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}")
-    try:
-        change(story)
-    finally:
-        end = {"terminationType": "FORCEFUL"}
-        story.task("terminate", "terminate", end)
+    change(story)
+    story.terminate()
     story.step("delete", story.delete, "instance, package, VIM")
 
 
@@ -209,19 +278,11 @@ def change(story: Story) -> None:
     story.tell(f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}")
 
 
-def started(command: list[str], state: Path) -> tuple[Any, dict[str, str]]:
-    """Start the sandbox and wait until it says how to reach it."""
-    ready = state / "sandbox.json"
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    while not ready.exists():
-        if server.poll() is not None:
-            raise DemoFailed("tacker-cnf-sandbox did not start")
-        time.sleep(0.05)
-    return server, json.loads(ready.read_text())
-
-
-def run(asked: argparse.Namespace, state: Path) -> list[dict[str, Any]]:
-    """Start everything, tell the story, and stop everything."""
+@contextlib.contextmanager
+def sandbox(
+    asked: argparse.Namespace, state: Path
+) -> Iterator[dict[str, str]]:
+    """Run the sandbox; yield how to reach it."""
     command = [
         str(Path(sys.executable).parent / "tacker-cnf-sandbox"),
         f"--state={state}",
@@ -229,28 +290,55 @@ def run(asked: argparse.Namespace, state: Path) -> list[dict[str, Any]]:
     ]
     if asked.kubeconfig:
         command.append(f"--kubeconfig={asked.kubeconfig}")
-    server, facts = started(command, state)
+    ready = state / "sandbox.json"
+    # Ctrl-C in a terminal must not end it: it is needed to clean up
+    server = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, start_new_session=True
+    )
     try:
-        story = Story(Rest(facts["api"]), quiet=asked.json)
-        where = "your cluster" if asked.kubeconfig else "sandbox cluster"
-        story.tell(f"tacker_cnf at {facts['api']}, {where} {facts['cluster']}")
-        vim = yaml.safe_load(Path(facts["vim"]).read_text())
-        play(story, vim, asked.namespace)
-        op_occs, _ = story.rest.call("GET", "/vnflcm/v2/vnf_lcm_op_occs")
-        story.tell(f"\nLifecycle operations, on {facts['cluster']}:")
-        for op_occ in op_occs:
-            story.tell(
-                f"  {op_occ['id']}  {op_occ['operation']:<12} "
-                f"{op_occ['operationState']:<10} {op_occ['startTime']}"
-            )
-        return story.steps
+        while not ready.exists():
+            if server.poll() is not None:
+                raise DemoFailed("tacker-cnf-sandbox did not start")
+            time.sleep(0.05)
+        yield json.loads(ready.read_text())
     finally:
         server.terminate()
         server.wait(30)
 
 
+def run(
+    story: Story, asked: argparse.Namespace, facts: dict[str, str]
+) -> None:
+    """Run every step, then list the operations; clean up after a failure."""
+    where = "your cluster" if asked.kubeconfig else "sandbox cluster"
+    story.tell(f"tacker_cnf at {facts['api']}, {where} {facts['cluster']}")
+    vim = yaml.safe_load(Path(facts["vim"]).read_text())
+    try:
+        play(story, vim, asked.namespace)
+    except (DemoFailed, Interrupted) as error:
+        try:
+            story.clean_up()
+        except (DemoFailed, Interrupted) as stopped:
+            error.add_note(
+                f"The cluster is not cleaned up ({stopped}); what is left has"
+                f" the label tacker_vnf_instance_id={story.instance}"
+            )
+        raise
+    op_occs, _ = story.rest.call("GET", OP_OCCS)
+    story.tell(f"\nLifecycle operations, on {facts['cluster']}:")
+    for op_occ in op_occs:
+        story.tell(
+            f"  {op_occ['id']}  {op_occ['operation']:<12} "
+            f"{op_occ['operationState']:<10} {op_occ['startTime']}"
+        )
+
+
+def interrupt(number: int, _: object) -> NoReturn:
+    raise Interrupted(number)
+
+
 def main() -> int:
-    """Run the demo; 0 when every step ended well."""
+    """Run the demo; return 0 when every step ended well."""
     parser = argparse.ArgumentParser(
         prog="tools/demo",
         description="The life of a VNF on Kubernetes, from package to heal.",
@@ -260,18 +348,27 @@ def main() -> int:
         "--namespace", default="default", help="where the VNF is put"
     )
     parser.add_argument(
-        "--json", action="store_true", help="tell the steps to a machine"
+        "--json", action="store_true", help="print the steps as JSON"
     )
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="tacker-cnf-demo-") as folder:
-        try:
-            steps = run(asked, Path(folder).resolve())
-        except DemoFailed as error:
-            print(f"tools/demo: {error}", file=sys.stderr)
-            return 1
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)
+    steps: list[dict[str, Any]] = []
+    code, problem = 0, None
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="tacker-cnf-demo-") as folder,
+            sandbox(asked, Path(folder).resolve()) as facts,
+        ):
+            story = Story(Rest(facts["api"]), steps, quiet=asked.json)
+            run(story, asked, facts)
+    except (DemoFailed, Interrupted) as error:
+        code = getattr(error, "exit_code", 1)
+        problem = ". ".join((str(error), *getattr(error, "__notes__", ())))
+        print(f"tools/demo: {problem}", file=sys.stderr)
     if asked.json:
-        print(json.dumps(steps, indent=2))
-    return 0
+        print(json.dumps({"steps": steps, "error": problem}, indent=2))
+    return code
 
 
 if __name__ == "__main__":
