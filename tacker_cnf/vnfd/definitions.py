@@ -127,7 +127,7 @@ class Reader:
         return Definitions(self._tree, entry, documents, types)
 
     def unimported(self, entry: str) -> Iterator[str]:
-        """Find the files beside the entry, and in Definitions/, that no file
+        """List the files beside the entry, and in Definitions/, that no file
         imports that was read, and that may describe a flavour.
         """
         for folder in sorted({posixpath.dirname(entry) or FOLDER, FOLDER}):
@@ -137,7 +137,7 @@ class Reader:
                     yield path
 
     def _describes(self, file: Path) -> bool:
-        """Tell whether a file is a service template that stands for a VNF."""
+        """Check whether a file is a service template that stands for a VNF."""
         name = str(file.relative_to(self._tree))
         try:
             text = bounded_yaml.text_of(
@@ -146,10 +146,10 @@ class Reader:
             if MAPPINGS not in text:
                 return False
             raw = bounded_yaml.load(text, name, self._limits)
-        except errors.InvalidPackage:  # whatever it is, nobody refers to it
+            found = Value(raw, name).get("topology_template", MAPPINGS)
+        except (errors.InvalidPackage, OSError):  # no file refers to it
             return False
-        template = Value(raw, name).get("topology_template")
-        return not template.get(MAPPINGS).absent
+        return not found.absent
 
     def _load(self, path: str, who: str) -> set[str]:
         if path in self._open:
@@ -159,11 +159,13 @@ class Reader:
             return self._reached[path]
         self._check_number(path)
         self._open.append(path)
-        document = self._document(path, who)
-        reached = {path}
-        for reference in document.get("imports").items():
-            reached |= self._follow(reference)
-        self._open.pop()
+        try:
+            document = self._document(path, who)
+            reached = {path}
+            for reference in document.get("imports").items():
+                reached |= self._follow(reference)
+        finally:
+            self._open.pop()
         self._documents[path] = document
         self._reached[path] = reached
         return reached

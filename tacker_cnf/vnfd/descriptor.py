@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from oslo_log import log
+
 from tacker_cnf import errors
 from tacker_cnf.vnfd import flavours, identity, nodes, topology
 from tacker_cnf.vnfd.definitions import Definitions, Reader
@@ -21,6 +23,8 @@ from tacker_cnf.vnfd.model import (
     Vnfd,
 )
 from tacker_cnf.vnfd.topology import Node, Topology
+
+LOG = log.getLogger(__name__)
 
 __all__ = [
     "AffinityRule",
@@ -78,19 +82,51 @@ def _topologies(reader: Reader, known: Definitions) -> dict[str, Topology]:
     found: dict[str, Topology] = {}
     for document in known.documents.values():
         _add(found, topology.read(document, known), known.entry)
-    alone: dict[str, Topology] = {}
-    for path in reader.unimported(known.entry):
-        own = reader.read(path)
-        read_topology = topology.read(own.documents[path], own)
-        name = flavours.flavour_id_of(read_topology, known.entry)
-        if name not in found:
-            _add(alone, read_topology, known.entry)
-    found |= alone
+    found |= _alone(reader, known, found)
     if not found:
         raise errors.InvalidPackage(
             f"{known.entry}: the VNFD has no deployment flavour",
         )
     return found
+
+
+def _alone(
+    reader: Reader, known: Definitions, found: Mapping[str, Topology]
+) -> dict[str, Topology]:
+    """Read the topologies that no file imports; what cannot be read, and
+    those of another VNF, are skipped.
+
+    :raises InvalidPackage: one flavour is there twice, or none can be read
+    """
+    vnf = _find_vnf(known, found)
+    alone: dict[str, Topology] = {}
+    faults: list[errors.InvalidPackage] = []
+    for path in reader.unimported(known.entry):
+        try:
+            one = _read_alone(reader, path, vnf)
+            name = flavours.flavour_id_of(one, known.entry)
+        except errors.InvalidPackage as error:
+            LOG.warning("Definitions file skipped: %s: %s", path, error)
+            faults.append(error)
+            continue
+        if name not in found:
+            _add(alone, one, known.entry)
+            vnf = vnf or _find_vnf(known, alone)
+    if faults and not found and not alone:
+        raise faults[0]
+    return alone
+
+
+def _read_alone(reader: Reader, path: str, vnf: Node | None) -> Topology:
+    """Read a topology that no file imports.
+
+    :raises InvalidPackage: it cannot be read, or is of another VNF
+    """
+    own = reader.read(path)
+    one = topology.read(own.documents[path], own)
+    if vnf and not flavours.stands_for(one, vnf.kind):
+        raise errors.InvalidPackage(f"{path}: not of {vnf.kind}")
+    return one
 
 
 def _add(found: dict[str, Topology], one: Topology, entry: str) -> None:
@@ -103,6 +139,22 @@ def _add(found: dict[str, Topology], one: Topology, entry: str) -> None:
 
 
 def _vnf(known: Definitions, described: Mapping[str, Topology]) -> Node:
+    """Return the node that says who the VNF is.
+
+    :raises InvalidPackage: there is none
+    """
+    vnf = _find_vnf(known, described)
+    if vnf is None:
+        raise errors.InvalidPackage(
+            f"{known.entry}: there is no VNF node, one of a type that derives"
+            " from tosca.nodes.nfv.VNF, in it or in what it imports"
+        )
+    return vnf
+
+
+def _find_vnf(
+    known: Definitions, described: Mapping[str, Topology]
+) -> Node | None:
     """Find the node that says who the VNF is: the entry's, or a flavour's."""
     entry = topology.read(known.documents[known.entry], known)
     candidates = (entry, *described.values())
@@ -110,10 +162,7 @@ def _vnf(known: Definitions, described: Mapping[str, Topology]) -> Node:
         for vnf in map(find, candidates):
             if vnf is not None:
                 return vnf
-    raise errors.InvalidPackage(
-        f"{known.entry}: there is no VNF node, one of a type that derives from"
-        " tosca.nodes.nfv.VNF, in it or in what it imports"
-    )
+    return None
 
 
 def _default_flavour(

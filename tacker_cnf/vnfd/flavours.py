@@ -50,6 +50,15 @@ def substituted_vnf_of(topology: Topology) -> Node | None:
     return node if node.is_a(VNF_TYPE) else None
 
 
+def stands_for(topology: Topology, kind: str) -> bool:
+    """Check whether the template can substitute a VNF node of a type."""
+    own = _mappings_of(topology).get("node_type").text_or_none()
+    if own is None:
+        vnf = vnf_of(topology)
+        own = vnf.kind if vnf else kind
+    return topology.definitions.is_a("node_types", own, kind)
+
+
 def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
     """Read a flavour.
 

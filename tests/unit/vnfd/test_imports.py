@@ -1,6 +1,8 @@
 import copy
 from typing import Any
 
+import fixtures
+
 from tacker_cnf import errors
 from tacker_cnf.vnfd import descriptor
 from tacker_cnf.vnfd.limits import Limits
@@ -245,6 +247,47 @@ class TestUnimported(DescriptorTest):
         found = self.read(files)
         self.assertEqual({"simple"}, set(found.flavours))
         self.assertEqual({ENTRY, SIMPLE, TYPES}, set(found.files))
+
+    def test_what_cannot_be_read_is_skipped(self) -> None:
+        logged = self.useFixture(fixtures.FakeLogger())
+        mappings = "substitution_mappings"
+        for name, content in (
+            ("list", f"- {mappings}"),
+            ("text", f"topology_template: {mappings}"),
+            ("version", {"topology_template": {mappings: {"node_type": "x"}}}),
+            ("gone", {**self.flavour("gone"), "imports": ["gone.yaml"]}),
+            ("cycle", {**self.flavour("cycle"), "imports": ["cycle.yaml"]}),
+            (
+                "kind",
+                {**self.flavour("kind"), "node_types": {"vendor.VNF": {}}},
+            ),
+        ):
+            files = vnfd_files()
+            files[f"Definitions/{name}.yaml"] = content
+            files["Definitions/z.yaml"] = self.flavour("last")
+            found = self.read(files)
+            self.assertEqual({"simple", "last"}, set(found.flavours), name)
+            if name not in {"list", "text"}:
+                self.assertIn(f"{name}.yaml", logged.output)
+
+    def test_flavours_of_another_vnf_are_skipped(self) -> None:
+        logged = self.useFixture(fixtures.FakeLogger())
+        files = vnfd_files()
+        files["Definitions/other.yaml"] = self.flavour("other")
+        changed(files, f"{TYPES}|node_types|other.VNF", {})
+        path = "Definitions/other.yaml|topology_template|substitution_mappings"
+        changed(files, f"{path}|node_type", "other.VNF")
+        self.assertEqual({"simple"}, set(self.read(files).flavours))
+        self.assertIn("other.yaml: not of vendor.VNF", logged.output)
+        derived = {"derived_from": "vendor.VNF"}
+        changed(files, f"{TYPES}|node_types|other.VNF", derived)
+        self.assertEqual({"simple", "other"}, set(self.read(files).flavours))
+
+    def flavour(self, name: str) -> Any:
+        """Build the file of another flavour."""
+        files = vnfd_files()
+        path = f"{SIMPLE}|topology_template|substitution_mappings"
+        return changed(files, f"{path}|properties|flavour_id", name)[SIMPLE]
 
     def test_what_is_wrong_in_them_is_said(self) -> None:
         files = self.unimported()
