@@ -1,15 +1,28 @@
 """What can be seen of a script without running it: its syntax tree."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 #: bytes; a longer script is not looked at
 MAX_BYTES: Final = 1024**2
 _DEFINES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_NO_EFFECT: Final = (*_DEFINES, ast.Import, ast.ImportFrom, ast.Pass)
-_BLOCKS: Final = (ast.If, ast.Try, ast.With, ast.For, ast.While, ast.Match)
+_NO_EFFECT: Final = (
+    *(ast.Import, ast.ImportFrom, ast.Pass, ast.Assign, ast.AnnAssign),
+    *(ast.If, ast.Try, ast.With, ast.For, ast.While, ast.Match),
+)
+#: what is called to make a constant
+_HARMLESS: Final = frozenset(
+    {
+        *("bool", "bytes", "dict", "float", "frozenset", "int", "len", "list"),
+        *("range", "set", "sorted", "str", "tuple"),
+        *("getLogger", "log.getLogger", "logging.getLogger"),
+        *("Path", "pathlib.Path", "os.path.abspath", "os.path.dirname"),
+        *("os.path.join", "os.path.realpath", "os.environ.get", "os.getenv"),
+        *("re.compile", "namedtuple", "collections.namedtuple"),
+    }
+)
 
 
 def parse(script: Path) -> ast.Module:
@@ -52,36 +65,49 @@ def does_nothing(tree: ast.Module) -> bool:
     has no statement that calls anything but to make a constant.
     """
     defined = {one.name for one in tree.body if isinstance(one, _DEFINES)}
-    return bool(defined) and not _acts(tree.body, defined)
+    executed = _executed(tree)
+    return bool(defined) and not any(_acts(one, defined) for one in executed)
 
 
-def _acts(body: Iterable[ast.stmt], defined: set[str]) -> bool:
-    return any(_has_effect(one, defined) for one in body)
+def _executed(tree: ast.Module) -> Iterator[ast.AST]:
+    """Return what is evaluated without a call of what the script defines."""
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.ClassDef):
+            waiting += (one for one in node.body if not _is_inert(one))
+        elif not isinstance(node, _DEFINES):
+            waiting += ast.iter_child_nodes(node)
 
 
-def _has_effect(one: ast.stmt, defined: set[str]) -> bool:
-    if isinstance(one, _NO_EFFECT):
-        return False
-    if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
-        return False  # a docstring
-    if isinstance(one, ast.Assign | ast.AnnAssign):
-        return _uses(one, defined)
-    if isinstance(one, _BLOCKS):
-        return _acts(_inner(one), defined) or _uses(one, defined)
-    return True
-
-
-def _inner(block: ast.stmt) -> Iterator[ast.stmt]:
-    """Return the statements right below a block."""
-    for child in ast.iter_child_nodes(block):
-        if isinstance(child, ast.stmt):
-            yield child
-        elif isinstance(child, ast.ExceptHandler | ast.match_case):
-            yield from child.body
-
-
-def _uses(one: ast.stmt, defined: set[str]) -> bool:
-    return any(
-        isinstance(node, ast.Name) and node.id in defined
-        for node in ast.walk(one)
+def _is_inert(member: ast.stmt) -> bool:
+    """Check for a method or a docstring."""
+    return isinstance(member, _DEFINES) or (
+        isinstance(member, ast.Expr) and isinstance(member.value, ast.Constant)
     )
+
+
+def _acts(node: ast.AST, defined: set[str]) -> bool:
+    """Check whether a node by itself may have an effect."""
+    if isinstance(node, _DEFINES):
+        return bool(node.decorator_list)
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.stmt):
+        return not isinstance(node, _NO_EFFECT)
+    if isinstance(node, ast.Call):
+        return _dotted(node.func) not in _HARMLESS
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        return not isinstance(node.ctx, ast.Load)
+    return isinstance(node, ast.Name) and node.id in defined
+
+
+def _dotted(function: ast.expr) -> str:
+    """Return a name such as ``os.path.join``."""
+    names: list[str] = []
+    while isinstance(function, ast.Attribute):
+        names.append(function.attr)
+        function = function.value
+    root = function.id if isinstance(function, ast.Name) else ""
+    return ".".join([root, *reversed(names)])
