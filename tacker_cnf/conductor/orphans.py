@@ -79,15 +79,12 @@ class Orphans:
         :raises OperationInProgress: an operation holds it
         :raises InfraError: its VIM could not
         """
-        trace, reached_by, is_marked = self._read(instance_id)
-        if trace is None:
-            return False
-        tasks = self._tasks(instance_id, trace, reached_by)
         with self._lock:
             is_suspect = instance_id in self._suspects
+        tasks, is_marked = self._read(instance_id)
         if not is_marked and not is_suspect and not self._runs(tasks):
             return False
-        left = self._clean(instance_id, tasks)
+        left = self._clean(instance_id)
         with self._lock:
             self._suspects.discard(instance_id)
             self._tries[instance_id] += 1
@@ -107,7 +104,7 @@ class Orphans:
         living = self._living(tuple(found))
         orphans = []
         for instance_id in found.keys() - living:
-            _, reached_by, _ = self._read(instance_id)
+            _, reached_by, _ = self._trace(instance_id)
             if key in map(placement.key_of, reached_by.values()):
                 self.suspect(instance_id)
                 orphans.append(instance_id)
@@ -162,8 +159,27 @@ class Orphans:
         with self._store.reader() as session:
             return leftovers.living(session, instance_ids)
 
+    def _read(self, instance_id: str) -> tuple[Sequence[SearchTask], bool]:
+        """Read where an instance may have objects, and whether it is marked
+        to have some.
+        """
+        trace, reached_by, is_marked = self._trace(instance_id)
+        if trace is None:
+            return (), is_marked
+        origin = Origin(trace.parameters, self._package(trace))
+        tasks = [
+            SearchTask(
+                vim_connection=known,
+                instance_id=instance_id,
+                origins=(origin,),
+                halt=self._halt,
+            )
+            for known in reached_by.values()
+        ]
+        return tasks, is_marked
+
     @transaction
-    def _read(
+    def _trace(
         self, instance_id: str
     ) -> tuple[Trace | None, Mapping[str, VimConnectionInfo], bool]:
         with self._store.reader() as session:
@@ -173,22 +189,6 @@ class Orphans:
             )
             is_marked = leftovers.known(session, instance_id) is not None
             return trace, reached_by, is_marked
-
-    def _tasks(
-        self,
-        instance_id: str,
-        trace: Trace,
-        reached_by: Mapping[str, VimConnectionInfo],
-    ) -> Sequence[SearchTask]:
-        return [
-            SearchTask(
-                vim_connection=known,
-                instance_id=instance_id,
-                origins=(Origin(trace.parameters, self._package(trace)),),
-                halt=self._halt,
-            )
-            for known in reached_by.values()
-        ]
 
     def _package(self, trace: Trace) -> PackageTree | None:
         if trace.vnfd_id is None:
@@ -205,12 +205,12 @@ class Orphans:
             for task in tasks
         )
 
-    def _clean(
-        self, instance_id: str, tasks: Sequence[SearchTask]
-    ) -> Sequence[str]:
+    def _clean(self, instance_id: str) -> Sequence[str]:
         """Delete what there is while no operation can begin."""
         left: list[str] = []
         with self._claimed(instance_id, left) as halt:
+            # not before: an operation may have ended since, on another VIM
+            tasks, _ = self._read(instance_id)
             for task in tasks:
                 driver = self._drivers.of({"": task.vim_connection})
                 found = driver.clean(dataclasses.replace(task, halt=halt))

@@ -118,7 +118,8 @@ def reserve(
     op_occ_id: str,
     seen: int,
 ) -> None:
-    """Give the instance to one operation until that ends for good.
+    """Reserve the instance for one operation until that is final; the claim
+    of a conductor that removed leftovers of it has expired, and ends.
 
     :param seen: the generation by which the request was judged
     :raises OperationInProgress: another one was first
@@ -132,7 +133,7 @@ def reserve(
             _UNCLAIMED,
             Row.generation == seen,
         )
-        .values(busy_with=op_occ_id)
+        .values(busy_with=op_occ_id, cleanup_owner=None, cleanup_until=None)
     )
     if got.rowcount != 1:
         check_free(session, instance_id)

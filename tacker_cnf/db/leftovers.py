@@ -121,8 +121,10 @@ def living(
 
 
 def mark(session: orm.Session, instance_id: str) -> None:
-    """Record that an instance may have something on its VIMs."""
-    _update(session, Row.id == instance_id, leftovers=())
+    """Record that an instance may have something on its VIMs, whatever a
+    conductor finds that claimed it before.
+    """
+    _update(session, Row.id == instance_id, leftovers=(), cleanup_owner=None)
 
 
 def known(session: orm.Session, instance_id: str) -> Sequence[str] | None:
@@ -204,7 +206,8 @@ def release(
     left: Sequence[str] | None,
 ) -> None:
     """Release a reserved instance, and record what it has left; None: that
-    is not known.
+    is not known. Without effect if the claim expired and an operation or
+    another conductor reserved the instance since.
     """
     ours = (Row.id == instance_id, Row.cleanup_owner == token)
     if left:
