@@ -19,11 +19,12 @@ import sys
 import termios
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tacker_cnf.lease import Lease
+from tacker_cnf.vnfd import script_source
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -111,16 +112,27 @@ def stop(*_: object) -> NoReturn:
     os._exit(128 + signal.SIGTERM)
 
 
-def check_called(names: Mapping[str, Any]) -> None:
-    """Fail where a script has the methods of hooks, and has not even read
-    which hook it is run for.
+def check_called(script: Path, names: Mapping[str, Any]) -> None:
+    """Fail where a script has the methods of hooks, has not read which hook
+    it is run for, and nothing of it or of its modules calls anything.
     """
     idle = [name for name, one in names.items() if has_hooks(name, one)]
-    if idle and is_unread():
+    if not idle or not is_unread():
+        return
+    if all(script_source.is_inert(file) for file in own_files(script)):
         raise SystemExit(
             f"{', '.join(idle)}: defined or imported, and never called: the "
             "script has to end with a call, such as that of main()"
         )
+
+
+def own_files(script: Path) -> Iterator[Path]:
+    """List a script and the imported modules in its directory."""
+    yield script
+    for module in list(sys.modules.values()):
+        file = Path(str(getattr(module, "__file__", None)))
+        if script.parent in file.parents:
+            yield file
 
 
 def has_hooks(name: str, one: Any) -> bool:
@@ -151,7 +163,7 @@ def become(script: str) -> None:
     sys.path[0] = str(Path(script).parent)
     try:
         names = runpy.run_path(script, run_name="__main__")
-        check_called(names)
+        check_called(Path(script), names)
     except Exception as error:  # noqa: BLE001
         # from the script on: how it was started concerns nobody
         frames = error.__traceback__

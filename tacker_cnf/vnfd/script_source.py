@@ -27,12 +27,16 @@ _HARMLESS: Final = frozenset(
 
 def parse(script: Path) -> ast.Module:
     """Parse a script; one that is no Python is empty, and its run says more."""
+    return _parsed(script) or ast.Module([], [])
+
+
+def _parsed(script: Path) -> ast.Module | None:
     try:
         with script.open("rb") as file:
             text = file.read(MAX_BYTES + 1)
-        return ast.parse(text if len(text) <= MAX_BYTES else b"")
+        return ast.parse(text) if len(text) <= MAX_BYTES else None
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
+        return None
 
 
 def imports(tree: ast.Module) -> frozenset[str]:
@@ -64,9 +68,22 @@ def does_nothing(tree: ast.Module) -> bool:
     """Check for a script that defines something and uses nothing of it: it
     has no statement that calls anything but to make a constant.
     """
-    defined = {one.name for one in tree.body if isinstance(one, _DEFINES)}
-    executed = _executed(tree)
-    return bool(defined) and not any(_acts(one, defined) for one in executed)
+    return bool(_defined(tree)) and not _has_effect(tree)
+
+
+def is_inert(module: Path) -> bool:
+    """Check for a module that surely does no more than define and import."""
+    tree = _parsed(module)
+    return tree is not None and not _has_effect(tree)
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    return {one.name for one in tree.body if isinstance(one, _DEFINES)}
+
+
+def _has_effect(tree: ast.Module) -> bool:
+    defined = _defined(tree)
+    return any(_acts(one, defined) for one in _executed(tree))
 
 
 def _executed(tree: ast.Module) -> Iterator[ast.AST]:

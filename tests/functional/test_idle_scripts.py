@@ -43,8 +43,24 @@ class TestEntryPoint(ScriptCase):
     def test_one_that_is_hidden_fails_when_it_runs(self) -> None:
         detail = self.failed("from impl import Driver", **{"impl.py": IDLE})
         self.assertIn("Driver: defined or imported, and never", detail)
-        hidden = f"exec({IDLE!r})"
-        self.assertIn("Driver: defined", self.failed(hidden))
+        hidden = "try:\n    import impl\nexcept OSError:\n    pass\nelse:\n"
+        hidden += "    from impl import *\n"
+        self.assertIn(
+            "Driver: defined",
+            self.failed(hidden, **{"impl.py": f"LOG = None\n{IDLE}"}),
+        )
+
+    def test_one_that_acts_is_right(self) -> None:
+        acts = f"open({str(self.seen)!r}, 'w').close()"
+        for script, more in (
+            (f"def a_start():\n    {acts}\na_start()", ""),
+            ("from impl import done, Driver", f"{IDLE}\ndone = {acts}"),
+            (f"exec({f'{acts};x=1'!r})\nfrom impl import Driver", IDLE),
+        ):
+            self.seen.unlink(missing_ok=True)
+            end = self.instantiate(self.instance(script, **{"impl.py": more}))
+            self.assertEqual("COMPLETED", end["operationState"], end)
+            self.assertTrue(self.seen.exists())
 
     def test_one_that_reads_what_it_is_told_is_right(self) -> None:
         script = f"import sys\nsys.stdin.read()\n{IDLE}\nprint(end='')"

@@ -641,9 +641,11 @@ class TestMisbehaviour(ScriptCase):
 
             print(end="")
         """
-        self.assertIn("Driver: defined or imported", self.failed(script))
         reads = script.replace('print(end="")', "open(0).read()")
-        self.assertIn("wrote no answer on stdout", self.failed(reads))
+        for one in (script, reads):
+            detail = self.failed(one)
+            self.assertIn("wrote no answer on stdout", detail)
+            self.assertIn("has to end with a call of main()", detail)
 
     def test_the_cause_comes_first(self) -> None:
         script = """\
