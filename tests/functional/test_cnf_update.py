@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final
 
 import yaml
 
+from tests.fixtures import reference_scripts
 from tests.fixtures.cluster import APPS, CORE, CnfCase
 from tests.fixtures.vnfm import SAMPLES, Csar
 
@@ -33,15 +34,6 @@ class Hasty(ContainerUpdate):
 Hasty.main()
 """
 SCRIPT = "Scripts/update.py"
-TACKERS = "Scripts/container_update_mgmt_v2.py"
-#: as much of that script as it is known by
-REFERENCE: Final = """\
-raise SystemExit('this is never run')
-from tacker.sol_refactored.infra_drivers.kubernetes import kubernetes
-
-class ContainerUpdateMgmtDriver(kubernetes.Kubernetes):
-    def modify_information_end(self): pass
-"""
 #: seconds: that pods need in order that an update waits, and that no
 #: update takes
 SLOW: Final = 4.0
@@ -573,7 +565,7 @@ class TestTackersName(UpdateCase):
         hook = "          modify_information_rollback_end:\n"
         hook += "            implementation: update\n"
         self.assertIn(hook, text)
-        text = text.replace(hook, "").replace(SCRIPT, TACKERS)
+        text = text.replace(hook, "").replace(SCRIPT, reference_scripts.UPDATE)
         end = "          modify_information_end:\n"
         self.assertIn(end, text)
         start = end.replace("_end", "_start")
@@ -582,7 +574,7 @@ class TestTackersName(UpdateCase):
         )
         changed = {
             flavour: text,
-            TACKERS: REFERENCE,
+            reference_scripts.UPDATE: reference_scripts.UPDATE_TEXT,
         }
         changed |= {
             f"{MANIFESTS}/{path}.yaml": text

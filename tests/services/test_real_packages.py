@@ -2,7 +2,8 @@
 
 TACKER_CNF_REAL_PACKAGES names a directory with their sources, one a
 directory; these tests are skipped without it. The scripts that their VNFDs
-name may have been left out: one that does nothing takes their place.
+name may have been left out: one that does nothing takes their place, or what
+a script of the reference implementation is known by.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ import fixtures
 import testtools
 import yaml
 
+from tests.fixtures import reference_scripts
 from tests.services.client import INSTANCES, PACKAGES
 from tests.services.cluster import CORE, Cluster
 from tests.services.deployment import Deployment
@@ -26,6 +28,7 @@ from tests.services.servers import POSTGRESQL
 SOURCES = os.environ.get("TACKER_CNF_REAL_PACKAGES")
 MANIFESTS = "Files/kubernetes"
 SCRIPT = re.compile(r"\.\./(Scripts/\S+)")
+LEFT_OUT = {reference_scripts.UPDATE: reference_scripts.UPDATE_TEXT}
 WORKLOADS = {"Pod", "ReplicaSet", "Deployment", "DaemonSet", "StatefulSet"}
 
 
@@ -56,7 +59,7 @@ class RealPackage(fixtures.Fixture):
                     name = str(path.relative_to(self.source))
                     archive.writestr(name, self._renamed(path))
             for script in self._scripts():
-                archive.writestr(script, "")
+                archive.writestr(script, LEFT_OUT.get(script, ""))
             for name, text in self._files.items():
                 archive.writestr(name, text)
 
@@ -192,6 +195,7 @@ class TestContainerUpdatePackagesAfter(TestContainerUpdatePackages):
     name = "test_cnf_container_update_after"
 
 
+#: file -> the VNFCs of its workload; each VDU has to have one
 WORKLOAD_FILES = {
     "pod.yaml": {"VDU1": 1},
     "deployment.yaml": {"VDU2": 2},
@@ -199,17 +203,21 @@ WORKLOAD_FILES = {
     "statefulset.yaml": {"VDU5": 1},
     "daemon-set.yaml": {"VDU6": 2},
 }
+COUNTS = sum(map(Counter, WORKLOAD_FILES.values()), Counter[str]())
 #: it binds a Pod to a node that this cluster has not
 BINDING = "bindings.yaml"
+#: VDU3 as a Deployment
 FAILING = "deployment_fail_test.yaml"
-#: what a workload needs beside its own file
-NEEDS = {
-    "statefulset.yaml": (
-        "storage-class.yaml",
-        "persistent-volume-0.yaml",
-        "persistent-volume-1.yaml",
-    ),
-}
+UNSCHEDULABLE = re.compile(
+    r"Pod (vdu\S+) is not ready: Unschedulable: "
+    r"0/2 nodes are available: 2 Too many pods"
+)
+#: what the StatefulSet needs beside its own file
+NEEDS = (
+    "storage-class.yaml",
+    "persistent-volume-0.yaml",
+    "persistent-volume-1.yaml",
+)
 
 
 class TestPackageOfEveryKind(RealPackages):
@@ -217,32 +225,55 @@ class TestPackageOfEveryKind(RealPackages):
 
     name = "test_instantiate_cnf_resources"
 
+    def with_workloads(self, *more: str) -> Any:
+        """Return the request to instantiate all VDUs, and more files."""
+        names = dict.fromkeys((*NEEDS, *more, *WORKLOAD_FILES))
+        return self.instantiation(*names)
+
     def test_each_workload(self) -> None:
         self.onboard(self.name)
         untouched = self.cluster.everything()
-        for name, counts in WORKLOAD_FILES.items():
-            files = (*NEEDS.get(name, ()), name)
-            self.run_task("instantiate", self.instantiation(*files))
-            self.assertEqual(Counter(counts), self.vdus(), name)
-            self.run_task("heal", {})
-            self.assertEqual(Counter(counts), self.vdus(), name)
-            self.run_task("terminate", {"terminationType": "FORCEFUL"})
-            self.assertEqual(untouched, self.cluster.everything(), name)
+        self.run_task("instantiate", self.with_workloads())
+        self.assertEqual(COUNTS, self.vdus())
+        for vdu in sorted(COUNTS):
+            self.check_heal(vdu)
+        before = self.client.pods(self.instance)
+        self.run_task("heal", {})
+        self.assertEqual(COUNTS, self.vdus())
+        # the pod of a StatefulSet keeps its name
+        kept = before & self.client.pods(self.instance)
+        self.assertEqual({"vdu1", "vdu5-0"}, kept)
+        self.finish()
+        self.assertEqual(untouched, self.cluster.everything())
+
+    def check_heal(self, vdu: str) -> None:
+        """Heal the VNFCs of a VDU, and of no other."""
+        before = self.uids()
+        mine = self.client.pods(self.instance, vdu)
+        names = [f"{vdu}-{name}" for name in sorted(mine)]
+        self.run_task("heal", {"vnfcInstanceId": names})
+        self.assertEqual(COUNTS, self.vdus(), vdu)
+        after = self.uids()
+        kept = {name for name in before if after.get(name) == before[name]}
+        self.assertEqual(before.keys() - mine, kept, vdu)
+
+    def uids(self) -> dict[str, str]:
+        """Return the uid of each pod of the instance."""
+        found = self.cluster.pods()
+        return {
+            name: found[name]["metadata"]["uid"]
+            for name in self.client.pods(self.instance)
+        }
 
     def test_scaling(self) -> None:
         self.onboard(self.name)
-        files = (
-            *NEEDS["statefulset.yaml"],
-            *(name for name in WORKLOAD_FILES if "daemon" not in name),
-        )
-        self.run_task("instantiate", self.instantiation(*files))
-        before = self.vdus()
+        self.run_task("instantiate", self.with_workloads())
         for vdu in ("VDU2", "VDU3", "VDU5"):
             step = {"aspectId": f"{vdu.lower()}_aspect"}
             self.run_task("scale", {"type": "SCALE_OUT", **step})
-            self.assertEqual(before + Counter({vdu: 1}), self.vdus())
+            self.assertEqual(COUNTS + Counter({vdu: 1}), self.vdus())
             self.run_task("scale", {"type": "SCALE_IN", **step})
-            self.assertEqual(before, self.vdus())
+            self.assertEqual(COUNTS, self.vdus())
         self.finish()
 
     def test_everything_else(self) -> None:
@@ -252,8 +283,8 @@ class TestPackageOfEveryKind(RealPackages):
         for name in package.files():
             if name in {*WORKLOAD_FILES, BINDING, FAILING}:
                 continue
-            self.run_task("instantiate", self.instantiation(name))
-            self.assertEqual(Counter(), self.vdus(), name)
+            self.run_task("instantiate", self.with_workloads(name))
+            self.assertEqual(COUNTS, self.vdus(), name)
             self.check_made(package.documents(name))
             self.run_task("terminate", {"terminationType": "FORCEFUL"})
             self.assertEqual(untouched, self.cluster.everything(), name)
@@ -284,24 +315,28 @@ class TestPackageOfEveryKind(RealPackages):
             self.assertEqual(self.instance, labels["tacker_vnf_instance_id"])
 
     def test_deployment_that_cannot_run(self) -> None:
+        """Fail clearly where the nodes take no pod, and leave nothing."""
         self.onboard(self.name)
         untouched = self.cluster.everything()
         for number in (1, 2):
             node = f"sandbox-node-{number}"
             self.cluster.sandbox.set_node_capacity(node, pods=0)
-        self.check_refused(FAILING, "vdu3", untouched)
-
-    def check_refused(
-        self, name: str, says: str, untouched: set[tuple[str, str, str]]
-    ) -> None:
-        """Make sure that a manifest fails clearly and leaves nothing."""
+        others = WORKLOAD_FILES.keys() - {"replicaset_service_secret.yaml"}
+        request = self.instantiation(*NEEDS, *sorted(others), FAILING)
         failed = self.client.ended(
-            self.client.begin(
-                self.instance, "instantiate", self.instantiation(name)
-            )
+            self.client.begin(self.instance, "instantiate", request)
         )
         self.assertEqual("FAILED_TEMP", failed["operationState"], str(failed))
-        self.assertIn(says, failed["error"]["detail"])
+        self.check_reason(failed["error"]["detail"])
         rolled = self.client.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", rolled["operationState"], str(rolled))
         self.assertEqual(untouched, self.cluster.everything())
+
+    def check_reason(self, detail: str) -> None:
+        """Check that a failure names a pod that cannot run, and why."""
+        found = UNSCHEDULABLE.match(detail)
+        assert found is not None, detail
+        pods = self.cluster.pods()
+        self.assertIn(found[1], pods)
+        made = [name for name in pods if name.startswith("vdu3-")]
+        self.assertNotEqual([], made)
