@@ -14,7 +14,7 @@ from oslo_log import log
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import propagation, refusals
 from tacker_cnf.drivers.kubernetes.connection import Connection
-from tacker_cnf.drivers.kubernetes.link import Link
+from tacker_cnf.drivers.kubernetes.link import Link, Version
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -55,10 +55,16 @@ class Cluster:
             )
         return self._kinds[key]
 
-    def kinds(self) -> Sequence[Any]:
-        """Find every kind that the cluster serves."""
-        found: Sequence[Any] = self._endurance.ask(self._link.kinds)
-        return found
+    def groups(self) -> Sequence[Version]:
+        """List the groups of kinds that the cluster serves."""
+        return self._endurance.ask(self._link.groups)
+
+    def kinds(self, version: Version) -> Sequence[Any]:
+        """List the kinds of a group.
+
+        :raises Busy: the API server that serves the group is unavailable
+        """
+        return self._endurance.ask(lambda: self._link.kinds(version))
 
     def get(
         self, resource: Any, name: str, namespace: str | None

@@ -1,22 +1,26 @@
 """Finds what VNF instances have in a cluster, of whatever kind, by label."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
+
+from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import SearchTask
 from tacker_cnf.drivers.kubernetes import inventory, manifests
 from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.link import BUILTIN
 from tacker_cnf.drivers.kubernetes.manifests import FIRST, INSTANCE_LABEL
 from tacker_cnf.drivers.kubernetes.refusals import Forbidden, Gone
 
-Object = dict[str, Any]
-#: lists the objects of a kind
-Ask = Callable[..., Object]
+LOG = log.getLogger(__name__)
 
+Object = dict[str, Any]
 #: copies of the labels of what they are about, and deleted with that
 COPIES: Final = frozenset({"Endpoints", "EndpointSlice", "Event"})
+#: failures that an error names, at most
+SHOWN: Final = 5
 
 
 class Found(NamedTuple):
@@ -42,18 +46,33 @@ class Found(NamedTuple):
 def search(cluster: Cluster, task: SearchTask) -> Mapping[str, Sequence[str]]:
     """Find the objects that have the label; none that is being deleted."""
     found: dict[str, list[str]] = {}
-    for one in _all(cluster, task):
+    objects = _Objects(cluster, task)
+    for one in objects.all():
         if not one.is_going:
             found.setdefault(one.instance_id, []).append(str(one))
+    for error in objects.failures():
+        LOG.warning("Part of a cluster not searched: error=%s", error)
     return found
 
 
 def clean(cluster: Cluster, task: SearchTask) -> Sequence[str]:
-    """Delete the objects of an instance, what others need last."""
-    found = sorted(_all(cluster, task), key=_order)
+    """Delete the objects of an instance, what others need last.
+
+    :raises InfraError: some could not be searched or deleted; all others
+        are deleted
+    """
+    objects = _Objects(cluster, task)
+    found = sorted(objects.all(), key=_order)
+    failed: list[errors.InfraError] = []
     for one in found:
         if not one.is_going:
-            cluster.delete(one.resource, one.body)
+            try:
+                cluster.delete(one.resource, one.body)
+            except errors.VimRefused as error:
+                failed.append(type(error)(f"{one} not deleted: {error}"))
+    failed += objects.failures()
+    if failed:
+        raise type(failed[0])(" ".join(map(str, failed[:SHOWN])))
     return [str(one) for one in found]
 
 
@@ -62,59 +81,109 @@ def _order(found: Found) -> int:
     return -FIRST.index(kind) if kind in FIRST else -len(FIRST)
 
 
-def _all(cluster: Cluster, task: SearchTask) -> Iterator[Found]:
-    selector = INSTANCE_LABEL
-    if task.instance_id is not None:
-        selector += f"={task.instance_id}"
-    namespaces = frozenset(_namespaces(task))
-    ask = cluster.list if task.running else cluster.list_metadata
-    for resource in _kinds(cluster, task):
-        for body in _list(ask, resource, namespaces, selector):
-            if task.running and not inventory.is_living(body):
-                continue
-            if task.running or not inventory.has_controller(body):
-                yield Found(resource, body)
+class _Objects:
+    """The labelled objects of a cluster, as far as they can be listed."""
 
+    def __init__(self, cluster: Cluster, task: SearchTask) -> None:
+        self._cluster = cluster
+        self._task = task
+        self._list = cluster.list if task.running else cluster.list_metadata
+        self._namespaces = frozenset(_namespaces(task))
+        self._selector = INSTANCE_LABEL
+        if task.instance_id is not None:
+            self._selector += f"={task.instance_id}"
+        self._failed: list[errors.InfraError] = []
+        #: namespaces of which a kind was listed; None: it was in all
+        self._listed: set[str | None] = set()
+        #: namespaces of which a kind may not be listed; None: they are unknown
+        self._forbidden: dict[str | None, Forbidden] = {}
 
-def _kinds(cluster: Cluster, task: SearchTask) -> Iterable[Any]:
-    if task.running:
-        return [cluster.kind("v1", "Pod")]
-    return [
-        one
-        for one in cluster.kinds()
-        if {"list", "delete"} <= set(one.verbs) and one.kind not in COPIES
-    ]
+    def all(self) -> Iterator[Found]:
+        """List them; afterwards, ``failures`` has what could not be."""
+        for resource in self._kinds():
+            for body in self._of_kind(resource):
+                if self._task.running and not inventory.is_living(body):
+                    continue
+                if self._task.running or not inventory.has_controller(body):
+                    yield Found(resource, body)
+
+    def failures(self) -> Sequence[errors.InfraError]:
+        """List why something could not be searched. A kind alone that may not
+        be listed does not count: no object of it was created.
+        """
+        forbidden = [
+            error
+            for namespace, error in self._forbidden.items()
+            if not {namespace, None} & self._listed
+        ]
+        return [*self._failed, *forbidden]
+
+    def _kinds(self) -> Iterator[Any]:
+        if self._task.running:
+            yield self._cluster.kind("v1", "Pod")
+            return
+        for version in self._cluster.groups():
+            with self._skipped(version.group):
+                for one in self._cluster.kinds(version):
+                    is_usable = {"list", "delete"} <= set(one.verbs)
+                    if is_usable and one.kind not in COPIES:
+                        yield one
+
+    def _of_kind(self, resource: Any) -> Sequence[Object]:
+        found: list[Object] = []
+        with self._skipped(resource.group):
+            try:
+                found += self._of_namespace(resource, None)
+            except Forbidden as error:
+                if resource.namespaced:
+                    found += self._of_namespaces(resource, error)
+        return found
+
+    def _of_namespaces(
+        self, resource: Any, everywhere: Forbidden
+    ) -> Iterator[Object]:
+        if not self._namespaces:
+            self._forbidden[None] = everywhere
+        for namespace in self._namespaces:
+            try:
+                yield from self._of_namespace(resource, namespace)
+            except Forbidden as error:
+                self._forbidden[namespace] = error
+
+    def _of_namespace(
+        self, resource: Any, namespace: str | None
+    ) -> Sequence[Object]:
+        try:
+            found: Sequence[Object] = self._list(
+                resource, namespace, label_selector=self._selector
+            )["items"]
+        except Gone:  # its CustomResourceDefinition was just deleted
+            return ()
+        # all Pods may be listed for the watch, by credentials without access
+        # to anything else
+        if resource.namespaced and (
+            namespace or self._task.running or resource.kind != "Pod"
+        ):
+            self._listed.add(namespace)
+        return found
+
+    @contextlib.contextmanager
+    def _skipped(self, group: str) -> Iterator[None]:
+        """Note that a group could not be searched which another server than
+        the API server answers for, or a webhook; others may be.
+        """
+        try:
+            yield
+        except (errors.VimRefused, errors.VimUnreachable) as error:
+            if group in BUILTIN:
+                raise
+            self._failed.append(error)
 
 
 def _namespaces(task: SearchTask) -> Iterator[str]:
-    """Find where to search if the cluster as a whole is forbidden."""
+    """List where to search what may not be listed in the whole cluster."""
     yield from task.tenants
     for origin in task.origins:
         # what is wrong was not instantiated either
         with contextlib.suppress(errors.BadRequest):
             yield manifests.namespace_of(origin.parameters, origin.package)
-
-
-def _list(
-    ask: Ask, resource: Any, namespaces: Iterable[str], selector: str
-) -> Iterator[Object]:
-    try:
-        yield from _listed(ask, resource, None, selector)
-    except Forbidden:
-        for namespace in namespaces if resource.namespaced else ():
-            try:
-                yield from _listed(ask, resource, namespace, selector)
-            except Forbidden:  # so that nothing of it was made by us
-                return
-
-
-def _listed(
-    ask: Ask, resource: Any, namespace: str | None, selector: str
-) -> Sequence[Object]:
-    try:
-        found: Sequence[Object] = ask(
-            resource, namespace, label_selector=selector
-        )["items"]
-    except Gone:  # its CustomResourceDefinition was just deleted
-        return ()
-    return found

@@ -19,6 +19,20 @@ ERRORS: Final = (
 )
 
 
+class Client(kubernetes.dynamic.DynamicClient):
+    """Raises 503 as an error that is not caught by the discovery of the
+    library, which takes it for a group without kinds.
+    """
+
+    def request(self, method: str, path: str, **options: Any) -> Any:
+        """Send one request; return what the API server answered."""
+        send: Any = super().request
+        try:
+            return send(method, path, **options)
+        except exceptions.ServiceUnavailableError as error:
+            raise exceptions.DynamicApiError(error) from error  # type: ignore[no-untyped-call]
+
+
 class Discoverer(kubernetes.dynamic.LazyDiscoverer):
     """Keeps what it discovered in memory; the library's keeps a file."""
 
@@ -38,5 +52,5 @@ def dynamic_client(
         configuration.api_key = {"authorization": f"Bearer {token}"}
     api = kubernetes.client.ApiClient(configuration)
     api.rest_client.pool_manager = pool
-    made: Any = kubernetes.dynamic.DynamicClient
+    made: Any = Client
     return made(api, None, Discoverer)

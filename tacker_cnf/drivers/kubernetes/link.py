@@ -6,7 +6,7 @@ served. Its errors become ours here.
 
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import urllib3
@@ -49,6 +49,14 @@ POOL: Final = 64
 STRICT: Final = (("fieldValidation", "Strict"),)
 
 
+class Version(NamedTuple):
+    """A version of a group of kinds, and where it is served."""
+
+    prefix: str
+    group: str
+    version: str
+
+
 class Link:
     """The way to one cluster, shared by all who have to do with it."""
 
@@ -65,7 +73,7 @@ class Link:
         self.endpoint = connection.endpoint.rstrip("/")
         self.timeout = timeout
         self._kinds: dict[tuple[str, str], Any] = {}
-        self._versions: dict[tuple[str, str, str], Any] = {}
+        self._versions: dict[Version, list[Any]] = {}
         self._discovery = threading.Lock()
         pool = interruptible.Pools(
             maxsize=POOL,
@@ -115,35 +123,33 @@ class Link:
             raise self._not_served(f"{group}/{version}", kind)
         return found[kind][0]
 
-    def kinds(self) -> list[Any]:
-        """Ask for every kind that the cluster serves, each in the version
-        that the cluster prefers.
+    def groups(self) -> list[Version]:
+        """List the groups that the cluster serves, each in the version that
+        the cluster prefers.
         """
         groups = self.told(lambda: self._client.request("GET", "/apis").groups)
-        versions = [("api", "", "v1")] + [
-            ("apis", group["name"], group["preferredVersion"]["version"])
-            for group in groups
+        return [Version("api", "", "v1")] + [
+            Version("apis", one["name"], one["preferredVersion"]["version"])
+            for one in groups
         ]
-        return [
+
+    def kinds(self, version: Version) -> list[Any]:
+        """List the kinds of a group; those of Kubernetes are read once."""
+        if version in self._versions:
+            return self._versions[version]
+        listed = self.told(
+            lambda: self._client.resources.get_resources_for_api_version(
+                *version, preferred=True
+            )
+        )
+        found = [
             one
-            for version in versions
-            for kinds in self._of_version(*version).values()
+            for kinds in listed.values()
             for one in kinds
             if not isinstance(one, self._library.ResourceList)
         ]
-
-    def _of_version(self, prefix: str, group: str, version: str) -> Any:
-        """Ask for the kinds of a version; those of Kubernetes once."""
-        key = (prefix, group, version)
-        if key in self._versions:
-            return self._versions[key]
-        found = self.told(
-            lambda: self._client.resources.get_resources_for_api_version(
-                *key, preferred=True
-            )
-        )
-        if group in BUILTIN:
-            self._versions[key] = found
+        if found and version.group in BUILTIN:
+            self._versions[version] = found
         return found
 
     def _not_served(self, api_version: str, kind: str) -> refusals.Gone:

@@ -1,0 +1,158 @@
+"""The search for labelled objects, where part of it fails."""
+
+import json
+from typing import Any
+
+import testtools
+
+from tacker_cnf import conf as configuration
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import SearchTask
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.sol.common import VimConnectionInfo
+from tests.fixtures.receiver import Answer, Received, Receiver
+
+ID = "an-instance"
+KINDS = {
+    "/api/v1": {"configmaps": "ConfigMap", "secrets": "Secret"},
+    "/apis/apps/v1": {"deployments": "Deployment"},
+    "/apis/example.com/v1": {"gadgets": "Gadget"},
+}
+
+
+class ApiServer:
+    """An API server with one object of each kind, which refuses some paths."""
+
+    def __init__(self, namespace: str) -> None:
+        #: (method, how the path ends) -> status
+        self.refused: dict[tuple[str, str], int] = {}
+        self.deleted: list[str] = []
+        self._namespace = namespace
+
+    def answer(self, request: Received) -> Answer:
+        path = request.path.split("?")[0]
+        for (method, end), status in self.refused.items():
+            if request.method == method and path.endswith(end):
+                return status, {}, b"{}"
+        if request.method == "DELETE":
+            self.deleted.append(path.rsplit("/", 1)[1])
+        return 200, {}, json.dumps(self._body(path)).encode()
+
+    def _body(self, path: str) -> Any:
+        if path == "/apis":
+            groups = [one.split("/")[2:] for one in KINDS if "apis" in one]
+            return {
+                "kind": "APIGroupList",
+                "groups": [_group(*one) for one in groups],
+            }
+        if path in KINDS:
+            resources = [*map(_resource, *_names(path))]
+            return {"kind": "APIResourceList", "resources": resources}
+        plural = path.rsplit("/", 1)[1]
+        is_there = "/namespaces/" not in path or self._namespace in path
+        return {"items": [self._object(plural)] if is_there else []}
+
+    def _object(self, plural: str) -> Any:
+        labels = {"tacker_vnf_instance_id": ID}
+        meta = {"name": plural, "namespace": self._namespace, "uid": plural}
+        return {"metadata": {**meta, "labels": labels}}
+
+
+def _names(path: str) -> tuple[Any, Any]:
+    return tuple(KINDS[path]), tuple(KINDS[path].values())
+
+
+def _group(name: str, version: str) -> Any:
+    known = {"groupVersion": f"{name}/{version}", "version": version}
+    return {"name": name, "versions": [known], "preferredVersion": known}
+
+
+def _resource(plural: str, kind: str) -> Any:
+    verbs = ["list", "delete"]
+    return {"name": plural, "kind": kind, "namespaced": True, "verbs": verbs}
+
+
+class TestLabelled(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        receiver = self.useFixture(Receiver())
+        self.api = ApiServer("open")
+        receiver.answers = self.api.answer
+        self.driver = KubernetesDriver(configuration.load([]))
+        self.url = receiver.url
+
+    def task(self, *namespaces: str) -> SearchTask:
+        return SearchTask(
+            vim_connection=VimConnectionInfo(
+                vim_type="ETSINFV.KUBERNETES.V_1",
+                interface_info={"endpoint": self.url},
+                access_info={"bearer_token": "secret"},
+            ),
+            instance_id=ID,
+            tenants=frozenset(namespaces),
+        )
+
+    def clean(self, *namespaces: str) -> set[str]:
+        return set(self.driver.clean(self.task(*namespaces)))
+
+    def forbid(self, *namespaces: str) -> None:
+        """Forbid lists in the whole cluster, and in these namespaces."""
+        for path, kinds in KINDS.items():
+            for plural in kinds:
+                self.api.refused["GET", f"{path}/{plural}"] = 403
+                for one in namespaces:
+                    end = f"/namespaces/{one}/{plural}"
+                    self.api.refused["GET", end] = 403
+
+    def test_a_discovery_that_got_503_is_repeated(self) -> None:
+        self.api.refused["GET", "/apis/apps/v1"] = 503
+        self.assertRaises(errors.VimUnreachable, self.clean)
+        self.assertRaises(
+            errors.VimUnreachable, self.driver.search, self.task()
+        )
+        self.api.refused.clear()
+        self.assertIn("Deployment open/deployments", self.clean())
+
+    def test_a_group_of_another_server_that_is_down(self) -> None:
+        self.api.refused["GET", "/apis/example.com/v1"] = 503
+        (found,) = self.driver.search(self.task()).values()
+        self.assertEqual(3, len(found), str(found))
+        self.assertRaises(errors.VimUnreachable, self.clean)
+        self.assertEqual(
+            {"configmaps", "secrets", "deployments"}, set(self.api.deleted)
+        )
+
+    def test_namespaces_that_are_forbidden_beside_one_that_is_not(
+        self,
+    ) -> None:
+        closed = [f"closed-{number}" for number in range(9)]
+        self.forbid(*closed)
+        (found,) = self.driver.search(self.task("open", *closed)).values()
+        self.assertEqual(4, len(found), str(found))
+        refused = self.assertRaises(
+            errors.VimRefused, self.clean, "open", *closed
+        )
+        self.assertIn("403", str(refused))
+        self.assertEqual(4, len(self.api.deleted))
+
+    def test_a_namespace_that_is_forbidden(self) -> None:
+        self.forbid("open")
+        self.assertRaises(errors.VimRefused, self.clean, "open")
+        self.assertEqual({}, self.driver.search(self.task("open")))
+
+    def test_a_namespace_that_is_unknown(self) -> None:
+        self.forbid()
+        self.assertRaises(errors.VimRefused, self.clean)
+
+    def test_a_kind_that_is_forbidden(self) -> None:
+        self.forbid()
+        self.api.refused["GET", "/namespaces/open/secrets"] = 403
+        self.assertEqual(3, len(self.clean("open")))
+
+    def test_an_object_that_cannot_be_deleted_stops_no_other(self) -> None:
+        self.api.refused["DELETE", "/deployments"] = 403
+        self.api.refused["DELETE", "/gadgets/gadgets"] = 403
+        refused = self.assertRaises(errors.VimRefused, self.clean)
+        self.assertIn("Deployment open/deployments", str(refused))
+        self.assertIn("Gadget open/gadgets", str(refused))
+        self.assertEqual({"configmaps", "secrets"}, set(self.api.deleted))
