@@ -50,9 +50,13 @@ _MAY_NOT: Final = re.compile('User ".*" cannot ')
 #: what a cluster says of a server-side apply with an unknown field
 _NOT_IN_SCHEMA: Final = "failed to create typed patch object"
 
-#: how a cluster repeats a patch that it refuses, which may be of a Secret
-_PATCH: Final = re.compile(
-    'patch: Invalid value: ".*": (?=strict decoding error)', re.DOTALL
+#: how a cluster repeats an object that it refuses, which may be a Secret
+_OBJECT: Final = re.compile(
+    r"(?:Invalid|Duplicate|Unsupported) value: "
+    r'(?="(?:[{[]|map\[)|[^\s"]*[{[])'
+)
+_QUOTED_OR_BRACKET: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*"?|[][{}()]', re.DOTALL
 )
 
 _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
@@ -71,20 +75,45 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
 
 
 def of_status(status: int, body: Any, reason: Any) -> errors.InfraError:
-    """Tell a Kubernetes Status as an error of ours, by its message alone."""
+    """Build an error of a Kubernetes Status; the objects that its message
+    repeats are left out.
+    """
     kind = _BY_STATUS.get(status, errors.VimRefused)
     try:
         told = msgspec.json.decode(body or b"")
-        message = _PATCH.sub("patch: ", told.get("message") or reason)
+        message = _without_objects(str(told.get("message") or reason))
     except (msgspec.DecodeError, AttributeError):
         return kind(f"The cluster answered {status}: {reason}")
-    if _NOT_IN_SCHEMA in str(message):
+    if _NOT_IN_SCHEMA in message:
         kind = Invalid  # by its status it could be a cluster that is broken
     if kind is Forbidden:
-        return kind(f"{_why_forbidden(str(message))} (403): {message}")
+        return kind(f"{_why_forbidden(message)} (403): {message}")
     return _of_eviction(told) or kind(
         f"The cluster answered {status}: {message}"
     )
+
+
+def _without_objects(message: str) -> str:
+    parts: list[str] = []
+    at = 0
+    while found := _OBJECT.search(message, at):
+        parts.append(message[at : found.start()])
+        at = _end_of_value(message, found.end())
+        at += len(": ") if message.startswith(": ", at) else 0
+    return "".join(parts) + message[at:]
+
+
+def _end_of_value(message: str, start: int) -> int:
+    """Return where a text in quotes or an object in brackets ends."""
+    depth = 0
+    for token in _QUOTED_OR_BRACKET.finditer(message, start):
+        if token[0] in "[{(":
+            depth += 1
+        elif token[0] in "]})":
+            depth -= 1
+        if depth <= 0:
+            return token.end()
+    return len(message)
 
 
 def _why_forbidden(message: str) -> str:

@@ -65,6 +65,32 @@ class TestInvalid(testtools.TestCase):
         self.assertNotIn("c2VjcmV0", str(error))
         self.assertIn(f"patch: {why}", str(error))
 
+    def test_an_object_is_not_repeated(self) -> None:
+        for value in (
+            '"{\\"kind\\":\\"Secret\\",\\"data\\":{\\"k\\":\\"c2VjcmV0\\"}}"',
+            '"map[data:map[k:c2VjcmV0] kind:Secret]"',
+            '"[{\\"op\\":\\"add\\",\\"value\\":\\"c2VjcmV0\\"}]"',
+            '{"k":"c2VjcmV0"}',
+            'core.Secret{Data:map[string][]uint8{"k":"c2VjcmV0"}}',
+            '"{\\"a\\": Invalid value: \\"c2VjcmV0\\"}"',
+        ):
+            message = (
+                f'Secret "s" is invalid: [data: Invalid value: {value}: '
+                "field is immutable when `immutable` is set, type: Invalid "
+                'value: "Opaque": field is immutable]'
+            )
+            body = msgspec.json.encode({"message": message})
+            error = str(refusals.of_status(422, body, "Unprocessable"))
+            self.assertNotIn("c2VjcmV0", error)
+            self.assertIn("data: field is immutable", error)
+            self.assertIn('type: Invalid value: "Opaque": field', error)
+
+    def test_what_is_no_object_is_repeated(self) -> None:
+        message = "spec.replicas: Invalid value: -1: must be 0 or more"
+        body = msgspec.json.encode({"message": message})
+        error = refusals.of_status(422, body, "Unprocessable Entity")
+        self.assertIn(message, str(error))
+
 
 class TestForbidden(testtools.TestCase):
     def test_who_may_not_and_what_may_not_be(self) -> None:
