@@ -14,6 +14,7 @@ from tacker_cnf.db import op_occs
 from tacker_cnf.db.op_occs import Renewed, Work
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
+    UNREACHABLE,
     RowsLocked,
     Store,
     first_line,
@@ -91,16 +92,22 @@ class Hold:
             self.progress = None
 
     def persist(self, act: Callable[[], T]) -> T:
-        """Make a transaction, and as long as the lease could still be ours,
-        try again when the database does not answer.
+        """Make a transaction; try again as long as the lease could still be
+        ours, but for one lease only when the database answers with errors.
 
         :raises LostClaim: the lease has run out meanwhile
+        :raises Exception: one of DATABASE_DOWN, for as long as a lease
         """
+        failing_since: float | None = None
         while True:
             try:
                 return act()
             except DATABASE_DOWN as error:
                 self.check_lease()
+                if not isinstance(error, UNREACHABLE):
+                    failing_since = failing_since or boottime()
+                    if boottime() - failing_since > self._seconds:
+                        raise
                 LOG.debug("Transaction retried: %s", first_line(error))
             if self._lost.wait(PAUSE):
                 raise errors.LostClaim

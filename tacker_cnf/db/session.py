@@ -33,11 +33,17 @@ class NoAnswer(Exception):
     """The database did not do in time what it was asked."""
 
 
-#: the database does not answer: oslo.db tells a lost connection; one that
-#: cannot be made, the driver does
+class Unreachable(NoAnswer):
+    """A connection to the database could not be made, or broke."""
+
+
+#: there is no connection; any other error is an answer of the database
+UNREACHABLE: Final = (Unreachable, db_errors.DBConnectionError)
+
+#: the database cannot be used now
 DATABASE_DOWN: Final = (
+    *UNREACHABLE,
     NoAnswer,
-    db_errors.DBConnectionError,
     db_errors.DBDeadlock,  # or, on MariaDB, a lock that was waited for
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
@@ -69,45 +75,59 @@ def first_line(error: Exception) -> str:
 
 
 def severity(error: Exception) -> int:
-    """Return the level at which a failed attempt is logged: an outage of the
-    database is logged once, where it is noticed.
+    """Return the level at which a failed attempt is logged: an error of the
+    database is logged where its transaction fails.
     """
     return int(log.DEBUG if isinstance(error, DATABASE_DOWN) else log.WARNING)
 
 
 class Outage:
-    """Logs when the database stops to answer, and when it answers again."""
+    """Logs when the database stops to answer, and when it answers again.
+
+    A transaction that began before either says nothing of what was after it.
+    """
 
     def __init__(self) -> None:
         self._since: float | None = None
+        self._ended = -math.inf
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def noticed(self) -> Iterator[None]:
         """Use the database within this block."""
+        entered = time.monotonic()
         try:
             yield
         except db_errors.DBDeadlock:
-            raise  # it answers
+            raise  # it is retried
+        except UNREACHABLE as error:
+            self._begin(entered, error)
+            raise
         except DATABASE_DOWN as error:
-            self._begin(error)
+            _log_failed(error)
             raise
         if self._since is not None:
-            self._end()
+            self._end(entered)
 
-    def _begin(self, error: Exception) -> None:
+    def _begin(self, entered: float, error: Exception) -> None:
         with self._lock:
-            since, self._since = self._since, self._since or time.monotonic()
-        if since is None:
-            why = first_line(error)
-            LOG.warning("Database does not answer, retrying: %s", why)
+            if self._since is not None or entered <= self._ended:
+                return
+            self._since = time.monotonic()
+        why = first_line(error)
+        LOG.warning("Database does not answer, retrying: %s", why)
 
-    def _end(self) -> None:
+    def _end(self, entered: float) -> None:
         with self._lock:
-            since, self._since = self._since, None
-        if since is not None:
-            seconds = time.monotonic() - since
-            LOG.warning("Database answers again after %.1f s", seconds)
+            if self._since is None or entered <= self._since:
+                return
+            self._ended = time.monotonic()
+            seconds, self._since = self._ended - self._since, None
+        LOG.warning("Database answers again after %.1f s", seconds)
+
+
+def _log_failed(error: Exception) -> None:
+    LOG.warning("Database transaction failed: %s", first_line(error))
 
 
 class epoch(functions.FunctionElement[float]):  # noqa: N801
@@ -160,6 +180,7 @@ class Store:
         elif timeouts:
             timeouts.listen(self.engine)
             self.engine.dispose()  # oslo.db has tried a connection before
+        _name_failed_connects(self.engine)
         #: who wants to know at once that something was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
@@ -228,6 +249,21 @@ def of_conf(
     )
 
 
+def _name_failed_connects(engine: sa.Engine) -> None:
+    """Raise Unreachable for a connection that cannot be made, which the
+    drivers do not tell from what the server answers.
+    """
+
+    @sa.event.listens_for(engine, "do_connect")
+    def connect(
+        dialect: sa.Dialect, _: Any, args: Any, parameters: Any
+    ) -> Any:
+        try:
+            return dialect.connect(*args, **parameters)
+        except dialect.loaded_dbapi.Error as error:
+            raise Unreachable(first_line(error)) from error
+
+
 def _prepare_sqlite(engine: sa.Engine) -> None:
     @sa.event.listens_for(engine, "connect")
     def set_pragmas(connection: Any, _: Any) -> None:
@@ -262,6 +298,9 @@ def transaction(method: Callable[P, R]) -> Callable[P, R]:
         except (db_errors.DBConnectionError, db_errors.DBDeadlock) as error:
             if time.monotonic() - begun < SHORTEST_S:
                 raise
+            if isinstance(error, UNREACHABLE):
+                raise Unreachable(first_line(error)) from error
+            _log_failed(error)
             raise NoAnswer(first_line(error)) from error
 
     return functools.wraps(method)(retried(attempt))

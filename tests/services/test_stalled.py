@@ -2,6 +2,7 @@
 that does.
 """
 
+import fixtures
 import sqlalchemy as sa
 import testtools
 
@@ -9,6 +10,7 @@ from tacker_cnf.db import leases, schema
 from tacker_cnf.db.session import DATABASE_DOWN, Store
 from tacker_cnf.db.timeouts import Timeouts
 from tests.fixtures import waiting
+from tests.fixtures.gate import Gate
 from tests.fixtures.relay import Relay
 from tests.services.servers import MARIADB, POSTGRESQL, Database
 
@@ -23,11 +25,12 @@ class TestStalled(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.url = self.useFixture(Database(self, self.server)).url
+        self.log = self.useFixture(fixtures.FakeLogger())
         self.store = self.store_of_a_process()
         schema.upgrade(self.store)
 
-    def store_of_a_process(self) -> Store:
-        store = Store(self.url, Timeouts.within(LEASE))
+    def store_of_a_process(self, lease: float = LEASE) -> Store:
+        store = Store(self.url, Timeouts.within(lease))
         self.addCleanup(store.close)
         return store
 
@@ -63,7 +66,12 @@ class TestStalled(testtools.TestCase):
     def test_no_lock_and_no_statement_is_waited_for_for_long(self) -> None:
         leases.take(self.store, "duty", "other", 60.0)
         self.assertRaises(DATABASE_DOWN, self.locked)
-        self.assertRaises(DATABASE_DOWN, self.slow, self.store)
+        # the limit of the server is surely below that of this process
+        store = self.store_of_a_process(4 * LEASE)
+        self.assertRaises(DATABASE_DOWN, self.slow, store)
+        # it answered both
+        self.assertNotIn("does not answer", self.log.output)
+        self.assertIn("Database transaction failed", self.log.output)
         # a migration may take its time
         store = Store(self.url)
         self.addCleanup(store.close)
@@ -94,6 +102,36 @@ class TestStalled(testtools.TestCase):
             self.assertRaises(DATABASE_DOWN, self.taken, store)
         relay.flow()
         self.assertFalse(self.taken(store))
+
+    def test_an_outage_is_logged_once(self) -> None:
+        """A transaction that began before it and ends after it began says
+        nothing of either.
+        """
+        url = sa.make_url(self.url)
+        gate = self.useFixture(Gate(url.port or 0))
+        through = url.set(host="127.0.0.1", port=gate.port)
+        store = Store(
+            through.render_as_string(hide_password=False),
+            Timeouts.within(LEASE),
+        )
+        self.addCleanup(store.close)
+        with store.reader() as session:
+            session.execute(sa.text("SELECT 1")).all()
+            gate.shut()
+            self.assertRaises(DATABASE_DOWN, self.read, store)
+            session.invalidate()
+        self.assertRaises(DATABASE_DOWN, self.read, store)
+        gate.open()
+        self.read(store)
+        begun_and_ended = (
+            self.log.output.count("Database does not answer"),
+            self.log.output.count("Database answers again"),
+        )
+        self.assertEqual((1, 1), begun_and_ended, self.log.output)
+
+    def read(self, store: Store) -> None:
+        with store.reader() as session:
+            session.execute(sa.text("SELECT 1")).all()
 
     def taken(self, store: Store) -> bool:
         return leases.take(store, "duty", "another", 60.0)
