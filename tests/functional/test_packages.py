@@ -25,6 +25,10 @@ PACKAGES = "/vnfpkgm/v1/vnf_packages"
 INSTANCES = "/vnflcm/v2/vnf_instances"
 ZIP = {"Content-Type": "application/zip"}
 TOP = "Definitions/five_kinds.vnfd.yaml"
+FLAVOURS = (
+    "Definitions/five_kinds_df_simple.yaml",
+    "Definitions/five_kinds_df_small.yaml",
+)
 META = "TOSCA-Metadata/TOSCA.meta"
 POD = "Files/kubernetes/pod.yaml"
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
@@ -301,10 +305,10 @@ class TestBadContent(PackageTest):
     def bad(self) -> dict[str, tuple[bytes, str]]:
         """Give contents that are refused, and what is told of each."""
         files = self.files
-        no_flavour = files[TOP].replace(
-            b"  - five_kinds_df_simple.yaml\n", b""
-        )
-        no_flavour = no_flavour.replace(b"  - five_kinds_df_small.yaml\n", b"")
+        top = files[TOP]
+        for name in FLAVOURS:
+            top = top.replace(f"  - {Path(name).name}\n".encode(), b"")
+        no_flavour = {TOP: top, **dict.fromkeys(FLAVOURS)}
         late = files[TOP].replace(b"provider:", b"provider: [")
         meta = files[META].replace(TOP.encode(), b"Definitions/no.yaml")
         return {
@@ -317,7 +321,7 @@ class TestBadContent(PackageTest):
             "bad yaml": (packed(files | {TOP: late}), f"{TOP}, line "),
             "a digest": (packed(files | {POD: b"kind: Pod\n"}), POD),
             "a lost file": (packed(files | {POD: None}), POD),
-            "no flavour": (packed(files | {TOP: no_flavour}), "flavour"),
+            "no flavour": (packed(files | no_flavour), "flavour"),
             "no entry": (packed(files | {META: meta}), "Definitions/no.yaml"),
             "no meta": (packed(files | {META: None}), META),
             "nothing": (packed({}), META),
