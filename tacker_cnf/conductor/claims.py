@@ -1,8 +1,10 @@
 """What one conductor has claimed, and that it goes on saying so."""
 
+import contextlib
 import os
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
@@ -29,6 +31,9 @@ T = TypeVar("T")
 
 #: seconds between two tries to reach a database that does not answer
 PAUSE: Final = 0.5
+#: how often a claim is tried again that met a locked row, and after how long
+CLAIM_RETRIES: Final = 2
+CLAIM_RETRY_S: Final = 0.1
 #: the part of a lease, one third, that has to be left when a request is sent
 MARGIN: Final = 3
 
@@ -128,17 +133,30 @@ class Claims:
         self._lock = threading.Lock()
 
     def take(self, op_occ_id: str) -> tuple[Work, Hold] | None:
-        """Claim an operation; None when somebody living has it."""
+        """Claim an operation; return None if a living conductor has it.
+
+        :raises RowsLocked: another transaction keeps it locked
+        """
         hold = Hold(self._lease)
         with self._lock:
             # known first, so that a cancel is heard from the claim on
             self._holds[op_occ_id] = hold
-        since = boottime()
-        work = self._claim(op_occ_id)
+        since, work = self._claim_unlocked(op_occ_id)
         if work is None:
             return None
         hold.renew(since)
         return work, hold
+
+    def _claim_unlocked(self, op_occ_id: str) -> tuple[float, Work | None]:
+        """Claim an operation; try again soon if its row is locked.
+
+        :returns: when it was asked for, too
+        """
+        for _ in range(CLAIM_RETRIES):
+            with contextlib.suppress(RowsLocked):
+                return boottime(), self._claim(op_occ_id)
+            time.sleep(CLAIM_RETRY_S)
+        return boottime(), self._claim(op_occ_id)
 
     @transaction
     def _claim(self, op_occ_id: str) -> Work | None:

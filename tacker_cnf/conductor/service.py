@@ -23,6 +23,7 @@ from tacker_cnf.db import conductors, idempotency, instances, op_occs
 from tacker_cnf.db.op_occs import Work
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
+    RowsLocked,
     Store,
     first_line,
     transaction,
@@ -161,11 +162,13 @@ class Conductor:
             if claimed:
                 self._carry_out(*claimed)
         except errors.LostClaim:
-            LOG.warning("Operation %s was taken over", op_occ_id)
+            LOG.warning("Lease lost: operation %s", op_occ_id)
             if claimed:
                 # a request of it may have been under way meanwhile
                 work, _ = claimed
                 self.upkeep.suspect(work.op_occ.vnf_instance_id)
+        except RowsLocked:
+            LOG.info("Claim left to the next sweep: operation %s", op_occ_id)
         except DATABASE_DOWN as error:
             LOG.warning("%s was left: %s", op_occ_id, first_line(error))
         except Exception:

@@ -24,7 +24,7 @@ from tacker_cnf.db import (
     vims,
 )
 from tacker_cnf.db.listing import Position, Wanted
-from tacker_cnf.db.session import epoch
+from tacker_cnf.db.session import RowsLocked, epoch
 from tacker_cnf.lcm import operations, states
 from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import Event
@@ -215,18 +215,21 @@ def find(
 def claim(
     session: orm.Session, op_occ_id: str, owner: str, lease: float
 ) -> Work | None:
-    """Make an operation this conductor's own, unless a living one has it, or
-    another transaction has locked it.
+    """Make an operation this conductor's own, unless a living one has it.
+
+    :raises RowsLocked: another transaction has locked it
     """
-    free = sa.or_(Row.owner.is_(None), Row.lease_until < epoch())
+    free = (
+        Row.id == op_occ_id,
+        Row.operation_state.in_(states.ACTIVE),
+        sa.or_(Row.owner.is_(None), Row.lease_until < epoch()),
+    )
     row = session.scalars(
-        sa.select(Row)
-        .where(
-            Row.id == op_occ_id, Row.operation_state.in_(states.ACTIVE), free
-        )
-        .with_for_update(skip_locked=True)
+        sa.select(Row).where(*free).with_for_update(skip_locked=True)
     ).one_or_none()
     if row is None:
+        if session.scalar(sa.select(Row.id).where(*free)):
+            raise RowsLocked(op_occ_id)
         return None
     _update(
         session,

@@ -62,7 +62,7 @@ class Fencing(Lost):
         lost.signal(signal.SIGCONT)
         self.cluster.log.send_answers()
         for one in op_occ_ids:
-            lost.says(re.compile(rf"{one} was (taken over)"))
+            lost.says(re.compile(rf"Lease lost: operation ({one})"))
         self.assertEqual([], self.cluster.log.writes_of(lost.pid, now))
 
 
