@@ -66,19 +66,18 @@ def names_of(*kinds: type[msgspec.Struct]) -> frozenset[str]:
 
 def check_names(task: InfraTask, known: Iterable[str]) -> None:
     """Check that no parameter is nearly one that the driver reads; those of
-    any other name, and those that a VNFD declares, are for scripts.
+    any other name, and those that a VNFD declares, are for scripts. Nothing is
+    checked where the declarations are not recorded.
 
     :param known: what the driver reads, in whichever operation
     :raises InvalidParameters: one is
     """
-    packages = [task.package, task.current_package]
-    allowed = {
-        name
-        for package in packages
-        if package
-        for flavour in package.vnfd.flavours.values()
-        for name in flavour.parameters
-    }.union(known)
+    allowed = set(known)
+    for package in (task.package, task.current_package):
+        for flavour in package.vnfd.flavours.values() if package else ():
+            if flavour.parameters is None:
+                return
+            allowed.update(flavour.parameters)
     for name in task.parameters:
         meant = None if name in allowed else spelling.meant(name, known)
         if meant is not None:

@@ -143,8 +143,9 @@ class Flavour(Part):
     default_level: str | None = None
     #: "instantiate_start" -> path in the tree of what to run
     scripts: dict[str, str] = msgspec.field(default_factory=dict)
-    #: the additionalParams that its lifecycle operations declare
-    parameters: tuple[str, ...] = ()
+    #: the additionalParams that its lifecycle operations declare; None: an
+    #: earlier release has read it, and did not record them
+    parameters: tuple[str, ...] | None = None
     affinity_rules: tuple[AffinityRule, ...] = ()
     #: group -> its members
     placement_groups: dict[str, tuple[str, ...]] = msgspec.field(

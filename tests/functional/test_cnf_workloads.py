@@ -1,7 +1,15 @@
 """Each VDU has its workload, and a parameter that is nearly known is none."""
 
+import dataclasses
+import json
 from typing import Any
 
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.drivers import parameters
+from tacker_cnf.sol import base
+from tacker_cnf.vnfd.model import Vnfd
 from tests.fixtures.cluster import CnfCase
 from tests.fixtures.vnfm import Csar
 
@@ -202,6 +210,24 @@ class TestParameters(WorkloadCase):
         done = self.assert_done(instance_id, "instantiate", request)
         told = done["operationParams"]["additionalParams"]
         self.assertEqual("d", told["my_script_parameter"])
+
+    def test_what_an_earlier_release_did_not_record_is_not_guessed(
+        self,
+    ) -> None:
+        known = {"namespace"}
+        task = self.vnfm.infra_task()
+        task = dataclasses.replace(task, parameters={"name_space": "a"})
+        self.assertRaises(
+            errors.InvalidParameters, parameters.check_names, task, known
+        )
+        vnfd = json.loads(base.encode(task.package.vnfd))
+        for flavour in vnfd["flavours"].values():
+            flavour.pop("parameters", None)
+        package = dataclasses.replace(
+            task.package, vnfd=msgspec.convert(vnfd, Vnfd)
+        )
+        earlier = dataclasses.replace(task, package=package)
+        parameters.check_names(earlier, known)
 
     def test_all_is_false_or_not_there(self) -> None:
         instance_id = self.vnfm.started(self.vnfm.deployment_only())

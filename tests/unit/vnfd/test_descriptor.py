@@ -31,6 +31,7 @@ class TestVnfd(DescriptorTest):
             for name, most in (("VDU1", 5), ("VDU2", 1))
         }
         flavour = Flavour(
+            parameters=(),
             id="simple",
             description="the simple flavour",
             vdus=vdus,
