@@ -207,10 +207,16 @@ class Claims:
             hold.check_lease()
 
     def heed(self, op_occ_id: str) -> None:
-        """Look at once whether an operation was cancelled."""
+        """Check at once whether an operation was cancelled.
+
+        Without the database nothing is lost: the next renewal reads it.
+        """
         with self._lock:
             hold = self._holds.get(op_occ_id)
-        mode = self._cancelled(op_occ_id) if hold else None
+        try:
+            mode = self._cancelled(op_occ_id) if hold else None
+        except DATABASE_DOWN:
+            return  # the store has logged it
         if hold and mode:
             hold.cancel(mode)
 

@@ -1,10 +1,12 @@
 """The records of an operation, when its database answers with errors."""
 
+import shutil
 import threading
 
 import sqlalchemy as sa
 
-from tacker_cnf.conductor.claims import Hold
+from tacker_cnf.conductor.claims import Claims, Hold
+from tacker_cnf.db.session import Unreachable
 from tacker_cnf.lease import boottime
 from tests.unit.db.base import StoreTest
 
@@ -43,3 +45,13 @@ class TestPersist(StoreTest):
             session.execute(
                 sa.text("CREATE TABLE full AS SELECT zeroblob(100000)")
             )
+
+
+class TestCancel(StoreTest):
+    def test_a_message_without_a_database_is_no_error(self) -> None:
+        claims = Claims(self.store, LEASE)
+        claims.take("an operation")
+        self.store.close()
+        shutil.rmtree(self.folder)
+        self.assertRaises(Unreachable, claims.take, "another")
+        claims.heed("an operation")
