@@ -1,6 +1,8 @@
 """The time until which a process may change anything for an operation."""
 
 import contextlib
+import fcntl
+import mmap
 import os
 import struct
 import time
@@ -13,6 +15,10 @@ from typing import Final, Self
 LEASE_FD: Final = "TACKER_CNF_LEASE_FD"
 #: when the lease ends, and the seconds of it that one request may take
 _LEASE: Final = struct.Struct("dd")
+_END: Final = struct.Struct("d")
+#: the seal of linux/fcntl.h that leaves writing to the maps that there are;
+#: Python 3.11 does not name it
+_F_SEAL_FUTURE_WRITE: Final = 0x0010
 
 
 def boottime() -> float:
@@ -29,8 +35,9 @@ class Lease:
     it renewed, and see it end even while this process is frozen.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, memory: mmap.mmap | None = None) -> None:
         self._fd = fd
+        self._memory = memory
 
     @classmethod
     def new(cls, margin: float) -> Self:
@@ -39,9 +46,14 @@ class Lease:
         :param margin: seconds of the lease that have to be left for a
             request to be sent, so that it takes effect before the end
         """
-        made = cls(os.memfd_create("lease"))
-        weakref.finalize(made, os.close, made._fd)
-        os.pwrite(made._fd, _LEASE.pack(0.0, margin), 0)
+        fd = os.memfd_create("lease", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.pwrite(fd, _LEASE.pack(0.0, margin), 0)
+        made = cls(fd, mmap.mmap(fd, _LEASE.size))
+        weakref.finalize(made, os.close, fd)
+        fixed_size = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fixed_size)
+        with contextlib.suppress(OSError):  # Linux before 5.1
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _F_SEAL_FUTURE_WRITE)
         return made
 
     @classmethod
@@ -52,7 +64,9 @@ class Lease:
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[int]:
-        """Open it for a child process, which cannot renew it."""
+        """Open it for a child process, which cannot renew it: from Linux 5.1
+        on the file is sealed, and only this process can write to it.
+        """
         fd = os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY)
         try:
             yield fd
@@ -60,8 +74,13 @@ class Lease:
             os.close(fd)
 
     def renew(self, until: float) -> None:
-        """Set the end."""
-        os.pwrite(self._fd, _LEASE.pack(until, self._read()[1]), 0)
+        """Set the end.
+
+        :raises PermissionError: it is the lease of the parent process
+        """
+        if self._memory is None:
+            raise PermissionError("Only the parent process renews its lease")
+        _END.pack_into(self._memory, 0, until)
 
     @property
     def remaining(self) -> float:

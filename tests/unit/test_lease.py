@@ -55,6 +55,12 @@ class TestLease(testtools.TestCase):
             inherited = Lease.inherited()
             assert inherited is not None
             self.assertRaises(OSError, inherited.renew, boottime() + LONG)
+            # not even if it opens the file again
+            again = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
+            self.addCleanup(os.close, again)
+            self.assertRaises(OSError, os.pwrite, again, bytes(8), 0)
+            for size in (0, 4096):
+                self.assertRaises(OSError, os.ftruncate, again, size)
 
     def test_a_process_without_a_parent_has_none(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable(LEASE_FD))
