@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from oslo_log import log
@@ -90,6 +90,12 @@ class Hold:
         """Note how far the step is."""
         told = f"{self._step}: {detail}"[: op_occs.PROGRESS]
         self.progress = self.stood_at = told
+
+    def recorded(self) -> None:
+        """Note that the end of the step is recorded: what was told of it is
+        no longer to be published.
+        """
+        self.progress = None
 
     def published(self, progress: str) -> None:
         """Note what was published."""
@@ -227,19 +233,20 @@ class Claims:
 
     def publish(self) -> None:
         """Let others read how far the operations are."""
-        claimed = self._claimed()
         new = {
-            op_occ_id: hold.progress
-            for op_occ_id, hold in claimed.items()
+            op_occ_id: hold
+            for op_occ_id, hold in self._claimed().items()
             if hold.progress
         }
-        for op_occ_id in self._publish(new) if new else ():
-            claimed[op_occ_id].published(new[op_occ_id])
+        for op_occ_id, progress in (self._publish(new) if new else {}).items():
+            new[op_occ_id].published(progress)
 
     @transaction
-    def _publish(self, new: Mapping[str, str]) -> Sequence[str]:
+    def _publish(self, holds: Mapping[str, Hold]) -> Mapping[str, str]:
         with self._store.writer() as session:
-            return op_occs.tell(session, self.owner, new)
+            return op_occs.tell(
+                session, self.owner, holds, lambda one: holds[one].progress
+            )
 
     def hand_on(self) -> None:
         """Let others begin what has only waited here for its grant.

@@ -80,6 +80,7 @@ class Journal:
             state = op_occs.record(
                 session, self._work, number, event, result, now
             )
+            self._hold.recorded()
         self._recorded = number
         LOG.info("%s is %s", self._work.op_occ.id, state)
         return state in states.ACTIVE

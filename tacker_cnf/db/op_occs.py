@@ -6,7 +6,7 @@ operation is still its own by the fencing token it got with the claim.
 
 import datetime
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -554,15 +554,21 @@ def heartbeat(
 
 
 def tell(
-    session: orm.Session, owner: str, told: Mapping[str, str]
-) -> Sequence[str]:
+    session: orm.Session,
+    owner: str,
+    op_occ_ids: Collection[str],
+    progress: Callable[[str], str | None],
+) -> Mapping[str, str]:
     """Keep how far operations are, of those that are still this owner's and
-    whose rows are not locked; return their ids.
+    whose rows are not locked; return what was kept.
+
+    :param progress: is asked when the row is locked, and no step can end
     """
-    mine = _lock(session, Row.owner == owner, Row.id.in_(told))
-    for op_occ_id in mine:
-        _update(session, (op_occ_id,), progress=told[op_occ_id])
-    return mine
+    mine = _lock(session, Row.owner == owner, Row.id.in_(op_occ_ids))
+    kept = {one: line for one in mine if (line := progress(one))}
+    for op_occ_id, line in kept.items():
+        _update(session, (op_occ_id,), progress=line)
+    return kept
 
 
 def give_back(session: orm.Session, owner: str) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from tacker_cnf import errors
+from tacker_cnf.conductor.claims import Claims
+from tacker_cnf.conductor.journal import Journal
 from tacker_cnf.db import instances, op_occs, packages
 from tacker_cnf.db.listing import Wanted
 from tacker_cnf.db.op_occs import Result, Row, Work
@@ -332,7 +334,9 @@ class TestCancel(OpOccTest):
 class TestProgress(OpOccTest):
     def tell(self, owner: str) -> None:
         with self.store.writer() as session:
-            op_occs.tell(session, owner, {"an-op-occ": "INFRA: 1 of 2"})
+            op_occs.tell(
+                session, owner, ["an-op-occ"], lambda _: "INFRA: 1 of 2"
+            )
 
     def test_only_the_owner_tells_it(self) -> None:
         self.claimed("me")
@@ -345,6 +349,21 @@ class TestProgress(OpOccTest):
         work = self.claimed("me")
         self.tell("me")
         self.record(work, Event.GRANTED, step="PREAMBLE")
+        self.assertEqual(("PREAMBLE",), self.row("progress"))
+
+    def test_the_step_before_is_not_published_afterwards(self) -> None:
+        claims = Claims(self.store, LONG)
+        taken = claims.take("an-op-occ")
+        assert taken is not None
+        work, hold = taken
+        hold.enter("GRANT")
+        claims.publish()
+        self.assertEqual(("GRANT",), self.row("progress"))
+        hold.tell("asked")
+        Journal(self.store, work, hold).record(
+            Event.GRANTED, Result(step="PREAMBLE")
+        )
+        claims.publish()
         self.assertEqual(("PREAMBLE",), self.row("progress"))
 
 
