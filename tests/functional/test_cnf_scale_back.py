@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tacker_cnf.drivers.kubernetes.scale_back import DELETION_COST, LOWEST_COST
 from tests.fixtures.cluster import APPS, CORE, CnfCase
 
 OUT: dict[str, Any] = {"type": "SCALE_OUT"}
@@ -58,6 +59,34 @@ class TestScaleBack(CnfCase):
         self.assertEqual("", self.rolled_back(failed))
         self.assertEqual(before, self.uids("web"))
         self.assertEqual(2, self.replicas("deployments", "web"))
+
+    def pods(self, vdu: str) -> list[Any]:
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/pods"
+        found = self.cluster.call("GET", path)["items"]
+        return [p for p in found if p["metadata"]["name"].startswith(vdu)]
+
+    def test_a_replaced_pod_has_one_that_stays(self) -> None:
+        """A pod of before was deleted meanwhile: one of the others stays, and
+        has no cost, nor has one that an earlier rollback left.
+        """
+        self.assertEqual("COMPLETED", self.scale("web")["operationState"])
+        before = self.uids("web")
+        deleted, kept = (p["metadata"] for p in self.pods("web"))
+        self.cordon("sandbox-node-1", is_cordoned=True)
+        self.cordon("sandbox-node-2", is_cordoned=False)
+        self.cluster.sandbox.set_node_capacity("sandbox-node-2", pods=2)
+        failed = self.scale("web", numberOfSteps=2)
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/pods"
+        self.cluster.call("DELETE", f"{path}/{deleted['name']}")
+        pod = self.cluster.call("GET", f"{path}/{kept['name']}")
+        pod["metadata"]["annotations"] = {DELETION_COST: LOWEST_COST}
+        self.cluster.call("PUT", f"{path}/{kept['name']}", pod)
+        self.rolled_back(failed)
+        self.assertEqual({kept["uid"]}, before & self.uids("web"))
+        left = self.pods("web")
+        self.assertEqual(2, len(left))
+        for pod in left:
+            self.assertFalse(pod["metadata"].get("annotations"), pod)
 
     def broken(self) -> set[str]:
         """Let the pod of a ReplicaSet come again with an image that cannot

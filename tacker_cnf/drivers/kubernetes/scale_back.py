@@ -6,12 +6,14 @@ ones go before the former ones. A StatefulSet has no choice: the highest number
 goes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from oslo_log import log
 
+from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import events, judges, lost_vnfcs, readiness
 from tacker_cnf.drivers.kubernetes.inventory import is_living
 from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
@@ -25,10 +27,8 @@ LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
 
-#: the lowest that there is
-FIRST_TO_GO: Final = {
-    "controller.kubernetes.io/pod-deletion-cost": str(-(2**31))
-}
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+LOWEST_COST: Final = str(-(2**31))
 #: kinds whose pods the cost orders
 ORDERED_BY_COST: Final = frozenset({"Deployment", "ReplicaSet"})
 
@@ -51,9 +51,15 @@ class ScaleBack:
         """
         work = self._work
         present = [m for m in workloads if self._exists(m)]
-        for manifest in present:
-            self._mark_new(manifest)
-        work.scale(present)
+        try:
+            for manifest in present:
+                self._mark(manifest, self._surplus(manifest))
+            work.scale(present)
+        except errors.InfraError:
+            for manifest in present:
+                with contextlib.suppress(errors.InfraError):
+                    self._mark(manifest, ())
+            raise
         broken = [
             str(readiness.missing(m)) for m in workloads if m not in present
         ]
@@ -105,30 +111,55 @@ class ScaleBack:
         )
         return faults
 
-    def _mark_new(self, manifest: Manifest) -> None:
-        """Let the pods go first that the operation has added."""
+    def _surplus(self, manifest: Manifest) -> list[Object]:
+        """List the pods that have to go: not former ones, of which as many
+        stay as their controller has created in place of former ones; those
+        that are ready stay, and the oldest.
+        """
+        living = list(filter(is_living, self._pods_of(manifest)))
+        new = [p for p in living if p["metadata"]["uid"] not in self._former]
+        new.sort(
+            key=lambda p: str(p["metadata"]["creationTimestamp"]), reverse=True
+        )
+        new.sort(key=judges.is_ready)
+        size = self._work.rendered.counts[manifest.vdu_id or ""]
+        surplus = len(living) - size
+        return new[: max(surplus, 0)]
+
+    def _mark(self, manifest: Manifest, first: Sequence[Object]) -> None:
+        """Set the deletion cost of these pods of a workload, and remove it
+        from others, where an earlier rollback may have left it.
+        """
         if manifest.kind not in ORDERED_BY_COST:
             return
-        cluster = self._work.cluster
-        resource = cluster.kind("v1", "Pod")
-        change = {"metadata": {"annotations": FIRST_TO_GO}}
-        for pod in self._new_pods(manifest):
+        uids = {pod["metadata"]["uid"] for pod in first}
+        for pod in self._pods_of(manifest):
             meta = pod["metadata"]
+            cost = (meta.get("annotations") or {}).get(DELETION_COST)
+            is_first = meta["uid"] in uids
+            if is_first == (cost == LOWEST_COST):
+                continue
+            change = {DELETION_COST: LOWEST_COST if is_first else None}
             try:
-                cluster.patch(
-                    resource, meta["name"], meta["namespace"], change
-                )
+                self._annotate(meta, change)
             except Gone:
                 continue
             except Forbidden as error:
                 LOG.warning("Deletion cost not set: %s", error)
                 return
 
-    def _new_pods(self, manifest: Manifest) -> Iterator[Object]:
-        for pod in self._work.pods():
-            is_former = pod["metadata"]["uid"] in self._former
-            if _vdu_of(pod) == manifest.vdu_id and not is_former:
-                yield pod
+    def _annotate(self, meta: Object, annotations: Object) -> None:
+        cluster = self._work.cluster
+        cluster.patch(
+            cluster.kind("v1", "Pod"),
+            meta["name"],
+            meta["namespace"],
+            {"metadata": {"annotations": annotations}},
+        )
+
+    def _pods_of(self, manifest: Manifest) -> list[Object]:
+        pods = self._work.pods()
+        return [pod for pod in pods if _vdu_of(pod) == manifest.vdu_id]
 
 
 def _vdu_of(pod: Object) -> str | None:
