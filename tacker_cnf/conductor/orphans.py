@@ -1,19 +1,21 @@
-"""Removes what VNF instances have on VIMs that should have nothing there.
+"""Deletes objects on VIMs of VNF instances that are not instantiated.
 
-An instance that is NOT_INSTANTIATED, or was deleted, has nothing on a VIM. It
-may all the same: a failed instantiation of it was given up, or a request was
-under way when its conductor lost the operation.
+An instance that is NOT_INSTANTIATED, or was deleted, should have no objects
+on a VIM. It has some if a failed instantiation was ended with ``fail``, or if
+a request was in flight when its conductor lost the operation.
 """
 
 import contextlib
 import dataclasses
 import datetime
+import hashlib
 import threading
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
@@ -33,17 +35,20 @@ from tacker_cnf.vims import connection
 
 LOG = log.getLogger(__name__)
 
-#: for how long a VIM is searched on which no instance lives any more
-RECENT: Final = datetime.timedelta(days=1)
-#: looks at what is being deleted, before it is left to the turns
-TRIES: Final = 60
-#: of a claim, the part in which changes may be made: the rest is for a
-#: request that is under way
-SHARE: Final = 0.5
+#: how long a VIM is searched on which no instance lives any more
+SEARCHED_AFTER_USE: Final = datetime.timedelta(days=1)
+#: times that one instance is cleaned at a stretch, before it is left to the
+#: turns
+MAX_TRIES: Final = 60
+#: operations that are read at once
+BATCH: Final = 100
+#: share of the seconds of a claim in which changes may be sent: the rest is
+#: for a request that is under way
+SENDING_SHARE: Final = 0.5
 
 
 class Orphans:
-    """Finds and removes what no VNF instance should have."""
+    """Finds and deletes objects that no VNF instance should have."""
 
     def __init__(
         self,
@@ -64,15 +69,17 @@ class Orphans:
         self._suspects: set[str] = set()
         #: how often an instance was found to have something, at a stretch
         self._tries: Counter[str] = Counter()
-        #: unknown instances that were reported
+        #: (VIM, instance) that were logged, and left alone
         self._reported: set[tuple[str, str]] = set()
 
     def suspect(self, instance_id: str) -> None:
-        """Note that a request for an instance may have come too late."""
+        """Record that a request of a lost operation may have created objects
+        of an instance.
+        """
         with self._lock:
             self._suspects.add(instance_id)
 
-    def look(self, instance_id: str) -> bool:
+    def remove(self, instance_id: str) -> bool:
         """Remove what an instance has that is not instantiated; return
         whether some of it is still being deleted.
 
@@ -86,16 +93,18 @@ class Orphans:
             return False
         left = self._clean(instance_id)
         with self._lock:
-            self._suspects.discard(instance_id)
+            if not left:
+                self._suspects.discard(instance_id)
             self._tries[instance_id] += 1
-            if not left or self._tries[instance_id] > TRIES:
+            if not left or self._tries[instance_id] > MAX_TRIES:
                 del self._tries[instance_id]  # the turns go on
                 return False
         return True
 
     def search(self, key: str, task: SearchTask) -> Sequence[str]:
         """Find the instances that have something on one VIM, and should have
-        nothing; report what is of instances that this VNFM does not know.
+        nothing; log what is of instances that this VNFM did not instantiate
+        there.
 
         :param key: of the place that the task searches
         :raises InfraError: it cannot be searched
@@ -104,55 +113,76 @@ class Orphans:
         living = self._living(tuple(found))
         orphans = []
         for instance_id in found.keys() - living:
-            _, reached_by, _ = self._trace(instance_id)
+            trace, reached_by, _ = self._trace(instance_id)
             if key in map(placement.key_of, reached_by.values()):
                 self.suspect(instance_id)
                 orphans.append(instance_id)
             elif (key, instance_id) not in self._reported:
                 self._reported.add((key, instance_id))
                 LOG.warning(
-                    "Objects of an unknown VNF instance found, left alone: "
-                    "vnf_instance_id=%s vim=%s objects=%s",
+                    "%s, left alone: vnf_instance_id=%s vim=%s "
+                    "instantiated_on=%s objects=%s",
+                    "Objects of an unknown VNF instance found"
+                    if trace is None
+                    else "Objects of a VNF instance found on another VIM",
                     instance_id,
                     _name(task.vim_connection),
+                    ", ".join(map(_name, reached_by.values())) or None,
                     ", ".join(found[instance_id]),
                 )
         return orphans
 
-    def searches(self) -> Mapping[str, SearchTask]:
+    def searches(
+        self, goes_on: Callable[[], bool]
+    ) -> Mapping[str, SearchTask]:
         """Prepare to search the VIMs in use, and those that were until some
         time ago.
+
+        :param goes_on: whether all of them are still wanted
         """
         used = self._placement.look()
         reached = {key: place.connection for key, place in used.items()}
-        origins: dict[str, list[Origin]] = defaultdict(list)
-        for trace, reached_by in self._recent():
-            origin = Origin(trace.parameters, self._package(trace))
-            for known in reached_by.values():
+        origins: dict[str, dict[str, Origin]] = defaultdict(dict)
+        for trace, connections in self._recent(goes_on):
+            digest = _digest(trace)
+            for known in connections:
                 if known.interface_info.get("endpoint"):  # still registered
                     key = placement.key_of(known)
                     reached.setdefault(key, known)
-                    origins[key].append(origin)
+                    if digest not in origins[key]:
+                        origins[key][digest] = self._origin(trace)
         return {
             key: SearchTask(
                 vim_connection=known,
                 tenants=_tenants(used.get(key)),
-                origins=origins[key],
+                origins=tuple(origins[key].values()),
                 halt=self._halt,
             )
             for key, known in reached.items()
         }
 
-    @transaction
     def _recent(
-        self,
-    ) -> Sequence[tuple[Trace, Mapping[str, VimConnectionInfo]]]:
-        since = datetime.datetime.now(datetime.UTC) - RECENT
+        self, goes_on: Callable[[], bool]
+    ) -> Iterator[tuple[Trace, Sequence[VimConnectionInfo]]]:
+        since = datetime.datetime.now(datetime.UTC) - SEARCHED_AFTER_USE
+        after = ""
+        while goes_on() and (found := self._recent_after(since, after)):
+            yield from found
+            after = found[-1][0].op_occ_id
+
+    @transaction
+    def _recent_after(
+        self, since: datetime.datetime, after: str
+    ) -> Sequence[tuple[Trace, Sequence[VimConnectionInfo]]]:
         with self._store.reader() as session:
-            return [
-                (one, connection.complete(session, one.vim_connections))
-                for one in leftovers.recent(session, since)
-            ]
+            traces = leftovers.recent(session, since, after, BATCH)
+            keys = [_keys(one) for one in traces]
+            named = {key: one for known in keys for key, one in known.items()}
+            reached = connection.complete(session, named)
+        return [
+            (trace, [reached[key] for key in known])
+            for trace, known in zip(traces, keys, strict=True)
+        ]
 
     @transaction
     def _living(self, instance_ids: Sequence[str]) -> frozenset[str]:
@@ -166,7 +196,7 @@ class Orphans:
         trace, reached_by, is_marked = self._trace(instance_id)
         if trace is None:
             return (), is_marked
-        origin = Origin(trace.parameters, self._package(trace))
+        origin = self._origin(trace)
         tasks = [
             SearchTask(
                 vim_connection=known,
@@ -189,6 +219,9 @@ class Orphans:
             )
             is_marked = leftovers.known(session, instance_id) is not None
             return trace, reached_by, is_marked
+
+    def _origin(self, trace: Trace) -> Origin:
+        return Origin(trace.parameters, self._package(trace))
 
     def _package(self, trace: Trace) -> PackageTree | None:
         if trace.vnfd_id is None:
@@ -235,7 +268,7 @@ class Orphans:
         :raises OperationInProgress: it is another's
         """
         lease = Lease.new(margin=0.0)
-        lease.renew(boottime() + self._lease * SHARE)
+        lease.renew(boottime() + self._lease * SENDING_SHARE)
         halt = Halt(lease)
         token = str(uuid.uuid4())
         self._claim(instance_id, token)
@@ -274,6 +307,21 @@ class Orphans:
 
 def _tenants(place: Place | None) -> frozenset[str]:
     return frozenset(filter(None, place.tenants.values() if place else ()))
+
+
+def _keys(trace: Trace) -> Mapping[str, VimConnectionInfo]:
+    return {
+        placement.key_of(known): known
+        for known in trace.vim_connections.values()
+    }
+
+
+def _digest(trace: Trace) -> str:
+    """Return the same for instantiations that chose a tenant alike."""
+    chosen = trace.vnfd_id, trace.parameters
+    return hashlib.sha256(
+        msgspec.json.encode(chosen, order="deterministic")
+    ).hexdigest()
 
 
 def _name(known: VimConnectionInfo) -> str:

@@ -94,7 +94,7 @@ class Sync:
         return True
 
     def _remove(self, instance_id: str) -> None:
-        if self.orphans.look(instance_id):
+        if self.orphans.remove(instance_id):
             raise errors.OperationInProgress(
                 f"What VNF instance {instance_id} had is being deleted."
             )

@@ -172,7 +172,9 @@ class Upkeep:
         """
         for batch in self._idle():
             self._finish(self._each(self._sync_now, batch))
-        searches = self.sync.orphans.searches()
+            if not self._is_on_duty():
+                return
+        searches = self.sync.orphans.searches(self._is_on_duty)
         self._finish(self._each(self._search, searches.items()))
 
     def _search(self, asked: tuple[str, SearchTask]) -> None:
@@ -190,17 +192,20 @@ class Upkeep:
     def _finish(self, looks: set[Future[None]]) -> None:
         """Wait for the looks of a turn, while it is this conductor's."""
         while looks:
-            if self._stopped.is_set() or not self.duties.has(TURN):
+            if not self._is_on_duty():
                 for look in looks:
                     look.cancel()
                 return
             looks = concurrent.futures.wait(looks, PATIENCE).not_done
 
+    def _is_on_duty(self) -> bool:
+        return not self._stopped.is_set() and self.duties.has(TURN)
+
     def _each(
         self, look: Callable[[T], None], things: Iterable[T]
     ) -> set[Future[None]]:
         with self._lock:
-            if self._stopped.is_set() or not self.duties.has(TURN):
+            if not self._is_on_duty():
                 return set()
             return {self._turns.submit(look, one) for one in things}
 

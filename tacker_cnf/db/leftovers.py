@@ -6,7 +6,7 @@ read from its operations, which stay when it is deleted.
 """
 
 import datetime
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +27,14 @@ OpOcc = models.VnfLcmOpOcc
 
 #: leftovers that are stored and named in an error, at most
 SHOWN: Final = 20
+#: the columns of an operation that a trace is made of
+TRACED: Final = (
+    OpOcc.operation,
+    OpOcc.operation_params,
+    OpOcc.vim_connections,
+    OpOcc.grant,
+    OpOcc.grant_request,
+)
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,9 +88,11 @@ def _trace(row: Any) -> Trace:
     )
 
 
-def recent(session: orm.Session, since: datetime.datetime) -> Iterator[Trace]:
+def recent(
+    session: orm.Session, since: datetime.datetime, after: str, batch: int
+) -> Sequence[Trace]:
     """Read where instances may have objects that were deleted, or are not
-    instantiated, and had an operation after some moment.
+    instantiated, and had an operation after some moment; by operation.
     """
     ended = sa.select(OpOcc.vnf_instance_id).where(
         OpOcc.operation.in_((Op.INSTANTIATE, Op.TERMINATE)),
@@ -90,8 +100,10 @@ def recent(session: orm.Session, since: datetime.datetime) -> Iterator[Trace]:
     )
     rows = session.scalars(
         sa.select(OpOcc)
+        .options(orm.load_only(*TRACED))
         .outerjoin(Row, Row.id == OpOcc.vnf_instance_id)
         .where(
+            OpOcc.id > after,
             OpOcc.operation == Op.INSTANTIATE,
             OpOcc.vnf_instance_id.in_(ended),
             sa.or_(
@@ -99,15 +111,16 @@ def recent(session: orm.Session, since: datetime.datetime) -> Iterator[Trace]:
                 Row.instantiation_state != InstantiationState.INSTANTIATED,
             ),
         )
-        .execution_options(yield_per=100)
+        .order_by(OpOcc.id)
+        .limit(batch)
     )
-    yield from map(_trace, rows)
+    return [_trace(row) for row in rows.all()]
 
 
 def living(
     session: orm.Session, instance_ids: Collection[str]
 ) -> frozenset[str]:
-    """Tell which instances are instantiated, or held by an operation."""
+    """Return those that are instantiated, or held by an operation."""
     rows = session.scalars(
         sa.select(Row.id).where(
             Row.id.in_(instance_ids),
@@ -237,7 +250,7 @@ def clear(session: orm.Session, instance_id: str) -> None:
 
 
 def _free_vims(session: orm.Session, instance_id: str) -> None:
-    """Let the VIMs be deleted on which a free instance had leftovers."""
+    """Release the VIMs on which a free instance had leftovers."""
     row = session.execute(
         sa.select(Row.vim_connection_info, Row.busy_with).where(
             Row.id == instance_id

@@ -164,6 +164,11 @@ class TestOrphans(LeftoverCase):
         self.assertEqual(204, self.delete(instance_id).status)
         unknown = str(uuid.uuid4())
         self.late(instance_id)
+        orphans = self.vnfm.conductor.upkeep.sync.orphans
+        ((key, task),) = orphans.searches(lambda: True).items()
+        self.assertEqual([], orphans.search("another", task))
+        self.assertIn("found on another VIM", self.vnfm.logger.output)
+        self.assertEqual([instance_id], orphans.search(key, task))
         self.turn()
         self.removed(instance_id)
         self.late(unknown)
@@ -301,6 +306,19 @@ class TestClaim(testtools.TestCase):
 
     def state(self) -> str:
         return str(self.vnfm.instance(self.vnf)["instantiationState"])
+
+    def test_a_suspect_is_cleaned_until_nothing_is_found(self) -> None:
+        self.vnfm.run(self.vnf, "instantiate", REQUEST)
+        self.vnfm.run(self.vnf, "terminate", TERMINATE)
+        cleaned: list[Any] = []
+        self.driver.before["clean"] = cleaned.append
+        self.driver.vnfcs[self.vnf] = (A_VNFC,)
+        self.vnfm.conductor.upkeep.sync.orphans.suspect(self.vnf)
+        self.assertRaises(errors.OperationInProgress, self.clean)
+        self.clean()
+        self.assertEqual(2, len(cleaned))
+        self.clean()
+        self.assertEqual(2, len(cleaned))
 
     def test_a_conductor_that_lost_its_claim_has_its_writes_removed(
         self,

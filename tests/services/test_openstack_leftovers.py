@@ -74,3 +74,22 @@ class TestLeftovers(testtools.TestCase):
         log = self.vnf.logger.output
         self.assertIn("Objects of an unknown VNF instance found", log)
         self.assertEqual(204, self.delete().status)
+
+    def test_a_stack_whose_deletion_failed_is_found(self) -> None:
+        self.failing()
+        self.project.keep("store", "Its volume is in use.")
+        self.addCleanup(self.project.mend, "store")
+        stack = self.project.stacks()[self.vnf.stack]
+        path = f"/stacks/{self.vnf.stack}/{stack['id']}"
+        self.project.heat("DELETE", path)
+        waiting.until(
+            lambda: (
+                self.project.stacks()[self.vnf.stack]["stack_status"]
+                == "DELETE_FAILED"
+            ),
+            "the failed deletion",
+        )
+        orphans = self.vnf.conductor.upkeep.sync.orphans
+        (task,) = orphans.searches(lambda: True).values()
+        driver = self.vnf.parts.drivers.of({"": task.vim_connection})
+        self.assertIn(self.vnf.id, driver.search(task))

@@ -36,6 +36,8 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 
 #: seconds for which somebody who looks whether an OpenStack is there bears it
 BRIEF: Final = 1.0
+#: of a stack that is deleted, or soon will be; not DELETE_FAILED
+DELETED: Final = frozenset({"DELETE_IN_PROGRESS", "DELETE_COMPLETE"})
 
 
 class OpenstackDriver:
@@ -120,7 +122,7 @@ class OpenstackDriver:
             for stack in heat.stacks()
             if (instance_id := instance_of(stack.name)) is not None
             and task.instance_id in {None, instance_id}
-            and stack.action != "DELETE"
+            and stack.status not in DELETED
         }
 
     def clean(self, task: SearchTask) -> Sequence[str]:

@@ -1,0 +1,76 @@
+"""The VIMs to search are read whole from each database."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+from oslo_config import cfg
+from oslo_db import options as db_options
+
+from tacker_cnf.conductor.orphans import BATCH, Orphans
+from tacker_cnf.db import keys, models, op_occs, schema, session
+from tacker_cnf.db.types import VAULT
+from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.halting import Halt
+from tacker_cnf.sol.common import VimConnectionInfo
+from tests.factories import an_op_occ
+from tests.services.servers import MARIADB, POSTGRESQL, Database
+from tests.unit.db.test_types import a_vim
+
+COUNT = 2 * BATCH + 1
+
+
+class TestSearches(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        key_file = Path(self.useFixture(fixtures.TempDir()).path) / "key"
+        keys.create(key_file)
+        VAULT.open(keys.load(key_file))
+
+    def searched(self, server: str) -> None:
+        conf = cfg.ConfigOpts()
+        conf.register_opts(db_options.database_opts, "database")
+        url = self.useFixture(Database(self, server)).url
+        conf.set_override("connection", url, "database")
+        store = session.of_conf(conf, limited=False)
+        self.addCleanup(store.close)
+        schema.upgrade(store)
+        self.fill(store)
+        none: Any = None  # no package is read
+        orphans = Orphans(store, none, Registry(conf), Halt(), 30.0)
+        self.assertEqual({}, orphans.searches(lambda: False))
+        tasks = orphans.searches(lambda: True).values()
+        self.assertEqual(COUNT, len(tasks))
+        # two instantiations that chose the same
+        self.assertEqual({1}, {len(task.origins) for task in tasks})
+
+    def fill(self, store: session.Store) -> None:
+        """Add operations of deleted instances, two for each VIM."""
+        with store.writer() as writer:
+            for number in range(2 * COUNT):
+                name = f"{number % COUNT:04}"
+                if number < COUNT:
+                    url = f"http://{name}.example"
+                    writer.add(a_vim(id=name, name=name, auth_url=url))
+                named = VimConnectionInfo(vim_id=name, vim_type="fake")
+                op_occ = an_op_occ(
+                    id=f"{number:04}",
+                    vnf_instance_id=f"{number:04}",
+                    operation_params={"flavourId": "simple"},
+                )
+                op_occs.add(
+                    writer, op_occ, {"vim1": named}, op_occ.start_time, 0
+                )
+            now = datetime.datetime.now(datetime.UTC)
+            writer.execute(
+                sa.update(models.VnfLcmOpOcc).values(state_entered_time=now)
+            )
+
+    def test_postgresql(self) -> None:
+        self.searched(POSTGRESQL)
+
+    def test_mariadb(self) -> None:
+        self.searched(MARIADB)
