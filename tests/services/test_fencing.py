@@ -2,9 +2,11 @@
 lives keeps its leases.
 """
 
+import itertools
 import re
 import signal
 import time
+from collections.abc import Iterable
 
 import sqlalchemy as sa
 
@@ -16,8 +18,13 @@ from tests.services.deployment import Conductor
 from tests.services.servers import MARIADB
 from tests.services.test_lost_conductors import LEASE, Lost
 
-#: operations that are frozen at once
-MANY = 20
+#: operations that are frozen at once: instantiations, and each of CHANGES
+MANY = 12
+FEW = 4
+CHANGES = {
+    "scale": {"type": "SCALE_OUT", "aspectId": "web_aspect"},
+    "heal": {"cause": "all of it"},
+}
 
 
 class Fencing(Lost):
@@ -27,25 +34,37 @@ class Fencing(Lost):
 
     def setUp(self) -> None:
         super().setUp()
-        self.deploy(pod_start_delay=0.1, workers=MANY)
-        self.cluster.log.hold_answers()
+        workers = MANY + FEW * len(CHANGES)
+        self.deploy(pod_start_delay=0.1, workers=workers)
 
     def make_cluster(self, pod_start_delay: float) -> LoggedCluster:
         return LoggedCluster(pod_start_delay)
 
-    def written(self, number: int, conductor: Conductor) -> list[str]:
-        """Begin operations, and wait until something was written for each."""
+    def written(
+        self, number: int, conductor: Conductor, changed: Iterable[str] = ()
+    ) -> list[str]:
+        """Begin instantiations, and changes of the instances that are given;
+        wait until something was written for each.
+        """
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        self.cluster.log.hold_answers()
         begun = [self.begin() for _ in range(number)]
+        begun += [
+            self.client.begin(instance_id, task, body)
+            for instance_id, (task, body) in zip(
+                changed, itertools.cycle(CHANGES.items()), strict=False
+            )
+        ]
         places = {
             f"/n-{self.client.op_occ(one)['vnfInstanceId']}/" for one in begun
         }
         log = self.cluster.log
 
         def all_written() -> bool:
-            paths = [write.path for write in log.writes_of(conductor.pid)]
+            paths = [one.path for one in log.writes_of(conductor.pid, now)]
             return all(any(one in path for path in paths) for one in places)
 
-        waiting.until(all_written, "a first object of each operation")
+        waiting.until(all_written, "a first write of each operation")
         return begun
 
     def check_failed(self, op_occ_ids: list[str]) -> None:
@@ -72,15 +91,23 @@ class TestFrozenConductor(Fencing):
         fail so that they are to be sent again.
         """
         frozen = self.deployment.conductor()
-        lost = self.written(MANY, frozen)
+        made = [self.begin() for _ in range(FEW * len(CHANGES))]
+        instances = [self.client.ended(one)["vnfInstanceId"] for one in made]
+        lost = self.written(MANY, frozen, instances)
         frozen.signal(signal.SIGSTOP)
         self.cluster.log.send_answers(drop_half=True)
         survivor = self.deployment.conductor()
         self.check_failed(lost)
+        rolled_back = []
         for one in lost:
+            if self.client.op_occ(one)["operation"] == "HEAL":
+                failed = self.client.decide(one, "fail")
+                self.assertEqual("FAILED", failed["operationState"])
+                continue
             answer = self.client.call("POST", f"{OP_OCCS}/{one}/rollback")
             self.assertEqual(202, answer.status)
-        for one in lost:
+            rolled_back.append(one)
+        for one in rolled_back:
             rolled = self.client.ended(one)
             self.assertEqual("ROLLED_BACK", rolled["operationState"])
         self.check_fenced(lost, frozen)
