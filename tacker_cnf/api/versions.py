@@ -45,7 +45,7 @@ class Healthcheck:
 
     @http.endpoint(200)
     def get(self) -> Health:
-        """Tell whether the service works.
+        """Return whether the service works.
 
         200 means that this server answers requests, which a load balancer
         asks for. How many conductors are alive is in the body: no other

@@ -90,10 +90,10 @@ class Coordination:
         named = naming.vnfc_id(vnfc, task.instance.metadata)
         task.tell(f"Coordinating VNFC {named}")
         timeout = min(self._bounds.timeout, task.deadline.remaining)
-        told = self._told(vnfc, named, address, found)
+        script_input = self._script_input(vnfc, named, address, found)
         runner.talk(
             [task.package.path],
-            lambda trees: self._talk(trees, told),
+            lambda trees: self._talk(trees, script_input),
             dataclasses.replace(self._bounds, timeout=timeout),
             task.halt,
             Ears(keep=task.keep_log),
@@ -113,7 +113,7 @@ class Coordination:
             veil=Veil(veil.secrets_of(told)),
         )
 
-    def _told(
+    def _script_input(
         self,
         vnfc: VnfcResourceInfo,
         named: str,

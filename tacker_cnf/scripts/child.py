@@ -30,7 +30,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 #: how the names of hooks end
 HOOKS = ("_start", "_end")
-#: seconds for what the script is told to be there
+#: seconds that the input of the script may take to arrive
 PATIENCE = 5.0
 #: seconds that the kernel needs to end a process
 MOMENT = 0.001

@@ -485,7 +485,7 @@ class TestRefusals(ChangeCase):
             ({"namespace": "elsewhere"}, "stays in its namespace"),
             ({"lcm-kubernetes-def-files": NEW_FILES[:1]}, "is in none of"),
             ({"lcm-kubernetes-def-files": ["no"]}, "has no file"),
-            ({"object_kinds": [["v1", "Pod"]]}, "told by the service"),
+            ({"object_kinds": [["v1", "Pod"]]}, "read-only: the VNFM sets it"),
         ):
             body = self.request(vnfd_id, **parameters)
             answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)

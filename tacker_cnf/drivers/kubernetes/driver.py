@@ -309,8 +309,8 @@ def _check_request(task: InfraTask) -> None:
         )
     if inventory.KINDS in task.parameters:
         raise errors.InvalidParameters(
-            f"additionalParams.{inventory.KINDS}: it is told by the service, "
-            "and not to it."
+            f"additionalParams.{inventory.KINDS}: read-only: the VNFM "
+            "sets it. Remove it from the request."
         )
 
 

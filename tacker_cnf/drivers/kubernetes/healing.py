@@ -92,7 +92,7 @@ class Healing:
         return {(vnfc.vdu_id, vnfc.id) for vnfc in found}
 
     def uids(self) -> dict[tuple[str, str], str]:
-        """Tell the pods of the VDUs: (VDU, name) -> uid."""
+        """List the pods of the VDUs: (VDU, name) -> uid."""
         vdus = {manifest.vdu_id for manifest in self._healed}
         return {
             (pod["metadata"]["labels"].get(VDU_LABEL), meta["name"]): meta[

@@ -79,7 +79,7 @@ def is_living(pod: Object) -> bool:
 
 
 def has_controller(body: Object) -> bool:
-    """Tell whether another object made this one, and takes it along."""
+    """Check whether another object owns this one, and controls it."""
     owners = body["metadata"].get("ownerReferences", ())
     return any(owner.get("controller") for owner in owners)
 

@@ -1,4 +1,4 @@
-"""VNFCs whose object in the cluster is lost: nobody but a heal creates it.
+"""VNFCs whose object in the cluster is lost: only a heal creates it.
 
 A bare Pod, or the whole workload, was deleted by another client. Pods of a
 workload that exists are its controller's matter: those of a StatefulSet come
