@@ -83,22 +83,20 @@ class Hold:
         )
 
     def enter(self, step: str) -> None:
-        """Note that a step begins."""
+        """Record that a step begins."""
         self._step = self.progress = self.stood_at = step
 
     def tell(self, detail: str) -> None:
-        """Note how far the step is."""
+        """Record how far the step is."""
         told = f"{self._step}: {detail}"[: op_occs.PROGRESS]
         self.progress = self.stood_at = told
 
     def recorded(self) -> None:
-        """Note that the end of the step is recorded: what was told of it is
-        no longer to be published.
-        """
+        """Clear what is to be published: the end of the step is recorded."""
         self.progress = None
 
     def published(self, progress: str) -> None:
-        """Note what was published."""
+        """Record what was published."""
         if self.progress == progress:
             self.progress = None
 

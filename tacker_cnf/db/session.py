@@ -70,7 +70,7 @@ retried = db_api.wrap_db_retry(
 
 
 def first_line(error: Exception) -> str:
-    """Tell of an error of the database what an operator needs to know."""
+    """Return what an operator needs to know of a database error."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
@@ -251,7 +251,7 @@ def of_conf(
 
 def _name_failed_connects(engine: sa.Engine) -> None:
     """Raise Unreachable for a connection that cannot be made, which the
-    drivers do not tell from what the server answers.
+    drivers do not distinguish from what the server answers.
     """
 
     @sa.event.listens_for(engine, "do_connect")
