@@ -16,11 +16,12 @@ from oslo_log import log
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.db import schema
-from tacker_cnf.db.session import Store, first_line
+from tacker_cnf.db.session import NoAnswer, Store, first_line
 
 DATABASE_ERRORS: Final = (
     db_errors.DBError,
     sqlalchemy.exc.SQLAlchemyError,
+    NoAnswer,
     ImportError,  # of the driver that the URL names
 )
 #: what hinders a program that is not wrong itself

@@ -132,7 +132,7 @@ class TestKilledConductor(Lost):
         fence = deployment.work(lost)["fence"]
 
         frozen.signal(signal.SIGCONT)
-        frozen.says(re.compile(rf"{lost} was (taken over)"))
+        frozen.says(re.compile(rf"Lease lost: operation ({lost})"))
         after = self.client.op_occ(lost)
         self.assertEqual("FAILED_TEMP", after["operationState"])
         self.assertEqual(fence, deployment.work(lost)["fence"])
