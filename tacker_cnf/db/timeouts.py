@@ -16,6 +16,10 @@ import sqlalchemy as sa
 
 #: seconds that none is below: a shorter lease than 8 s gains nothing by it
 SHORTEST_S: Final = 2.0
+#: unanswered keepalives after which a connection is broken, and what tcp(7)
+#: allows at most between two of them
+KEEPALIVES: Final = 3
+MAX_KEEPALIVE_S: Final = 32767
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,11 +61,14 @@ class Timeouts:
                 "connect_timeout": seconds,
                 # where nothing is acknowledged, or nothing is under way
                 "tcp_user_timeout": str(int(self.answer * 1000)),
-                "keepalives_idle": seconds,
-                "keepalives_interval": "1",
-                "keepalives_count": seconds,
+                "keepalives_idle": self._keepalive(1),
+                "keepalives_interval": self._keepalive(KEEPALIVES),
+                "keepalives_count": str(KEEPALIVES),
             }
         return {}
+
+    def _keepalive(self, times: int) -> str:
+        return str(min(math.ceil(self.answer / times), MAX_KEEPALIVE_S))
 
     def listen(self, engine: sa.Engine) -> None:
         """Have each new connection of an engine keep them."""
