@@ -11,6 +11,7 @@ import asyncio
 import functools
 import json
 import random
+import re
 import signal
 import ssl
 import sys
@@ -29,6 +30,8 @@ from tests.fixtures import processes
 HOP = {"connection", "content-length", "host", "transfer-encoding", "date"}
 #: how the names of its processes begin
 SERVICE = "tacker-cnf-"
+#: what the service says of itself
+AGENT = re.compile(r"^tacker_cnf \(.*:(\d+)\)$")
 READS = {"GET", "HEAD", "OPTIONS"}
 
 
@@ -82,7 +85,7 @@ class FaultProxy:
         at = time.time()
         if request.method in READS:
             return await self._answered(request)
-        sender = self.server.senders[request.protocol]
+        sender = self.server.senders[request.protocol] or _named(request)
         fate = "cut"
         try:
             answer = await self._answered(request)
@@ -187,6 +190,14 @@ class FaultProxy:
             async for data in answer.content.iter_any():
                 await stream.write(data)
             return stream
+
+
+def _named(request: web.BaseRequest) -> int | None:
+    """Return the process that a request names, where its connection was closed
+    before it was accepted: by a client that timed out, or a kill.
+    """
+    match = AGENT.search(request.headers.get("User-Agent", ""))
+    return int(match[1]) if match else None
 
 
 def _kept(answer: aiohttp.ClientResponse) -> list[tuple[str, str]]:

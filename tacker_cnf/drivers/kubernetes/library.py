@@ -2,6 +2,8 @@
 its first cluster, as an API server seldom does.
 """
 
+import os
+import socket
 from typing import Any, Final
 
 import kubernetes.client
@@ -46,11 +48,15 @@ class Discoverer(kubernetes.dynamic.LazyDiscoverer):
 def dynamic_client(
     endpoint: str, token: str | None, pool: urllib3.PoolManager
 ) -> Any:
-    """Make a dynamic client; it asks the cluster for its API groups."""
+    """Make a dynamic client; it asks the cluster for its API groups.
+
+    Its User-Agent names this process, for the audit log of the cluster.
+    """
     configuration = kubernetes.client.Configuration(host=endpoint)
     if token:
         configuration.api_key = {"authorization": f"Bearer {token}"}
     api = kubernetes.client.ApiClient(configuration)
     api.rest_client.pool_manager = pool
+    api.user_agent = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
     made: Any = Client
     return made(api, None, Discoverer)

@@ -1,6 +1,8 @@
 """The search for labelled objects, where part of it fails."""
 
 import json
+import os
+import socket
 from typing import Any
 
 import testtools
@@ -27,10 +29,13 @@ class ApiServer:
         #: (method, how the path ends) -> status
         self.refused: dict[tuple[str, str], int] = {}
         self.deleted: list[str] = []
+        #: the User-Agents that have asked
+        self.agents: set[str] = set()
         self._namespace = namespace
 
     def answer(self, request: Received) -> Answer:
         path = request.path.split("?")[0]
+        self.agents.add(request.headers["User-Agent"])
         for (method, end), status in self.refused.items():
             if request.method == method and path.endswith(end):
                 return status, {}, b"{}"
@@ -103,6 +108,11 @@ class TestLabelled(testtools.TestCase):
                 for one in namespaces:
                     end = f"/namespaces/{one}/{plural}"
                     self.api.refused["GET", end] = 403
+
+    def test_requests_name_the_process_that_sends_them(self) -> None:
+        self.clean()
+        name = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
+        self.assertEqual({name}, self.api.agents)
 
     def test_a_discovery_that_got_503_is_repeated(self) -> None:
         self.api.refused["GET", "/apis/apps/v1"] = 503
