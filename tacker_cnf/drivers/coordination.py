@@ -77,6 +77,11 @@ class Coordination:
         """Whether there is a script to run."""
         return self._script is not None
 
+    @property
+    def vdus(self) -> frozenset[str]:
+        """The VDUs that the request names; empty: it is about all."""
+        return frozenset(one.vdu_id for one in self._asked.vdu_params)
+
     def run(
         self, vnfc: VnfcResourceInfo, address: str | None, found: InfraResult
     ) -> None:
@@ -127,7 +132,7 @@ class Coordination:
             "vnfInstance": f"{root}/vnf_instances/{task.instance.id}",
         }
         return {
-            **self._own(vnfc.vdu_id),
+            **self.given(vnfc.vdu_id),
             **({"ssh_ip": address} if address else {}),
             "is_rollback": task.rolls_back,
             "LcmCoordRequest": {
@@ -141,8 +146,8 @@ class Coordination:
             "vnfc_info_id": named,
         }
 
-    def _own(self, vdu: str) -> Mapping[str, Any]:
-        """Return what the request tells the script about a VDU."""
+    def given(self, vdu: str) -> Mapping[str, Any]:
+        """Return what the request gives the script for the VNFCs of a VDU."""
         for one in self._asked.vdu_params:
             if one.vdu_id == vdu:
                 return getattr(one, f"{self._which}_vnfc_param")  # type: ignore[no-any-return]

@@ -1,12 +1,16 @@
 """A change of package of a VNF on a real Heat."""
 
+import json
+from pathlib import Path
 from typing import Any
 
+import fixtures
 import testtools
 
 from tests.fixtures.openstack import NEXT
 from tests.fixtures.vnf import OUT, SINGLE, VnfService, a_link, a_point
 from tests.fixtures.vnfm import Csar
+from tests.functional.test_cnf_coordination import NEW, OLD, SCRIPT, TELLING
 
 IMAGE = "name: cirros\n          version: '0.6'"
 #: of the flavours, which have the same VDUs
@@ -14,6 +18,20 @@ SOURCES = [
     f"Definitions/front_and_store_df_{name}.yaml"
     for name in ("simple", "single")
 ]
+
+
+def next_package(**more: str) -> Csar:
+    """Make a package with other images.
+
+    :param more: path -> text of files beside those of the sample
+    """
+    texts = {name: (Csar.source("vnf") / name).read_text() for name in SOURCES}
+    files = {
+        name: text.replace(IMAGE, IMAGE.replace("cirros", NEXT))
+        for name, text in texts.items()
+    }
+    assert texts != files
+    return Csar("vnf", files={**files, **more})
 
 
 class TestSingle(testtools.TestCase):
@@ -25,16 +43,8 @@ class TestSingle(testtools.TestCase):
         self.vnf.start(flavourId="single", additionalParams=SINGLE)
 
     def another(self) -> str:
-        """Onboard a package with other images; give its VNFD's id."""
-        texts = {
-            name: (Csar.source("vnf") / name).read_text() for name in SOURCES
-        }
-        files = {
-            name: text.replace(IMAGE, IMAGE.replace("cirros", NEXT))
-            for name, text in texts.items()
-        }
-        self.assertNotEqual(texts, files)
-        return self.vnf.onboard(self.useFixture(Csar("vnf", files=files)))
+        """Onboard a package with other images; return its VNFD's id."""
+        return self.vnf.onboard(self.useFixture(next_package()))
 
     def request(self, vdu: str) -> dict[str, Any]:
         parameters = {
@@ -117,3 +127,107 @@ class TestSingle(testtools.TestCase):
                 for link in vnf.info["extVirtualLinkInfo"]
             },
         )
+
+
+class TestCoordination(testtools.TestCase):
+    """Coordination scripts are run for each VNFC of the VDUs named."""
+
+    def start(self, *, fails: bool = False, **more: Any) -> VnfService:
+        self.seen = Path(self.useFixture(fixtures.TempDir()).path) / "seen"
+        text = TELLING.format(seen=str(self.seen), fails=fails)
+        files = {SCRIPT: text}
+        vnf = self.useFixture(VnfService(self, files))
+        vnf.start(**more)
+        self.vnfd_id = vnf.onboard(self.useFixture(next_package(**files)))
+        return vnf
+
+    def request(self, *vdus: str, **more: Any) -> dict[str, Any]:
+        def given(vdu: str) -> dict[str, Any]:
+            return {"cp_name": f"{vdu}_cp", "password": "very-secret"}
+
+        named = [
+            {
+                "vdu_id": vdu,
+                "new_vnfc_param": given(vdu),
+                "old_vnfc_param": given(vdu),
+            }
+            for vdu in vdus
+        ]
+        parameters = {
+            "upgrade_type": "RollingUpdate",
+            "vdu_params": named,
+            NEW: SCRIPT,
+            OLD: SCRIPT,
+            **more,
+        }
+        return {"vnfdId": self.vnfd_id, "additionalParams": parameters}
+
+    def inputs(self) -> list[Any]:
+        """Return what the script has been given, run by run."""
+        return [json.loads(line) for line in self.seen.open()]
+
+    def addresses(self, vnf: VnfService, vdu: str) -> set[str]:
+        ports = [
+            point["cpProtocolInfo"]
+            for vnfc in vnf.vnfcs(vdu)
+            for point in vnfc["vnfcCpInfo"]
+        ]
+        return {
+            address
+            for (info,) in ports
+            for one in info["ipOverEthernet"]["ipAddresses"]
+            for address in one["addresses"]
+        }
+
+    def test_each_vnfc_of_a_group(self) -> None:
+        vnf = self.start()
+        vnf.do("scale", OUT)
+        vnf.do("change_vnfpkg", self.request("front", "store"))
+        runs = self.inputs()
+        ids = {vnfc["id"] for vnfc in vnf.info["vnfcInfo"]}
+        self.assertEqual(ids, {run["vnfc_info_id"] for run in runs})
+        self.assertEqual(len(ids), len(runs))
+        known = self.addresses(vnf, "front") | self.addresses(vnf, "store")
+        used = {run["ssh_ip"] for run in runs}
+        self.assertEqual(len(ids), len(used))
+        self.assertEqual(set(), used - known)
+
+    def test_the_vnfcs_of_the_vdu_that_is_named(self) -> None:
+        vnf = self.start(flavourId="single", additionalParams=SINGLE)
+        vnf.do("change_vnfpkg", self.request("store", **SINGLE))
+        (run,) = self.inputs()
+        self.assertEqual(vnf.vnfc("store")["id"], run["vnfc_info_id"])
+        self.assertIn(run["ssh_ip"], self.addresses(vnf, "store"))
+        self.assertFalse(run["is_rollback"])
+        self.assertNotIn(vnf.project.password, json.dumps(run))
+
+    def test_one_that_fails_and_the_way_back(self) -> None:
+        vnf = self.start(fails=True)
+        body = self.request("store")
+        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        detail = failed["error"]["detail"]
+        self.assertIn(f"Script {SCRIPT} ({NEW})", detail)
+        self.assertIn("the peer said ABORT", detail)
+        self.assertNotIn("very-secret", json.dumps(failed))
+        vnf.then(failed, "rollback", "ROLLED_BACK")
+        last = self.inputs()[-1]
+        self.assertTrue(last["is_rollback"])
+        self.assertEqual(vnf.vnfc("store")["id"], last["vnfc_info_id"])
+
+    def test_a_connection_point_that_is_not_there(self) -> None:
+        vnf = self.start()
+        body = self.request("store")
+        (named,) = body["additionalParams"]["vdu_params"]
+        named["new_vnfc_param"]["cp_name"] = "moon"
+        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        self.assertIn("no resource 'moon'", failed["error"]["detail"])
+        self.assertFalse(self.seen.exists())
+        vnf.then(failed, "rollback", "ROLLED_BACK")
+
+    def test_a_script_that_is_not_there(self) -> None:
+        vnf = self.start()
+        for name in (NEW, OLD):
+            body = self.request("store", **{name: "Scripts/moon.py"})
+            answer = vnf.task(vnf.id, "change_vnfpkg", body)
+            self.assertEqual(400, answer.status)
+            self.assertIn(f"{name}: the VNF package", answer.detail)

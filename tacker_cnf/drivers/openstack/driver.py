@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
+from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.openstack import (
     assets,
@@ -44,6 +45,7 @@ class OpenstackDriver:
     """VNFs as the stacks that a package's Heat templates describe."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._all = conf
         self._conf = conf.openstack
         self._clouds = Clouds(self._conf.request_timeout)
         self._user_data: UserData = ChosenUserData(bounds_of(conf))
@@ -73,7 +75,10 @@ class OpenstackDriver:
             with work.marked(sizing.members(work, there, task)):
                 for stage in self._stages(task, work, fields):
                     stack = work.placed(work.change, stage)
-        return work.made(stack)
+        made = work.made(stack)
+        if task.current_package:
+            work.coordinate(Coordination(self._all, task), stack, made)
+        return made
 
     def replace(self, task: InfraTask) -> InfraResult:
         work = self._work(task)

@@ -15,6 +15,9 @@ LOG = log.getLogger(__name__)
 
 T = TypeVar("T")
 
+#: attributes of a floating IP, and of a port
+FLOATING: Final = "floating_ip_address"
+FIXED: Final = "fixed_ips"
 #: how deep stacks may be nested in each other; Heat's own limit is 5
 DEPTH: Final = 50
 
@@ -167,6 +170,16 @@ class Heat:
             )
         )
         return dict(found.attributes)
+
+    def address(self, resource: Resource) -> str | None:
+        """Return the address of a floating IP or a port: the floating one if
+        it has one, else the first fixed one; None: Heat knows none.
+
+        :raises Gone: there is no such resource
+        """
+        known = self.attributes(resource, (FLOATING, FIXED))
+        fixed = (one.get("ip_address") for one in known.get(FIXED) or ())
+        return known.get(FLOATING) or next(filter(None, fixed), None)
 
     def mark_unhealthy(
         self, resource: Resource, why: str, *, unhealthy: bool = True

@@ -15,12 +15,10 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
-COORDINATION: Final = parameters.names_of(coordination.Parameters) - {
-    "vdu_params"
-}
 #: all additionalParams that this driver reads
-PARAMETERS: Final = parameters.names_of(PackageChange, Healing) | {
-    *COORDINATION,
+PARAMETERS: Final = parameters.names_of(
+    PackageChange, Healing, coordination.Parameters
+) | {
     "lcm-operation-user-data",
     "lcm-operation-user-data-class",
     "nfv",
@@ -49,20 +47,10 @@ def check(task: InfraTask) -> None:
     if target is None:
         return
     if task.current_package:
-        _check_uncoordinated(task)
+        coordination.check(task)
     templates.base_hot(task.package, target.flavour_id)
     if task.current_package and not task.rolls_back:
         _check_vdus(task, parameters.read(task.parameters, PackageChange))
-
-
-def _check_uncoordinated(task: InfraTask) -> None:
-    for name in COORDINATION:
-        if task.parameters.get(name) is not None:
-            raise errors.InvalidParameters(
-                f"additionalParams.{name}: coordination scripts are run for "
-                "VNFs on Kubernetes alone. Use the hook "
-                "change_current_package_end in the VNFD."
-            )
 
 
 def healing(given: Mapping[str, Any]) -> Healing:

@@ -1,6 +1,7 @@
 """Stacks and their resources, as Heat tells them."""
 
 import itertools
+import re
 import urllib.parse
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
@@ -21,6 +22,9 @@ GROUPS: Final = frozenset(
         "AWS::AutoScaling::AutoScalingGroup",
     }
 )
+
+#: the number of a resource that the template names by itself: VDU1-0
+NUMBER: Final = re.compile(r"-\d+$")
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +150,17 @@ class Tree:
     def beside(self, resource: Resource, kind: str) -> list[Resource]:
         """Give those of one type in the same stack."""
         return [r for r in self.of_type(kind) if r.stack == resource.stack]
+
+    def named(self, name: str, server: Resource) -> Resource | None:
+        """Return the resource of a name that belongs to a server: of several
+        numbered ones in one stack, that of the server's number.
+        """
+        number = NUMBER.search(server.name)
+        full = f"{name}{number[0]}" if number else name
+        for resource in self.resources:
+            if (resource.stack, resource.name) == (server.stack, full):
+                return resource
+        return None
 
     def line(self, resource: Resource) -> list[Resource]:
         """Give a resource, what it is nested in, and so on."""

@@ -18,6 +18,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.coordination import Coordination
 from tacker_cnf.drivers.openstack import inventory, refusals
 from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.heat import Heat
@@ -30,6 +31,7 @@ from tacker_cnf.halting import Deadline
 from tacker_cnf.lcm import merge
 from tacker_cnf.lcm.outcome import InfraResult
 from tacker_cnf.lcm.target import Target, flavour_of
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tacker_cnf.vnfd.base_hot import BaseHot
 from tacker_cnf.vnfd.model import Flavour
 
@@ -384,6 +386,41 @@ class Work:
                 "data make them all."
             )
         return result
+
+    def coordinate(
+        self, scripts: Coordination, stack: Stack, made: InfraResult
+    ) -> None:
+        """Run the coordination script, if there is one, for each VNFC of the
+        VDUs that the request names.
+
+        :raises InfraError: the stack lacks what "cp_name" names, or Heat
+            knows no address of it
+        :raises ScriptFailed: the script did not end well
+        """
+        if not scripts.is_named:
+            return
+        tree = self.heat.tree(stack)
+        for vnfc in made.vnfc_resource_info:
+            if scripts.vdus and vnfc.vdu_id not in scripts.vdus:
+                continue
+            self.heat.halt.check()
+            name = scripts.given(vnfc.vdu_id).get("cp_name")
+            address = self._address(tree, vnfc, name) if name else None
+            scripts.run(vnfc, address, made)
+
+    def _address(self, tree: Tree, vnfc: VnfcResourceInfo, name: str) -> str:
+        servers = tree.of_type(inventory.SERVER)
+        server = next(s for s in servers if s.physical_id == vnfc.id)
+        resource = tree.named(str(name), server)
+        address = self.heat.address(resource) if resource else None
+        if address is None:
+            raise errors.InfraError(
+                f"additionalParams.vdu_params: stack {server.stack} of VNFC "
+                f"{vnfc.id} has no resource {name!r} with an address, which "
+                f'"cp_name" of VDU {vnfc.vdu_id} names. Roll back, and name '
+                "a port or floating IP."
+            )
+        return address
 
     @property
     def _target(self) -> Target:

@@ -1,15 +1,14 @@
 """Where the nodes are: what Heat knows of the VMs of a VNF."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.openstack.clouds import Clouds
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import SERVER
-from tacker_cnf.drivers.openstack.stacks import Resource, Tree
+from tacker_cnf.drivers.openstack.stacks import NUMBER, Resource
 from tacker_cnf.halting import Deadline
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
 from tacker_cnf.mgmt_drivers.cluster.parameters import NodeGroup, Parameters
@@ -19,11 +18,6 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 REQUEST: Final = 30.0
 CONTACT: Final = 10.0
 OUTAGE: Final = 60.0
-#: what Heat tells of a floating IP, and of a port
-FLOATING: Final = "floating_ip_address"
-FIXED: Final = "fixed_ips"
-#: the number of a VNFC that the template names by itself: VDU1-0
-_NUMBER: Final = re.compile(r"-\d+$")
 
 
 class Addresses:
@@ -70,7 +64,7 @@ class Addresses:
         :raises InfraError: Heat does not know an address of one
         """
         found = [
-            (server, parameters.group_of(_NUMBER.sub("", server.name)))
+            (server, parameters.group_of(NUMBER.sub("", server.name)))
             for server in self._tree.of_type(SERVER)
             if wanted(server.physical_id)
         ]
@@ -129,7 +123,8 @@ class Addresses:
         )
 
     def _near(self, server: Resource, name: str) -> str:
-        for resource in _near(self._tree, server, name):
+        resource = self._tree.named(name, server)
+        if resource is not None:
             return self._address(resource)
         raise errors.InfraError(
             f"Stack {server.stack}, in which server {server.physical_id} is, "
@@ -137,8 +132,8 @@ class Addresses:
         )
 
     def _address(self, resource: Resource) -> str:
-        known = self._heat.attributes(resource, (FLOATING, FIXED))
-        for address in _addresses(known):
+        address = self._heat.address(resource)
+        if address is not None:
             return address
         raise errors.InfraError(
             f"Heat knows no address of {resource.name} in stack "
@@ -155,22 +150,3 @@ def _heat(instance: VnfInstance, deadline: Deadline) -> Heat:
         )
     patience = Endurance(deadline, contact=CONTACT, outage=OUTAGE)
     return Clouds(REQUEST).connect(connection, patience)
-
-
-def _near(tree: Tree, server: Resource, name: str) -> Iterator[Resource]:
-    """Find what has a name, and belongs to a server: by the server's number,
-    if it has one.
-    """
-    number = _NUMBER.search(server.name)
-    names = {f"{name}{number[0]}"} if number else {name}
-    for resource in tree.resources:
-        if resource.stack == server.stack and resource.name in names:
-            yield resource
-
-
-def _addresses(known: Mapping[str, Any]) -> Iterator[str]:
-    if floating := known.get(FLOATING):
-        yield str(floating)
-    for fixed in known.get(FIXED) or ():
-        if address := fixed.get("ip_address"):
-            yield str(address)
