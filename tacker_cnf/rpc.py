@@ -64,14 +64,8 @@ class Client:
         A message that cannot be sent is no failure: the row is there, and
         the sweep finds it.
         """
-        try:
-            self._client.cast({}, "run", op_occ_id=op_occ_id)
-        except Exception as error:  # noqa: BLE001
-            LOG.warning(
-                "Wake-up not sent, operation %s waits for the sweep: %s",
-                op_occ_id,
-                _reason(error),
-            )
+        lost = f"Wake-up not sent, operation {op_occ_id} waits for the sweep"
+        _cast(self._client, lost, "run", op_occ_id=op_occ_id)
 
     def cancel(self, op_occ_id: str) -> None:
         """Tell all conductors that an operation is to stop.
@@ -79,42 +73,27 @@ class Client:
         A message that cannot be sent only delays: who carries it out looks
         at the row whenever the lease is renewed.
         """
-        try:
-            self._fanout.cast({}, "cancel", op_occ_id=op_occ_id)
-        except Exception as error:  # noqa: BLE001
-            LOG.warning(
-                "Cancel not sent, operation %s stops at its next heartbeat: "
-                "%s",
-                op_occ_id,
-                _reason(error),
-            )
+        lost = f"Cancel not sent, operation {op_occ_id} stops at its next "
+        _cast(self._fanout, f"{lost}heartbeat", "cancel", op_occ_id=op_occ_id)
 
     def tell(self) -> None:
         """Tell all conductors that there is something for subscribers.
 
         A message that cannot be sent only delays: dispatchers poll.
         """
-        try:
-            self._fanout.cast({}, "tell")
-        except Exception as error:  # noqa: BLE001
-            LOG.warning(
-                "Wake-up of dispatchers not sent, they poll: %s",
-                _reason(error),
-            )
+        _cast(
+            self._fanout, "Wake-up of dispatchers not sent, they poll", "tell"
+        )
 
     def fetch(self, package_id: str) -> None:
         """Tell the conductors of a package that is to be fetched.
 
         A message that cannot be sent is no failure: the sweep finds it.
         """
-        try:
-            self._client.cast({}, "fetch", package_id=package_id)
-        except Exception as error:  # noqa: BLE001
-            LOG.warning(
-                "Wake-up not sent, VNF package %s waits for the sweep: %s",
-                package_id,
-                _reason(error),
-            )
+        lost = (
+            f"Wake-up not sent, VNF package {package_id} waits for the sweep"
+        )
+        _cast(self._client, lost, "fetch", package_id=package_id)
 
     def sync(self, instance_id: str) -> None:
         """Ask a conductor to look what a VIM has made of an instance.
@@ -127,6 +106,17 @@ class Client:
             raise errors.Unavailable(
                 "The queue to the conductors does not answer."
             ) from error
+
+
+def _cast(client: Any, lost: str, method: str, **arguments: str) -> None:
+    """Send a message to conductors.
+
+    :param lost: what is logged when it cannot be sent
+    """
+    try:
+        client.cast({}, method, **arguments)
+    except Exception as error:  # noqa: BLE001
+        LOG.warning("%s: %s", lost, _reason(error))
 
 
 class Endpoint:

@@ -8,7 +8,6 @@ from tacker_cnf.db.session import Store
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ApiVersion, ApiVersionInformation
 
-IDLE: Final = "No conductor is running: operations wait."
 _LCM: Final = (ApiVersion(version="2.0.0", is_deprecated=False),)
 
 
@@ -53,5 +52,5 @@ class Healthcheck:
         """
         with self._store.reader() as session:
             alive = conductors.count(session)
-        detail = None if alive else IDLE
+        detail = None if alive else conductors.NONE_ALIVE
         return Health(status="ok", conductors=alive, detail=detail)

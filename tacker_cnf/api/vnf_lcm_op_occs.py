@@ -75,7 +75,7 @@ class VnfLcmOpOccs:
             # should it change in between, the tag is of what was before
             tag = op_occs.tag(session, op_occ_id)
             op_occ = op_occs.get(session, op_occ_id)
-            is_idle = not conductors.count(session)
+            is_idle = _is_active(op_occ) and not conductors.count(session)
         return _shown(op_occ, http.base_url(), is_idle=is_idle), tag
 
     def _decide(self, op_occ_id: str, act: Callable[[Terms], Any]) -> None:
@@ -109,12 +109,16 @@ class VnfLcmOpOccs:
         self._decide(op_occ_id, cancel)
 
 
+def _is_active(op_occ: VnfLcmOpOcc) -> bool:
+    return op_occ.operation_state in states.ACTIVE
+
+
 def _shown(op_occ: VnfLcmOpOcc, base: str, *, is_idle: bool) -> VnfLcmOpOcc:
     """Show an operation.
 
     :param is_idle: no conductor is alive
     """
-    if is_idle and op_occ.operation_state in states.ACTIVE:
+    if is_idle and _is_active(op_occ):
         stood_at = f" (at {op_occ.progress})" if op_occ.progress else ""
         progress = f"{IDLE}{stood_at}"
         op_occ = msgspec.structs.replace(op_occ, progress=progress)

@@ -49,7 +49,7 @@ def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     with session.of_conf(conf).reader() as reader:
         found = conductors.alive(reader)
     if not found:
-        return "No conductor is running: operations wait."
+        return conductors.NONE_ALIVE
     header = _row("HOST", "PID", "STARTED", "HEARTBEAT", "OPERATIONS")
     return "\n".join([header, *map(_conductor, found)])
 

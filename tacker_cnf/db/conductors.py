@@ -16,8 +16,11 @@ Operation = models.VnfLcmOpOcc
 
 #: seconds after which one that is dead is forgotten
 FORGET_S: Final = 86400.0
+#: what an operator is shown when none is
+NONE_ALIVE: Final = "No conductor is running: operations wait."
+_IS_ALIVE: Final = Row.lease_until > epoch()
 #: whether any is alive
-SOME_ALIVE: Final = sa.exists().where(Row.lease_until > epoch())
+SOME_ALIVE: Final = sa.exists().where(_IS_ALIVE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,7 +64,7 @@ def leave(store: Store, owner: str) -> None:
 
 def count(session: orm.Session) -> int:
     """Return the number of conductors that are alive."""
-    query = sa.select(sa.func.count()).where(Row.lease_until > epoch())
+    query = sa.select(sa.func.count()).where(_IS_ALIVE)
     return session.scalar(query) or 0
 
 
@@ -77,7 +80,7 @@ def alive(session: orm.Session) -> tuple[Conductor, ...]:
     )
     rows = session.execute(
         sa.select(Row.owner, Row.started, Row.heartbeat, working)
-        .where(Row.lease_until > epoch())
+        .where(_IS_ALIVE)
         .order_by(Row.started)
     )
     return tuple(

@@ -39,7 +39,7 @@ COLUMNS: Final = {
 }
 
 #: no conductor removes what the instance left on a VIM
-_UNCLAIMED: Final = sa.or_(
+UNCLAIMED: Final = sa.or_(
     Row.cleanup_until.is_(None), Row.cleanup_until < epoch()
 )
 
@@ -92,24 +92,27 @@ def check_free(session: orm.Session, instance_id: str) -> None:
 
     :raises OperationInProgress: one does
     """
-    cleaned = sa.select(Row.id).where(Row.id == instance_id, ~_UNCLAIMED)
-    if session.scalar(cleaned) is not None:
-        raise errors.OperationInProgress(
-            f"A conductor removes what VNF instance {instance_id} still has "
-            "on its VIM; try again in some seconds."
-        )
     op_occ = models.VnfLcmOpOcc
     holder = session.execute(
         sa.select(Row.busy_with, op_occ.operation, op_occ.operation_state)
         .outerjoin(op_occ, Row.busy_with == op_occ.id)
-        .where(Row.id == instance_id, Row.busy_with.is_not(None))
-    ).one_or_none()
-    if holder is not None:
-        op_occ_id, operation, state = holder
-        raise errors.OperationInProgress(
-            f"VNF instance {instance_id} is held by the lifecycle operation "
-            f"{op_occ_id} ({operation}, {state})."
+        .where(
+            Row.id == instance_id,
+            sa.or_(Row.busy_with.is_not(None), ~UNCLAIMED),
         )
+    ).one_or_none()
+    if holder is None:
+        return
+    op_occ_id, operation, state = holder
+    if op_occ_id is None:
+        raise errors.OperationInProgress(
+            f"A conductor removes what VNF instance {instance_id} still has "
+            "on its VIM; try again in some seconds."
+        )
+    raise errors.OperationInProgress(
+        f"VNF instance {instance_id} is held by the lifecycle operation "
+        f"{op_occ_id} ({operation}, {state})."
+    )
 
 
 def reserve(
@@ -130,7 +133,7 @@ def reserve(
         .where(
             Row.id == instance_id,
             Row.busy_with.is_(None),
-            _UNCLAIMED,
+            UNCLAIMED,
             Row.generation == seen,
         )
         .values(busy_with=op_occ_id, cleanup_owner=None, cleanup_until=None)

@@ -200,13 +200,12 @@ def claim(
     """Reserve an instance for the removal of what it left: no operation of
     it begins meanwhile. Return whether it is reserved.
     """
-    free = sa.or_(Row.cleanup_until.is_(None), Row.cleanup_until < epoch())
     return _update(
         session,
         Row.id == instance_id,
         Row.busy_with.is_(None),
         Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
-        free,
+        instances.UNCLAIMED,
         cleanup_owner=token,
         cleanup_until=epoch() + seconds,
     )

@@ -42,8 +42,8 @@ UNREACHABLE: Final = (Unreachable, db_errors.DBConnectionError)
 
 #: the database cannot be used now
 DATABASE_DOWN: Final = (
-    *UNREACHABLE,
     NoAnswer,
+    db_errors.DBConnectionError,
     db_errors.DBDeadlock,  # or, on MariaDB, a lock that was waited for
     sa.exc.OperationalError,
     sa.exc.InterfaceError,

@@ -18,6 +18,12 @@ import fixtures
 import kombu.connection
 import sqlalchemy as sa
 import testtools
+from oslo_config import cfg
+from oslo_db import options as db_options
+
+from tacker_cnf.db import keys, schema, session
+from tacker_cnf.db.session import Store
+from tacker_cnf.db.types import VAULT
 
 POSTGRESQL = os.environ.get(
     "TACKER_CNF_TEST_POSTGRESQL_URL",
@@ -220,3 +226,18 @@ def _control(*arguments: str) -> None:
 
 HOSTS = VirtualHosts()
 atexit.register(HOSTS.close)
+
+
+def open_store(case: testtools.TestCase, server: str) -> Store:
+    """Open a database of a case's own, with all tables and a key."""
+    key_file = Path(case.useFixture(fixtures.TempDir()).path) / "key"
+    keys.create(key_file)
+    VAULT.open(keys.load(key_file))
+    conf = cfg.ConfigOpts()
+    conf.register_opts(db_options.database_opts, "database")
+    url = case.useFixture(Database(case, server)).url
+    conf.set_override("connection", url, "database")
+    store = session.of_conf(conf, limited=False)
+    case.addCleanup(store.close)
+    schema.upgrade(store)
+    return store

@@ -136,7 +136,9 @@ class TestCoordination(testtools.TestCase):
         self.seen = Path(self.useFixture(fixtures.TempDir()).path) / "seen"
         text = TELLING.format(seen=str(self.seen), fails=fails)
         files = {SCRIPT: text}
-        vnf = self.useFixture(VnfService(self, files))
+        vnf = VnfService(self)
+        vnf.files = files
+        self.useFixture(vnf)
         vnf.start(**more)
         self.vnfd_id = vnf.onboard(self.useFixture(next_package(**files)))
         return vnf

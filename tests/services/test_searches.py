@@ -1,46 +1,30 @@
 """The VIMs to search are read whole from each database."""
 
 import datetime
-from pathlib import Path
 from typing import Any
 
-import fixtures
 import sqlalchemy as sa
 import testtools
-from oslo_config import cfg
-from oslo_db import options as db_options
 
+from tacker_cnf import conf
 from tacker_cnf.conductor.orphans import BATCH, Orphans
-from tacker_cnf.db import keys, models, op_occs, schema, session
-from tacker_cnf.db.types import VAULT
+from tacker_cnf.db import models, op_occs, session
 from tacker_cnf.drivers.registry import Registry
 from tacker_cnf.halting import Halt
 from tacker_cnf.sol.common import VimConnectionInfo
 from tests.factories import an_op_occ
-from tests.services.servers import MARIADB, POSTGRESQL, Database
+from tests.services.servers import MARIADB, POSTGRESQL, open_store
 from tests.unit.db.test_types import a_vim
 
 COUNT = 2 * BATCH + 1
 
 
 class TestSearches(testtools.TestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        key_file = Path(self.useFixture(fixtures.TempDir()).path) / "key"
-        keys.create(key_file)
-        VAULT.open(keys.load(key_file))
-
     def searched(self, server: str) -> None:
-        conf = cfg.ConfigOpts()
-        conf.register_opts(db_options.database_opts, "database")
-        url = self.useFixture(Database(self, server)).url
-        conf.set_override("connection", url, "database")
-        store = session.of_conf(conf, limited=False)
-        self.addCleanup(store.close)
-        schema.upgrade(store)
+        store = open_store(self, server)
         self.fill(store)
         none: Any = None  # no package is read
-        orphans = Orphans(store, none, Registry(conf), Halt(), 30.0)
+        orphans = Orphans(store, none, Registry(conf.load([])), Halt(), 30.0)
         self.assertEqual({}, orphans.searches(lambda: False))
         tasks = orphans.searches(lambda: True).values()
         self.assertEqual(COUNT, len(tasks))

@@ -78,10 +78,16 @@ def is_living(pod: Object) -> bool:
     return "deletionTimestamp" not in pod["metadata"] and not ended
 
 
-def has_controller(body: Object) -> bool:
-    """Check whether another object owns this one, and controls it."""
+def controller_of(body: Object) -> Object | None:
+    """Return the ownerReference of the object that controls this one."""
     owners = body["metadata"].get("ownerReferences", ())
-    return any(owner.get("controller") for owner in owners)
+    return next((one for one in owners if one.get("controller")), None)
+
+
+def vdu_of(pod: Object) -> str | None:
+    """Return the VDU that a pod is labelled with."""
+    vdu: str | None = pod["metadata"].get("labels", {}).get(VDU_LABEL)
+    return vdu
 
 
 def _age(pod: Object) -> tuple[str, str]:
@@ -95,20 +101,12 @@ def _kind(pod: Object, rendered: Rendered) -> str | None:
     The label says which VDU, the owner that its workload made it and not
     somebody who copied the labels.
     """
-    meta = pod["metadata"]
-    vdu = meta.get("labels", {}).get(VDU_LABEL)
-    workload = rendered.workloads.get(vdu)
+    workload = rendered.workloads.get(vdu_of(pod) or "")
     if workload is None:
         return None
-    owners = [
-        owner["kind"]
-        for owner in meta.get("ownerReferences", ())
-        if owner.get("controller")
-    ]
-    expected = CONTROLLERS[workload.kind]
-    return (
-        workload.kind if owners == ([expected] if expected else []) else None
-    )
+    controller = controller_of(pod)
+    kind = controller["kind"] if controller else None
+    return workload.kind if kind == CONTROLLERS[workload.kind] else None
 
 
 def _vnfc(pod: Object, kind: str, key: str) -> VnfcResourceInfo:

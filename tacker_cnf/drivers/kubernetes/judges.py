@@ -8,8 +8,11 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import events
 from tacker_cnf.drivers.kubernetes.client import Cluster
-from tacker_cnf.drivers.kubernetes.inventory import is_living
-from tacker_cnf.drivers.kubernetes.manifests import VDU_LABEL
+from tacker_cnf.drivers.kubernetes.inventory import (
+    controller_of,
+    is_living,
+    vdu_of,
+)
 from tacker_cnf.drivers.kubernetes.waiting import NotYet
 
 Object = dict[str, Any]
@@ -76,8 +79,8 @@ class PodJudge:
         """
         mine = self.mine(pods)
         look_again = self._worst(filter(_is_waited_for, mine))
-        ready = Counter(_vdu(p) for p in mine if is_ready(p))
-        staying = Counter(_vdu(p) for p in mine if is_living(p))
+        ready = Counter(vdu_of(p) for p in mine if is_ready(p))
+        staying = Counter(vdu_of(p) for p in mine if is_living(p))
         going = any("deletionTimestamp" in p["metadata"] for p in mine)
         complete = all(
             ready[vdu] >= count
@@ -89,11 +92,11 @@ class PodJudge:
 
     def mine(self, pods: Iterable[Object]) -> list[Object]:
         """Choose the pods that are waited for."""
-        return [pod for pod in pods if _vdu(pod) in self._expected]
+        return [pod for pod in pods if vdu_of(pod) in self._expected]
 
     def progress(self, pods: Iterable[Object]) -> str:
         """Tell how many of the pods are ready."""
-        ready = Counter(_vdu(pod) for pod in pods if is_ready(pod))
+        ready = Counter(vdu_of(pod) for pod in pods if is_ready(pod))
         found = sum(
             min(ready[vdu], count) for vdu, count in self._expected.items()
         )
@@ -129,14 +132,8 @@ def _is_waited_for(pod: Object) -> bool:
     nobody makes another in its place.
     """
     meta = pod["metadata"]
-    owners = meta.get("ownerReferences", ())
-    alone = not any(owner.get("controller") for owner in owners)
+    alone = controller_of(pod) is None
     return is_living(pod) or (alone and "deletionTimestamp" not in meta)
-
-
-def _vdu(pod: Object) -> str | None:
-    vdu: str | None = pod["metadata"].get("labels", {}).get(VDU_LABEL)
-    return vdu
 
 
 def _numbers(body: Object, *names: str) -> set[int]:

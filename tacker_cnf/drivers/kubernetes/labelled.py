@@ -104,7 +104,7 @@ class _Objects:
             for body in self._of_kind(resource):
                 if self._task.running and not inventory.is_living(body):
                     continue
-                if self._task.running or not inventory.has_controller(body):
+                if self._task.running or not inventory.controller_of(body):
                     yield Found(resource, body)
 
     def failures(self) -> Sequence[errors.InfraError]:

@@ -15,9 +15,9 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import events, judges, lost_vnfcs, readiness
-from tacker_cnf.drivers.kubernetes.inventory import is_living
+from tacker_cnf.drivers.kubernetes.inventory import is_living, vdu_of
 from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
-from tacker_cnf.drivers.kubernetes.manifests import VDU_LABEL, Manifest
+from tacker_cnf.drivers.kubernetes.manifests import Manifest
 from tacker_cnf.drivers.kubernetes.refusals import Forbidden, Gone
 from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
 from tacker_cnf.drivers.kubernetes.work import Work
@@ -86,7 +86,7 @@ class ScaleBack:
         faults: list[str] = []
 
         def judge(found: Iterable[Object]) -> NotYet | None:
-            mine = [p for p in found if _vdu_of(p) == manifest.vdu_id]
+            mine = [p for p in found if vdu_of(p) == manifest.vdu_id]
             living = list(filter(is_living, mine))
             faults[:] = [
                 _fault(pod)
@@ -159,12 +159,7 @@ class ScaleBack:
 
     def _pods_of(self, manifest: Manifest) -> list[Object]:
         pods = self._work.pods()
-        return [pod for pod in pods if _vdu_of(pod) == manifest.vdu_id]
-
-
-def _vdu_of(pod: Object) -> str | None:
-    vdu: str | None = pod["metadata"].get("labels", {}).get(VDU_LABEL)
-    return vdu
+        return [pod for pod in pods if vdu_of(pod) == manifest.vdu_id]
 
 
 def _fault(pod: Object) -> str:

@@ -212,7 +212,7 @@ class Work:
             )["items"]
         except Gone:
             return []
-        return [body for body in found if not inventory.has_controller(body)]
+        return [body for body in found if not inventory.controller_of(body)]
 
     def remove(
         self,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import judges, waiting
+from tacker_cnf.drivers.kubernetes.inventory import controller_of
 from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
 from tacker_cnf.drivers.kubernetes.waiting import NotYet
 from tacker_cnf.halting import Deadline
@@ -135,18 +136,13 @@ def _owned(pods: Iterable[Object]) -> list[tuple[str, Object]]:
     """Return the pods that a controller has made and makes again: its uid,
     and the pod.
     """
-    found = ((_controller(pod), pod) for pod in pods)
+    found = ((controller_of(pod), pod) for pod in pods)
     return [(o["uid"], p) for o, p in found if o and o["kind"] not in STAYING]
 
 
 def _leaves(pod: Object) -> bool:
-    owner = _controller(pod)
+    owner = controller_of(pod)
     return owner is None or owner["kind"] not in STAYING
-
-
-def _controller(pod: Object) -> Object | None:
-    owners = pod["metadata"].get("ownerReferences", ())
-    return next((one for one in owners if one.get("controller")), None)
 
 
 def _name(pod: Object) -> str:
