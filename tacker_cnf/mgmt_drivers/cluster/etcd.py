@@ -25,6 +25,8 @@ ANSWER: Final = 5
 #: seconds for a new leader, and between two looks
 SETTLED: Final = 30.0
 PAUSE: Final = 0.2
+#: why etcd refuses to change its members until all are connected
+UNHEALTHY: Final = "etcdserver: unhealthy cluster"
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,12 +129,23 @@ class Etcd:
             timeout=self._timeout,
         )
 
-    def remove(self, member: Member) -> None:
-        """Take a member out of the cluster.
+    def remove(self, member: Member, deadline: Deadline) -> None:
+        """Remove a member from the cluster, and wait as long as etcd refuses
+        every change because one of its members has just joined: by default
+        it has to be connected for five seconds (--strict-reconfig-check).
 
         :raises InfraError: etcd refuses
         """
-        self._ask("member", "remove", member.id)
+        end = Deadline.within(min(SETTLED, deadline.remaining))
+        while True:
+            try:
+                self._ask("member", "remove", member.id)
+            except errors.RemoteFailed as error:
+                if UNHEALTHY not in str(error) or end.passed:
+                    raise
+                time.sleep(PAUSE)
+            else:
+                return
 
     def remove_dead(self, address: str, deadline: Deadline) -> bool:
         """Remove the member of an address if it does not serve: a learner
@@ -146,7 +159,7 @@ class Etcd:
         if not dead or address in self.healthy([address]):
             return False
         for member in dead:
-            self.remove(member)
+            self.remove(member, deadline)
         self.await_healthy(deadline)
         return True
 

@@ -160,7 +160,7 @@ class Leaving:
         for member in wanted.members:
             if wanted.heir and ours.leader() == member.id:
                 self._crown(ours, member, wanted.heir)
-            ours.remove(member)
+            ours.remove(member, self._task.deadline)
             ours.await_healthy(self._task.deadline)
 
     def _crown(

@@ -2,12 +2,16 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
+import fixtures
 import testtools
 
 from tacker_cnf import errors
+from tacker_cnf.halting import Deadline
 from tacker_cnf.mgmt_drivers.cluster import etcd
 from tacker_cnf.mgmt_drivers.cluster.etcd import Member
+from tacker_cnf.mgmt_drivers.remote.commands import Answer
 
 
 def members(count: int) -> list[Member]:
@@ -151,3 +155,37 @@ class RedundancyTest(testtools.TestCase):
             addresses(0, 2, 3),
             addresses(0, 1),
         )
+
+
+class RefusingHost:
+    """A master on which etcdctl fails.
+
+    :param failures: what it writes, command by command; then it works
+    """
+
+    def __init__(self, *failures: str) -> None:
+        self.failures = list(failures)
+        self.commands = 0
+
+    def check(self, *_: Any, **__: Any) -> Any:
+        self.commands += 1
+        if self.failures:
+            raise errors.RemoteFailed(self.failures.pop(0))
+        return Answer(0, b"", b"")
+
+
+class RemoveTest(testtools.TestCase):
+    def remove(self, host: Any) -> None:
+        member = Member(id="1", address="10.0.0.1")
+        etcd.Etcd(host, 1.0).remove(member, Deadline.within(60.0))
+
+    def test_a_member_that_has_just_joined_is_waited_for(self) -> None:
+        self.useFixture(fixtures.MonkeyPatch(f"{etcd.__name__}.PAUSE", 0.0))
+        host = RefusingHost(*2 * [f"exit code 1: Error: {etcd.UNHEALTHY}"])
+        self.remove(host)
+        self.assertEqual(3, host.commands)
+
+    def test_any_other_refusal_ends_it(self) -> None:
+        host = RefusingHost("Error: etcdserver: member not found")
+        self.assertRaises(errors.RemoteFailed, self.remove, host)
+        self.assertEqual(1, host.commands)
