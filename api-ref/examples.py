@@ -220,9 +220,9 @@ def main() -> None:
         settings = state / "conf.d" / "examples.conf"
         settings.parent.mkdir()
         settings.write_text("[conductor]\nsync_watch = false\n")
-        sandbox = str(Path(sys.executable).parent / "tacker-cnf-sandbox")
+        sandbox = str(ROOT / "tools" / "sandbox.py")
         server = subprocess.Popen(
-            [sandbox, f"--state={state}", "--port=0"],
+            [sys.executable, sandbox, f"--state={state}", "--port=0"],
             stdout=subprocess.DEVNULL,
         )
         try:

@@ -237,7 +237,8 @@ def service(state: Path, known: dict[str, str]) -> Iterator[str]:
     """Start the service, with this OpenStack as its default VIM."""
     process = subprocess.Popen(
         [
-            str(lcm.BIN / "tacker-cnf-sandbox"),
+            sys.executable,
+            str(lcm.SANDBOX),
             f"--state={state}",
             "--port=0",
         ],

@@ -28,7 +28,7 @@ import package
 import urllib3
 import yaml
 
-BIN = Path(sys.executable).parent
+SANDBOX = Path(__file__).parent.parent / "tools" / "sandbox.py"
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 OPERATIONS = (
     "instantiate",
@@ -244,7 +244,7 @@ def processes(state: Path) -> Iterator[tuple[str, str]]:
         [
             sys.executable,
             "-m",
-            "tacker_cnf.sandbox",
+            "kubernetes_sandbox",
             "--port=0",
             "--nodes=2",
             "--pod-start-delay=0.3",
@@ -255,7 +255,8 @@ def processes(state: Path) -> Iterator[tuple[str, str]]:
     wait_for(kubeconfig)
     service = subprocess.Popen(
         [
-            str(BIN / "tacker-cnf-sandbox"),
+            sys.executable,
+            str(SANDBOX),
             f"--state={state}",
             "--port=0",
             f"--kubeconfig={kubeconfig}",

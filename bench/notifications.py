@@ -157,7 +157,7 @@ def work() -> tuple[float, float]:
     and that of its dispatcher.
     """
     for pid in children(os.getpid()):
-        if b"tacker-cnf-sandbox" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        if b"tools/sandbox.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
             return used(pid), sum(map(used, children(pid)))
     raise SystemExit("the service is gone")
 

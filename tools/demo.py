@@ -284,7 +284,8 @@ def sandbox(
 ) -> Iterator[dict[str, str]]:
     """Run the sandbox; yield how to reach it."""
     command = [
-        str(Path(sys.executable).parent / "tacker-cnf-sandbox"),
+        sys.executable,
+        str(ROOT / "tools" / "sandbox.py"),
         f"--state={state}",
         "--port=0",
     ]
@@ -298,7 +299,7 @@ def sandbox(
     try:
         while not ready.exists():
             if server.poll() is not None:
-                raise DemoFailed("tacker-cnf-sandbox did not start")
+                raise DemoFailed("tools/sandbox did not start")
             time.sleep(0.05)
         yield json.loads(ready.read_text())
     finally:

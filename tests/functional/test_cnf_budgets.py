@@ -6,12 +6,12 @@ import time
 from typing import Any, Self
 
 import fixtures
+from kubernetes_sandbox.errors import ApiError
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.sandbox.errors import ApiError
 from tests.fixtures.cluster import CORE, CnfCase
 
 POLICY = "/apis/policy/v1"
@@ -324,7 +324,7 @@ class TestNarrowCredentials(BudgetCase):
         def deny(*_: object, **__: object) -> None:
             raise ApiError(403, "Forbidden", denied)
 
-        place = "tacker_cnf.sandbox.controllers.disruption.Disruption"
+        place = "kubernetes_sandbox.controllers.disruption.Disruption"
         self.allow("pods/eviction")
         self.useFixture(fixtures.MonkeyPatch(f"{place}.check_eviction", deny))
         self.check_fails(f"The cluster refused (403): {denied}")

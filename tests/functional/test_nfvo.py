@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import fixtures
 import testtools
+from kubernetes_sandbox.certificates import Authority
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
@@ -17,7 +18,6 @@ from tacker_cnf.cmd import compose
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm import grant_plan
-from tacker_cnf.sandbox.certificates import Authority
 from tacker_cnf.sol.grant import GrantRequest
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tests.factories import a_flavour, a_target, an_instance, an_op_occ

@@ -14,13 +14,13 @@ import fixtures
 import httpx
 import msgspec
 import testtools
+from kubernetes_sandbox.certificates import Authority
 
 from tacker_cnf import errors
 from tacker_cnf.notification.delivery import Courier, Outcome
 from tacker_cnf.outgoing import authorization, clients
 from tacker_cnf.outgoing.clients import Manners
 from tacker_cnf.outgoing.guard import Guard
-from tacker_cnf.sandbox.certificates import Authority
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tests.fixtures.receiver import Answer, Received, Receiver
 

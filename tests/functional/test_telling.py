@@ -20,6 +20,7 @@ from tests.fixtures.processes import is_there
 from tests.fixtures.receiver import Receiver
 from tests.fixtures.vnfm import Csar, Vnfm
 
+ROOT = Path(__file__).parents[2]
 PATH = "/vnflcm/v2/subscriptions"
 CONFIGURATION = """\
 [DEFAULT]
@@ -122,8 +123,7 @@ class TestSandbox(ProcessTest):
         self.sandbox = subprocess.Popen(
             [
                 sys.executable,
-                "-c",
-                "from tacker_cnf.cmd import sandbox; exit(sandbox.main())",
+                str(ROOT / "tools" / "sandbox.py"),
                 "--port=0",
                 f"--state={self.state}",
             ],

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from urllib import parse
 
 import fixtures
+from kubernetes_sandbox.certificates import Authority
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.uploads import TRIES, Stopped, Uploads
 from tacker_cnf.cmd import compose
 from tacker_cnf.db import leases, packages
-from tacker_cnf.sandbox.certificates import Authority
 from tacker_cnf.sol.vnf_package import OnboardingState
 from tests.fixtures import waiting
 from tests.fixtures.receiver import Answer as Given

@@ -163,7 +163,7 @@ class TestWatch(WatchCase):
 class TestForgetful(WatchCase):
     def setUp(self) -> None:
         self.useFixture(
-            fixtures.MonkeyPatch("tacker_cnf.sandbox.store._HISTORY_LENGTH", 4)
+            fixtures.MonkeyPatch("kubernetes_sandbox.store._HISTORY_LENGTH", 4)
         )
         super().setUp()
 

@@ -6,8 +6,8 @@ import urllib.request
 from typing import Any
 
 import fixtures
+from kubernetes_sandbox.cluster import SandboxCluster
 
-from tacker_cnf.sandbox.cluster import SandboxCluster
 from tests.fixtures.write_log import WriteLogProxy
 
 CORE = "/api/v1"

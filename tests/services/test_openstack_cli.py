@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.fixtures import waiting
 from tests.fixtures.receiver import Receiver
 from tests.fixtures.vnfm import Csar
 from tests.services.client import OP_OCCS, Client, instantiation
-from tests.services.deployment import PROGRAMS, START
+from tests.services.deployment import START
 from tests.services.openstack_command import INSTALLED, ROOT, OpenstackCommand
 
 NOBODY = "11111111-2222-4333-8444-555555555555"
@@ -21,7 +22,7 @@ ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 
 
 class Sandbox(fixtures.Fixture):
-    """tacker-cnf-sandbox, a process of its own.
+    """tools/sandbox, a process of its own.
 
     :param settings: what a configuration file says
     """
@@ -39,7 +40,8 @@ class Sandbox(fixtures.Fixture):
         with (self.folder / "said").open("wb") as said:
             self._process = subprocess.Popen(
                 [
-                    str(PROGRAMS / "tacker-cnf-sandbox"),
+                    sys.executable,
+                    str(ROOT / "tools" / "sandbox.py"),
                     f"--state={state}",
                     "--port=0",
                     f"--pod-start-delay={self._delay}",

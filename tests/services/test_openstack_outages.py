@@ -5,9 +5,9 @@ from typing import Any
 
 import fixtures
 import testtools
+from kubernetes_sandbox.certificates import Authority
 
 from tacker_cnf.drivers.openstack.driver import OpenstackDriver
-from tacker_cnf.sandbox.certificates import Authority
 from tests.fixtures import waiting
 from tests.fixtures.front import Front
 from tests.fixtures.openstack import need_faults

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import fixtures
+from kubernetes_sandbox.certificates import Authority
 
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, VDU_LABEL
-from tacker_cnf.sandbox.certificates import Authority
 from tests.fixtures import waiting
 from tests.services.cluster import APPS, CORE, LISTED
 
@@ -91,7 +91,7 @@ class StormCluster(fixtures.Fixture):
         config = self._folder / "kubeconfig"
         sandbox = Process(
             self._folder / "sandbox.log",
-            "tacker_cnf.sandbox",
+            "kubernetes_sandbox",
             f"--kubeconfig={config}",
             f"--pod-start-delay={self._delay}",
             "--nodes=3",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import requests
 import testtools
+from kubernetes_sandbox.certificates import Authority
 from urllib3.connection import HTTPConnection
 
 from tacker_cnf import errors
@@ -15,7 +16,6 @@ from tacker_cnf.drivers import interruptible
 from tacker_cnf.drivers.openstack import library
 from tacker_cnf.halting import Halt
 from tacker_cnf.lease import Lease, boottime
-from tacker_cnf.sandbox.certificates import Authority
 from tests.fixtures.receiver import Receiver
 
 

@@ -1,0 +1,171 @@
+"""What a Deployment says of itself: counts and conditions."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from kubernetes_sandbox.objects import Obj, condition, name_of, now
+
+_AVAILABLE = "NewReplicaSetAvailable"
+
+
+def _condition(kind: str, status: str, reason: str, message: str) -> Obj:
+    moment = now()
+    return {
+        "type": kind,
+        "status": status,
+        "lastUpdateTime": moment,
+        "lastTransitionTime": moment,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def _find(conditions: Sequence[Obj], kind: str) -> Obj | None:
+    return next((one for one in conditions if one["type"] == kind), None)
+
+
+def _set(conditions: list[Obj], new: Obj, *, always: bool = False) -> None:
+    known = _find(conditions, new["type"])
+    if known is not None:
+        same = (known["status"], known["reason"])
+        if same == (new["status"], new["reason"]) and not always:
+            return
+        if known["status"] == new["status"]:
+            new = {**new, "lastTransitionTime": known["lastTransitionTime"]}
+        conditions.remove(known)
+    conditions.append(new)
+
+
+def _remove(conditions: list[Obj], kind: str) -> None:
+    known = _find(conditions, kind)
+    if known is not None:
+        conditions.remove(known)
+
+
+def created(obj: Obj, set_name: str) -> Obj:
+    """Work out the status right after a new ReplicaSet was made."""
+    conditions = list(obj["status"].get("conditions") or ())
+    message = f'Created new replica set "{set_name}"'
+    _set(
+        conditions,
+        _condition("Progressing", "True", "NewReplicaSetCreated", message),
+    )
+    return {**obj["status"], "conditions": conditions}
+
+
+def _counts(obj: Obj, new: Obj | None, owned: Sequence[Obj]) -> Obj:
+    def total(field: str) -> int:
+        return sum(one["status"].get(field, 0) for one in owned)
+
+    available = total("availableReplicas")
+    planned = sum(one["spec"]["replicas"] for one in owned)
+    updated = new["status"].get("replicas", 0) if new is not None else 0
+    counted = {
+        "replicas": total("replicas"),
+        "updatedReplicas": updated,
+        "readyReplicas": total("readyReplicas"),
+        "availableReplicas": available,
+        "unavailableReplicas": max(planned - available, 0),
+    }
+    status: Obj = {"observedGeneration": obj["metadata"]["generation"]}
+    status.update({name: count for name, count in counted.items() if count})
+    status["terminatingReplicas"] = total("terminatingReplicas")
+    if "collisionCount" in obj["status"]:
+        status["collisionCount"] = obj["status"]["collisionCount"]
+    return status
+
+
+def _is_complete(obj: Obj, status: Obj) -> bool:
+    wanted = obj["spec"]["replicas"]
+    fields = ("updatedReplicas", "replicas", "availableReplicas")
+    return all(status.get(field, 0) == wanted for field in fields)
+
+
+def _progressed(before: Obj, after: Obj) -> bool:
+    def stale(status: Obj) -> int:
+        whole: int = status.get("replicas", 0)
+        return whole - int(status.get("updatedReplicas", 0))
+
+    fields = ("updatedReplicas", "readyReplicas", "availableReplicas")
+    more = any(after.get(f, 0) > before.get(f, 0) for f in fields)
+    return more or stale(after) < stale(before)
+
+
+def _seconds_left(obj: Obj, known: Obj) -> float:
+    since = dt.datetime.fromisoformat(known["lastUpdateTime"])
+    passed = dt.datetime.now(dt.UTC) - since
+    deadline = obj["spec"].get("progressDeadlineSeconds", 600)
+    return float(deadline - passed.total_seconds())
+
+
+def _progress(
+    obj: Obj, new: Obj | None, status: Obj, conditions: list[Obj]
+) -> None:
+    known = _find(conditions, "Progressing")
+    settled = status.get("replicas", 0) == status.get("updatedReplicas", 0)
+    if settled and known is not None and known["reason"] == _AVAILABLE:
+        return
+    told = f'ReplicaSet "{name_of(new)}"' if new is not None else "Deployment"
+    if _is_complete(obj, status):
+        message = f"{told} has successfully progressed."
+        found = _condition("Progressing", "True", _AVAILABLE, message)
+        _set(conditions, found)
+    elif _progressed(obj["status"], status):
+        message = f"{told} is progressing."
+        found = _condition("Progressing", "True", "ReplicaSetUpdated", message)
+        _set(conditions, found, always=True)
+    elif known is not None and _seconds_left(obj, known) <= 0:
+        message = f"{told} has timed out progressing."
+        reason = "ProgressDeadlineExceeded"
+        _set(conditions, _condition("Progressing", "False", reason, message))
+
+
+def _availability(status: Obj, least: int, conditions: list[Obj]) -> None:
+    if status.get("availableReplicas", 0) >= least:
+        found = _condition(
+            "Available",
+            "True",
+            "MinimumReplicasAvailable",
+            "Deployment has minimum availability.",
+        )
+    else:
+        found = _condition(
+            "Available",
+            "False",
+            "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.",
+        )
+    _set(conditions, found)
+
+
+def of(obj: Obj, new: Obj | None, owned: Sequence[Obj], least: int) -> Obj:
+    """Work out the status from the ReplicaSets."""
+    status = _counts(obj, new, owned)
+    conditions = [dict(c) for c in obj["status"].get("conditions") or ()]
+    _availability(status, least, conditions)
+    _progress(obj, new, status, conditions)
+    failures = [condition(one, "ReplicaFailure") for one in owned]
+    failure = next((one for one in failures if one), None)
+    if failure is None:
+        _remove(conditions, "ReplicaFailure")
+    else:
+        _set(
+            conditions,
+            _condition(
+                "ReplicaFailure",
+                "True",
+                failure["reason"],
+                failure["message"],
+            ),
+        )
+    return {**status, "conditions": conditions}
+
+
+def deadline_in(obj: Obj, status: Obj) -> float | None:
+    """Tell when to look whether the roll-out takes too long."""
+    known = _find(status.get("conditions") or (), "Progressing")
+    if known is None or known["status"] != "True":
+        return None
+    if known["reason"] == _AVAILABLE:
+        return None
+    return max(_seconds_left(obj, known), 0.0) + 1.0

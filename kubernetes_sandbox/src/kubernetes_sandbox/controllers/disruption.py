@@ -1,0 +1,177 @@
+"""PodDisruptionBudgets: how many pods may be evicted now."""
+
+from kubernetes_sandbox import errors, pods, selectors
+from kubernetes_sandbox.controllers.base import Controller
+from kubernetes_sandbox.errors import Cause
+from kubernetes_sandbox.objects import (
+    Obj,
+    condition,
+    controller_uid,
+    is_deleting,
+    labels_of,
+    name_of,
+    namespace_of,
+    now,
+)
+from kubernetes_sandbox.quantities import share_of
+from kubernetes_sandbox.store import Change
+
+_REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+class Disruption(Controller):
+    """Keeps the status of budgets, and guards evictions by it."""
+
+    key = "poddisruptionbudgets.policy"
+    children = (pods.KEY,)
+
+    def _child_changed(self, change: Change) -> None:
+        pod = change.entry.obj
+        for budget in self._budgets(pod):
+            self.enqueue(namespace_of(budget), name_of(budget))
+
+    def _budgets(self, pod: Obj) -> list[Obj]:
+        namespace = namespace_of(pod)
+        if not self.store.count(self.key, namespace):
+            return []
+        return [
+            budget
+            for budget in self.store.objects(self.key, namespace)
+            if selectors.matches(
+                budget["spec"].get("selector"), labels_of(pod)
+            )
+        ]
+
+    def sync(self, obj: Obj) -> None:
+        """Count the pods of a budget."""
+        selector = obj["spec"].get("selector")
+        counted = [
+            pod
+            for pod in self.store.objects(pods.KEY, namespace_of(obj))
+            if not pods.is_over(pod)
+            and selectors.matches(selector, labels_of(pod))
+        ]
+        healthy = sum(
+            1 for p in counted if pods.is_ready(p) and not is_deleting(p)
+        )
+        expected = self._expected(counted)
+        desired = _desired(obj["spec"], expected)
+        allowed = max(healthy - desired, 0) if expected else 0
+        generation = obj["metadata"]["generation"]
+        self.set_status(
+            obj,
+            {
+                "observedGeneration": generation,
+                "disruptionsAllowed": allowed,
+                "currentHealthy": healthy,
+                "desiredHealthy": desired,
+                "expectedPods": expected,
+                "conditions": [_told(obj, allowed, generation)],
+            },
+        )
+
+    def _expected(self, counted: list[Obj]) -> int:
+        owners = {controller_uid(pod) for pod in counted}
+        total = sum(1 for pod in counted if not controller_uid(pod))
+        for uid in owners - {""}:
+            entry = self.store.of_uid(uid)
+            if entry is not None:
+                total += self._wanted_by(entry.obj, counted)
+        return total
+
+    @staticmethod
+    def _wanted_by(owner: Obj, counted: list[Obj]) -> int:
+        wanted = (owner.get("spec") or {}).get("replicas")
+        if wanted is not None:
+            return int(wanted)
+        uid = owner["metadata"]["uid"]
+        return sum(1 for pod in counted if controller_uid(pod) == uid)
+
+    def check_eviction(self, pod: Obj, *, dry_run: bool) -> None:
+        """Refuse an eviction that a budget does not allow.
+
+        :raises ApiError: 429
+        """
+        if _counts_for_none(pod):
+            return
+        budgets = self._budgets(pod)
+        if len(budgets) > 1:
+            raise errors.ApiError(
+                500,
+                "InternalError",
+                "This pod has more than one PodDisruptionBudget, which the"
+                " eviction subresource does not support.",
+            )
+        for budget in budgets:
+            status = budget["status"]
+            if not pods.is_ready(pod) and _lets_unhealthy_go(budget):
+                return
+            if _is_stale(budget):
+                raise errors.too_many_requests(_REFUSED, [_unread(budget)])
+            if not status["disruptionsAllowed"]:
+                raise errors.too_many_requests(
+                    _REFUSED, [_needed(budget, status)]
+                )
+            if not dry_run:
+                left = status["disruptionsAllowed"] - 1
+                self.set_status(budget, {**status, "disruptionsAllowed": left})
+
+
+def _counts_for_none(pod: Obj) -> bool:
+    pending = pod["status"].get("phase") == "Pending"
+    return pending or pods.is_over(pod) or is_deleting(pod)
+
+
+def _lets_unhealthy_go(budget: Obj) -> bool:
+    """Tell whether a pod that serves nobody may be evicted."""
+    policy = budget["spec"].get("unhealthyPodEvictionPolicy")
+    status = budget["status"]
+    healthy, desired = status["currentHealthy"], status["desiredHealthy"]
+    return bool(policy == "AlwaysAllow" or healthy >= desired > 0)
+
+
+def _is_stale(budget: Obj) -> bool:
+    seen = budget["status"].get("observedGeneration", 0)
+    return bool(seen < budget["metadata"]["generation"])
+
+
+def _unread(budget: Obj) -> Cause:
+    return Cause(
+        "",
+        "DisruptionBudget",
+        f"The disruption budget {name_of(budget)} is still being processed by"
+        " the server.",
+    )
+
+
+def _needed(budget: Obj, status: Obj) -> Cause:
+    return Cause(
+        "",
+        "DisruptionBudget",
+        f"The disruption budget {name_of(budget)} needs"
+        f" {status['desiredHealthy']} healthy pods and has"
+        f" {status['currentHealthy']} currently",
+    )
+
+
+def _desired(spec: Obj, expected: int) -> int:
+    if "maxUnavailable" in spec:
+        less = share_of(spec["maxUnavailable"], expected, round_up=True)
+        return max(expected - less, 0)
+    return share_of(spec.get("minAvailable", 1), expected, round_up=True)
+
+
+def _told(obj: Obj, allowed: int, generation: int) -> Obj:
+    status = "True" if allowed else "False"
+    known = condition(obj, "DisruptionAllowed")
+    same = known is not None and known["status"] == status
+    return {
+        "type": "DisruptionAllowed",
+        "status": status,
+        "observedGeneration": generation,
+        "lastTransitionTime": known["lastTransitionTime"]
+        if known and same
+        else now(),
+        "reason": "SufficientPods" if allowed else "InsufficientPods",
+        "message": "",
+    }

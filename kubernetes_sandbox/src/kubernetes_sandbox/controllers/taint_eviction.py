@@ -1,0 +1,70 @@
+"""Taints that no pod may bear for long: who does not tolerate one goes."""
+
+import datetime as dt
+
+from kubernetes_sandbox import nodes, pods
+from kubernetes_sandbox.controllers.base import Controller
+from kubernetes_sandbox.objects import (
+    Obj,
+    is_deleting,
+    name_of,
+    namespace_of,
+)
+from kubernetes_sandbox.store import Change
+
+
+class TaintEviction(Controller):
+    """Deletes the pods that do not tolerate what their node has become."""
+
+    key = nodes.KEY
+    children = (pods.KEY,)
+
+    def _child_changed(self, change: Change) -> None:
+        node = change.entry.obj["spec"].get("nodeName")
+        if node and change.type != "DELETED":
+            self.enqueue("", node)
+
+    def sync(self, obj: Obj) -> None:
+        """Delete the pods of a node whose time is up."""
+        taints = [
+            taint
+            for taint in obj["spec"].get("taints") or ()
+            if taint["effect"] == "NoExecute"
+        ]
+        if not taints:
+            return
+        left = []
+        for pod in tuple(self.store.objects(pods.KEY)):
+            if pod["spec"].get("nodeName") != name_of(obj) or is_deleting(pod):
+                continue
+            seconds = min(_seconds(pod, taint) for taint in taints)
+            if seconds <= 0:
+                self._evict(pod)
+            else:
+                left.append(seconds)
+        if left and min(left) != float("inf"):
+            self.enqueue_later(obj, min(left))
+
+    def _evict(self, pod: Obj) -> None:
+        place = f"{namespace_of(pod)}/{name_of(pod)}"
+        self.plane.events.tell(
+            pod,
+            "TaintManagerEviction",
+            f"Marking for deletion Pod {place}",
+            "taint-eviction-controller",
+        )
+        self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)
+
+
+def _seconds(pod: Obj, taint: Obj) -> float:
+    """Tell for how many seconds more a pod tolerates a taint."""
+    borne = [
+        float(one.get("tolerationSeconds", "inf"))
+        for one in pod["spec"].get("tolerations") or ()
+        if nodes.tolerates({"tolerations": [one]}, taint)
+    ]
+    if not borne:
+        return 0.0
+    since = dt.datetime.fromisoformat(taint["timeAdded"])
+    passed = dt.datetime.now(dt.UTC) - since
+    return min(borne) - passed.total_seconds()

@@ -1,0 +1,217 @@
+"""The official client and kubectl take the sandbox for a cluster."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import testtools
+from kubernetes import client, dynamic
+from kubernetes.dynamic.exceptions import ConflictError, NotFoundError
+
+from tests.functional.exchange import Cluster
+from tests.functional.test_controls import a_deployment
+
+
+class TestDynamicClient(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        wishes = {"pod_start_delay": 0.05, "pod_stop_delay": 0.05}
+        self.cluster = self.useFixture(Cluster(**wishes)).cluster
+        settings = client.Configuration()
+        settings.host = self.cluster.endpoint
+        settings.ssl_ca_cert = self._file(folder, "ca", self.cluster.ca_pem)
+        # A certificate in the place of a token: TLS tells who calls.
+        settings.cert_file = self._file(
+            folder, "cert", self.cluster.client_cert_pem
+        )
+        settings.key_file = self._file(
+            folder, "key", self.cluster.client_key_pem
+        )
+        api = client.ApiClient(settings)
+        self.addCleanup(api.rest_client.pool_manager.clear)
+        cache = str(Path(folder, "discovery"))
+        self.dynamic = dynamic.DynamicClient(  # type: ignore[no-untyped-call]
+            api, cache_file=cache
+        )
+
+    @staticmethod
+    def _file(folder: str, name: str, text: str) -> str:
+        path = Path(folder, name)
+        path.write_text(text)
+        return str(path)
+
+    def resource(self, api_version: str, kind: str) -> Any:
+        return self.dynamic.resources.get(api_version=api_version, kind=kind)
+
+    def test_deployment_is_applied_watched_and_scaled(self) -> None:
+        found = self.resource("apps/v1", "Deployment")
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            **a_deployment("web", 2),
+        }
+        found.server_side_apply(
+            body=body, namespace="default", field_manager="test"
+        )
+        with contextlib.closing(
+            found.watch(namespace="default", timeout=5)
+        ) as events:
+            for event in events:
+                if event["object"].status.readyReplicas == 2:
+                    break
+        found.scale.patch(
+            name="web",
+            namespace="default",
+            body={"spec": {"replicas": 3}},
+            content_type="application/merge-patch+json",
+        )
+        self.assertRaises(
+            ConflictError,
+            found.server_side_apply,
+            body=body,
+            namespace="default",
+            field_manager="test",
+        )
+        scale = found.scale.get(name="web", namespace="default")
+        self.assertEqual(3, scale.spec.replicas)
+
+    def test_custom_kind_is_served_while_it_is_defined(self) -> None:
+        definitions = self.resource(
+            "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+        )
+        schema = {
+            "openAPIV3Schema": {
+                "type": "object",
+                "x-kubernetes-preserve-unknown-fields": True,
+            }
+        }
+        version = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": schema,
+        }
+        spec = {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "gadgets", "kind": "Gadget"},
+            "versions": [version],
+        }
+        definitions.create(
+            body={"metadata": {"name": "gadgets.example.com"}, "spec": spec}
+        )
+        self.dynamic.resources.invalidate_cache()
+        gadgets = self.resource("example.com/v1", "Gadget")
+        gadgets.create(
+            namespace="default",
+            body={
+                "apiVersion": "example.com/v1",
+                "kind": "Gadget",
+                "metadata": {"name": "one"},
+                "spec": {"size": 1},
+            },
+        )
+        self.assertEqual(1, len(gadgets.get(namespace="default").items))
+        definitions.delete(name="gadgets.example.com")
+        self.assertRaises(
+            NotFoundError, definitions.get, name="gadgets.example.com"
+        )
+
+
+@testtools.skipIf(shutil.which("kubectl") is None, "kubectl is not here")
+class TestKubectl(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = self.enterContext(tempfile.TemporaryDirectory())
+        wishes = {"pod_start_delay": 0.05, "pod_stop_delay": 0.05}
+        cluster = self.useFixture(Cluster(**wishes)).cluster
+        config = Path(self.home, "config")
+        config.write_text(json.dumps(cluster.kubeconfig()))
+
+    def kubectl(self, *words: str, told: Any = None) -> str:
+        environment = {
+            **os.environ,
+            "HOME": self.home,
+            "KUBECONFIG": f"{self.home}/config",
+        }
+        done = subprocess.run(
+            ["kubectl", *words],
+            input=json.dumps(told) if told else None,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def test_life_of_a_deployment(self) -> None:
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            **a_deployment("web", 2),
+        }
+        out = self.kubectl("apply", "-f", "-", told=body)
+        self.assertEqual("deployment.apps/web created\n", out)
+        self.kubectl("rollout", "status", "deploy/web", "--timeout=5s")
+        out = self.kubectl("get", "deploy", "-o", "wide")
+        self.assertRegex(out, r"web +2/2 +2 +2 .* nginx +app=web")
+        self.assertRegex(self.kubectl("get", "po"), r"web-\S+ +1/1 +Running")
+        body["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:2"
+        out = self.kubectl("apply", "-f", "-", told=body)
+        self.assertEqual("deployment.apps/web configured\n", out)
+        self.kubectl("rollout", "status", "deploy/web", "--timeout=5s")
+        self.kubectl("scale", "deploy/web", "--replicas=1")
+        self.kubectl("wait", "--for=condition=Available", "deploy/web")
+        out = self.kubectl("describe", "deploy", "web")
+        self.assertIn("ScalingReplicaSet", out)
+        self.assertIn("Scheduled", self.kubectl("get", "events"))
+        self.kubectl("delete", "deploy", "web", "--wait")
+        self.kubectl("wait", "--for=delete", "po", "-l", "app=web")
+
+    def test_objects_that_kubectl_sends_as_protobuf(self) -> None:
+        self.kubectl("create", "ns", "demo")
+        words = ("--from-literal=k=v", "-n", "demo")
+        self.kubectl("create", "configmap", "map", *words)
+        self.kubectl("create", "secret", "generic", "hidden", *words)
+        out = self.kubectl("-n", "demo", "get", "cm/map", "-o", "json")
+        self.assertEqual({"k": "v"}, json.loads(out)["data"])
+        out = self.kubectl("-n", "demo", "get", "secret/hidden", "-o", "json")
+        self.assertEqual({"k": "dg=="}, json.loads(out)["data"])
+        every = ("--verb=get", "--resource=pods")
+        self.kubectl("create", "role", "reader", *every, "-n", "demo")
+        self.kubectl("create", "clusterrole", "reader", *every)
+        who = "--serviceaccount=demo:default"
+        bound = ("--role=reader", who, "-n", "demo")
+        self.kubectl("create", "rolebinding", "reader", *bound)
+        admin = ("--clusterrole=cluster-admin", who)
+        self.kubectl("create", "clusterrolebinding", "reader", *admin)
+        told = self.kubectl("get", "clusterrole/reader", "-o", "json")
+        (rule,) = json.loads(told)["rules"]
+        self.assertEqual(["get"], rule["verbs"])
+        self.assertTrue(self.kubectl("create", "token", "default").strip())
+        out = self.kubectl("auth", "can-i", "create", "pods")
+        self.assertEqual("yes\n", out)
+        self.kubectl("delete", "ns", "demo", "--wait", "--timeout=10s")
+
+    def test_drained_node_takes_no_pods(self) -> None:
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            **a_deployment("web", 2),
+        }
+        self.kubectl("apply", "-f", "-", told=body)
+        self.kubectl("drain", "sandbox-node-1", "--timeout=10s")
+        self.kubectl("wait", "--for=condition=Available", "deploy/web")
+        out = self.kubectl("get", "po", "-o", "wide")
+        self.assertNotIn("sandbox-node-1", out)
+        out = self.kubectl("get", "nodes")
+        self.assertIn("Ready,SchedulingDisabled", out)
+        self.kubectl("uncordon", "sandbox-node-1")

@@ -1,0 +1,87 @@
+"""Quantities, names and images, by tables."""
+
+import testtools
+
+from kubernetes_sandbox import defaults, images, names, quantities
+from kubernetes_sandbox.images import Fate
+
+
+class TestQuantities(testtools.TestCase):
+    def test_reading(self) -> None:
+        for text, wanted in (
+            ("1", 1.0),
+            ("100m", 0.1),
+            ("1Gi", 2.0**30),
+            ("1k", 1000.0),
+            (2, 2.0),
+        ):
+            self.assertAlmostEqual(wanted, quantities.parse(text))
+
+    def test_writing_as_a_server_stores_them(self) -> None:
+        for text, wanted in (
+            ("1000", "1k"),
+            ("0.5", "500m"),
+            ("1500m", "1500m"),
+            ("2000m", "2"),
+            ("1024Mi", "1Gi"),
+            ("1.5Gi", "1536Mi"),
+            ("0", "0"),
+            (1, "1"),
+        ):
+            self.assertEqual(wanted, quantities.canonical(text))
+
+    def test_shares(self) -> None:
+        for value, total, up, wanted in (
+            (3, 10, True, 3),
+            ("25%", 10, True, 3),
+            ("25%", 10, False, 2),
+            ("100%", 4, False, 4),
+        ):
+            found = quantities.share_of(value, total, round_up=up)
+            self.assertEqual(wanted, found)
+
+    def test_quality_of_service(self) -> None:
+        both = {"cpu": "1", "memory": "1Gi"}
+        for resources, wanted in (
+            ({}, "BestEffort"),
+            ({"requests": {"cpu": "1"}}, "Burstable"),
+            ({"requests": both, "limits": both}, "Guaranteed"),
+        ):
+            spec = {"containers": [{"resources": resources}]}
+            self.assertEqual(wanted, quantities.quality_of_service(spec))
+
+
+class TestNames(testtools.TestCase):
+    def test_faults(self) -> None:
+        for key, name, good in (
+            ("configmaps.", "a.b-c", True),
+            ("configmaps.", "Bad_Name", False),
+            ("services.", "a.b", False),
+            ("namespaces.", "a" * 64, False),
+            ("configmaps.", "a" * 254, False),
+            ("roles.rbac.authorization.k8s.io", "system:node", True),
+        ):
+            self.assertEqual(good, names.name_fault(key, name) is None, name)
+
+
+class TestImages(testtools.TestCase):
+    def test_fates(self) -> None:
+        for container, finite, wanted in (
+            ({"image": "nginx"}, False, Fate.RUNS),
+            ({"image": "nginx"}, True, Fate.COMPLETES),
+            ({"image": "reg.example/invalid:1"}, False, Fate.CANNOT_PULL),
+            ({"image": "reg.example/crash:1"}, False, Fate.CRASHES),
+            ({"image": "x", "command": ["false"]}, True, Fate.CRASHES),
+        ):
+            found = images.fate_of(container, finite=finite)
+            self.assertIs(wanted, found)
+
+    def test_pull_policies(self) -> None:
+        for image, wanted in (
+            ("nginx", "Always"),
+            ("nginx:latest", "Always"),
+            ("nginx:1.2", "IfNotPresent"),
+            ("reg.example:5000/nginx", "Always"),
+            ("nginx@sha256:00", "IfNotPresent"),
+        ):
+            self.assertEqual(wanted, defaults.pull_policy(image), image)

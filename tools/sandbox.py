@@ -1,0 +1,264 @@
+"""Run the API, a conductor and a Kubernetes cluster in one process.
+
+They listen on loopback ports and need neither a database server nor a message
+broker; the notification dispatcher is a child process. There is no
+authentication: do not make the ports reachable from other machines.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import json
+import shlex
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import waitress
+import yaml
+from oslo_config import cfg
+from oslo_log import log
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from kubernetes_sandbox.cluster import SandboxCluster  # noqa: E402
+
+from tacker_cnf import conf as configuration  # noqa: E402
+from tacker_cnf import errors, rpc  # noqa: E402
+from tacker_cnf.cmd import compose  # noqa: E402
+from tacker_cnf.cmd.telling import Telling  # noqa: E402
+from tacker_cnf.db import keys, schema, session  # noqa: E402
+from tools import kubeconfig  # noqa: E402
+
+GUIDE = """\
+tacker_cnf sandbox
+  API         {api}
+  cluster     {cluster}
+  kubeconfig  {kubeconfig}
+  VIM file    {vim}
+  state       {state}
+
+  curl -H 'Version: 2.0.0' {api}/vnflcm/v2/vnf_instances
+  kubectl --kubeconfig {kubeconfig} get pods --all-namespaces --watch
+  export OS_AUTH_TYPE=none OS_ENDPOINT={api}
+  openstack vim register sandbox --config-file {vim} --is-default
+  openstack --os-tacker-api-version 2 vnflcm list
+  tacker-cnf-manage {configuration} notifications list
+
+Set options in {state}/conf.d/*.conf and start it again.
+Stop it with Ctrl-C.
+"""
+
+CONFIGURATION = """\
+[DEFAULT]
+state_path = {state}
+log_file = {state}/sandbox.log
+default_log_levels = tacker_cnf=INFO
+
+[api]
+auth_strategy = noauth
+
+[notification]
+loopback_callbacks = true
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tools/sandbox",
+        description=__doc__.splitlines()[0],
+        epilog="Options of tacker_cnf are read from conf.d/*.conf in the "
+        "directory of --state, then from sandbox.conf beside it, which the "
+        "sandbox writes at each start. tacker-cnf-manage can use both, too.",
+    )
+    parser.add_argument(
+        "--state",
+        type=Path,
+        help="directory of its files (default: temporary)",
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=9890,
+        help="port of the API; 0: any free port",
+    )
+    parser.add_argument(
+        "--cluster-port",
+        type=int,
+        default=0,
+        help="port of the cluster; 0: any free port",
+    )
+    parser.add_argument("--nodes", type=int, default=2, help="number of nodes")
+    parser.add_argument(
+        "--pod-start-delay",
+        type=float,
+        default=0.3,
+        metavar="SECONDS",
+        help="time that a container takes to start",
+    )
+    parser.add_argument(
+        "--kubeconfig",
+        type=Path,
+        help="use the cluster of this file instead of an in-memory one",
+    )
+    return parser
+
+
+def arguments(state: Path) -> list[str]:
+    """Return the options that select only the files in ``state``."""
+    folder, file = state / "conf.d", state / "sandbox.conf"
+    return ["--config-dir", str(folder), "--config-file", str(file)]
+
+
+def configure(state: Path) -> cfg.ConfigOpts:
+    """Create the configuration of an embedded service, and its database."""
+    (state / "conf.d").mkdir(parents=True, exist_ok=True)
+    own = str(state).replace("$", "$$")
+    _write(state / "sandbox.conf", CONFIGURATION.format(state=own))
+    conf = configuration.load(arguments(state))
+    log.setup(conf, "tacker_cnf")
+    keys.create(keys.path_of(conf))
+    store = session.of_conf(conf)
+    schema.upgrade(store)
+    store.close()
+    return conf
+
+
+@contextlib.contextmanager
+def cluster(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield the kubeconfig of the cluster that is used."""
+    if asked.kubeconfig:
+        yield kubeconfig.read(asked.kubeconfig)
+        return
+    made = SandboxCluster(
+        port=asked.cluster_port,
+        nodes=asked.nodes,
+        pod_start_delay=asked.pod_start_delay,
+    )
+    made.start()
+    try:
+        yield made.kubeconfig()
+    finally:
+        made.stop()
+
+
+@contextlib.contextmanager
+def alone(state: Path) -> Iterator[None]:
+    """Lock a state directory for one sandbox.
+
+    :raises VnfmError: another sandbox uses it
+    """
+    state.mkdir(parents=True, exist_ok=True)
+    with (state / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise errors.VnfmError(
+                f"{state} is in use by another sandbox; --state names "
+                "another directory."
+            ) from None
+        yield
+
+
+def check_port(port: int) -> None:
+    """Check that the port of the API is free.
+
+    :raises VnfmError: it is in use
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise errors.VnfmError(
+                f"Port {port} cannot be used ({error.strerror}); choose another "
+                "with --port, or 0 for any free port."
+            ) from None
+
+
+def serve(asked: argparse.Namespace, state: Path) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    check_port(asked.port)
+    conf = configure(state)
+    shared = compose.parts(conf, rpc.EMBEDDED)
+    conductor = compose.conductor(shared)
+    telling = Telling(shared.store, arguments(state))
+    folder = asked.kubeconfig.parent if asked.kubeconfig else Path()
+    with cluster(asked) as reached:
+        vim = kubeconfig.vim(reached, folder)
+        server = waitress.create_server(
+            compose.application(shared),
+            host="127.0.0.1",
+            port=asked.port,
+            threads=16,
+            ident=None,
+            max_request_body_size=conf.catalogue.max_package_bytes,
+        )
+        conductor.start(shared.transport)
+        telling.start()
+        _write(state / "vim.yaml", yaml.safe_dump(vim))
+        _announce(state, f"http://127.0.0.1:{server.effective_port}", reached)
+        try:
+            server.run()  # SystemExit ends it
+        finally:
+            print("Stopping ...", flush=True)
+            conductor.stop()
+            telling.stop()
+            shared.store.close()
+
+
+def _announce(state: Path, api: str, reached: dict[str, Any]) -> None:
+    """Print the addresses, and write them to ``sandbox.json``."""
+    facts = {
+        "api": api,
+        "cluster": kubeconfig.server(reached),
+        "kubeconfig": str(state / "kubeconfig"),
+        "vim": str(state / "vim.yaml"),
+        "state": str(state),
+        "configuration": shlex.join(arguments(state)),
+    }
+    _write(state / "kubeconfig", yaml.safe_dump(reached))
+    print(GUIDE.format(**facts), flush=True)
+    ready = state / "sandbox.json"
+    _write(ready.with_suffix(".new"), json.dumps(facts))
+    ready.with_suffix(".new").rename(ready)
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the sandbox."""
+    asked = _parser().parse_args(argv)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    with contextlib.ExitStack() as stack:
+        state = asked.state or Path(
+            stack.enter_context(
+                tempfile.TemporaryDirectory(
+                    prefix="tacker-cnf-", ignore_cleanup_errors=True
+                )
+            )
+        )
+        try:
+            with alone(state.resolve()):
+                serve(asked, state.resolve())
+        except (OSError, cfg.Error, errors.VnfmError) as error:
+            print(f"tools/sandbox: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def _leave(*_: object) -> NoReturn:
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
