@@ -1,6 +1,7 @@
-"""The service as installed: from a wheel, as README.rst describes it.
+"""Both distributions, installed from wheels into fresh environments.
 
-Only Keystone is missing: [api] auth_strategy is noauth.
+The service is installed and run as README.rst describes it, but without
+Keystone: [api] auth_strategy is noauth.
 """
 
 import configparser
@@ -92,26 +93,70 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 class Wheel(fixtures.Fixture):
-    """The wheel of this source tree, built in a copy of it."""
+    """A wheel, built in a copy of its source tree.
+
+    :param home: directory of the distribution
+    :param package: path of its package, relative to ``home``
+    """
+
+    def __init__(self, home: Path = ROOT, package: str = "tacker_cnf") -> None:
+        super().__init__()
+        self._home = home
+        self._package = package
 
     def _setUp(self) -> None:
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         source = self.folder / "source"
         unwanted = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(
-            ROOT / "tacker_cnf", source / "tacker_cnf", ignore=unwanted
-        )
+        package = source / self._package
+        shutil.copytree(self._home / self._package, package, ignore=unwanted)
         for pattern in SOURCES:
-            for path in ROOT.glob(pattern):
+            for path in self._home.glob(pattern):
                 shutil.copy(path, source)
         wheel = ("-m", "pip", "wheel", "--quiet", "--no-deps", source)
         run(sys.executable, *wheel, cwd=self.folder)
         (self.path,) = self.folder.glob("*.whl")
         self.files = {
-            path.relative_to(source).as_posix()
-            for path in (source / "tacker_cnf").rglob("*")
+            path.relative_to(package.parent).as_posix()
+            for path in package.rglob("*")
             if path.is_file()
         }
+
+    def check_content(self) -> None:
+        """Check that the wheel has all files of the package, and no other
+        package.
+        """
+        with zipfile.ZipFile(self.path) as wheel:
+            names = {
+                name for name in wheel.namelist() if ".dist-info/" not in name
+            }
+        assert names == self.files, names ^ self.files
+
+    def install(self, pip: str = "pip", extra: str = "") -> Path:
+        """Install the wheel into a fresh environment; return the directory of
+        its programs.
+        """
+        home = self.folder / "venv"
+        run(sys.executable, "-m", "venv", home, cwd=self.folder)
+        # compiled when imported, which is less than all of it
+        options = ("--quiet", "--no-compile")
+        programs = home / "bin"
+        wanted = f"{self.path}{extra}"
+        run(programs / pip, "install", *options, wanted, cwd=self.folder)
+        run(programs / pip, "check", cwd=self.folder)
+        return programs
+
+    def check_packages(self, present: str, absent: str) -> None:
+        """Check which package the environment has."""
+        python = self.folder / "venv" / "bin" / "python"
+        where = f"import {present}; print({present}.__file__)"
+        found = run(python, "-c", where, cwd=self.folder)
+        assert found.startswith(str(self.folder / "venv")), found
+        missing = (
+            "import importlib.util, sys;"
+            f"sys.exit(importlib.util.find_spec('{absent}') is not None)"
+        )
+        run(python, "-c", missing, cwd=self.folder)
 
 
 class Installed(Deployment):
@@ -137,8 +182,8 @@ class TestWheel(testtools.TestCase):
 
     def test_a_fresh_environment_runs_the_life_of_a_vnf(self) -> None:
         install, *setup, api, conductor = COMMAND.findall(production())
-        self.check_content()
         programs = self.install(install)
+        self.assertIn("usage:", run(programs / api, "--help", cwd=programs))
         manage = [one.removeprefix("tacker-cnf-manage ") for one in setup]
         service = self.useFixture(Installed(self, programs, manage))
         self.assertEqual("tacker-cnf-api", api)
@@ -147,28 +192,13 @@ class TestWheel(testtools.TestCase):
         service.conductor()
         self.live(client)
 
-    def check_content(self) -> None:
-        with zipfile.ZipFile(self.wheel.path) as wheel:
-            self.assertEqual(
-                set(), self.wheel.files.difference(wheel.namelist())
-            )
-
     def install(self, command: str) -> Path:
-        """Install the wheel as README.rst says; return where programs are."""
-        home = self.wheel.folder / "venv"
-        run(sys.executable, "-m", "venv", home, cwd=self.wheel.folder)
+        """Install the wheel as README.rst describes it."""
+        self.wheel.check_content()
         pip, *words, extra = shlex.split(command)
         self.assertEqual((["install"], ".[postgresql]"), (words, extra))
-        wanted = f"{self.wheel.path}{extra[1:]}"
-        # compiled when imported, which is less than all of it
-        options = ("--quiet", "--no-compile")
-        programs = home / "bin"
-        folder = self.wheel.folder
-        run(programs / pip, "install", *options, wanted, cwd=folder)
-        run(programs / pip, "check", cwd=folder)
-        where = "import tacker_cnf; print(tacker_cnf.__file__)"
-        found = run(programs / "python", "-c", where, cwd=folder)
-        self.assertTrue(found.startswith(str(home)), found)
+        programs = self.wheel.install(pip, extra[1:])
+        self.wheel.check_packages("tacker_cnf", absent="kubernetes_sandbox")
         return programs
 
     def live(self, client: Client) -> None:
@@ -196,3 +226,43 @@ class TestWheel(testtools.TestCase):
         client.run(instance, "terminate", {"terminationType": "FORCEFUL"})
         self.assertEqual(untouched, cluster.everything())
         client.made("DELETE", f"{INSTANCES}/{instance}", None, 204)
+
+
+class TestSandboxWheel(testtools.TestCase):
+    def test_serves_without_the_product(self) -> None:
+        home = ROOT / "kubernetes_sandbox"
+        wheel = self.useFixture(Wheel(home, "src/kubernetes_sandbox"))
+        wheel.check_content()
+        programs = wheel.install()
+        wheel.check_packages("kubernetes_sandbox", absent="tacker_cnf")
+        config = wheel.folder / "kubeconfig"
+        for command in (
+            ("python", "-m", "kubernetes_sandbox"),
+            ("kubernetes-sandbox",),
+        ):
+            config.unlink(missing_ok=True)
+            process = subprocess.Popen(
+                [
+                    programs / command[0],
+                    *command[1:],
+                    f"--kubeconfig={config}",
+                ],
+                cwd=wheel.folder,
+                env=environ(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+            )
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            assert process.stdout
+            process.stdout.readline()  # printed when it serves
+            names = (
+                "from kubernetes import client, config;"
+                f"config.load_kube_config({str(config)!r});"
+                "nodes = client.CoreV1Api().list_node().items;"
+                "print(*[node.metadata.name for node in nodes])"
+            )
+            nodes = run(programs / "python", "-c", names, cwd=wheel.folder)
+            self.assertEqual("sandbox-node-1 sandbox-node-2\n", nodes)
+            process.terminate()
+            self.assertEqual(0, process.wait(60))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import testtools
-from kubernetes import client, dynamic
+from kubernetes import client, config, dynamic
 from kubernetes.dynamic.exceptions import ConflictError, NotFoundError
 
 from tests.functional.exchange import Cluster
@@ -124,6 +124,24 @@ class TestDynamicClient(testtools.TestCase):
         )
 
 
+class TestTypedClient(testtools.TestCase):
+    def test_reads_what_every_cluster_has(self) -> None:
+        cluster = self.useFixture(Cluster()).cluster
+        api = config.new_client_from_config_dict(cluster.kubeconfig())
+        self.addCleanup(api.rest_client.pool_manager.clear)
+        core = client.CoreV1Api(api)
+        for found in (
+            core.list_node(),
+            core.list_namespace(),
+            core.list_config_map_for_all_namespaces(),
+            core.list_service_for_all_namespaces(),
+            core.list_service_account_for_all_namespaces(),
+            client.StorageV1Api(api).list_storage_class(),
+            client.RbacAuthorizationV1Api(api).list_cluster_role(),
+        ):
+            self.assertNotEqual([], found.items)
+
+
 @testtools.skipIf(shutil.which("kubectl") is None, "kubectl is not here")
 class TestKubectl(testtools.TestCase):
     def setUp(self) -> None:
@@ -131,8 +149,7 @@ class TestKubectl(testtools.TestCase):
         self.home = self.enterContext(tempfile.TemporaryDirectory())
         wishes = {"pod_start_delay": 0.05, "pod_stop_delay": 0.05}
         cluster = self.useFixture(Cluster(**wishes)).cluster
-        config = Path(self.home, "config")
-        config.write_text(json.dumps(cluster.kubeconfig()))
+        Path(self.home, "config").write_text(json.dumps(cluster.kubeconfig()))
 
     def kubectl(self, *words: str, told: Any = None) -> str:
         environment = {
