@@ -127,7 +127,9 @@ class TestDynamicClient(testtools.TestCase):
 class TestTypedClient(testtools.TestCase):
     def test_reads_what_every_cluster_has(self) -> None:
         cluster = self.useFixture(Cluster()).cluster
-        api = config.new_client_from_config_dict(cluster.kubeconfig())
+        api = config.new_client_from_config_dict(  # type: ignore[no-untyped-call]
+            cluster.kubeconfig()
+        )
         self.addCleanup(api.rest_client.pool_manager.clear)
         core = client.CoreV1Api(api)
         for found in (

@@ -35,4 +35,4 @@ class ReferenceTest(testtools.TestCase):
             for name, options in INCLUDE.findall(page.read_text()):
                 included = (page.parent / name).read_text().splitlines()
                 for mark in MARK.findall(options):
-                    self.assertIn(mark, included, page)
+                    self.assertIn(mark, included, str(page))
