@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import fixtures
 import testtools
-from kubernetes_sandbox.certificates import Authority
 from oslo_config import cfg
+from trustme import CA
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
@@ -679,16 +679,12 @@ class TestWhoWeAre(testtools.TestCase):
         self.assertNotIn("wr0ng", str(error))
 
     def test_tls(self) -> None:
-        authority = Authority()
+        authority = CA()
         folder = self.useFixture(fixtures.TempDir())
-        pair = authority.client("vnfm", "")
         ours, ca = folder.join("ours.pem"), folder.join("ca.pem")
-        for path, text in (
-            (ours, pair.certificate + pair.key),
-            (ca, authority.pem),
-        ):
-            with open(path, "w") as file:  # noqa: PTH123
-                file.write(text)
+        pair = authority.issue_cert("vnfm")
+        pair.private_key_and_cert_chain_pem.write_to_path(ours)
+        authority.cert_pem.write_to_path(ca)
         server = self.useFixture(
             NfvoServer(authority=authority, wants_certificate=True)
         )

@@ -14,7 +14,7 @@ import fixtures
 import httpx
 import msgspec
 import testtools
-from kubernetes_sandbox.certificates import Authority
+from trustme import CA
 
 from tacker_cnf import errors
 from tacker_cnf.notification.delivery import Courier, Outcome
@@ -185,14 +185,14 @@ class TestTls(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         folder = Path(self.useFixture(fixtures.TempDir()).path)
-        self.authority = Authority()
+        self.authority = CA()
         self.ca = folder / "ca.pem"
-        self.ca.write_text(self.authority.pem)
-        self.pair = self.authority.client("vnfm", "vnfms")
+        self.authority.cert_pem.write_to_path(self.ca)
+        self.pair = self.authority.issue_cert("vnfm")
         self.certificate = folder / "client.pem"
-        self.certificate.write_text(self.pair.certificate)
+        self.pair.cert_chain_pems[0].write_to_path(self.certificate)
         self.key = folder / "client.key"
-        self.key.write_text(self.pair.key)
+        self.pair.private_key_pem.write_to_path(self.key)
         self.manners = Manners(
             ca_file=str(self.ca),
             client_certificate=str(self.certificate),
@@ -244,7 +244,7 @@ class TestTls(testtools.TestCase):
         }
 
     def thumbprint(self) -> str:
-        der = ssl.PEM_cert_to_DER_cert(self.pair.certificate)
+        der = ssl.PEM_cert_to_DER_cert(self.certificate.read_text())
         digest = hashlib.sha256(der).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from urllib import parse
 
 import fixtures
-from kubernetes_sandbox.certificates import Authority
+from trustme import CA
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.uploads import TRIES, Stopped, Uploads
@@ -304,23 +304,23 @@ class TestTooLarge(UploadTest):
 
 
 class TestTls(UploadTest):
-    def use(self, authority: Authority, *names: str) -> None:
+    def use(self, authority: CA, *names: str) -> None:
         self.source = self.useFixture(
             Receiver(authority=authority, names=names)
         )
         self.source.answers = self.give
 
     def test_the_certificate_is_that_of_the_name(self) -> None:
-        authority = Authority()
+        authority = CA()
         file = Path(self.useFixture(fixtures.TempDir()).path) / "ca.pem"
-        file.write_text(authority.pem)
+        authority.cert_pem.write_to_path(file)
         self.serve(outgoing={"ca_file": str(file)}, upload_hosts=["localhost"])
         path = self.made()
         self.use(authority, "127.0.0.1")
         url = f"https://localhost:{self.source.port}/"
         self.ask(path, url)
         self.failed(path, "localhost")
-        self.use(Authority(), "localhost")
+        self.use(CA(), "localhost")
         self.ask(path, f"https://localhost:{self.source.port}/")
         self.failed(path, "localhost")
         self.use(authority, "localhost")

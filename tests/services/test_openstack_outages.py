@@ -5,7 +5,7 @@ from typing import Any
 
 import fixtures
 import testtools
-from kubernetes_sandbox.certificates import Authority
+from trustme import CA
 
 from tacker_cnf.drivers.openstack.driver import OpenstackDriver
 from tests.fixtures import waiting
@@ -18,6 +18,10 @@ ANOTHER = {"heat_template_version": "2021-04-16", "resources": {}}
 PATIENT = {"request_timeout": 2.0, "outage_timeout": 300.0}
 
 
+def pem(authority: CA) -> str:
+    return authority.cert_pem.bytes().decode()
+
+
 class FrontedService(VnfService):
     """What stands before its Keystone and its Heat may fail.
 
@@ -28,12 +32,13 @@ class FrontedService(VnfService):
     def __init__(
         self,
         case: testtools.TestCase,
-        authorities: tuple[Authority, Authority] | None = None,
+        authorities: tuple[CA, CA] | None = None,
         **options: dict[str, Any],
     ) -> None:
         super().__init__(case, **options)
-        self._authorities: tuple[Authority | None, Authority | None] = (
-            authorities or (None, None)
+        self._authorities: tuple[CA | None, CA | None] = authorities or (
+            None,
+            None,
         )
 
     def register(self) -> str:
@@ -74,13 +79,13 @@ class FrontedService(VnfService):
 
 class TestTls(testtools.TestCase):
     def test_whom_to_trust(self) -> None:
-        ours, heats, other = Authority(), Authority(), Authority()
+        ours, heats, other = CA(), CA(), CA()
         vnf = self.useFixture(FrontedService(self, (ours, heats)))
         for cred, says in (
             ({}, vnf.keystone.url),
-            ({"ssl_ca_cert": other.pem}, vnf.keystone.url),
+            ({"ssl_ca_cert": pem(other)}, vnf.keystone.url),
             # Keystone is trusted, and the Heat that it names is not
-            ({"ssl_ca_cert": ours.pem}, vnf.heat.url),
+            ({"ssl_ca_cert": pem(ours)}, vnf.heat.url),
         ):
             answer = vnf.register_vim(**cred)
             self.assertEqual(422, answer.status)
@@ -88,7 +93,7 @@ class TestTls(testtools.TestCase):
             self.assertIn("CERTIFICATE_VERIFY_FAILED", answer.detail)
             self.assertIn(says, answer.detail)
         self.assertEqual(0, vnf.heat.count)
-        answer = vnf.register_vim(ssl_ca_cert=ours.pem + heats.pem)
+        answer = vnf.register_vim(ssl_ca_cert=pem(ours) + pem(heats))
         self.assertEqual(201, answer.status, answer.content)
         vnf.start()
         self.assertEqual(vnf.servers(), vnf.ids())
@@ -96,7 +101,7 @@ class TestTls(testtools.TestCase):
         vnf.do("terminate", FORCEFUL)
 
     def test_whoever_wants_may_trust_everybody(self) -> None:
-        vnf = self.useFixture(FrontedService(self, (Authority(), Authority())))
+        vnf = self.useFixture(FrontedService(self, (CA(), CA())))
         answer = vnf.register_vim(cert_verify="False")
         self.assertEqual(201, answer.status, answer.content)
         self.assertEqual(1, vnf.heat.asked("GET", "/stacks?limit=1"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import fixtures
-from kubernetes_sandbox.certificates import Authority
+from trustme import CA
 
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, VDU_LABEL
 from tests.fixtures import waiting
@@ -103,9 +103,10 @@ class StormCluster(fixtures.Fixture):
         self._tls = ssl.create_default_context(
             cadata=base64.b64decode(ca).decode()
         )
-        authority = Authority()
-        pair = authority.server(("127.0.0.1",))
-        (self._folder / "proxy.pem").write_text(pair.certificate + pair.key)
+        authority = CA()
+        pair = authority.issue_cert("127.0.0.1")
+        pem = pair.private_key_and_cert_chain_pem
+        pem.write_to_path(self._folder / "proxy.pem")
         self._proxy = self.useFixture(
             Process(
                 self._folder / "proxy.log",
@@ -119,7 +120,7 @@ class StormCluster(fixtures.Fixture):
             "auth_url": self._proxy.url,
             "auth_cred": {
                 "bearer_token": self._token,
-                "ssl_ca_cert": authority.pem,
+                "ssl_ca_cert": authority.cert_pem.bytes().decode(),
             },
             "vim_project": {"name": "default"},
         }

@@ -4,14 +4,13 @@ import asyncio
 import base64
 import contextlib
 import ssl
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any, Self
 
-from kubernetes_sandbox.certificates import Authority, Pair
+from trustme import CA
+
 from kubernetes_sandbox.control_plane import ControlPlane, Wishes
 from kubernetes_sandbox.identities import MASTERS, Identities
 from kubernetes_sandbox.objects import Obj
@@ -50,15 +49,21 @@ class SandboxCluster:
         self._make_credentials(names)
 
     def _make_credentials(self, names: tuple[str, ...]) -> None:
-        authority = Authority()
+        authority = CA()
         identities = Identities()
         self._identities = identities
-        self.ca_pem = authority.pem
+        self.ca_pem = authority.cert_pem.bytes().decode()
         hosts = ("127.0.0.1", "localhost", "::1", self._host, *names)
-        self._server_pair = authority.server(tuple(dict.fromkeys(hosts)))
-        admin = authority.client("admin", MASTERS)
-        self.client_cert_pem = admin.certificate
-        self.client_key_pem = admin.key
+        server = authority.issue_cert(*dict.fromkeys(hosts))
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._tls.verify_mode = ssl.CERT_OPTIONAL
+        authority.configure_trust(self._tls)
+        server.configure_cert(self._tls)
+        admin = authority.issue_cert(
+            "admin", common_name="admin", organization_name=MASTERS
+        )
+        self.client_cert_pem = admin.cert_chain_pems[0].bytes().decode()
+        self.client_key_pem = admin.private_key_pem.bytes().decode()
         self.token = identities.issue("admin", MASTERS)
         self.viewer_token = identities.issue("viewer")
 
@@ -208,22 +213,11 @@ class SandboxCluster:
         self._plane = ControlPlane(
             loop, self._identities, self.ca_pem, self._wishes
         )
-        tls = _tls(self._server_pair, self.ca_pem)
-        return await self._plane.server.start(self._host, self._port, tls)
+        return await self._plane.server.start(
+            self._host, self._port, self._tls
+        )
 
     async def _end(self) -> None:
         if self._plane is not None:
             self._plane.timers.close()
             await self._plane.server.stop()
-
-
-def _tls(pair: Pair, ca_pem: str) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_verify_locations(cadata=ca_pem)
-    context.verify_mode = ssl.CERT_OPTIONAL
-    with tempfile.TemporaryDirectory() as folder:
-        chain = Path(folder, "server.pem")
-        chain.touch(mode=0o600)
-        chain.write_text(pair.certificate + pair.key)
-        context.load_cert_chain(chain)
-    return context

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 
 from kubernetes_sandbox import nodes, quantities, selectors
 from kubernetes_sandbox.objects import Obj, labels_of, name_of
@@ -37,7 +38,7 @@ class Load:
     """What the pods on each node ask for."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, dict[str, dict[str, float]]] = {}
+        self._pods: dict[str, dict[str, dict[str, Decimal]]] = {}
 
     def count(self, node: str) -> int:
         """Count the pods on a node."""
@@ -52,14 +53,14 @@ class Load:
         """Take a pod off a node."""
         self._pods.get(node, {}).pop(uid, None)
 
-    def lacking(self, node: Obj, asked: dict[str, float]) -> str | None:
+    def lacking(self, node: Obj, asked: dict[str, Decimal]) -> str | None:
         """Tell what a node has too little of."""
         size = node["status"].get("allocatable") or {}
         present = self._pods.get(name_of(node), {})
         if len(present) >= int(size.get("pods", nodes.DEFAULT_PODS)):
             return _FULL
         for name, amount in asked.items():
-            used = sum(each.get(name, 0.0) for each in present.values())
+            used = sum(each.get(name, 0) for each in present.values())
             if used + amount > quantities.parse(size.get(name, 0)):
                 return f"Insufficient {name}"
         return None

@@ -1,67 +1,54 @@
 """Kubernetes quantities: 100m, 1Gi, 2."""
 
-import decimal
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
+
+from kubernetes.utils import parse_quantity
 
 from kubernetes_sandbox.objects import Obj
 
-_UNITS: Mapping[str, float] = {
-    "n": 1e-9,
-    "u": 1e-6,
-    "m": 1e-3,
-    "k": 1e3,
-    "M": 1e6,
-    "G": 1e9,
-    "T": 1e12,
-    "P": 1e15,
-    "E": 1e18,
-    "Ki": 2.0**10,
-    "Mi": 2.0**20,
-    "Gi": 2.0**30,
-    "Ti": 2.0**40,
-    "Pi": 2.0**50,
-    "Ei": 2.0**60,
-}
+#: Suffixes with their sizes, the largest first.
+_DECIMAL = tuple(
+    (suffix, Decimal(10) ** exponent)
+    for suffix, exponent in zip(
+        ("E", "P", "T", "G", "M", "k", "", "m", "u", "n"),
+        range(18, -10, -3),
+        strict=True,
+    )
+)
+_BINARY = tuple(
+    (suffix, Decimal(2) ** exponent)
+    for suffix, exponent in zip(
+        ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", ""),
+        range(60, -1, -10),
+        strict=True,
+    )
+)
 
 
-def parse(quantity: Any) -> float:
-    """Read a quantity.
+def parse(quantity: Any) -> Decimal:
+    """Parse a quantity.
 
-    :raises ValueError: it is none
+    :raises ValueError: it is not a quantity
     """
-    text = str(quantity).strip()
-    for length in (2, 1):
-        unit = text[-length:]
-        if unit in _UNITS and len(text) > length:
-            return float(text[:-length]) * _UNITS[unit]
-    return float(text)
-
-
-_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+    found: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call]
+    return found
 
 
 def canonical(quantity: Any) -> str:
-    """Write a quantity as a server stores it: 1000 is 1k, 0.5 is 500m."""
-    text = str(quantity).strip()
-    if text.endswith("i"):
-        return _scaled(decimal.Decimal(text[:-2]), text[-2:], _BINARY, 1024)
-    unit = text[-1:] if text[-1:] in _DECIMAL and text[-1:] else ""
-    amount = decimal.Decimal(text[: len(text) - len(unit)])
-    return _scaled(amount, unit, _DECIMAL, 1000)
+    """Return the canonical form of a quantity: 1000 is 1k, 0.5 is 500m.
 
-
-def _scaled(
-    amount: decimal.Decimal, unit: str, units: Sequence[str], step: int
-) -> str:
-    at = units.index(unit)
-    while amount != amount.to_integral_value() and at:
-        amount, at = amount * step, at - 1
-    while amount and amount % step == 0 and at + 1 < len(units):
-        amount, at = amount / step, at + 1
-    return f"{int(amount)}{units[at] if amount else ''}"
+    :raises ValueError: it is not a quantity
+    """
+    amount = parse(quantity)
+    units = _BINARY if str(quantity).endswith("i") else _DECIMAL
+    for suffix, size in (*units, *_DECIMAL):
+        if amount and amount % size == 0:
+            return f"{int(amount / size)}{suffix}"
+    # there is nothing smaller than a billionth
+    return f"{math.ceil(amount * 10**9)}n" if amount else "0"
 
 
 def canonical_all(amounts: Obj) -> Obj:
@@ -72,23 +59,23 @@ def canonical_all(amounts: Obj) -> Obj:
 def _canonical(amount: Any) -> str:
     try:
         return canonical(amount)
-    except (decimal.InvalidOperation, ValueError):
+    except ValueError:
         return str(amount)
 
 
-def requests_of(spec: Obj) -> dict[str, float]:
+def requests_of(spec: Obj) -> dict[str, Decimal]:
     """Sum what the containers of a pod ask for."""
-    total: dict[str, float] = {}
+    total: dict[str, Decimal] = {}
     for container in spec.get("containers") or ():
         for name, amount in _requests(container).items():
-            total[name] = total.get(name, 0.0) + amount
+            total[name] = total.get(name, 0) + amount
     for container in spec.get("initContainers") or ():
         for name, amount in _requests(container).items():
-            total[name] = max(total.get(name, 0.0), amount)
+            total[name] = max(total.get(name, amount), amount)
     return total
 
 
-def _requests(container: Obj) -> dict[str, float]:
+def _requests(container: Obj) -> dict[str, Decimal]:
     asked = (container.get("resources") or {}).get("requests") or {}
     return {name: parse(amount) for name, amount in asked.items()}
 

@@ -1,6 +1,7 @@
 """ResourceQuota: what is used, and whether one more fits."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 from kubernetes_sandbox import errors, quantities
 from kubernetes_sandbox.kinds import Kind
@@ -27,14 +28,14 @@ def _counts(pod: Obj) -> bool:
     return pod["status"].get("phase") not in _OVER
 
 
-def _asked_by_pod(spec: Obj, resource: str) -> float:
+def _asked_by_pod(spec: Obj, resource: str) -> Decimal | int:
     part, _, name = resource.rpartition(".")
     if part == "limits":
         return sum(
             quantities.parse(c["resources"].get("limits", {}).get(name, 0))
             for c in spec.get("containers") or ()
         )
-    return quantities.requests_of(spec).get(name, 0.0)
+    return quantities.requests_of(spec).get(name, 0)
 
 
 def _key_counted(resource: str) -> str | None:
@@ -44,7 +45,7 @@ def _key_counted(resource: str) -> str | None:
     return f"{resource}." if resource in _PLAIN else None
 
 
-def _used(store: Store, namespace: str, resource: str) -> float:
+def _used(store: Store, namespace: str, resource: str) -> Decimal | int:
     key = _key_counted(resource)
     if key == _PODS and resource == "pods":
         return sum(
@@ -64,7 +65,7 @@ def _used(store: Store, namespace: str, resource: str) -> float:
     )
 
 
-def _asked(kind: Kind, obj: Obj, resource: str) -> float:
+def _asked(kind: Kind, obj: Obj, resource: str) -> Decimal | int:
     key = _key_counted(resource)
     if key is not None:
         return 1 if key == kind.key else 0
@@ -79,7 +80,7 @@ def _asked(kind: Kind, obj: Obj, resource: str) -> float:
     return 0
 
 
-def _shown(resource: str, amount: float) -> str:
+def _shown(resource: str, amount: Decimal | int) -> str:
     if amount == int(amount):
         return str(int(amount))
     if resource.endswith("cpu"):
@@ -97,7 +98,7 @@ def usage(store: Store, quota: Obj) -> dict[str, str]:
 
 
 def _refuse(
-    kind: Kind, obj: Obj, quota: Obj, over: Mapping[str, float]
+    kind: Kind, obj: Obj, quota: Obj, over: Mapping[str, Decimal | int]
 ) -> None:
     used = quota["used"]
     hard = quota["hard"]
@@ -129,7 +130,7 @@ def check(store: Store, kind: Kind, obj: Obj) -> None:
         if is_deleting(quota):
             continue
         hard = quota["spec"].get("hard") or {}
-        over: dict[str, float] = {}
+        over: dict[str, Decimal | int] = {}
         for resource, limit in hard.items():
             asked = _asked(kind, obj, resource)
             used = _used(store, namespace, resource) if asked else 0

@@ -1,5 +1,7 @@
 """Quantities, names and images, by tables."""
 
+from decimal import Decimal
+
 import testtools
 
 from kubernetes_sandbox import defaults, images, names, quantities
@@ -9,13 +11,14 @@ from kubernetes_sandbox.images import Fate
 class TestQuantities(testtools.TestCase):
     def test_reading(self) -> None:
         for text, wanted in (
-            ("1", 1.0),
-            ("100m", 0.1),
-            ("1Gi", 2.0**30),
-            ("1k", 1000.0),
-            (2, 2.0),
+            ("1", "1"),
+            ("100m", "0.1"),
+            ("1Gi", "1073741824"),
+            ("1k", "1000"),
+            ("1e3", "1000"),
+            (2, "2"),
         ):
-            self.assertAlmostEqual(wanted, quantities.parse(text))
+            self.assertEqual(Decimal(wanted), quantities.parse(text))
 
     def test_writing_as_a_server_stores_them(self) -> None:
         for text, wanted in (
@@ -26,6 +29,10 @@ class TestQuantities(testtools.TestCase):
             ("1024Mi", "1Gi"),
             ("1.5Gi", "1536Mi"),
             ("0", "0"),
+            ("0Gi", "0"),
+            ("0.5Ki", "512"),
+            ("0.0000000001", "1n"),
+            ("1e3", "1k"),
             (1, "1"),
         ):
             self.assertEqual(wanted, quantities.canonical(text))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import requests
 import testtools
-from kubernetes_sandbox.certificates import Authority
+from trustme import CA
 from urllib3.connection import HTTPConnection
 
 from tacker_cnf import errors
@@ -54,12 +54,13 @@ class TestLease(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.lease = Lease.new(margin=0.0)
-        authority = Authority()
+        authority = CA()
         self.servers = [
             self.useFixture(Receiver()),
             self.useFixture(Receiver(authority=authority)),
         ]
-        context = ssl.create_default_context(cadata=authority.pem)
+        context = ssl.create_default_context()
+        authority.configure_trust(context)
         pools = interruptible.Pools(ssl_context=context, retries=False)
         self.addCleanup(pools.clear)
         session = self.enterContext(requests.Session())

@@ -1,5 +1,7 @@
 """Volumes and claims: found for each other, made, protected, released."""
 
+from decimal import Decimal
+
 from kubernetes_sandbox import pods, quantities
 from kubernetes_sandbox.admission import CLASSES
 from kubernetes_sandbox.controllers.base import Controller
@@ -24,7 +26,7 @@ _CLAIM_GUARD = "kubernetes.io/pvc-protection"
 _VOLUME_GUARD = "kubernetes.io/pv-protection"
 
 
-def _size(capacity: Obj) -> float:
+def _size(capacity: Obj) -> Decimal:
     return quantities.parse(capacity.get("storage", 0))
 
 
