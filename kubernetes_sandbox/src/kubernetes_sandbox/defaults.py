@@ -207,13 +207,16 @@ def _job(obj: Obj) -> None:
 
 
 def _cron_job(obj: Obj) -> None:
+    spec = obj.setdefault("spec", {})
     _fill(
-        obj.setdefault("spec", {}),
+        spec,
         concurrencyPolicy="Allow",
         suspend=False,
         successfulJobsHistoryLimit=3,
         failedJobsHistoryLimit=1,
     )
+    job = spec.setdefault("jobTemplate", {})
+    _template(job.setdefault("spec", {}))
 
 
 def _service(obj: Obj) -> None:

@@ -1,120 +1,29 @@
-"""The few objects that ``kubectl`` sends as protobuf.
+"""Decoding of objects that clients send as protobuf.
 
-kubectl knows these kinds itself and does not ask which format a server
-takes. Fields are told by number, as in the generated.proto files of
-Kubernetes; what is not in the tables is left out.
+``kubectl create deployment`` and the like send protobuf whatever a server
+offers, and do not repeat a refused request as JSON. Responses are always
+JSON, which these clients accept, too.
 """
 
 import base64
-from collections.abc import Iterator, Mapping
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubernetes_sandbox import errors
-from kubernetes_sandbox.objects import Obj
+from kubernetes_sandbox.errors import ApiError
+from kubernetes_sandbox.objects import Obj, stamp
+from kubernetes_sandbox.protobuf_messages import MESSAGES, Field, Message
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-
-#: Field number -> its JSON name, and how its value is read: a word, the
-#: table of the message it is, or that of those that it is a list of.
-_Table = Mapping[int, tuple[str, Any]]
-
-_METADATA: _Table = {
-    1: ("name", "text"),
-    2: ("generateName", "text"),
-    3: ("namespace", "text"),
-    11: ("labels", "texts by name"),
-    12: ("annotations", "texts by name"),
-    14: ("finalizers", "list of texts"),
+#: The envelope, runtime.Unknown, and its apiVersion and kind.
+_TYPE_META: Message = {
+    1: Field("apiVersion", "string"),
+    2: Field("kind", "string"),
 }
-_NAMED: _Table = {1: ("metadata", _METADATA)}
-_ACCESS: _Table = {
-    1: (
-        "resourceAttributes",
-        {
-            1: ("namespace", "text"),
-            2: ("verb", "text"),
-            3: ("group", "text"),
-            4: ("version", "text"),
-            5: ("resource", "text"),
-            6: ("subresource", "text"),
-            7: ("name", "text"),
-        },
-    ),
-    2: ("nonResourceAttributes", {1: ("path", "text"), 2: ("verb", "text")}),
-}
-_BINDING: _Table = {
-    **_NAMED,
-    2: (
-        "subjects",
-        [
-            {
-                1: ("kind", "text"),
-                2: ("apiGroup", "text"),
-                3: ("name", "text"),
-                4: ("namespace", "text"),
-            }
-        ],
-    ),
-    3: (
-        "roleRef",
-        {1: ("apiGroup", "text"), 2: ("kind", "text"), 3: ("name", "text")},
-    ),
-}
-_ROLE: _Table = {
-    **_NAMED,
-    2: (
-        "rules",
-        [
-            {
-                1: ("verbs", "list of texts"),
-                2: ("apiGroups", "list of texts"),
-                3: ("resources", "list of texts"),
-                4: ("resourceNames", "list of texts"),
-                5: ("nonResourceURLs", "list of texts"),
-            }
-        ],
-    ),
-}
-_KINDS: Mapping[str, _Table] = {
-    "Namespace": _NAMED,
-    "ServiceAccount": _NAMED,
-    "ConfigMap": {
-        **_NAMED,
-        2: ("data", "texts by name"),
-        3: ("binaryData", "bytes by name"),
-        4: ("immutable", "truth"),
-    },
-    "Secret": {
-        **_NAMED,
-        2: ("data", "bytes by name"),
-        3: ("type", "text"),
-        4: ("stringData", "texts by name"),
-        5: ("immutable", "truth"),
-    },
-    "SelfSubjectAccessReview": {**_NAMED, 2: ("spec", _ACCESS)},
-    "SelfSubjectRulesReview": {
-        **_NAMED,
-        2: ("spec", {1: ("namespace", "text")}),
-    },
-    "SelfSubjectReview": _NAMED,
-    "TokenRequest": _NAMED,
-    "ClusterRole": _ROLE,
-    "ClusterRoleBinding": _BINDING,
-    "Role": _ROLE,
-    "RoleBinding": _BINDING,
-    "DeleteOptions": {
-        1: ("gracePeriodSeconds", "number"),
-        2: (
-            "preconditions",
-            {1: ("uid", "text"), 2: ("resourceVersion", "text")},
-        ),
-        3: ("orphanDependents", "truth"),
-        4: ("propagationPolicy", "text"),
-        5: ("dryRun", "list of texts"),
-    },
-}
+_Value = int | bytes
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -127,76 +36,120 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+def _fields(data: bytes) -> Iterator[tuple[int, _Value]]:
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)
-        number, form = tag >> 3, tag & 7
-        if form == _VARINT:
+        number, wire_type = tag >> 3, tag & 7
+        if wire_type == _VARINT:
             value, at = _varint(data, at)
             yield number, value
             continue
-        size = {_FIXED64: 8, _FIXED32: 4}.get(form, 0)
-        if form == _BYTES:
+        size = {_FIXED64: 8, _FIXED32: 4}.get(wire_type, 0)
+        if wire_type == _BYTES:
             size, at = _varint(data, at)
+        if at + size > len(data):
+            raise IndexError
         yield number, data[at : at + size]
         at += size
 
 
-def _pair(data: bytes) -> tuple[str, bytes]:
-    key, value = "", b""
-    for number, found in _fields(data):
-        assert isinstance(found, bytes)
-        if number == 1:
-            key = found.decode()
-        else:
-            value = found
-    return key, value
+def _int(value: _Value) -> int:
+    number = int(value)
+    return number - (1 << 64) if number >> 63 else number
 
 
-def _put(obj: Obj, name: str, told: Any, value: int | bytes) -> None:
-    if isinstance(value, int):
-        obj[name] = bool(value) if told == "truth" else value
-        return
-    if told == "text":
-        if value:
-            obj[name] = value.decode()
-    elif told == "list of texts":
-        obj.setdefault(name, []).append(value.decode())
-    elif told == "texts by name":
-        key, text = _pair(value)
-        obj.setdefault(name, {})[key] = text.decode()
-    elif told == "bytes by name":
-        key, raw = _pair(value)
-        encoded = base64.b64encode(raw).decode()
-        obj.setdefault(name, {})[key] = encoded
-    elif isinstance(told, list):
-        obj.setdefault(name, []).append(_message(value, told[0]))
-    else:
-        obj[name] = _message(value, told)
+def _int_or_string(value: _Value) -> int | str:
+    fields = dict(_fields(bytes(value)))
+    if fields.get(1):
+        return bytes(fields.get(3, b"")).decode()
+    return _int(fields.get(2, 0))
 
 
-def _message(data: bytes, table: _Table) -> Obj:
+def _quantity(value: _Value) -> str:
+    return bytes(dict(_fields(bytes(value))).get(1, b"0")).decode()
+
+
+def _time(value: _Value) -> str:
+    seconds = dict(_fields(bytes(value))).get(1)
+    if seconds is None:
+        return ""
+    return stamp(dt.datetime.fromtimestamp(_int(seconds), dt.UTC))
+
+
+_SCALARS: Mapping[str, Callable[[_Value], Any]] = {
+    "string": lambda value: bytes(value).decode(),
+    "bytes": lambda value: base64.b64encode(bytes(value)).decode(),
+    "bool": bool,
+    "int": _int,
+    "IntOrString": _int_or_string,
+    "Quantity": _quantity,
+    "Time": _time,
+}
+
+
+def _value(field: Field, value: _Value) -> Any:
+    decode = _SCALARS.get(field.type)
+    if decode is not None:
+        return decode(value)
+    return _message(bytes(value), field.type, MESSAGES[field.type])
+
+
+def _entry(field: Field, value: _Value) -> tuple[str, Any]:
+    entry = dict(_fields(bytes(value)))
+    key = bytes(entry.get(1, b"")).decode()
+    return key, _value(field, entry.get(2, b""))
+
+
+def _message(data: bytes, name: str, message: Message) -> Obj:
     obj: Obj = {}
     for number, value in _fields(data):
-        if number in table:
-            _put(obj, *table[number], value)
+        field = message.get(number)
+        if field is None:
+            if value:
+                raise _unknown_field(name, number)
+        elif field.type != "ignored":
+            _set(obj, field, value)
     return obj
 
 
-def decode(body: bytes) -> Obj:
-    """Read an object.
+def _set(obj: Obj, field: Field, value: _Value) -> None:
+    if field.is_map:
+        key, item = _entry(field, value)
+        obj.setdefault(field.name, {})[key] = item
+        return
+    decoded = _value(field, value)
+    if field.is_list:
+        obj.setdefault(field.name, []).append(decoded)
+    elif field.is_inline:
+        obj.update(decoded)
+    elif field.is_pointer or decoded not in ("", 0, {}):
+        obj[field.name] = decoded
 
-    :raises ApiError: 415, it is of a kind that is not in the tables
+
+def _unknown_field(message: str, number: int) -> ApiError:
+    return ApiError(
+        415,
+        "UnsupportedMediaType",
+        f"the sandbox cannot decode field {number} of {message} from protobuf;"
+        " send JSON",
+        {},
+    )
+
+
+def decode(body: bytes) -> Obj:
+    """Decode an object.
+
+    :raises ApiError: 415, its kind or one of its fields is not known
     """
     if not body.startswith(_MAGIC):
         raise errors.unsupported_media_type()
     try:
         envelope = dict(_fields(body[len(_MAGIC) :]))
-        kind = _message(
-            bytes(envelope[1]),
-            {1: ("apiVersion", "text"), 2: ("kind", "text")},
-        )
-        return {**kind, **_message(bytes(envelope[2]), _KINDS[kind["kind"]])}
-    except (KeyError, IndexError, AssertionError, UnicodeDecodeError):
+        head = _message(bytes(envelope[1]), "TypeMeta", _TYPE_META)
+        kind = head["kind"]
+        versioned = f"{head['apiVersion']}.{kind}"
+        name = versioned if versioned in MESSAGES else kind
+        return {**head, **_message(bytes(envelope[2]), name, MESSAGES[name])}
+    except (KeyError, IndexError, TypeError, UnicodeDecodeError):
         raise errors.unsupported_media_type() from None

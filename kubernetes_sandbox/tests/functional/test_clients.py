@@ -17,6 +17,47 @@ from tests.functional.exchange import Cluster
 from tests.functional.test_controls import a_deployment
 
 
+def a_pod_spec() -> dict[str, Any]:
+    """Return the spec of a pod with fields of every protobuf type."""
+    expression = {"key": "zone", "operator": "In", "values": ["a", "b"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    return {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 0,
+        "automountServiceAccountToken": False,
+        "nodeSelector": {"disk": "ssd"},
+        "affinity": {"nodeAffinity": affinity},
+        "tolerations": [{"key": "k", "operator": "Exists"}],
+        "securityContext": {"runAsUser": 0, "supplementalGroups": [1, 2]},
+        "volumes": [
+            {"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}},
+            {"name": "config", "configMap": {"name": "c", "optional": True}},
+        ],
+        "containers": [
+            {
+                "name": "main",
+                "image": "nginx",
+                "args": ["--verbose"],
+                "env": [
+                    {"name": "A", "value": "1"},
+                    {
+                        "name": "B",
+                        "valueFrom": {
+                            "secretKeyRef": {"name": "s", "key": "k"}
+                        },
+                    },
+                ],
+                "ports": [{"containerPort": 80}],
+                "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}},
+                "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+                "livenessProbe": {"httpGet": {"path": "/", "port": "http"}},
+                "readinessProbe": {"tcpSocket": {"port": 80}},
+            }
+        ],
+    }
+
+
 class TestDynamicClient(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -219,6 +260,53 @@ class TestKubectl(testtools.TestCase):
         out = self.kubectl("auth", "can-i", "create", "pods")
         self.assertEqual("yes\n", out)
         self.kubectl("delete", "ns", "demo", "--wait", "--timeout=10s")
+
+    def test_workloads_that_kubectl_sends_as_protobuf(self) -> None:
+        words = ("--image=nginx", "--replicas=2", "--port=80")
+        out = self.kubectl("create", "deployment", "web", *words)
+        self.assertEqual("deployment.apps/web created\n", out)
+        self.kubectl("rollout", "status", "deploy/web", "--timeout=5s")
+        self.kubectl("create", "quota", "limited", "--hard=pods=9,cpu=2")
+        self.kubectl("create", "job", "once", "--image=x", "--", "true")
+        self.kubectl("wait", "--for=condition=Complete", "job/once")
+        self.kubectl(
+            "create", "pdb", "web", "--selector=app=web", "--min-available=50%"
+        )
+        self.kubectl("create", "service", "clusterip", "web", "--tcp=80:http")
+        self.kubectl("create", "ingress", "web", "--rule=x.example/*=web:80")
+        self.kubectl("create", "priorityclass", "low", "--value=-5")
+        self.kubectl("autoscale", "deployment", "web", "--max=3")
+        for name, path, wanted in (
+            ("deploy/web", "spec.replicas", "2"),
+            ("quota/limited", "spec.hard.cpu", "2"),
+            ("pdb/web", "spec.minAvailable", "50%"),
+            ("svc/web", "spec.ports[0].targetPort", "http"),
+            ("ingress/web", "spec.rules[0].host", "x.example"),
+            ("priorityclass/low", "value", "-5"),
+            ("hpa/web", "spec.maxReplicas", "3"),
+        ):
+            out = self.kubectl("get", name, "-o", f"jsonpath={{.{path}}}")
+            self.assertEqual(wanted, out)
+
+    def test_a_job_is_copied_from_a_cron_job(self) -> None:
+        body = {
+            "apiVersion": "batch/v1",
+            "kind": "CronJob",
+            "metadata": {"name": "nightly"},
+            "spec": {
+                "schedule": "0 0 * * *",
+                "jobTemplate": {"spec": {"template": {"spec": a_pod_spec()}}},
+            },
+        }
+        self.kubectl("create", "-f", "-", told=body)
+        self.kubectl("create", "job", "now", "--from=cronjob/nightly")
+        before = self.kubectl("get", "cronjob/nightly", "-o", "json")
+        after = self.kubectl("get", "job/now", "-o", "json")
+        template = json.loads(before)["spec"]["jobTemplate"]["spec"][
+            "template"
+        ]
+        copied = json.loads(after)["spec"]["template"]
+        self.assertEqual(template["spec"], copied["spec"])
 
     def test_drained_node_takes_no_pods(self) -> None:
         body = {
