@@ -69,9 +69,9 @@ def measure(
 
     def client() -> list[float]:
         times = []
-        while (begun := time.perf_counter()) < until:
+        while (start := time.perf_counter()) < until:
             act()
-            times.append(time.perf_counter() - begun)
+            times.append(time.perf_counter() - start)
         return times
 
     with concurrent.futures.ThreadPoolExecutor(clients) as pool:
@@ -113,7 +113,7 @@ def run(api: Api, server: Any, seconds: float) -> None:
         f"{'request':<26} {'clients':>7} {'1/s':>8} {'ms':>8} {'x floor':>8}"
     )
 
-    def tell(name: str, act: Callable[[], Any]) -> None:
+    def report_rate(name: str, act: Callable[[], Any]) -> None:
         for clients in (1, 8):
             floor = measure(
                 lambda: api.call("GET", "/vnflcm/api_versions"),
@@ -126,14 +126,16 @@ def run(api: Api, server: Any, seconds: float) -> None:
                 f"{middle / floor:8.1f}"
             )
 
-    tell("GET one instance", lambda: api.call("GET", f"{instances}/{one}"))
+    report_rate(
+        "GET one instance", lambda: api.call("GET", f"{instances}/{one}")
+    )
     have = 1
     for count in (1, 100, 1000):
         for _ in range(count - have):
             create()
         have = count
-        tell(f"GET list of {count}", lambda: api.call("GET", instances))
-    tell("POST create", create)
+        report_rate(f"GET list of {count}", lambda: api.call("GET", instances))
+    report_rate("POST create", create)
     for pid, size in rss(server.pid).items():
         print(f"process {pid}: {size:.0f} MiB resident")
 
@@ -142,10 +144,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", help="URL; default: a SQLite file")
     parser.add_argument("--seconds", type=float, default=2.0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
-        line = f"connection = {asked.database}" if asked.database else ""
+        line = (
+            f"connection = {arguments.database}" if arguments.database else ""
+        )
         conf = Path(folder) / "bench.conf"
         conf.write_text(CONF.format(state=folder, connection=line, port=port))
         option = f"--config-file={conf}"
@@ -165,7 +169,7 @@ def main() -> None:
                     break
                 except urllib3.exceptions.HTTPError:
                     time.sleep(0.1)
-            run(api, server, asked.seconds)
+            run(api, server, arguments.seconds)
         finally:
             server.terminate()
             server.wait(30)

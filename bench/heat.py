@@ -78,14 +78,14 @@ class Product(lcm.Product):
         body = {"flavourId": "simple", "extVirtualLinks": [link]}
         self.run("instantiate", body)
 
-    def grow(self, kind: str) -> None:
+    def scale_stack(self, kind: str) -> None:
         self.run("scale", {"type": kind, "aspectId": "front_aspect"})
 
     def scale_out(self) -> None:
-        self.grow("SCALE_OUT")
+        self.scale_stack("SCALE_OUT")
 
     def scale_in(self) -> None:
-        self.grow("SCALE_IN")
+        self.scale_stack("SCALE_IN")
 
     def heal_one(self) -> None:
         path = f"/vnflcm/v2/vnf_instances/{self.instance}"
@@ -140,9 +140,9 @@ class Floor:
             files={nested.name: nested.read_text()},
             parameters={"nfv": nfv},
         )
-        self.done("CREATE")
+        self.wait_stack("CREATE")
 
-    def done(self, action: str) -> None:
+    def wait_stack(self, action: str) -> None:
         while True:
             stack = self.heat.stacks.get(self.name, resolve_outputs=False)
             if stack.stack_status == f"{action}_COMPLETE":
@@ -155,9 +155,9 @@ class Floor:
         self.heat.stacks.update(
             self.name, existing=True, parameters={"nfv": self.nfv}
         )
-        self.done("UPDATE")
+        self.wait_stack("UPDATE")
 
-    def sized(self, count: int) -> None:
+    def resize(self, count: int) -> None:
         self.nfv["VDU"]["front"]["desired_capacity"] = count
         self.update()
 
@@ -165,10 +165,10 @@ class Floor:
         self.create(1)
 
     def scale_out(self) -> None:
-        self.sized(2)
+        self.resize(2)
 
     def scale_in(self) -> None:
-        self.sized(1)
+        self.resize(1)
 
     def servers(self) -> list[tuple[str, str, str]]:
         """Find the servers: stack name, stack id, resource name."""
@@ -214,7 +214,7 @@ def _stack_of(resource: Any) -> tuple[str, str]:
     return name, stack_id
 
 
-def life(subject: Any, times: lcm.Times) -> None:
+def run_lifecycle(subject: Any, times: lcm.Times) -> None:
     """Take one VNF through its life, and time each operation."""
     subject.prepare()
     acts = (
@@ -227,13 +227,13 @@ def life(subject: Any, times: lcm.Times) -> None:
         subject.terminate,
     )
     for name, act in zip(OPERATIONS, acts, strict=True):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         act()
-        times[name].append(time.perf_counter() - begun)
+        times[name].append(time.perf_counter() - start)
 
 
 @contextlib.contextmanager
-def service(state: Path, known: dict[str, str]) -> Iterator[str]:
+def service(state: Path, credentials: dict[str, str]) -> Iterator[str]:
     """Start the service, with this OpenStack as its default VIM."""
     process = subprocess.Popen(
         [
@@ -251,15 +251,15 @@ def service(state: Path, known: dict[str, str]) -> Iterator[str]:
             "name": "bench",
             "type": "openstack",
             "is_default": True,
-            "auth_url": known["OS_AUTH_URL"],
+            "auth_url": credentials["OS_AUTH_URL"],
             "auth_cred": {
-                "username": known["OS_USERNAME"],
-                "password": known["OS_PASSWORD"],
-                "user_domain_name": known["OS_USER_DOMAIN_NAME"],
+                "username": credentials["OS_USERNAME"],
+                "password": credentials["OS_PASSWORD"],
+                "user_domain_name": credentials["OS_USER_DOMAIN_NAME"],
             },
             "vim_project": {
-                "name": known["OS_PROJECT_NAME"],
-                "project_domain_name": known["OS_PROJECT_DOMAIN_NAME"],
+                "name": credentials["OS_PROJECT_NAME"],
+                "project_domain_name": credentials["OS_PROJECT_DOMAIN_NAME"],
             },
         }
         product = Product(api, urllib3.PoolManager())
@@ -276,35 +276,35 @@ def main() -> None:
     parser.add_argument("--openrc", type=Path, default=openrc)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures there")
-    asked = parser.parse_args()
-    text = asked.openrc.read_text()
-    known = dict(re.findall(r"^export (\w+)=(.*)$", text, re.MULTILINE))
+    arguments = parser.parse_args()
+    text = arguments.openrc.read_text()
+    credentials = dict(re.findall(r"^export (\w+)=(.*)$", text, re.MULTILINE))
     auth = v3.Password(
-        known["OS_AUTH_URL"],
-        username=known["OS_USERNAME"],
-        password=known["OS_PASSWORD"],
-        user_domain_name=known["OS_USER_DOMAIN_NAME"],
-        project_name=known["OS_PROJECT_NAME"],
-        project_domain_name=known["OS_PROJECT_DOMAIN_NAME"],
+        credentials["OS_AUTH_URL"],
+        username=credentials["OS_USERNAME"],
+        password=credentials["OS_PASSWORD"],
+        user_domain_name=credentials["OS_USER_DOMAIN_NAME"],
+        project_name=credentials["OS_PROJECT_NAME"],
+        project_domain_name=credentials["OS_PROJECT_DOMAIN_NAME"],
     )
-    low: lcm.Times = {name: [] for name in OPERATIONS}
-    ours: lcm.Times = {name: [] for name in OPERATIONS}
+    floor_times: lcm.Times = {name: [] for name in OPERATIONS}
+    product_times: lcm.Times = {name: [] for name in OPERATIONS}
     with (
         tempfile.TemporaryDirectory() as folder,
-        service(Path(folder), known) as api,
+        service(Path(folder), credentials) as api,
     ):
         pool = urllib3.PoolManager()
-        for run in range(asked.runs + 1):  # in turn, so drift hits both
-            life(Floor(auth), low)
-            life(Product(api, pool), ours)
+        for run in range(arguments.runs + 1):  # in turn, so drift hits both
+            run_lifecycle(Floor(auth), floor_times)
+            run_lifecycle(Product(api, pool), product_times)
             if not run:  # connections, caches
-                for times in (*low.values(), *ours.values()):
+                for times in (*floor_times.values(), *product_times.values()):
                     times.clear()
-    rows = lcm.table("Front and Store", low, ours, OPERATIONS)
+    rows = lcm.table("Front and Store", floor_times, product_times, OPERATIONS)
     most = max(row["ours"] - row["floor"] for row in rows)
     print(f"\nat most {most:.3f} s beside the floor")
-    if asked.json:
-        asked.json.write_text(json.dumps(rows, indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=2))
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ class Floor:
                 watch.stop()
         return seen
 
-    def settled(self, count: int) -> None:
+    def wait_settled(self, count: int) -> None:
         def done(seen: dict[str, Any]) -> bool:
             return len(seen) == count and all(map(_ready, seen.values()))
 
@@ -167,13 +167,13 @@ class Floor:
     def instantiate(self, pods: int) -> None:
         body = yaml.safe_load(package.manifest(self.name, pods))
         self.apps.create_namespaced_deployment("default", body)
-        self.settled(pods)
+        self.wait_settled(pods)
 
     def scale(self, count: int) -> None:
         self.apps.patch_namespaced_deployment_scale(
             self.name, "default", {"spec": {"replicas": count}}
         )
-        self.settled(count)
+        self.wait_settled(count)
 
     def scale_out(self, pods: int) -> None:
         self.scale(2 * pods)
@@ -188,7 +188,7 @@ class Floor:
         old = listed.items[0].metadata
         self.core.delete_namespaced_pod(old.name, "default")
         self.pods(lambda seen: old.uid not in seen)
-        self.settled(pods)
+        self.wait_settled(pods)
 
     def heal_all(self, pods: int) -> None:
         self.terminate(pods)
@@ -215,7 +215,7 @@ def _ready(pod: Any) -> bool:
 Times = dict[str, list[float]]
 
 
-def life(subject: Any, pods: int, times: Times) -> None:
+def run_lifecycle(subject: Any, pods: int, times: Times) -> None:
     """Take one VNF through its life, and time each operation."""
     subject.prepare(pods)
     acts = (
@@ -227,12 +227,12 @@ def life(subject: Any, pods: int, times: Times) -> None:
         subject.terminate,
     )
     for name, act in zip(OPERATIONS, acts, strict=True):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         act(pods)
-        times[name].append(time.perf_counter() - begun)
+        times[name].append(time.perf_counter() - start)
 
 
-def no_times() -> Times:
+def empty_times() -> Times:
     return {name: [] for name in OPERATIONS}
 
 
@@ -283,7 +283,7 @@ def wait_for(path: Path) -> None:
 
 def register(api: str, vim: Path, pool: urllib3.PoolManager) -> None:
     """Make the cluster the default VIM."""
-    asked = yaml.safe_load(vim.read_text())
+    vim_data = yaml.safe_load(vim.read_text())
     layout = ("auth_url", "type", "project_name")
     Product(api, pool).call(
         "POST",
@@ -292,9 +292,9 @@ def register(api: str, vim: Path, pool: urllib3.PoolManager) -> None:
             "vim": {
                 "name": "bench",
                 "type": "kubernetes",
-                "auth_url": asked["auth_url"],
+                "auth_url": vim_data["auth_url"],
                 "auth_cred": {
-                    k: v for k, v in asked.items() if k not in layout
+                    k: v for k, v in vim_data.items() if k not in layout
                 },
                 "is_default": True,
             }
@@ -314,19 +314,24 @@ def table(
     rows = []
     for name in operations:
         low = statistics.median(floor[name])
-        ours = statistics.median(product[name])
-        ratio = ours / low
+        product_median = statistics.median(product[name])
+        ratio = product_median / low
         print(
-            f"  {name:<16} {low:8.3f} {ours:8.3f} {ours - low:7.3f} "
+            f"  {name:<16} {low:8.3f} {product_median:8.3f} {product_median - low:7.3f} "
             f"{ratio:5.2f}"
         )
         rows.append(
-            {"what": title, "operation": name, "floor": low, "ours": ours}
+            {
+                "what": title,
+                "operation": name,
+                "floor": low,
+                "ours": product_median,
+            }
         )
     return rows
 
 
-def together(
+def run_concurrent(
     count: int, pods: int, make: Callable[[], Any], times: Times
 ) -> None:
     """Take several VNFs through their lives at once."""
@@ -336,7 +341,7 @@ def together(
         subject = make()
         subject.prepare(pods)
         subject.prepare = lambda _: barrier.wait(60)
-        life(subject, pods, times)
+        run_lifecycle(subject, pods, times)
 
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         for done in [pool.submit(one) for _ in range(count)]:
@@ -349,7 +354,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--vnfs", type=int, default=20)
     parser.add_argument("--json", type=Path, help="write the figures there")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
@@ -367,21 +372,25 @@ def main() -> None:
             def floor() -> Floor:
                 return Floor(kubeconfig)
 
-            life(product(), 1, no_times())  # connections, caches
-            life(floor(), 1, no_times())
-            for pods in asked.pods:
-                ours, low = no_times(), no_times()
-                for _ in range(asked.runs):  # in turn, so drift hits both
-                    life(floor(), pods, low)
-                    life(product(), pods, ours)
-                rows += table(f"{pods} pods", low, ours)
-            if asked.vnfs:
-                ours, low = no_times(), no_times()
-                together(asked.vnfs, 1, floor, low)
-                together(asked.vnfs, 1, one_of_many, ours)
-                rows += table(f"{asked.vnfs} VNFs at once", low, ours)
-    if asked.json:
-        asked.json.write_text(json.dumps(rows, indent=2))
+            run_lifecycle(product(), 1, empty_times())  # connections, caches
+            run_lifecycle(floor(), 1, empty_times())
+            for pods in arguments.pods:
+                product_times, floor_times = empty_times(), empty_times()
+                for _ in range(arguments.runs):  # in turn, so drift hits both
+                    run_lifecycle(floor(), pods, floor_times)
+                    run_lifecycle(product(), pods, product_times)
+                rows += table(f"{pods} pods", floor_times, product_times)
+            if arguments.vnfs:
+                product_times, floor_times = empty_times(), empty_times()
+                run_concurrent(arguments.vnfs, 1, floor, floor_times)
+                run_concurrent(arguments.vnfs, 1, one_of_many, product_times)
+                rows += table(
+                    f"{arguments.vnfs} VNFs at once",
+                    floor_times,
+                    product_times,
+                )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=2))
 
 
 if __name__ == "__main__":

@@ -32,11 +32,11 @@ import lcm
 import urllib3
 from aiohttp import web
 
-SUBSCRIBERS, DEAD, SLOW = 50, 5, 5
-SLOWNESS = 2.0
+SUBSCRIBERS, DEAD_SUBSCRIBERS, SLOW_SUBSCRIBERS = 50, 5, 5
+SLOW_RESPONSE_S = 2.0
 #: one life: what is told of each operation, and that there is an instance
 OPERATIONS = len(lcm.OPERATIONS)
-TOLD = 3 * OPERATIONS + 1
+NOTIFICATIONS_PER_LIFE = 3 * OPERATIONS + 1
 ORDER = ["STARTING", "PROCESSING", "COMPLETED"] * OPERATIONS
 
 
@@ -45,24 +45,24 @@ class Receivers:
 
     def __init__(self) -> None:
         #: subscriber -> VNF instance -> states
-        self.told: Any = defaultdict(lambda: defaultdict(list))
+        self.received_states: Any = defaultdict(lambda: defaultdict(list))
         self.count: Any = defaultdict(int)
         self.last: Any = defaultdict(float)
         self.ids: Any = defaultdict(set)
-        self.again = 0
+        self.duplicates = 0
 
     async def receive(self, request: web.Request) -> web.Response:
         number = int(request.match_info["number"])
         if request.method == "POST":
             body = json.loads(await request.read())
-            if number < SLOW:
+            if number < SLOW_SUBSCRIBERS:
                 with contextlib.suppress(asyncio.CancelledError):  # the end
-                    await asyncio.sleep(SLOWNESS)
+                    await asyncio.sleep(SLOW_RESPONSE_S)
             if body["id"] in self.ids[number]:
-                self.again += 1
+                self.duplicates += 1
                 return web.Response(status=204)
             self.ids[number].add(body["id"])
-            states = self.told[number][body["vnfInstanceId"]]
+            states = self.received_states[number][body["vnfInstanceId"]]
             states.append(body.get("operationState", "CREATED"))
             self.count[number] += 1
             self.last[number] = time.time()
@@ -71,7 +71,7 @@ class Receivers:
     async def report(self, _: web.Request) -> web.Response:
         wrong = sum(
             states != ["CREATED", *ORDER]
-            for by_instance in self.told.values()
+            for by_instance in self.received_states.values()
             for states in by_instance.values()
         )
         return web.json_response(
@@ -79,41 +79,41 @@ class Receivers:
                 "counts": self.count,
                 "last": self.last,
                 "wrong": wrong,
-                "again": self.again,
+                "again": self.duplicates,
             }
         )
 
-    async def forget(self, _: web.Request) -> web.Response:
-        for kept in (self.told, self.count, self.last, self.ids):
+    async def reset(self, _: web.Request) -> web.Response:
+        for kept in (self.received_states, self.count, self.last, self.ids):
             kept.clear()
         return web.Response(status=204)
 
 
-def serve(asked: Connection) -> None:
+def serve(connection: Connection) -> None:
     answering = Receivers()
     app = web.Application()
     app.router.add_route("*", "/n/{number}", answering.receive)
     app.router.add_get("/report", answering.report)
-    app.router.add_post("/forget", answering.forget)
+    app.router.add_post("/forget", answering.reset)
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-    asked.send(listener.getsockname()[1])
+    connection.send(listener.getsockname()[1])
     web.run_app(app, sock=listener, print=None, access_log=None)
 
 
 @contextlib.contextmanager
 def receivers() -> Iterator[str]:
-    mine, theirs = multiprocessing.Pipe()
+    parent_end, child_end = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
-        target=serve, args=(theirs,), daemon=True
+        target=serve, args=(child_end,), daemon=True
     )
     process.start()
     try:
-        yield f"http://127.0.0.1:{mine.recv()}"
+        yield f"http://127.0.0.1:{parent_end.recv()}"
     finally:
         process.terminate()
 
 
-class Dying(http.server.BaseHTTPRequestHandler):
+class VanishingSubscriber(http.server.BaseHTTPRequestHandler):
     """A subscriber that answers the test and nothing more."""
 
     def do_GET(self) -> None:
@@ -126,11 +126,13 @@ class Dying(http.server.BaseHTTPRequestHandler):
 
 def subscribe(product: lcm.Product, url: str) -> list[str]:
     """Subscribe all; the dead ones die afterwards."""
-    dying = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Dying)
+    dying = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), VanishingSubscriber
+    )
     threading.Thread(target=dying.serve_forever, daemon=True).start()
-    grave = f"http://127.0.0.1:{dying.server_port}"
-    uris = [f"{url}/n/{n}" for n in range(SUBSCRIBERS - DEAD)]
-    uris += [f"{grave}/{n}" for n in range(DEAD)]
+    dead_url = f"http://127.0.0.1:{dying.server_port}"
+    uris = [f"{url}/n/{n}" for n in range(SUBSCRIBERS - DEAD_SUBSCRIBERS)]
+    uris += [f"{dead_url}/{n}" for n in range(DEAD_SUBSCRIBERS)]
     path = "/vnflcm/v2/subscriptions"
     made = [
         product.call("POST", path, {"callbackUri": uri}).headers["Location"]
@@ -143,7 +145,11 @@ def subscribe(product: lcm.Product, url: str) -> list[str]:
 
 def children(pid: int | str) -> list[str]:
     threads = Path(f"/proc/{pid}/task").glob("*/children")
-    return [child for told in threads for child in told.read_text().split()]
+    return [
+        child
+        for children_file in threads
+        for child in children_file.read_text().split()
+    ]
 
 
 def used(pid: str) -> float:
@@ -166,14 +172,14 @@ def ratio(
     make: Any, url: str, runs: int
 ) -> tuple[list[dict[str, Any]], float]:
     """Lead lives without subscribers and with them, in turn."""
-    times = {False: lcm.no_times(), True: lcm.no_times()}
+    times = {False: lcm.empty_times(), True: lcm.empty_times()}
     worked: dict[bool, list[tuple[float, ...]]] = {False: [], True: []}
     product = make()
     for _ in range(runs):
         for all_of_them in (False, True):
             made = subscribe(product, url) if all_of_them else []
             before = work()
-            lcm.life(make(), 1, times[all_of_them])
+            lcm.run_lifecycle(make(), 1, times[all_of_them])
             parts = zip(before, work(), strict=True)
             worked[all_of_them].append(tuple(b - a for a, b in parts))
             for location in made:
@@ -192,48 +198,52 @@ def ratio(
             end="",
         )
         print(f", and {of_dispatcher:.3f} of the dispatcher")
-    none, everyone = (sum(row[k] for row in rows) for k in ("none", "all"))
-    print(f"  {'all of them':<16} {none:8.3f} {everyone:8.3f} ", end="")
-    print(f"{everyone / none:5.2f}")
-    return rows, everyone / none
+    none, all_subscribers = (
+        sum(row[k] for row in rows) for k in ("none", "all")
+    )
+    print(f"  {'all of them':<16} {none:8.3f} {all_subscribers:8.3f} ", end="")
+    print(f"{all_subscribers / none:5.2f}")
+    return rows, all_subscribers / none
 
 
-def ask(pool: urllib3.PoolManager, url: str) -> Any:
+def fetch_report(pool: urllib3.PoolManager, url: str) -> Any:
     return pool.request("GET", f"{url}/report").json()
 
 
-def tell(
+def run_changes(
     make: Any, pool: urllib3.PoolManager, url: str, changes: int, at_once: int
 ) -> dict[str, Any]:
     """Make changes, and wait until all that live were told."""
     product = make()
-    time.sleep(3 * SLOWNESS)  # what was on its way has come
+    time.sleep(3 * SLOW_RESPONSE_S)  # what was on its way has come
     pool.request("POST", f"{url}/forget")
     made = subscribe(product, url)
-    lives = -(-changes // (TOLD * at_once)) * at_once
-    begun = time.time()
+    lives = -(-changes // (NOTIFICATIONS_PER_LIFE * at_once)) * at_once
+    start = time.time()
     for _ in range(lives // at_once):
-        lcm.together(at_once, 1, make, lcm.no_times())
+        lcm.run_concurrent(at_once, 1, make, lcm.empty_times())
     ended = time.time()
-    want = lives * TOLD
-    fast = [str(n) for n in range(SLOW, SUBSCRIBERS - DEAD)]
-    slow = [str(n) for n in range(SLOW)]
+    want = lives * NOTIFICATIONS_PER_LIFE
+    fast = [
+        str(n) for n in range(SLOW_SUBSCRIBERS, SUBSCRIBERS - DEAD_SUBSCRIBERS)
+    ]
+    slow = [str(n) for n in range(SLOW_SUBSCRIBERS)]
     figures: dict[str, Any] = {
         "changes": want,
-        "made in": ended - begun,
+        "made in": ended - start,
     }
     for name, group in (("fast", fast), ("slow", slow)):
-        patience = time.time() + 60 + want * SLOWNESS
+        deadline = time.time() + 60 + want * SLOW_RESPONSE_S
         for _ in itertools.count():
-            report = ask(pool, url)
+            report = fetch_report(pool, url)
             got = [report["counts"].get(number, 0) for number in group]
-            if min(got) >= want or time.time() > patience:
+            if min(got) >= want or time.time() > deadline:
                 break
             time.sleep(0.5)
         last = max(report["last"].get(number, 0.0) for number in group)
         figures[f"{name} told"] = f"{min(got)} to {max(got)}"
         figures[f"{name} done after the last change, s"] = last - ended
-    report = ask(pool, url)
+    report = fetch_report(pool, url)
     figures["VNFs told out of order, or not whole"] = report["wrong"]
     figures["told twice"] = report["again"]
     for location in made:
@@ -247,7 +257,7 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=1000)
     parser.add_argument("--at-once", type=int, default=6)
     parser.add_argument("--json", type=Path, help="write the figures there")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, receivers() as url:
         state = Path(folder)
         with lcm.processes(state) as (api, _):
@@ -257,19 +267,21 @@ def main() -> None:
             def product() -> lcm.Product:
                 return lcm.Product(api, pool)
 
-            lcm.life(product(), 1, lcm.no_times())  # connections, caches
+            lcm.run_lifecycle(
+                product(), 1, lcm.empty_times()
+            )  # connections, caches
             rows, over_all, figures = [], 1.0, {}
-            if asked.runs:
-                rows, over_all = ratio(product, url, asked.runs)
-            if asked.changes:
-                figures = tell(
-                    product, pool, url, asked.changes, asked.at_once
+            if arguments.runs:
+                rows, over_all = ratio(product, url, arguments.runs)
+            if arguments.changes:
+                figures = run_changes(
+                    product, pool, url, arguments.changes, arguments.at_once
                 )
                 for name, value in figures.items():
-                    told = f"{value:.1f}" if type(value) is float else value
-                    print(f"  {name}: {told}")
-    if asked.json:
-        asked.json.write_text(
+                    text = f"{value:.1f}" if type(value) is float else value
+                    print(f"  {name}: {text}")
+    if arguments.json:
+        arguments.json.write_text(
             json.dumps({"rows": rows, "ratio": over_all, **figures}, indent=2)
         )
 

@@ -117,7 +117,7 @@ class Forbidden(VnfmError):
     status = 403
 
 
-class GrantRefused(Forbidden):
+class GrantRejected(Forbidden):
     """The NFVO refused to grant the operation."""
 
 
@@ -170,7 +170,7 @@ class Cancelled(Conflict):
     """The operation was cancelled."""
 
 
-class Repeated(Conflict):
+class DuplicateRequest(Conflict):
     """The same request is being carried out at this moment."""
 
 
@@ -212,11 +212,11 @@ class VnfdNotUsable(Unprocessable):
     """No enabled VNF package has this VNFD."""
 
 
-class VnfdNotFitting(Unprocessable):
+class IncompatibleVnfd(Unprocessable):
     """The VNF instance cannot become one of this VNFD."""
 
 
-class KeyReused(Unprocessable):
+class IdempotencyKeyReused(Unprocessable):
     """Idempotency-Key: it was given with another request before."""
 
 
@@ -228,7 +228,7 @@ class VimUnreachable(InfraError):
     """The VIM does not answer."""
 
 
-class VimRefused(InfraError):
+class VimRejected(InfraError):
     """The VIM refused what was asked of it."""
 
 
@@ -259,7 +259,7 @@ class HostKeyChanged(RemoteFailed):
     """A machine of the VNF is not the one that it was."""
 
 
-class LoginRefused(RemoteFailed):
+class LoginRejected(RemoteFailed):
     """A machine of the VNF refuses the login."""
 
 
@@ -281,12 +281,12 @@ class LostClaim(VnfmError):
     """Another conductor has taken this operation over."""
 
 
-def problem_of(error: Exception) -> ProblemDetails:
+def problem_details(error: Exception) -> ProblemDetails:
     """Tell an error as ProblemDetails; the inside of a bug stays inside."""
-    known = error if isinstance(error, VnfmError) else VnfmError()
+    vnfm_error = error if isinstance(error, VnfmError) else VnfmError()
     return ProblemDetails(
-        status=known.status,
-        title=http.HTTPStatus(known.status).phrase,
-        detail=str(known),
-        user_script_err_handling_data=getattr(known, "data", None),
+        status=vnfm_error.status,
+        title=http.HTTPStatus(vnfm_error.status).phrase,
+        detail=str(vnfm_error),
+        user_script_err_handling_data=getattr(vnfm_error, "data", None),
     )

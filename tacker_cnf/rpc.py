@@ -64,8 +64,10 @@ class Client:
         A message that cannot be sent is no failure: the row is there, and
         the sweep finds it.
         """
-        lost = f"Wake-up not sent, operation {op_occ_id} waits for the sweep"
-        _cast(self._client, lost, "run", op_occ_id=op_occ_id)
+        failure_message = (
+            f"Wake-up not sent, operation {op_occ_id} waits for the sweep"
+        )
+        _cast(self._client, failure_message, "run", op_occ_id=op_occ_id)
 
     def cancel(self, op_occ_id: str) -> None:
         """Tell all conductors that an operation is to stop.
@@ -73,8 +75,15 @@ class Client:
         A message that cannot be sent only delays: who carries it out looks
         at the row whenever the lease is renewed.
         """
-        lost = f"Cancel not sent, operation {op_occ_id} stops at its next "
-        _cast(self._fanout, f"{lost}heartbeat", "cancel", op_occ_id=op_occ_id)
+        failure_message = (
+            f"Cancel not sent, operation {op_occ_id} stops at its next "
+        )
+        _cast(
+            self._fanout,
+            f"{failure_message}heartbeat",
+            "cancel",
+            op_occ_id=op_occ_id,
+        )
 
     def tell(self) -> None:
         """Tell all conductors that there is something for subscribers.
@@ -90,10 +99,10 @@ class Client:
 
         A message that cannot be sent is no failure: the sweep finds it.
         """
-        lost = (
+        failure_message = (
             f"Wake-up not sent, VNF package {package_id} waits for the sweep"
         )
-        _cast(self._client, lost, "fetch", package_id=package_id)
+        _cast(self._client, failure_message, "fetch", package_id=package_id)
 
     def sync(self, instance_id: str) -> None:
         """Ask a conductor to look what a VIM has made of an instance.
@@ -108,15 +117,17 @@ class Client:
             ) from error
 
 
-def _cast(client: Any, lost: str, method: str, **arguments: str) -> None:
+def _cast(
+    client: Any, failure_message: str, method: str, **arguments: str
+) -> None:
     """Send a message to conductors.
 
-    :param lost: what is logged when it cannot be sent
+    :param failure_message: what is logged when it cannot be sent
     """
     try:
         client.cast({}, method, **arguments)
     except Exception as error:  # noqa: BLE001
-        LOG.warning("%s: %s", lost, _reason(error))
+        LOG.warning("%s: %s", failure_message, _reason(error))
 
 
 class Endpoint:

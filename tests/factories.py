@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.halting import Deadline
-from tacker_cnf.lcm.naming import vnfc_id
 from tacker_cnf.lcm.target import Target
+from tacker_cnf.lcm.vnfc_ids import vnfc_id
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
@@ -172,7 +172,7 @@ def a_task(
     """Make a driver's task on the package that is unpacked at ``tree``."""
     given: dict[str, Any] = {
         "instance": an_instance(),
-        "package": PackageTree(
+        "package": UnpackedPackage(
             content_id=str(tree), path=tree, vnfd=vnfd or a_vnfd()
         ),
         "vim_connections": {},

@@ -27,7 +27,7 @@ FILES = (
 )
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
-PATIENCE = 600.0
+OPERATION_TIMEOUT_S = 600.0
 #: seconds that removing what the demo created may take
 CLEANUP_TIMEOUT_S = 120.0
 
@@ -51,7 +51,7 @@ class Interrupted(BaseException):
         self.exit_code = 128 + number
 
 
-class Rest:
+class ApiClient:
     """The API, as any client sees it."""
 
     def __init__(self, api: str) -> None:
@@ -85,49 +85,57 @@ class Rest:
         except OSError as error:
             raise DemoFailed(f"{method} {path}: {error}") from None
 
-    def ended(self, op_occ_url: str) -> Any:
+    def wait_operation(self, op_occ_url: str) -> Any:
         """Wait until a lifecycle operation has ended."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + OPERATION_TIMEOUT_S
         while time.monotonic() < until:
             op_occ, _ = self.call("GET", op_occ_url)
             if op_occ["operationState"] not in ACTIVE:
                 return op_occ
             time.sleep(0.02)
-        raise DemoFailed(f"{op_occ_url} has not ended in {PATIENCE} s")
+        raise DemoFailed(
+            f"{op_occ_url} has not ended in {OPERATION_TIMEOUT_S} s"
+        )
 
 
 class Story:
     """The steps, each printed when it ends."""
 
-    def __init__(self, rest: Rest, steps: list[Any], *, quiet: bool) -> None:
-        self.rest = rest
+    def __init__(
+        self, rest: ApiClient, steps: list[Any], *, quiet: bool
+    ) -> None:
+        self.rest_client = rest
         self.quiet = quiet
         self.steps = steps
         self.instance = ""
 
-    def tell(self, text: str) -> None:
+    def print_progress(self, text: str) -> None:
         if not self.quiet:
             print(text, flush=True)
 
     def step(self, name: str, act: Callable[[], str], note: str = "") -> None:
         """Run one step, measure its time, and print the state it ends in."""
-        begun = time.monotonic()
+        start = time.monotonic()
         state = "FAILED"
         try:
             state = act()
         finally:
-            seconds = round(time.monotonic() - begun, 3)
+            seconds = round(time.monotonic() - start, 3)
             self.steps.append(
                 {"operation": name, "state": state, "seconds": seconds}
             )
-            self.tell(f"  {name:<24} {state:<18} {seconds:7.3f} s   {note}")
+            self.print_progress(
+                f"  {name:<24} {state:<18} {seconds:7.3f} s   {note}"
+            )
 
     def task(self, name: str, task: str, body: Any, note: str = "") -> None:
         """Run one lifecycle operation to its end."""
 
         def act() -> str:
-            _, headers = self.rest.call("POST", f"{self.path}/{task}", body)
-            op_occ = self.rest.ended(headers["Location"])
+            _, headers = self.rest_client.call(
+                "POST", f"{self.path}/{task}", body
+            )
+            op_occ = self.rest_client.wait_operation(headers["Location"])
             if op_occ["operationState"] != "COMPLETED":
                 error = op_occ.get("error", {}).get("detail")
                 raise DemoFailed(f"{name}: {op_occ['operationState']} {error}")
@@ -140,25 +148,25 @@ class Story:
         return f"/vnflcm/v2/vnf_instances/{self.instance}"
 
     def show(self) -> Any:
-        return self.rest.call("GET", self.path)[0]
+        return self.rest_client.call("GET", self.path)[0]
 
     def vnfcs(self) -> list[Any]:
         info = self.show().get("instantiatedVnfInfo", {})
         return list(info.get("vnfcInfo", ()))
 
     def onboard(self, csar: bytes) -> str:
-        made, _ = self.rest.call("POST", "/vnfpkgm/v1/vnf_packages", {})
+        made, _ = self.rest_client.call("POST", "/vnfpkgm/v1/vnf_packages", {})
         path = f"/vnfpkgm/v1/vnf_packages/{made['id']}"
-        self.rest.call(
+        self.rest_client.call(
             "PUT", f"{path}/package_content", csar, "application/zip"
         )
         self.package = path
-        return str(self.rest.call("GET", path)[0]["onboardingState"])
+        return str(self.rest_client.call("GET", path)[0]["onboardingState"])
 
     def register(self, vim: dict[str, Any]) -> str:
         layout = ("auth_url", "type", "project_name")
         cred = {k: v for k, v in vim.items() if k not in layout}
-        made, _ = self.rest.call(
+        made, _ = self.rest_client.call(
             "POST",
             "/v1.0/vims",
             {
@@ -176,7 +184,7 @@ class Story:
         return str(made["vim"]["status"])
 
     def create(self, vnfd_id: str) -> str:
-        made, _ = self.rest.call(
+        made, _ = self.rest_client.call(
             "POST",
             "/vnflcm/v2/vnf_instances",
             {"vnfdId": vnfd_id, "vnfInstanceName": "demo"},
@@ -195,14 +203,14 @@ class Story:
         """
         if not self.instance:
             return
-        self.tell("Removing what the demo has created ...")
+        self.print_progress("Removing what the demo has created ...")
         self.stop_operation()
         if self.show()["instantiationState"] == "INSTANTIATED":
             self.terminate()
         until = time.monotonic() + CLEANUP_TIMEOUT_S
         while True:
             try:
-                self.rest.call("DELETE", self.path)
+                self.rest_client.call("DELETE", self.path)
             except DemoFailed as error:
                 # a conductor removes what a failed operation has left
                 if error.status != 409 or time.monotonic() > until:
@@ -214,7 +222,7 @@ class Story:
     def stop_operation(self) -> None:
         """Cancel the operation that is under way, or give up a failed one."""
         query = f"?filter=(eq,vnfInstanceId,{self.instance})"
-        found, _ = self.rest.call("GET", OP_OCCS + query)
+        found, _ = self.rest_client.call("GET", OP_OCCS + query)
         for op_occ in found:
             self.give_up(f"{OP_OCCS}/{op_occ['id']}", op_occ["operationState"])
 
@@ -222,24 +230,24 @@ class Story:
         if state in ACTIVE:
             try:
                 mode = {"cancelMode": "FORCEFUL"}
-                self.rest.call("POST", f"{path}/cancel", mode)
+                self.rest_client.call("POST", f"{path}/cancel", mode)
             except DemoFailed as error:
                 if error.status != 409:  # it may have ended meanwhile
                     raise
-            state = self.rest.ended(path)["operationState"]
+            state = self.rest_client.wait_operation(path)["operationState"]
         if state == "FAILED_TEMP":
-            self.rest.call("POST", f"{path}/fail")
+            self.rest_client.call("POST", f"{path}/fail")
 
     def delete(self) -> str:
-        self.rest.call("DELETE", self.path)
+        self.rest_client.call("DELETE", self.path)
         disable = {"operationalState": "DISABLED"}
-        self.rest.call("PATCH", self.package, disable)
-        self.rest.call("DELETE", self.package)
-        self.rest.call("DELETE", self.vim)
+        self.rest_client.call("PATCH", self.package, disable)
+        self.rest_client.call("DELETE", self.package)
+        self.rest_client.call("DELETE", self.vim)
         return "DELETED"
 
 
-def play(story: Story, vim: dict[str, Any], namespace: str) -> None:
+def run_story(story: Story, vim: dict[str, Any], namespace: str) -> None:
     """Tell the whole story."""
     vnfd_id = str(uuid.uuid4())
     with tempfile.TemporaryDirectory() as folder:
@@ -259,7 +267,9 @@ def play(story: Story, vim: dict[str, Any], namespace: str) -> None:
         },
     }
     story.task("instantiate", "instantiate", instantiate, "five kinds")
-    story.tell(f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}")
+    story.print_progress(
+        f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}"
+    )
     change(story)
     story.terminate()
     story.step("delete", story.delete, "instance, package, VIM")
@@ -275,12 +285,14 @@ def change(story: Story) -> None:
     one = next(v["id"] for v in story.vnfcs() if v["vduId"] == "web")
     story.task("heal one VNFC", "heal", {"vnfcInstanceId": [one]}, one)
     story.task("heal the whole VNF", "heal", {}, "deleted and made anew")
-    story.tell(f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}")
+    story.print_progress(
+        f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}"
+    )
 
 
 @contextlib.contextmanager
 def sandbox(
-    asked: argparse.Namespace, state: Path
+    arguments: argparse.Namespace, state: Path
 ) -> Iterator[dict[str, str]]:
     """Run the sandbox; yield how to reach it."""
     command = [
@@ -289,8 +301,8 @@ def sandbox(
         f"--state={state}",
         "--port=0",
     ]
-    if asked.kubeconfig:
-        command.append(f"--kubeconfig={asked.kubeconfig}")
+    if arguments.kubeconfig:
+        command.append(f"--kubeconfig={arguments.kubeconfig}")
     ready = state / "sandbox.json"
     # Ctrl-C in a terminal must not end it: it is needed to clean up
     server = subprocess.Popen(
@@ -308,14 +320,16 @@ def sandbox(
 
 
 def run(
-    story: Story, asked: argparse.Namespace, facts: dict[str, str]
+    story: Story, arguments: argparse.Namespace, facts: dict[str, str]
 ) -> None:
     """Run every step, then list the operations; clean up after a failure."""
-    where = "your cluster" if asked.kubeconfig else "sandbox cluster"
-    story.tell(f"tacker_cnf at {facts['api']}, {where} {facts['cluster']}")
+    where = "your cluster" if arguments.kubeconfig else "sandbox cluster"
+    story.print_progress(
+        f"tacker_cnf at {facts['api']}, {where} {facts['cluster']}"
+    )
     vim = yaml.safe_load(Path(facts["vim"]).read_text())
     try:
-        play(story, vim, asked.namespace)
+        run_story(story, vim, arguments.namespace)
     except (DemoFailed, Interrupted) as error:
         try:
             story.clean_up()
@@ -325,10 +339,10 @@ def run(
                 f" the label tacker_vnf_instance_id={story.instance}"
             )
         raise
-    op_occs, _ = story.rest.call("GET", OP_OCCS)
-    story.tell(f"\nLifecycle operations, on {facts['cluster']}:")
+    op_occs, _ = story.rest_client.call("GET", OP_OCCS)
+    story.print_progress(f"\nLifecycle operations, on {facts['cluster']}:")
     for op_occ in op_occs:
-        story.tell(
+        story.print_progress(
             f"  {op_occ['id']}  {op_occ['operation']:<12} "
             f"{op_occ['operationState']:<10} {op_occ['startTime']}"
         )
@@ -351,7 +365,7 @@ def main() -> int:
     parser.add_argument(
         "--json", action="store_true", help="print the steps as JSON"
     )
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, interrupt)
     steps: list[dict[str, Any]] = []
@@ -359,15 +373,15 @@ def main() -> int:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="tacker-cnf-demo-") as folder,
-            sandbox(asked, Path(folder).resolve()) as facts,
+            sandbox(arguments, Path(folder).resolve()) as facts,
         ):
-            story = Story(Rest(facts["api"]), steps, quiet=asked.json)
-            run(story, asked, facts)
+            story = Story(ApiClient(facts["api"]), steps, quiet=arguments.json)
+            run(story, arguments, facts)
     except (DemoFailed, Interrupted) as error:
         code = getattr(error, "exit_code", 1)
         problem = ". ".join((str(error), *getattr(error, "__notes__", ())))
         print(f"tools/demo: {problem}", file=sys.stderr)
-    if asked.json:
+    if arguments.json:
         print(json.dumps({"steps": steps, "error": problem}, indent=2))
     return code
 

@@ -31,7 +31,7 @@ from kubernetes_sandbox.cluster import SandboxCluster  # noqa: E402
 from tacker_cnf import conf as configuration  # noqa: E402
 from tacker_cnf import errors, rpc  # noqa: E402
 from tacker_cnf.cmd import compose  # noqa: E402
-from tacker_cnf.cmd.telling import Telling  # noqa: E402
+from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor  # noqa: E402
 from tacker_cnf.db import keys, schema, session  # noqa: E402
 from tools import kubeconfig  # noqa: E402
 
@@ -122,8 +122,8 @@ def configure(state: Path) -> cfg.ConfigOpts:
     _write(state / "sandbox.conf", CONFIGURATION.format(state=own))
     conf = configuration.load(arguments(state))
     log.setup(conf, "tacker_cnf")
-    keys.create(keys.path_of(conf))
-    store = session.of_conf(conf)
+    keys.create(keys.key_file_path(conf))
+    store = session.open_store(conf)
     schema.upgrade(store)
     store.close()
     return conf
@@ -187,7 +187,7 @@ def serve(asked: argparse.Namespace, state: Path) -> None:
     conf = configure(state)
     shared = compose.parts(conf, rpc.EMBEDDED)
     conductor = compose.conductor(shared)
-    telling = Telling(shared.store, arguments(state))
+    telling = DispatcherSupervisor(shared.store, arguments(state))
     folder = asked.kubeconfig.parent if asked.kubeconfig else Path()
     with cluster(asked) as reached:
         vim = kubeconfig.vim(reached, folder)

@@ -100,7 +100,7 @@ class OperationKinds(TableOfCode):
         yield "Operation", "Needs an instance", "Rollback"
         for name, facts in OPERATIONS.items():
             rollback = "yes" if facts.reversible else "no (409)"
-            yield name, facts.needs or "in either state", rollback
+            yield name, facts.required_state or "in either state", rollback
 
 
 class Layers(TableOfCode):

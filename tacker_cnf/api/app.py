@@ -17,12 +17,12 @@ from tacker_cnf.api.vnf_instances import VnfInstances
 from tacker_cnf.api.vnf_lcm_op_occs import VnfLcmOpOccs
 from tacker_cnf.api.vnf_packages import VnfPackages
 from tacker_cnf.catalogue.packages import Packages
-from tacker_cnf.catalogue.tree import Trees
+from tacker_cnf.catalogue.unpacked import PackageSource
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.db.session import Store
-from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.intake import Intake
-from tacker_cnf.notification.delivery import Tester
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.notification.webhook_client import CallbackTester
+from tacker_cnf.services.operations import OperationService
 from tacker_cnf.vims.registry import Vims
 
 
@@ -34,17 +34,17 @@ class Services:
     catalogue: Packages
     uploads: Uploads
     #: those that VNF instances are made of
-    packages: Trees
-    intake: Intake
+    packages: PackageSource
+    operations: OperationService
     vims: Vims
-    drivers: Registry
-    tester: Tester
+    drivers: DriverRegistry
+    tester: CallbackTester
 
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
     """Tell the routes of VNF lifecycle management (SOL003 clause 5)."""
-    vnf = VnfInstances(services.store, services.packages, services.intake)
-    occ = VnfLcmOpOccs(services.store, services.intake)
+    vnf = VnfInstances(services.store, services.packages, services.operations)
+    occ = VnfLcmOpOccs(services.store, services.operations)
     subscription = Subscriptions(services.store, services.tester)
     return {
         "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},
@@ -162,6 +162,6 @@ def build(conf: cfg.ConfigOpts, services: Services) -> Wsgi:
         guess_content_type_from_ext=False,
         force_canonical=False,
     )
-    app = middleware.identify(app, conf)
+    app = middleware.authenticate(app, conf)
     # outermost, so that every error becomes a problem, wherever it arises
-    return middleware.edge(app, conf)
+    return middleware.handle_errors(app, conf)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import inspect
 
-ARRAYS: Final = (
+ARRAY_TYPES: Final = (
     inspect.VarTupleType,
     inspect.ListType,
     inspect.SetType,
@@ -47,12 +47,12 @@ def type_of(kind: type) -> inspect.Type:
 @functools.cache
 def fields_of(kind: type) -> dict[str, inspect.Field]:
     """Tell the attributes of a SOL type, by their names in JSON."""
-    described = type_of(kind)
-    assert isinstance(described, inspect.StructType)
-    return {field.encode_name: field for field in described.fields}
+    info = type_of(kind)
+    assert isinstance(info, inspect.StructType)
+    return {field.encode_name: field for field in info.fields}
 
 
-def plain(kind: inspect.Type) -> inspect.Type:
+def unwrap(kind: inspect.Type) -> inspect.Type:
     """Take away that a value is optional, and what else does not tell what
     it is.
     """
@@ -60,27 +60,27 @@ def plain(kind: inspect.Type) -> inspect.Type:
         if isinstance(kind, inspect.Metadata):
             kind = kind.type
         elif isinstance(kind, inspect.UnionType):
-            rest = [t for t in kind.types if not _is_nothing(t)]
+            rest = [t for t in kind.types if not _is_none_type(t)]
             kind = rest[0] if len(rest) == 1 else inspect.AnyType()
         else:
             return kind
 
 
-def _is_nothing(kind: inspect.Type) -> bool:
+def _is_none_type(kind: inspect.Type) -> bool:
     return isinstance(kind, inspect.NoneType)
 
 
-def element(kind: inspect.Type) -> inspect.Type:
+def element_type(kind: inspect.Type) -> inspect.Type:
     """Tell of what an array is one; anything else is one of itself."""
-    kind = plain(kind)
-    while isinstance(kind, ARRAYS):
-        kind = plain(kind.item_type)
+    kind = unwrap(kind)
+    while isinstance(kind, ARRAY_TYPES):
+        kind = unwrap(kind.item_type)
     return kind
 
 
-def below(kind: inspect.Type, name: str) -> inspect.Type | None:
+def child_type(kind: inspect.Type, name: str) -> inspect.Type | None:
     """Follow one name; None when there is no such attribute."""
-    kind = element(kind)
+    kind = element_type(kind)
     if isinstance(kind, inspect.StructType):
         field = fields_of(kind.cls).get(name)
         return field.type if field else None
@@ -89,17 +89,17 @@ def below(kind: inspect.Type, name: str) -> inspect.Type | None:
     return kind if isinstance(kind, inspect.AnyType) else None
 
 
-def follow(kind: type, path: Sequence[str]) -> inspect.Type | None:
+def resolve_path(kind: type, path: Sequence[str]) -> inspect.Type | None:
     """Follow a path; None when it leads nowhere."""
     found: inspect.Type | None = type_of(kind)
     for name in path:
-        found = found and below(found, name)
+        found = found and child_type(found, name)
     return found
 
 
 def is_map(kind: inspect.Type) -> bool:
     """Tell whether a value has, or may have, keys of its own."""
-    return isinstance(element(kind), inspect.DictType | inspect.AnyType)
+    return isinstance(element_type(kind), inspect.DictType | inspect.AnyType)
 
 
 def is_complex(kind: inspect.Type) -> bool:
@@ -108,14 +108,14 @@ def is_complex(kind: inspect.Type) -> bool:
         inspect.StructType,
         inspect.DictType,
         inspect.AnyType,
-        *ARRAYS,
+        *ARRAY_TYPES,
     )
-    return isinstance(plain(kind), complex_types)
+    return isinstance(unwrap(kind), complex_types)
 
 
-def kind_of(kind: inspect.Type) -> Kind | None:
+def simple_kind(kind: inspect.Type) -> Kind | None:
     """Tell what a simple attribute holds; None for a structure or a map."""
-    kind = element(kind)
+    kind = element_type(kind)
     if isinstance(kind, inspect.StructType | inspect.DictType):
         return None
     for types, name in _KINDS:
@@ -124,7 +124,7 @@ def kind_of(kind: inspect.Type) -> Kind | None:
     return Kind.STRING
 
 
-def unescaped(name: str) -> str:
+def unescape(name: str) -> str:
     """Read one name of a path.
 
     :raises ValueError: there is no such escape; its argument tells where

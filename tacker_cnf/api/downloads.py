@@ -15,14 +15,14 @@ import pecan
 from tacker_cnf import errors
 from tacker_cnf.api import http
 
-GONE: Final = "The VNF package was deleted just now."
-CHUNK: Final = 256 * 1024
+PACKAGE_DELETED: Final = "The VNF package was deleted just now."
+CHUNK_BYTES: Final = 256 * 1024
 _RANGES: Final = re.compile(
     r"bytes[ \t]*=[ \t]*((?:\d*-\d*)(?:[ \t]*,[ \t]*\d*-\d*)*)",
     re.ASCII | re.IGNORECASE,
 )
 #: more digits than any file has bytes
-_DIGITS: Final = 18
+_MAX_DIGITS: Final = 18
 
 
 class Range(NamedTuple):
@@ -32,7 +32,7 @@ class Range(NamedTuple):
     size: int
 
 
-def answer(path: Path, kind: str, tag: str) -> Any:
+def file_response(path: Path, kind: str, tag: str) -> Any:
     """Give a file, or the part of it that the request asks for.
 
     :param tag: changes whenever the file does
@@ -43,45 +43,45 @@ def answer(path: Path, kind: str, tag: str) -> Any:
     """
     try:
         length = path.stat().st_size
-        part = _part(tag, length)
+        byte_range = _requested_range(tag, length)
         file = path.open("rb")
     except FileNotFoundError:
-        raise errors.NotFound(GONE) from None
-    first, size = part or Range(0, length)
+        raise errors.NotFound(PACKAGE_DELETED) from None
+    first, size = byte_range or Range(0, length)
     response = pecan.response
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["ETag"] = f'"{tag}"'
-    if part:
+    if byte_range:
         response.status = 206
         last = first + size - 1
         response.headers["Content-Range"] = f"bytes {first}-{last}/{length}"
     response.content_type = kind
     response.charset = None
-    pecan.request.environ[http.LENGTH] = size
+    pecan.request.environ[http.CONTENT_LENGTH] = size
     response.app_iter = _chunks(file, first, size)
     return response
 
 
-def made(file: BinaryIO, kind: str) -> Any:
+def generated_file_response(file: BinaryIO, kind: str) -> Any:
     """Give all of a file that was made for this answer alone."""
     size = file.seek(0, io.SEEK_END)
     response = pecan.response
     response.content_type = kind
     response.charset = None
-    pecan.request.environ[http.LENGTH] = size
+    pecan.request.environ[http.CONTENT_LENGTH] = size
     response.app_iter = _chunks(file, 0, size)
     return response
 
 
-def _part(tag: str, length: int) -> Range | None:
+def _requested_range(tag: str, length: int) -> Range | None:
     request = pecan.request
-    seen = request.headers.get("If-Range", f'"{tag}"')
-    if request.method != "GET" or seen != f'"{tag}"':
+    if_range = request.headers.get("If-Range", f'"{tag}"')
+    if request.method != "GET" or if_range != f'"{tag}"':
         return None
-    return asked(request.headers.get("Range"), length)
+    return parse_range(request.headers.get("Range"), length)
 
 
-def asked(header: str | None, length: int) -> Range | None:
+def parse_range(header: str | None, length: int) -> Range | None:
     """Read a Range header; None: the whole file is asked for.
 
     :raises RangeNotSatisfiable: no byte of the file is in the range
@@ -93,7 +93,7 @@ def asked(header: str | None, length: int) -> Range | None:
     if "," in match[1]:
         raise errors.BadRequest("Range: one range at a time is given.")
     start, _, end = match[1].partition("-")
-    if not start + end or max(len(start), len(end)) > _DIGITS:
+    if not start + end or max(len(start), len(end)) > _MAX_DIGITS:
         return None
     if start and end and int(start) > int(end):
         return None
@@ -108,8 +108,8 @@ def asked(header: str | None, length: int) -> Range | None:
 def _chunks(file: BinaryIO, first: int, size: int) -> Iterator[bytes]:
     with file:
         file.seek(first)
-        left = size - min(CHUNK, size)
-        yield file.read(size - left)  # even of none, or pecan says 204
-        while left and (chunk := file.read(min(CHUNK, left))):
-            left -= len(chunk)
+        remaining = size - min(CHUNK_BYTES, size)
+        yield file.read(size - remaining)  # even of none, or pecan says 204
+        while remaining and (chunk := file.read(min(CHUNK_BYTES, remaining))):
+            remaining -= len(chunk)
             yield chunk

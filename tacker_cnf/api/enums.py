@@ -11,21 +11,21 @@ from tacker_cnf.sol import strict
 #: what msgspec says of a value that an enumeration does not have
 _INVALID: Final = re.compile(r"Invalid enum value .* - at `\$(.*)`", re.DOTALL)
 #: .attribute, or [...] for any entry
-_STEP: Final = re.compile(r"\.(\w+)|\[[^\]]*\]")
+_PATH_STEP: Final = re.compile(r"\.(\w+)|\[[^\]]*\]")
 
 
-def advice(kind: Any, complaint: str) -> str:
+def allowed_values(kind: Any, message: str) -> str:
     """Tell the values that would have been right, after a complaint about
     one; of any other complaint say nothing.
 
     :param kind: what the whole was to be decoded into
     """
-    match = _INVALID.fullmatch(complaint)
+    match = _INVALID.fullmatch(message)
     if match is None:
         return ""
     found = [inspect.type_info(kind)]
-    for step in _STEP.finditer(match[1]):
-        found = [t for one in found for t in _below(one, step[1])]
+    for step in _PATH_STEP.finditer(match[1]):
+        found = [t for one in found for t in _child_types(one, step[1])]
     enums = [
         t.cls for one in found for t in strict.alternatives(one) if _is_enum(t)
     ]
@@ -37,7 +37,7 @@ def _is_enum(kind: Any) -> bool:
     return isinstance(kind, inspect.EnumType)
 
 
-def _below(kind: Any, attribute: str | None) -> Iterator[Any]:
+def _child_types(kind: Any, attribute: str | None) -> Iterator[Any]:
     """Give the types of an attribute, or of an entry where none is named."""
     for one in strict.alternatives(kind):
         if attribute is not None:

@@ -11,7 +11,7 @@ from tacker_cnf.api import attributes
 from tacker_cnf.db.filtering import Op
 
 KEY: Final = "@key"
-_SEVERAL: Final = frozenset({Op.IN, Op.NIN, Op.CONT, Op.NCONT})
+_MULTI_VALUE_OPS: Final = frozenset({Op.IN, Op.NIN, Op.CONT, Op.NCONT})
 
 
 class Expression(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[str, ...]
 
 
-def read(text: str) -> list[Expression]:
+def parse(text: str) -> list[Expression]:
     """Read all expressions of a filter.
 
     :raises InvalidFilter: it is malformed; the message says where
@@ -34,7 +34,7 @@ def read(text: str) -> list[Expression]:
     reader = _Reader(text)
     expressions = [reader.expression()]
     while reader.next:
-        reader.take(";")
+        reader.expect(";")
         expressions.append(reader.expression())
     return expressions
 
@@ -44,7 +44,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0
+        self._position = 0
         nul = text.find("\0")
         if nul >= 0:
             self._fail("there is a NUL", nul)
@@ -52,32 +52,32 @@ class _Reader:
     @property
     def next(self) -> str:
         """The next character; nothing at the end."""
-        return self._text[self._at : self._at + 1]
+        return self._text[self._position : self._position + 1]
 
-    def take(self, mark: str) -> None:
-        if self.next != mark:
+    def expect(self, character: str) -> None:
+        if self.next != character:
             found = f"there is {self.next}" if self.next else "it ends"
-            self._fail(f"{mark} is expected where {found}")
-        self._at += 1
+            self._fail(f"{character} is expected where {found}")
+        self._position += 1
 
     def expression(self) -> Expression:
-        self.take("(")
+        self.expect("(")
         op = self._op()
-        self.take(",")
-        begin = self._at
-        name = self._until(",")
+        self.expect(",")
+        start = self._position
+        name = self._read_until(",")
         if ");(" in name:
-            at = begin + name.index(");(")
-            self._fail(", and a value are expected where there is )", at)
-        *prefix, leaf = self._path(name, begin)
-        self.take(",")
+            offset = start + name.index(");(")
+            self._fail(", and a value are expected where there is )", offset)
+        *prefix, leaf = self._path(name, start)
+        self.expect(",")
         values = [self._value()]
         while self.next == ",":
-            if op not in _SEVERAL:
+            if op not in _MULTI_VALUE_OPS:
                 self._fail(f"{op} takes one value, there is another one")
-            self._at += 1
+            self._position += 1
             values.append(self._value())
-        self.take(")")
+        self.expect(")")
         return Expression(
             op=op,
             name=name,
@@ -87,58 +87,58 @@ class _Reader:
         )
 
     def _op(self) -> Op:
-        begin = self._at
-        word = self._until(",)")
+        start = self._position
+        word = self._read_until(",)")
         try:
             return Op(word)
         except ValueError:
             known = ", ".join(Op)
-            self._fail(f"there is no operator {word!r} but {known}", begin)
+            self._fail(f"there is no operator {word!r} but {known}", start)
 
-    def _path(self, name: str, at: int) -> list[str]:
+    def _path(self, name: str, offset: int) -> list[str]:
         path = []
         *prefix, _ = parts = name.split("/")
         for part in parts:
             if not part:
-                self._fail("the name of an attribute is expected", at)
+                self._fail("the name of an attribute is expected", offset)
             try:
-                path.append(attributes.unescaped(part))
+                path.append(attributes.unescape(part))
             except ValueError as error:
-                where = at + int(error.args[0])
+                where = offset + int(error.args[0])
                 self._fail("there is an unknown escape", where)
-            at += len(part) + 1
+            offset += len(part) + 1
             if KEY in prefix and part == KEY:
-                self._fail("nothing may follow on @key", at - 1)
+                self._fail("nothing may follow on @key", offset - 1)
         return path
 
     def _value(self) -> str:
         if self.next == "'":
-            return self._quoted()
-        begin = self._at
-        value = self._until(",)")
+            return self._quoted_value()
+        start = self._position
+        value = self._read_until(",)")
         if "'" in value:
-            at = begin + value.index("'")
-            self._fail("a value with a quote in it has to be quoted", at)
+            offset = start + value.index("'")
+            self._fail("a value with a quote in it has to be quoted", offset)
         return value
 
-    def _quoted(self) -> str:
-        begin = self._at
+    def _quoted_value(self) -> str:
+        start = self._position
         parts = []
         while self.next == "'":
-            self._at += 1
-            parts.append(self._until("'"))
+            self._position += 1
+            parts.append(self._read_until("'"))
             if not self.next:
-                self._fail("the quoted value has no end", begin)
-            self._at += 1
+                self._fail("the quoted value has no end", start)
+            self._position += 1
         return "'".join(parts)
 
-    def _until(self, marks: str) -> str:
+    def _read_until(self, characters: str) -> str:
         """Take all before one of these characters."""
-        begin = self._at
-        while self.next and self.next not in marks:
-            self._at += 1
-        return self._text[begin : self._at]
+        start = self._position
+        while self.next and self.next not in characters:
+            self._position += 1
+        return self._text[start : self._position]
 
-    def _fail(self, what: str, at: int | None = None) -> NoReturn:
-        position = (self._at if at is None else at) + 1
+    def _fail(self, what: str, offset: int | None = None) -> NoReturn:
+        position = (self._position if offset is None else offset) + 1
         raise errors.InvalidFilter(f"filter: {what}, at position {position}.")

@@ -22,7 +22,7 @@ from tacker_cnf.sol.base import DateTime, SolType
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,300}(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 #: what a comparison may still add a second to
-_LAST: Final = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
+_LATEST_TIME: Final = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
 
 
 def _number(text: str) -> float:
@@ -38,12 +38,12 @@ def _boolean(text: str) -> bool:
 
 def _date(text: str) -> datetime.datetime:
     moment = msgspec.convert(text, DateTime).astimezone(datetime.UTC)
-    if moment > _LAST:
+    if moment > _LATEST_TIME:
         raise ValueError
     return moment
 
 
-_READ: Final[Mapping[Kind, Callable[[str], Any]]] = {
+_PARSERS: Final[Mapping[Kind, Callable[[str], Any]]] = {
     Kind.STRING: str,
     Kind.NUMBER: _number,
     Kind.BOOLEAN: _boolean,
@@ -51,12 +51,12 @@ _READ: Final[Mapping[Kind, Callable[[str], Any]]] = {
 }
 
 
-def read(text: str, kind: type[SolType]) -> Filter:
+def parse(text: str, kind: type[SolType]) -> Filter:
     """Read a filter on resources of a type.
 
     :raises InvalidFilter: it is malformed, or not possible on this type
     """
-    return Filter([_condition(e, kind) for e in filter_syntax.read(text)])
+    return Filter([_condition(e, kind) for e in filter_syntax.parse(text)])
 
 
 def _condition(expression: Expression, kind: type[SolType]) -> Condition:
@@ -66,7 +66,7 @@ def _condition(expression: Expression, kind: type[SolType]) -> Condition:
         raise errors.InvalidFilter(
             f"filter: {name} may hold a secret and cannot be filtered by."
         )
-    found = _found(path, expression, kind)
+    found = _attribute_kind(path, expression, kind)
     if expression.op not in APPLICABLE[found]:
         raise errors.InvalidFilter(
             f"filter: {expression.op} does not apply to {name}, which is a "
@@ -78,7 +78,7 @@ def _condition(expression: Expression, kind: type[SolType]) -> Condition:
         leaf=leaf,
         op=expression.op,
         kind=found,
-        values=_typed(expression, found),
+        values=_parse_values(expression, found),
     )
 
 
@@ -86,18 +86,18 @@ def _is_hidden(name: str) -> bool:
     return secret_names.is_access(name) or secret_names.is_secret(name)
 
 
-def _found(
+def _attribute_kind(
     path: Sequence[str], expression: Expression, kind: type[SolType]
 ) -> Kind:
     """Tell what the attribute of an expression holds."""
-    found = attributes.follow(kind, path)
+    found = attributes.resolve_path(kind, path)
     if found and expression.leaf is None:
         found = inspect.StrType() if attributes.is_map(found) else None
     if found is None:
         raise errors.InvalidFilter(
             f"filter: {kind.__name__} has no attribute {expression.name}."
         )
-    leaf = attributes.kind_of(found)
+    leaf = attributes.simple_kind(found)
     if leaf is None:
         raise errors.InvalidFilter(
             f"filter: {expression.name} is a structure; name an attribute "
@@ -106,7 +106,7 @@ def _found(
     return leaf
 
 
-def _typed(
+def _parse_values(
     expression: Expression, kind: Kind
 ) -> Mapping[Kind, tuple[Any, ...]]:
     """Read the values as the type has them; where that is not known, as
@@ -114,8 +114,8 @@ def _typed(
     """
     if kind == Kind.ANY:
         kinds = (Kind.STRING, Kind.NUMBER, Kind.BOOLEAN)
-        return {k: tuple(_readable(expression.values, k)) for k in kinds}
-    values = tuple(_readable(expression.values, kind))
+        return {k: tuple(_parsed_values(expression.values, k)) for k in kinds}
+    values = tuple(_parsed_values(expression.values, kind))
     if len(values) < len(expression.values):
         raise errors.InvalidFilter(
             f"filter: {expression.name} is a {kind}, and "
@@ -124,9 +124,9 @@ def _typed(
     return {kind: values}
 
 
-def _readable(values: Sequence[str], kind: Kind) -> Iterator[Any]:
+def _parsed_values(values: Sequence[str], kind: Kind) -> Iterator[Any]:
     for text in values:
         try:
-            yield _READ[kind](text)
+            yield _PARSERS[kind](text)
         except (ValueError, KeyError, OverflowError):
             continue  # msgspec's ValidationError is a ValueError

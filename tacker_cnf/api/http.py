@@ -15,7 +15,7 @@ from webob import acceptparse
 
 from tacker_cnf import errors
 from tacker_cnf.api import enums
-from tacker_cnf.api.parameters import Parameter
+from tacker_cnf.api.openapi_parameters import Parameter
 from tacker_cnf.context import RequestContext
 from tacker_cnf.sol import base, strict
 from tacker_cnf.sol.problem import ProblemDetails
@@ -32,9 +32,9 @@ BINARY: Final = "application/octet-stream"
 #: what this service puts into the WSGI environ
 CONTEXT: Final = "tacker_cnf.context"
 ENFORCER: Final = "tacker_cnf.enforcer"
-GIVEN: Final = "tacker_cnf.given"
-CONTENT: Final = "tacker_cnf.content"
-LENGTH: Final = "tacker_cnf.length"
+ORIGINAL_ENVIRON: Final = "tacker_cnf.given"
+REQUEST_BODY: Final = "tacker_cnf.content"
+CONTENT_LENGTH: Final = "tacker_cnf.length"
 SETTINGS: Final = "tacker_cnf.settings"
 
 
@@ -45,19 +45,19 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     #: media types of the request body; none: it has no body
     accepts: tuple[str, ...]
     #: media types of the answer; none: it has no body
-    gives: tuple[str, ...]
+    produces: tuple[str, ...]
     #: what the body is decoded into; None: the handler reads its stream
     body: Any
     #: what the JSON of the answer is made of; None: it has no JSON
-    answers: Any
+    response: Any
     #: what else a success may be; of 300 and above without a body
-    also: tuple[int, ...]
+    other_statuses: tuple[int, ...]
     #: what the request may carry beside its body
-    takes: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
     #: what the answer carries beside its body
-    tells: tuple[Parameter, ...]
+    response_headers: tuple[Parameter, ...]
     #: the errors that not every handler has
-    refuses: tuple[type[errors.VnfmError], ...]
+    error_types: tuple[type[errors.VnfmError], ...]
 
 
 def endpoint(  # noqa: PLR0913
@@ -65,12 +65,12 @@ def endpoint(  # noqa: PLR0913
     *,
     rule: str | None = None,
     accepts: Sequence[str] = (),
-    gives: Sequence[str] = (),
-    answers: Any = None,
-    also: Sequence[int] = (),
-    takes: Sequence[Parameter] = (),
-    tells: Sequence[Parameter] = (),
-    refuses: Sequence[type[errors.VnfmError]] = (),
+    produces: Sequence[str] = (),
+    response: Any = None,
+    other_statuses: Sequence[int] = (),
+    parameters: Sequence[Parameter] = (),
+    response_headers: Sequence[Parameter] = (),
+    error_types: Sequence[type[errors.VnfmError]] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a method a handler: its ``body`` is the decoded request, what it
     returns the JSON of the answer.
@@ -81,23 +81,23 @@ def endpoint(  # noqa: PLR0913
         the request is read; None: everybody may
     :param accepts: media types of the request body (415); of a ``body``
         JSON by default
-    :param gives: media types of the answer (406); JSON by default, and none
+    :param produces: media types of the answer (406); JSON by default, and none
         where the method returns None: without a body, any Accept will do
-    :param answers: the type of the answer, where the annotation of the
+    :param response: the type of the answer, where the annotation of the
         method says less
-    :param also: other statuses of a success; 300 and above have no body
-    :param takes: parameters of the request, beside those of every request
-    :param tells: headers of the answer, beside those of every answer
-    :param refuses: errors of this handler, beside those of every handler
+    :param other_statuses: other statuses of a success; 300 and above have no body
+    :param parameters: parameters of the request, beside those of every request
+    :param response_headers: headers of the answer, beside those of every answer
+    :param error_types: errors of this handler, beside those of every handler
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         # resolved: the modules of handlers do not postpone annotations
         signature = inspect.signature(method)
         body = signature.parameters.get("body")
-        reads = tuple(accepts) or ((JSON, TEXT) if body else ())
+        media_types = tuple(accepts) or ((JSON, TEXT) if body else ())
         returned = signature.return_annotation
-        offers = tuple(gives) or (() if returned is None else (JSON,))
+        offers = tuple(produces) or (() if returned is None else (JSON,))
 
         @pecan.expose(content_type=JSON)  # type: ignore[untyped-decorator]
         @functools.wraps(method)
@@ -106,32 +106,34 @@ def endpoint(  # noqa: PLR0913
                 _authorize(rule)
             if offers:
                 check_accept(offers)
-            given = {}
-            if reads:
-                check_content_type(reads)
+            arguments = {}
+            if media_types:
+                check_content_type(media_types)
             if body is not None:
-                given["body"] = _decoded(body.annotation)
-            return _answer(status, method(self, *segments, **given))
+                arguments["body"] = _decode_body(body.annotation)
+            return _build_response(
+                status, method(self, *segments, **arguments)
+            )
 
         # pecan reads the signature of what it calls
         del handle.__wrapped__
         handle.endpoint = Endpoint(
             status=status,
-            accepts=reads,
-            gives=offers,
+            accepts=media_types,
+            produces=offers,
             body=body and body.annotation,
-            answers=answers or (None if returned is Any else returned),
-            also=tuple(also),
-            takes=tuple(takes),
-            tells=tuple(tells),
-            refuses=tuple(refuses),
+            response=response or (None if returned is Any else returned),
+            other_statuses=tuple(other_statuses),
+            parameters=tuple(parameters),
+            response_headers=tuple(response_headers),
+            error_types=tuple(error_types),
         )
         return handle  # type: ignore[no-any-return]
 
     return decorate
 
 
-def _answer(status: int, result: Any) -> Any:
+def _build_response(status: int, result: Any) -> Any:
     response = pecan.response
     if result is response:
         return response
@@ -151,7 +153,7 @@ def check_accept(offers: Sequence[str]) -> str:
 
     :raises NotAcceptable: the request accepts none of these
     """
-    header = _given().environ.get("HTTP_ACCEPT") or "*/*"
+    header = _original_request().environ.get("HTTP_ACCEPT") or "*/*"
     # all that is answered as text is UTF-8, which nobody has to ask for
     header = re.sub(r";\s*charset=[^;,]*", "", header, flags=re.IGNORECASE)
     try:
@@ -172,7 +174,7 @@ def check_content_type(accepts: Sequence[str]) -> None:
 
     :raises UnsupportedMediaType: it is not
     """
-    kind = _given().content_type
+    kind = _original_request().content_type
     if kind and kind.lower() not in accepts:
         raise errors.UnsupportedMediaType(
             f"Content-Type: this resource reads {' or '.join(accepts)}, "
@@ -180,9 +182,9 @@ def check_content_type(accepts: Sequence[str]) -> None:
         )
 
 
-def _decoded(kind: Any) -> Any:
+def _decode_body(kind: Any) -> Any:
     body = _body(settings().max_body_bytes)
-    pecan.request.environ[CONTENT] = body
+    pecan.request.environ[REQUEST_BODY] = body
     if not body:
         raise errors.BadRequest("The body is empty; JSON is needed.")
     if _NUL.search(body):
@@ -192,27 +194,27 @@ def _decoded(kind: Any) -> Any:
     except strict.UnknownName as error:
         raise errors.BadRequest(str(error)) from None
     except msgspec.ValidationError as error:
-        advice = enums.advice(kind, str(error))
-        raise errors.BadRequest(f"{error}{advice}.") from None
+        allowed_values = enums.allowed_values(kind, str(error))
+        raise errors.BadRequest(f"{error}{allowed_values}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.BadRequest(f"The body is not JSON: {error}.") from None
     except RecursionError:
         raise errors.BadRequest("The body is nested too deeply.") from None
 
 
-def _given() -> webob.BaseRequest:
+def _original_request() -> webob.BaseRequest:
     """Give the request as it came, with its body unread."""
-    return webob.BaseRequest(pecan.request.environ[GIVEN])
+    return webob.BaseRequest(pecan.request.environ[ORIGINAL_ENVIRON])
 
 
 def _body(limit: int) -> bytes:
-    given = _given()
-    length = given.content_length
+    request = _original_request()
+    length = request.content_length
     if length is not None and length > limit:
         raise errors.PayloadTooLarge(
             f"The body has {length} bytes; {limit} are accepted."
         )
-    body: bytes = given.environ["wsgi.input"].read(
+    body: bytes = request.environ["wsgi.input"].read(
         limit + 1 if length is None else length
     )
     if len(body) > limit:
@@ -222,11 +224,11 @@ def _body(limit: int) -> bytes:
 
 def upload() -> tuple[BinaryIO, int | None]:
     """Give the stream of an upload, and the bytes announced."""
-    given = _given()
-    return given.environ["wsgi.input"], given.content_length
+    request = _original_request()
+    return request.environ["wsgi.input"], request.content_length
 
 
-def bare(status: int) -> Any:
+def empty_response(status: int) -> Any:
     """Answer by a status alone, and the headers that are set."""
     response = pecan.response
     response.status = status
@@ -277,23 +279,23 @@ def check_version(major: int) -> None:
     :raises BadRequest: it is missing or malformed
     :raises NotAcceptable: this API does not speak that version
     """
-    given = pecan.request.headers.get("Version")
-    if given is None:
+    version = pecan.request.headers.get("Version")
+    if version is None:
         raise errors.BadRequest("Version: the header is required.")
-    match = _VERSION.fullmatch(given)
+    match = _VERSION.fullmatch(version)
     if match is None:
         raise errors.BadRequest(
-            f"Version: {given!r} is not of the form x.y.z."
+            f"Version: {version!r} is not of the form x.y.z."
         )
     if match.group(1, 2, 3) != (str(major), "0", "0"):
         raise errors.NotAcceptable(
-            f"Version: {given} is not supported, only {major}.0.0."
+            f"Version: {version} is not supported, only {major}.0.0."
         )
 
 
 def problem(error: Exception, request_id: str) -> tuple[int, bytes]:
     """Tell an error: its status and its problem+json (SOL013 6.3)."""
-    details = errors.problem_of(error)
+    details = errors.problem_details(error)
     if details.status == 500:  # the inside of a bug stays inside
         LOG.error("Request %s failed", request_id, exc_info=error)
         details = ProblemDetails(

@@ -26,7 +26,7 @@ LCM: Final = "/vnflcm/v2"
 PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
 VIMS: Final = "/v1.0/vims"
 #: task -> the link to it, where that has another name
-_LINKED: Final = {"change_vnfpkg": "change_vnf_pkg"}
+_LINK_NAMES: Final = {"change_vnfpkg": "change_vnf_pkg"}
 
 
 def instance(instance_id: str) -> str:
@@ -51,7 +51,7 @@ def vim(vim_id: str) -> str:
 
 def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
     """Add what may be done with an instance now (SOL003 5.5.2.2)."""
-    me = base + instance(value.id)
+    self_url = base + instance(value.id)
     tasks: tuple[str, ...] = ("instantiate",)
     if value.instantiation_state == InstantiationState.INSTANTIATED:
         tasks = (
@@ -62,9 +62,9 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
             "change_vnfpkg",
         )
     links = VnfInstanceLinks(
-        self_=Link(href=me),
+        self_=Link(href=self_url),
         **{
-            _LINKED.get(task, task): Link(href=f"{me}/{task}")
+            _LINK_NAMES.get(task, task): Link(href=f"{self_url}/{task}")
             for task in tasks
         },
     )
@@ -73,13 +73,13 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
 
 def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
     """Add what may be decided about an operation now (SOL003 5.5.2.13)."""
-    me = base + op_occ(value.id)
+    self_url = base + op_occ(value.id)
     allowed = operations.decisions(value.operation, value.operation_state)
     links = VnfLcmOpOccLinks(
-        self_=Link(href=me),
+        self_=Link(href=self_url),
         vnf_instance=Link(href=base + instance(value.vnf_instance_id)),
         **{
-            operations.TASKS[e]: Link(href=f"{me}/{operations.TASKS[e]}")
+            operations.TASKS[e]: Link(href=f"{self_url}/{operations.TASKS[e]}")
             for e in allowed
         },
     )
@@ -90,19 +90,19 @@ def with_subscription_links(
     value: LccnSubscription, base: str
 ) -> LccnSubscription:
     """Add where a subscription is (SOL003 5.5.2.16)."""
-    me = Link(href=base + subscription(value.id))
+    self_link = Link(href=base + subscription(value.id))
     return msgspec.structs.replace(
-        value, links=LccnSubscriptionLinks(self_=me)
+        value, links=LccnSubscriptionLinks(self_=self_link)
     )
 
 
 def with_package_links(value: VnfPkgInfo, base: str) -> VnfPkgInfo:
     """Add where a package's parts are (SOL003 10.5.2.2)."""
-    me = base + package(value.id)
+    self_url = base + package(value.id)
     onboarded = value.onboarding_state == OnboardingState.ONBOARDED
     links = VnfPkgInfoLinks(
-        self_=Link(href=me),
-        vnfd=Link(href=f"{me}/vnfd") if onboarded else None,
-        package_content=Link(href=f"{me}/package_content"),
+        self_=Link(href=self_url),
+        vnfd=Link(href=f"{self_url}/vnfd") if onboarded else None,
+        package_content=Link(href=f"{self_url}/package_content"),
     )
     return msgspec.structs.replace(value, links=links)

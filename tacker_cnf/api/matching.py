@@ -23,7 +23,7 @@ APPLICABLE: Final[Mapping[Kind, Collection[Op]]] = {
     Kind.BOOLEAN: _EQUALITY,
     Kind.ANY: frozenset(Op),
 }
-_HOLDS: Final[Mapping[Op, Callable[[Any, Sequence[Any]], bool]]] = {
+_OPERATORS: Final[Mapping[Op, Callable[[Any, Sequence[Any]], bool]]] = {
     Op.EQ: lambda actual, values: actual in values,
     Op.NEQ: lambda actual, values: actual not in values,
     Op.IN: lambda actual, values: actual in values,
@@ -50,17 +50,17 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     #: the values, by the kinds that the attribute may turn out to be
     values: Mapping[Kind, tuple[Any, ...]]
 
-    def holds(self, actual: Any) -> bool:
+    def accepts(self, actual: Any) -> bool:
         """Tell whether one simple value passes."""
-        kind = _seen(actual) if self.kind == Kind.ANY else self.kind
+        kind = _kind_of_value(actual) if self.kind == Kind.ANY else self.kind
         if kind is None or self.op not in APPLICABLE[kind]:
             return False
         if kind == Kind.DATE:
             actual = datetime.datetime.fromisoformat(actual)
-        return _HOLDS[self.op](actual, self.values[kind])
+        return _OPERATORS[self.op](actual, self.values[kind])
 
 
-def _seen(actual: Any) -> Kind | None:
+def _kind_of_value(actual: Any) -> Kind | None:
     if isinstance(actual, bool):
         return Kind.BOOLEAN
     if isinstance(actual, int | float):
@@ -89,10 +89,10 @@ class Filter:
 
         :param comparable: attributes that are columns of their own
         """
-        asked, left = [], []
+        comparisons, remaining = [], []
         for condition in self.conditions:
             if not condition.prefix and condition.attribute in comparable:
-                asked.append(
+                comparisons.append(
                     Comparison(
                         attribute=condition.attribute,
                         op=condition.op,
@@ -100,34 +100,37 @@ class Filter:
                     )
                 )
             else:
-                left.append(condition)
-        return tuple(asked), Filter(left)
+                remaining.append(condition)
+        return tuple(comparisons), Filter(remaining)
 
-    def matches(self, shown: Mapping[str, Any]) -> bool:
+    def matches(self, resource: Mapping[str, Any]) -> bool:
         """Judge a resource by its JSON."""
         return all(
             any(
-                all(_passes(condition, part) for condition in conditions)
-                for part in _reached(shown, prefix)
+                all(
+                    _condition_matches(condition, part)
+                    for condition in conditions
+                )
+                for part in _values_at(resource, prefix)
             )
             for prefix, conditions in self._groups.items()
         )
 
 
-def _passes(condition: Condition, part: Any) -> bool:
+def _condition_matches(condition: Condition, part: Any) -> bool:
     if condition.leaf is not None:
         return any(
-            condition.holds(v) for v in _reached(part, (condition.leaf,))
+            condition.accepts(v) for v in _values_at(part, (condition.leaf,))
         )
-    return isinstance(part, dict) and any(map(condition.holds, part))
+    return isinstance(part, dict) and any(map(condition.accepts, part))
 
 
-def _reached(value: Any, path: Sequence[str]) -> Iterator[Any]:
+def _values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
     """Find what a path leads to: of an array, each of its elements."""
     if isinstance(value, list | tuple):
         for one in value:
-            yield from _reached(one, path)
+            yield from _values_at(one, path)
     elif not path:
         yield value
     elif isinstance(value, dict) and path[0] in value:
-        yield from _reached(value[path[0]], path[1:])
+        yield from _values_at(value[path[0]], path[1:])

@@ -39,76 +39,86 @@ def is_public(path: str) -> bool:
     return path.rstrip("/") in PUBLIC
 
 
-def identify(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
+def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     """Say who asks, and who judges."""
-    judge = policies.enforcer(conf)
+    enforcer = policies.enforcer(conf)
 
-    def known(environ: Environ, start: Callable[..., Any]) -> Iterable[bytes]:
+    def authenticated(
+        environ: Environ, start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         environ[http.CONTEXT] = context.of_environ(environ)
-        environ[http.ENFORCER] = judge
-        return app(environ, start)
+        environ[http.ENFORCER] = enforcer
+        return app(environ, start_response)
 
-    def anybody(
-        environ: Environ, start: Callable[..., Any]
+    def anonymous(
+        environ: Environ, start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         environ[http.CONTEXT] = context.administrator()
-        environ[http.ENFORCER] = judge
-        return app(environ, start)
+        environ[http.ENFORCER] = enforcer
+        return app(environ, start_response)
 
     if conf.api.auth_strategy == "noauth":
-        return anybody
+        return anonymous
     from keystonemiddleware import auth_token
 
-    checked: Wsgi = auth_token.AuthProtocol(
-        known, {"oslo_config_config": conf}
+    token_checked: Wsgi = auth_token.AuthProtocol(
+        authenticated, {"oslo_config_config": conf}
     )
 
-    def choose(environ: Environ, start: Callable[..., Any]) -> Iterable[bytes]:
+    def select(
+        environ: Environ, start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         public = is_public(environ.get("PATH_INFO", ""))
-        return (anybody if public else checked)(environ, start)
+        return (anonymous if public else token_checked)(
+            environ, start_response
+        )
 
-    return choose
+    return select
 
 
-def edge(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
+def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
     """Make every error a problem+json, and sign every answer."""
 
-    def answer(environ: Environ, start: Callable[..., Any]) -> Iterable[bytes]:
+    def application(
+        environ: Environ, start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         request_id = f"req-{uuid.uuid4()}"
         environ["openstack.request_id"] = request_id
         environ[http.SETTINGS] = conf.api
-        environ[http.GIVEN] = dict(environ)
+        environ[http.ORIGINAL_ENVIRON] = dict(environ)
         # pecan would answer 404 where the standard wants 406, and read any
         # body to its end, however long, to look for parameters in it
         for name in ("HTTP_ACCEPT", "CONTENT_TYPE", "CONTENT_LENGTH"):
             environ.pop(name, None)
         environ["wsgi.input"] = io.BytesIO()
-        always = [("X-Openstack-Request-Id", request_id)]
+        common_headers = [("X-Openstack-Request-Id", request_id)]
         if is_lcm(environ.get("PATH_INFO", "")):
-            always += [("Version", "2.0.0"), ("Accept-Ranges", "none")]
+            common_headers += [("Version", "2.0.0"), ("Accept-Ranges", "none")]
 
-        def signed(
+        def start_with_headers(
             status: str, headers: list[tuple[str, str]], *rest: Any
         ) -> Any:
             kind = dict(headers).get("Content-Type", "")
             if int(status[:3]) >= 400 and kind != http.PROBLEM:
-                raise Foreign(status, headers)
-            length = environ.get(http.LENGTH)
+                raise ForeignErrorResponse(status, headers)
+            length = environ.get(http.CONTENT_LENGTH)
             if length is not None:
                 headers = [h for h in headers if h[0] != "Content-Length"]
                 headers.append(("Content-Length", str(length)))
-            return start(status, headers + always, *rest)
+            return start_response(status, headers + common_headers, *rest)
 
         try:
-            _refuse_nul(environ)
-            return app(environ, signed)
+            _reject_nul(environ)
+            return app(environ, start_with_headers)
         except Exception as error:  # noqa: BLE001
-            return _tell(_known(error), request_id, signed)
+            return _send_problem(
+                _translate_error(error), request_id, start_with_headers
+            )
 
-    return answer
+    return application
 
 
-def _refuse_nul(environ: Environ) -> None:
+def _reject_nul(environ: Environ) -> None:
     """Refuse what no name has and not every database takes."""
     if "\0" in environ.get("PATH_INFO", ""):
         raise errors.NotFound("There is no thing that has a NUL in its name.")
@@ -116,17 +126,19 @@ def _refuse_nul(environ: Environ) -> None:
         raise errors.BadRequest("The query has a NUL in it.")
 
 
-class Foreign(Exception):
+class ForeignErrorResponse(Exception):
     """An error answer that somebody else's code began to give."""
 
     def __init__(self, status: str, headers: list[tuple[str, str]]) -> None:
         super().__init__(status)
         self.status = int(status[:3])
         #: how to log in, which the caller needs
-        self.kept = [h for h in headers if h[0] == "WWW-Authenticate"]
+        self.auth_challenges = [
+            h for h in headers if h[0] == "WWW-Authenticate"
+        ]
 
 
-_FOREIGN: Final = {
+_FOREIGN_ERRORS: Final = {
     401: errors.Unauthorized,
     403: errors.Forbidden,
     404: errors.NotFound,
@@ -134,11 +146,13 @@ _FOREIGN: Final = {
 }
 
 
-def _known(error: Exception) -> Exception:
+def _translate_error(error: Exception) -> Exception:
     """Translate what others' code raises or answers by itself."""
-    if isinstance(error, Foreign):
+    if isinstance(error, ForeignErrorResponse):
         other = errors.VnfmError if error.status >= 500 else errors.BadRequest
-        return _FOREIGN.get(error.status, other)().with_headers(error.kept)
+        return _FOREIGN_ERRORS.get(error.status, other)().with_headers(
+            error.auth_challenges
+        )
     if isinstance(error, DATABASE_DOWN):
         return errors.Unavailable("The database does not answer.")
     if isinstance(error, exc.HTTPException) and error.status_int < 500:
@@ -148,8 +162,8 @@ def _known(error: Exception) -> Exception:
     return error
 
 
-def _tell(
-    error: Exception, request_id: str, start: Callable[..., Any]
+def _send_problem(
+    error: Exception, request_id: str, start_response: Callable[..., Any]
 ) -> Iterable[bytes]:
     status, body = http.problem(error, request_id)
     phrase = exc.status_map[status].title
@@ -158,5 +172,5 @@ def _tell(
         ("Content-Length", str(len(body))),
         *getattr(error, "headers", ()),
     ]
-    start(f"{status} {phrase}", headers)
+    start_response(f"{status} {phrase}", headers)
     return [body]

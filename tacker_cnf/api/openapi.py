@@ -10,8 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.api import described, http, middleware, parameters, schemas
-from tacker_cnf.api.described import Operation
+from tacker_cnf.api import (
+    http,
+    middleware,
+    openapi_operation,
+    openapi_parameters,
+    schemas,
+)
+from tacker_cnf.api.openapi_operation import Operation
 from tacker_cnf.api.routing import Methods
 from tacker_cnf.api.schemas import Schemas
 from tacker_cnf.sol import base
@@ -21,7 +27,7 @@ Json = dict[str, Any]
 
 KEYSTONE: Final = "keystone"
 #: keywords whose texts are written anew
-_WORDS: Final[Mapping[str, Callable[[str], str]]] = {
+_CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "description": inspect.cleandoc,
     # the end of the text; in ECMA 262 that is $
     "pattern": lambda text: text.replace(r"\Z", "$"),
@@ -47,17 +53,17 @@ class Document:
 
     def __init__(self, table: Mapping[str, Methods]) -> None:
         self._table = table
-        self._told: dict[tuple[str, str], msgspec.Raw] = {}
+        self._documents: dict[tuple[str, str], msgspec.Raw] = {}
 
-    @http.endpoint(200, answers=dict[str, Any])
+    @http.endpoint(200, response=dict[str, Any])
     def get(self) -> msgspec.Raw:
         """Describe this API in OpenAPI 3.1."""
         settings = http.settings()
-        how = (settings.auth_strategy, settings.endpoint or "/")
-        if how not in self._told:
-            told = base.encode(document(self._table, *how))
-            self._told[how] = msgspec.Raw(told)
-        return self._told[how]
+        key = (settings.auth_strategy, settings.endpoint or "/")
+        if key not in self._documents:
+            spec = base.encode(document(self._table, *key))
+            self._documents[key] = msgspec.Raw(spec)
+        return self._documents[key]
 
 
 def document(
@@ -71,18 +77,19 @@ def document(
     :param server: where the paths begin
     """
     operations = list(_operations(table))
-    made = _schemas(operations)
+    known_schemas = _schemas(operations)
     paths: dict[str, Json] = {}
     for operation in operations:
         methods = paths.setdefault(operation.path, {})
-        methods[operation.method.lower()] = operation.told(made)
+        methods[operation.method.lower()] = operation.spec(known_schemas)
     components: Json = {
         "headers": {
-            one.name: described.value(one) for one in parameters.SIGNED
+            one.name: openapi_operation.parameter_object(one)
+            for one in openapi_parameters.COMMON_RESPONSE_HEADERS
         },
-        "schemas": _clean(made.components),
+        "schemas": _without_python_syntax(known_schemas.components),
     }
-    told = {
+    spec = {
         "openapi": "3.1.1",
         "info": _INFO,
         "servers": [{"url": server}],
@@ -92,8 +99,8 @@ def document(
     }
     if auth_strategy == KEYSTONE:
         components["securitySchemes"] = {KEYSTONE: _TOKEN}
-        told["security"] = [{KEYSTONE: []}]
-    return told
+        spec["security"] = [{KEYSTONE: []}]
+    return spec
 
 
 def _operations(table: Mapping[str, Methods]) -> Iterator[Operation]:
@@ -108,20 +115,20 @@ def _operations(table: Mapping[str, Methods]) -> Iterator[Operation]:
 def _schemas(operations: Iterable[Operation]) -> Schemas:
     endpoints = [operation.endpoint for operation in operations]
     bodies = [one.body for one in endpoints if one.body is not None]
-    answers = [one.answers for one in endpoints if one.answers is not None]
-    return schemas.of(bodies, [ProblemDetails, *answers])
+    answers = [one.response for one in endpoints if one.response is not None]
+    return schemas.build_schemas(bodies, [ProblemDetails, *answers])
 
 
-def _clean(schema: Any) -> Any:
+def _without_python_syntax(schema: Any) -> Any:
     """Say the same without what only Python knows."""
     if isinstance(schema, list):
-        return [_clean(item) for item in schema]
+        return [_without_python_syntax(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        name: _WORDS[name](value)
-        if name in _WORDS and isinstance(value, str)
-        else _clean(value)
+        name: _CONVERSIONS[name](value)
+        if name in _CONVERSIONS and isinstance(value, str)
+        else _without_python_syntax(value)
         for name, value in schema.items()
     }
 

@@ -22,14 +22,14 @@ _Content = tuple[
 ]
 
 
-def marker_of(position: Position) -> str:
+def encode_marker(position: Position) -> str:
     """Write down where the next page begins."""
-    moment = (position.moment - _EPOCH) // _MICROSECOND
+    moment = (position.timestamp - _EPOCH) // _MICROSECOND
     content = msgspec.json.encode((moment, position.id))
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
-def position_of(marker: str) -> Position:
+def decode_marker(marker: str) -> Position:
     """Read where a page begins.
 
     :raises InvalidMarker: this is not from here
@@ -49,6 +49,8 @@ def next_link(
     url: str, query: Iterable[tuple[str, str]], last: Position
 ) -> str:
     """Give the Link header (RFC 8288) to the page behind a position."""
-    kept = [(name, value) for name, value in query if name != MARKER]
-    text = parse.urlencode([*kept, (MARKER, marker_of(last))])
+    other_parameters = [
+        (name, value) for name, value in query if name != MARKER
+    ]
+    text = parse.urlencode([*other_parameters, (MARKER, encode_marker(last))])
     return f'<{url}?{text}>; rel="next"'

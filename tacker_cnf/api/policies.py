@@ -64,6 +64,6 @@ def list_rules() -> Iterable[policy.RuleDefault]:
 def enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
     """Make the judge of one process."""
     opts.set_defaults(conf, policy_file="policy.yaml")
-    judge = policy.Enforcer(conf)
-    judge.register_defaults(RULES)
-    return judge
+    rule_enforcer = policy.Enforcer(conf)
+    rule_enforcer.register_defaults(RULES)
+    return rule_enforcer

@@ -14,7 +14,7 @@ from tacker_cnf.api import filters, http, paging, selectors
 from tacker_cnf.api.matching import Filter
 from tacker_cnf.api.selectors import Selector
 from tacker_cnf.db.filtering import Column
-from tacker_cnf.db.listing import Position, Wanted, comparable
+from tacker_cnf.db.listing import ListQuery, Position, comparable
 from tacker_cnf.sol.base import SolType
 
 FILTER: Final = "filter"
@@ -30,12 +30,12 @@ _SELECTORS: Final[Mapping[str, str]] = {
 _BATCH: Final = 100
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListDefinition(msgspec.Struct, frozen=True):
     """What a list is of."""
 
     kind: type[SolType]
     #: what the list has only when asked, by the names of the type
-    heavy: frozenset[str]
+    excluded_by_default: frozenset[str]
     #: what the database has, by the names of the type
     columns: Mapping[str, Column]
     #: whether attribute selectors (SOL013 5.3) are known here
@@ -46,31 +46,31 @@ class Query(msgspec.Struct, frozen=True):
     """What one request wants of a list."""
 
     #: what the database is asked for
-    wanted: Wanted
+    db_query: ListQuery
     #: what is judged here
     filter: Filter
     selector: Selector
     page_size: int
 
-    def answer(
+    def build_page(
         self, found: Iterable[tuple[Position, SolType]]
     ) -> list[dict[str, Any]]:
         """Make one page of what the database has; link the next one."""
         page: list[dict[str, Any]] = []
         last = None
         for position, resource in found:
-            shown = msgspec.to_builtins(resource)
-            if not self.filter.matches(shown):
+            resource_body = msgspec.to_builtins(resource)
+            if not self.filter.matches(resource_body):
                 continue
             if last and len(page) == self.page_size:
-                _link_next(last)
+                _add_next_link(last)
                 break
-            page.append(self.selector.cut(shown))
+            page.append(self.selector.apply(resource_body))
             last = position
         return page
 
 
-def _link_next(last: Position) -> None:
+def _add_next_link(last: Position) -> None:
     request = pecan.request
     # some clients lose a flag without a value on their way to the next page
     query = [
@@ -82,7 +82,7 @@ def _link_next(last: Position) -> None:
     )
 
 
-def of_request(listed: Listed) -> Query:
+def from_request(definition: ListDefinition) -> Query:
     """Read the query of the request.
 
     :raises InvalidFilter: the filter is not valid
@@ -90,39 +90,43 @@ def of_request(listed: Listed) -> Query:
     :raises InvalidMarker: there is no such page
     """
     page_size = http.settings().page_size
-    text = _given(FILTER)
-    marker = _given(paging.MARKER)
-    asked = Filter() if text is None else filters.read(text, listed.kind)
-    comparisons, rest = asked.split(comparable(listed.columns))
-    chosen = _selectors() if listed.has_selectors else {}
-    selector = selectors.read(chosen, listed.kind, listed.heavy)
+    text = _query_parameter(FILTER)
+    marker = _query_parameter(paging.MARKER)
+    requested = (
+        Filter() if text is None else filters.parse(text, definition.kind)
+    )
+    comparisons, remaining = requested.split(comparable(definition.columns))
+    selector_parameters = _selectors() if definition.has_selectors else {}
+    selector = selectors.parse(
+        selector_parameters, definition.kind, definition.excluded_by_default
+    )
     return Query(
-        wanted=Wanted(
-            attributes=selector.attributes | rest.attributes,
+        db_query=ListQuery(
+            attributes=selector.attributes | remaining.attributes,
             comparisons=comparisons,
-            after=None if marker is None else paging.position_of(marker),
-            batch=max(page_size + 1, _BATCH if rest.conditions else 0),
+            after=None if marker is None else paging.decode_marker(marker),
+            batch=max(page_size + 1, _BATCH if remaining.conditions else 0),
         ),
-        filter=rest,
+        filter=remaining,
         selector=selector,
         page_size=page_size,
     )
 
 
-def _given(name: str) -> str | None:
-    given = pecan.request.GET.getall(name)
-    if len(given) > 1:
-        raise errors.BadRequest(f"{name}: it is given {len(given)} times.")
-    return str(given[0]) if given else None
+def _query_parameter(name: str) -> str | None:
+    values = pecan.request.GET.getall(name)
+    if len(values) > 1:
+        raise errors.BadRequest(f"{name}: it is given {len(values)} times.")
+    return str(values[0]) if values else None
 
 
 def _selectors() -> dict[str, str]:
-    given: dict[str, str] = {}
+    found: dict[str, str] = {}
     for parameter, name in _SELECTORS.items():
-        value = _given(parameter)
+        value = _query_parameter(parameter)
         if value is None:
             continue
-        if name in given:
+        if name in found:
             raise errors.InvalidSelector(f"{name}: it is given twice.")
-        given[name] = value
-    return given
+        found[name] = value
+    return found

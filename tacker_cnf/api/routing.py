@@ -8,8 +8,8 @@ from tacker_cnf import errors
 Handler = Callable[..., Any]
 Methods = Mapping[str, Handler]
 
-ID: Final = "{id}"
-REST: Final = "{path}"
+PATH_SEGMENT: Final = "{id}"
+REMAINING_PATH: Final = "{path}"
 
 
 class Routes:
@@ -40,22 +40,26 @@ class Routes:
     def _find(self, segments: Sequence[str]) -> tuple[Methods, list[str]]:
         node, variables = self._root, []
         for number, segment in enumerate(segments):
-            if segment in node and segment not in {"", ID, REST}:
+            if segment in node and segment not in {
+                "",
+                PATH_SEGMENT,
+                REMAINING_PATH,
+            }:
                 node = node[segment]
-            elif ID in node and segment:
-                node = node[ID]
+            elif PATH_SEGMENT in node and segment:
+                node = node[PATH_SEGMENT]
                 variables.append(segment)
-            elif REST in node and segment:
+            elif REMAINING_PATH in node and segment:
                 variables.append("/".join(segments[number:]))
-                return node[REST][""], variables
+                return node[REMAINING_PATH][""], variables
             else:
-                _nowhere(segments)
+                _raise_not_found(segments)
         if "" not in node:
-            _nowhere(segments)
+            _raise_not_found(segments)
         return node[""], variables
 
 
-def _nowhere(segments: Sequence[str]) -> NoReturn:
+def _raise_not_found(segments: Sequence[str]) -> NoReturn:
     hint = ""
     if list(segments[:2]) == ["vnflcm", "v1"]:
         hint = (

@@ -12,90 +12,100 @@ Json = dict[str, Any]
 
 _REF: Final = "#/components/schemas/{name}"
 #: of an object that requests and answers have
-_INPUT: Final = "-Input"
+_INPUT_SUFFIX: Final = "-Input"
 
 
 class Schemas(NamedTuple):
     """How types are referred to, and the schemas that they refer to."""
 
     bodies: Mapping[Any, Json]
-    answers: Mapping[Any, Json]
+    response: Mapping[Any, Json]
     components: Json
 
 
-def of(bodies: Iterable[Any], answers: Iterable[Any]) -> Schemas:
+def build_schemas(bodies: Iterable[Any], response: Iterable[Any]) -> Schemas:
     """Make the schemas of types.
 
     In a request an optional attribute may be null, and in an answer it is
     left out: an object that both have has a schema for each.
     """
-    sent, told = list(dict.fromkeys(bodies)), list(dict.fromkeys(answers))
-    refs, components = msgspec.json.schema_components(told, ref_template=_REF)
-    sent_refs, inputs = _inputs(sent, components)
+    request_types, response_types = (
+        list(dict.fromkeys(bodies)),
+        list(dict.fromkeys(response)),
+    )
+    refs, components = msgspec.json.schema_components(
+        response_types, ref_template=_REF
+    )
+    request_refs, inputs = _inputs(request_types, components)
     return Schemas(
-        dict(zip(sent, sent_refs, strict=True)),
-        dict(zip(told, refs, strict=True)),
+        dict(zip(request_types, request_refs, strict=True)),
+        dict(zip(response_types, refs, strict=True)),
         dict(sorted((inputs | components).items())),
     )
 
 
-def _inputs(sent: list[Any], answers: Json) -> tuple[list[Json], Json]:
+def _inputs(
+    request_types: list[Any], response: Json
+) -> tuple[list[Json], Json]:
     """Make the schemas of request bodies, beside those of answers."""
     found: dict[type, inspect.StructType] = {}
-    for kind in sent:
+    for kind in request_types:
         _find_structs(inspect.type_info(kind), found)
     refs, components = msgspec.json.schema_components(
-        [*sent, *found], ref_template=_REF + _INPUT
+        [*request_types, *found], ref_template=_REF + _INPUT_SUFFIX
     )
-    names = [_name(ref) for ref in refs[len(sent) :]]
+    names = [_name(ref) for ref in refs[len(request_types) :]]
     for name, info in zip(names, found.values(), strict=True):
         for field in info.fields:
-            if strict.drops_null(field):
+            if strict.is_null_ignored(field):
                 _allow_null(components[name], field.encode_name)
-    own = _own(components, answers)
-    text = msgspec.json.encode([refs[: len(sent)], components]).decode()
-    for name in components.keys() - own:
-        text = text.replace(f'/{name}{_INPUT}"', f'/{name}"')
+    differing = _differing_schemas(components, response)
+    text = msgspec.json.encode(
+        [refs[: len(request_types)], components]
+    ).decode()
+    for name in components.keys() - differing:
+        text = text.replace(f'/{name}{_INPUT_SUFFIX}"', f'/{name}"')
     refs, components = msgspec.json.decode(text)
     return refs, {
-        name + _INPUT * (name in own): schema
+        name + _INPUT_SUFFIX * (name in differing): schema
         for name, schema in components.items()
     }
 
 
-def _own(inputs: Json, answers: Json) -> set[str]:
+def _differing_schemas(inputs: Json, response: Json) -> set[str]:
     """Return the names of objects that requests and answers have, and that
     differ, or refer to one that does.
     """
     texts = {
         name: msgspec.json.encode(inputs[name]).decode()
-        for name in inputs.keys() & answers.keys()
+        for name in inputs.keys() & response.keys()
     }
-    own = {
+    differing = {
         name
         for name, text in texts.items()
-        if msgspec.json.decode(text.replace(f'{_INPUT}"', '"'))
-        != answers[name]
+        if msgspec.json.decode(text.replace(f'{_INPUT_SUFFIX}"', '"'))
+        != response[name]
     }
     while more := {
         name
         for name, text in texts.items()
-        if name not in own and any(f'/{o}{_INPUT}"' in text for o in own)
+        if name not in differing
+        and any(f'/{o}{_INPUT_SUFFIX}"' in text for o in differing)
     }:
-        own |= more
-    return own
+        differing |= more
+    return differing
 
 
 def _name(ref: Json) -> str:
     name: str = ref["$ref"].rpartition("/")[2]
-    return name.removesuffix(_INPUT)
+    return name.removesuffix(_INPUT_SUFFIX)
 
 
 def _allow_null(schema: Json, attribute: str) -> None:
     one = schema["properties"].pop(attribute)
     default = {"default": one.pop("default")} if "default" in one else {}
-    nothing = {"type": "null"}
-    schema["properties"][attribute] = {"anyOf": [one, nothing]} | default
+    null = {"type": "null"}
+    schema["properties"][attribute] = {"anyOf": [one, null]} | default
 
 
 def _find_structs(kind: Any, found: dict[type, inspect.StructType]) -> None:

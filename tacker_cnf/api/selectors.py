@@ -28,22 +28,22 @@ FLAGS: Final = frozenset({ALL, DEFAULT})
 class Selector:
     """What of a resource an answer shows.
 
-    :param governed: the attributes that are shown only when they are listed
-    :param listed: what was listed of them
+    :param opt_in: the attributes that are shown only when they are listed
+    :param included: what was listed of them
     :param excluded: what is not shown of the others
     """
 
     def __init__(
         self,
         kind: type[SolType],
-        governed: Iterable[str] = (),
-        listed: Tree | None = None,
+        opt_in: Iterable[str] = (),
+        included: Tree | None = None,
         excluded: Tree | None = None,
     ) -> None:
         self._fields = attributes.fields_of(kind)
         self._type = attributes.type_of(kind)
-        self._governed = frozenset(governed)
-        self._listed = listed or {}
+        self._opt_in = frozenset(opt_in)
+        self._included = included or {}
         self._excluded = excluded or {}
 
     @property
@@ -55,26 +55,26 @@ class Selector:
         return frozenset(
             field.name
             for name, field in self._fields.items()
-            if not (_selectable(field) and self._is_gone(name))
+            if not (_selectable(field) and self._is_excluded(name))
         )
 
-    def _is_gone(self, name: str) -> bool:
-        if name in self._governed:
-            return name not in self._listed
+    def _is_excluded(self, name: str) -> bool:
+        if name in self._opt_in:
+            return name not in self._included
         return self._excluded.get(name) == {}
 
-    def cut(self, shown: Mapping[str, Any]) -> dict[str, Any]:
+    def apply(self, resource: Mapping[str, Any]) -> dict[str, Any]:
         """Leave of the JSON of a resource what the answer shows."""
-        left = {}
-        for name, value in shown.items():
-            if name not in self._governed:
-                left[name] = value
-            elif name in self._listed:
+        result = {}
+        for name, value in resource.items():
+            if name not in self._opt_in:
+                result[name] = value
+            elif name in self._included:
                 kind = self._fields[name].type
-                left[name] = _kept(value, kind, self._listed[name])
+                result[name] = _include(value, kind, self._included[name])
         if self._excluded:
-            left = _without(left, self._type, self._excluded)
-        return left
+            result = _exclude(result, self._type, self._excluded)
+        return result
 
 
 def _selectable(field: inspect.Field) -> bool:
@@ -86,42 +86,42 @@ def _selectable(field: inspect.Field) -> bool:
     )
 
 
-def _kept(value: Any, kind: inspect.Type, tree: Tree) -> Any:
+def _include(value: Any, kind: inspect.Type, tree: Tree) -> Any:
     """Keep what is listed, and in a structure what is not selectable."""
     if not tree:
         return value
     if isinstance(value, list | tuple):
-        return [_kept(one, kind, tree) for one in value]
+        return [_include(one, kind, tree) for one in value]
     if not isinstance(value, dict):
         return value
-    left = {}
+    result = {}
     for name, inner in value.items():
         if name in tree:
-            below = attributes.below(kind, name) or inspect.AnyType()
-            left[name] = _kept(inner, below, tree[name])
-        elif not _may_go(kind, name, simple=False):
-            left[name] = inner
-    return left
+            child_type = attributes.child_type(kind, name) or inspect.AnyType()
+            result[name] = _include(inner, child_type, tree[name])
+        elif not _is_removable(kind, name, simple=False):
+            result[name] = inner
+    return result
 
 
-def _without(value: Any, kind: inspect.Type, tree: Tree) -> Any:
+def _exclude(value: Any, kind: inspect.Type, tree: Tree) -> Any:
     """Take away what is excluded, unless it is required."""
     if isinstance(value, list | tuple):
-        return [_without(one, kind, tree) for one in value]
+        return [_exclude(one, kind, tree) for one in value]
     if not isinstance(value, dict):
         return value
-    left = dict(value)
-    for name in tree.keys() & left.keys():
+    result = dict(value)
+    for name in tree.keys() & result.keys():
         if tree[name]:
-            below = attributes.below(kind, name) or inspect.AnyType()
-            left[name] = _without(left[name], below, tree[name])
-        elif _may_go(kind, name, simple=True):
-            del left[name]
-    return left
+            child_type = attributes.child_type(kind, name) or inspect.AnyType()
+            result[name] = _exclude(result[name], child_type, tree[name])
+        elif _is_removable(kind, name, simple=True):
+            del result[name]
+    return result
 
 
-def _may_go(kind: inspect.Type, name: str, *, simple: bool) -> bool:
-    kind = attributes.element(kind)
+def _is_removable(kind: inspect.Type, name: str, *, simple: bool) -> bool:
+    kind = attributes.element_type(kind)
     if not isinstance(kind, inspect.StructType):
         return True
     field = attributes.fields_of(kind.cls)[name]
@@ -130,71 +130,75 @@ def _may_go(kind: inspect.Type, name: str, *, simple: bool) -> bool:
     return _selectable(field)
 
 
-def read(
-    given: Mapping[str, str], kind: type[SolType], heavy: Iterable[str]
+def parse(
+    query: Mapping[str, str],
+    kind: type[SolType],
+    excluded_by_default: Iterable[str],
 ) -> Selector:
     """Read the selectors of a query; without any it is exclude_default.
 
-    :param given: those of the query, by name
-    :param heavy: what a list has only when asked, by the names of the type
+    :param query: those of the query, by name
+    :param excluded_by_default: what a list has only when asked, by the names of the type
     :raises InvalidSelector: they do not go together, or name an attribute
         that the type does not have
     """
-    _check_combination(given)
+    _check_combination(query)
     fields = attributes.fields_of(kind)
-    if ALL in given:
+    if ALL in query:
         return Selector(kind)
-    if EXCLUDED in given:
-        return Selector(kind, excluded=_tree(EXCLUDED, given, kind))
-    if FIELDS in given and DEFAULT not in given:
-        governed = {name for name, f in fields.items() if _selectable(f)}
+    if EXCLUDED in query:
+        return Selector(kind, excluded=_tree(EXCLUDED, query, kind))
+    if FIELDS in query and DEFAULT not in query:
+        opt_in = {name for name, f in fields.items() if _selectable(f)}
     else:
-        governed = {name for name, f in fields.items() if f.name in heavy}
-    listed = _tree(FIELDS, given, kind) if FIELDS in given else {}
-    return Selector(kind, governed, listed)
+        opt_in = {
+            name for name, f in fields.items() if f.name in excluded_by_default
+        }
+    included = _tree(FIELDS, query, kind) if FIELDS in query else {}
+    return Selector(kind, opt_in, included)
 
 
-def _check_combination(given: Mapping[str, str]) -> None:
-    if len(given) > 1 and set(given) != {FIELDS, DEFAULT}:
+def _check_combination(query: Mapping[str, str]) -> None:
+    if len(query) > 1 and set(query) != {FIELDS, DEFAULT}:
         raise errors.InvalidSelector(
-            f"{' and '.join(sorted(given))} do not go together."
+            f"{' and '.join(sorted(query))} do not go together."
         )
-    for flag in FLAGS & given.keys():
-        if given[flag] not in {"", "true"}:
+    for flag in FLAGS & query.keys():
+        if query[flag] not in {"", "true"}:
             raise errors.InvalidSelector(f"{flag} takes no value.")
 
 
 def _tree(
-    parameter: str, given: Mapping[str, str], kind: type[SolType]
+    parameter: str, query: Mapping[str, str], kind: type[SolType]
 ) -> Tree:
     """Read a list of attributes. What is listed whole needs no parts."""
     tree: Tree = {}
-    paths = [_path(parameter, n, kind) for n in given[parameter].split(",")]
+    paths = [_path(parameter, n, kind) for n in query[parameter].split(",")]
     for path in sorted(paths, key=len):
-        _plant(tree, path)
+        _insert_path(tree, path)
     return tree
 
 
-def _plant(tree: Tree, path: Sequence[str]) -> None:
+def _insert_path(tree: Tree, path: Sequence[str]) -> None:
     for depth, name in enumerate(path):
         if name in tree and not tree[name]:
             return  # whole already
         if name not in tree:
             tree[name] = {}
             if depth < len(path) - 1:
-                _plant(tree[name], path[depth + 1 :])
+                _insert_path(tree[name], path[depth + 1 :])
             return
         tree = tree[name]
 
 
 def _path(parameter: str, name: str, kind: type[SolType]) -> list[str]:
     try:
-        path = [attributes.unescaped(part) for part in name.split("/")]
+        path = [attributes.unescape(part) for part in name.split("/")]
     except ValueError:
         raise errors.InvalidSelector(
             f"{parameter}: {name} has an unknown escape."
         ) from None
-    if attributes.follow(kind, path) is None:
+    if attributes.resolve_path(kind, path) is None:
         raise errors.InvalidSelector(
             f"{parameter}: {kind.__name__} has no attribute {name!r}."
         )

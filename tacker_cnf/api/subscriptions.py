@@ -5,19 +5,19 @@ import uuid
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, parameters, policies, query
-from tacker_cnf.api.once import Once
+from tacker_cnf.api import http, links, openapi_parameters, policies, query
+from tacker_cnf.api.conditional_requests import IdempotentRequest
 from tacker_cnf.db import idempotency, subscriptions
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.db.subscriptions import Contact
-from tacker_cnf.notification.delivery import Tester
+from tacker_cnf.notification.webhook_client import CallbackTester
+from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
     LccnSubscriptionRequest,
 )
-from tacker_cnf.terms import Terms
 
-_LISTED: Final = query.Listed(
+_LIST_DEFINITION: Final = query.ListDefinition(
     LccnSubscription,
     frozenset(),
     subscriptions.COLUMNS,
@@ -28,41 +28,47 @@ _LISTED: Final = query.Listed(
 class Subscriptions:
     """Who is told of lifecycle changes."""
 
-    def __init__(self, store: Store, tester: Tester) -> None:
+    def __init__(self, store: Store, tester: CallbackTester) -> None:
         self._store = store
-        self._once = Once(store)
+        self._idempotent_request = IdempotentRequest(store)
         self._tester = tester
 
     @http.endpoint(
         201,
         rule=policies.SUBSCRIPTION_WRITE,
-        answers=LccnSubscription,
-        also=(303,),
-        takes=(parameters.IDEMPOTENCY_KEY,),
-        tells=(parameters.LOCATION,),
-        refuses=(errors.Repeated, errors.Unprocessable),
+        response=LccnSubscription,
+        other_statuses=(303,),
+        parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
+        response_headers=(openapi_parameters.LOCATION,),
+        error_types=(errors.DuplicateRequest, errors.Unprocessable),
     )
     def post(self, body: LccnSubscriptionRequest) -> Any:
         """Subscribe. Who asks for the same again is led to what there is."""
-        known = self._same(body)
-        if known and self._once.before() is None:
-            http.set_location(links.subscription(known.id))
-            return http.bare(303)
-        made = self._once(lambda terms: self._subscribe(body, terms))
-        http.set_location(links.subscription(made))
-        return self._read(made)
+        duplicate = self._find_duplicate(body)
+        if duplicate and self._idempotent_request.find_previous() is None:
+            http.set_location(links.subscription(duplicate.id))
+            return http.empty_response(303)
+        subscription_id = self._idempotent_request(
+            lambda preconditions: self._subscribe(body, preconditions)
+        )
+        http.set_location(links.subscription(subscription_id))
+        return self._read(subscription_id)
 
-    def _subscribe(self, body: LccnSubscriptionRequest, terms: Terms) -> str:
+    def _subscribe(
+        self, body: LccnSubscriptionRequest, preconditions: Preconditions
+    ) -> str:
         self._tester.check(body.callback_uri, body.authentication)
-        return self._keep(body, terms).id
+        return self._insert(body, preconditions).id
 
-    def _same(self, body: LccnSubscriptionRequest) -> LccnSubscription | None:
+    def _find_duplicate(
+        self, body: LccnSubscriptionRequest
+    ) -> LccnSubscription | None:
         with self._store.reader() as session:
-            return subscriptions.same(session, body)
+            return subscriptions.find_duplicate(session, body)
 
     @transaction
-    def _keep(
-        self, body: LccnSubscriptionRequest, terms: Terms
+    def _insert(
+        self, body: LccnSubscriptionRequest, preconditions: Preconditions
     ) -> LccnSubscription:
         subscription = LccnSubscription(
             id=str(uuid.uuid4()),
@@ -77,26 +83,26 @@ class Subscriptions:
         )
         with self._store.writer() as session:
             now = datetime.datetime.now(datetime.UTC)
-            idempotency.keep(session, terms, subscription.id)
+            idempotency.record(session, preconditions, subscription.id)
             subscriptions.add(session, contact, now)
         return subscription
 
     @http.endpoint(
         200,
         rule=policies.SUBSCRIPTION_READ,
-        answers=list[LccnSubscription],
-        takes=(parameters.FILTER, parameters.MARKER),
-        tells=(parameters.LINK,),
+        response=list[LccnSubscription],
+        parameters=(openapi_parameters.FILTER, openapi_parameters.MARKER),
+        response_headers=(openapi_parameters.LINK,),
     )
     def get_all(self) -> list[dict[str, Any]]:
         """List subscriptions."""
-        asked = query.of_request(_LISTED)
+        list_query = query.from_request(_LIST_DEFINITION)
         base = http.base_url()
         with self._store.reader() as session:
-            return asked.answer(
+            return list_query.build_page(
                 (position, links.with_subscription_links(value, base))
                 for position, value in subscriptions.find(
-                    session, asked.wanted
+                    session, list_query.db_query
                 )
             )
 

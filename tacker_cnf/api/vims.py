@@ -8,11 +8,11 @@ import msgspec
 import pecan
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, parameters, policies
+from tacker_cnf.api import http, links, openapi_parameters, policies
 from tacker_cnf.db import models
-from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import redaction
-from tacker_cnf.vims import connection
+from tacker_cnf.vims import connection_info
 from tacker_cnf.vims.registry import NewVim, VimChange, Vims, apply
 
 
@@ -60,85 +60,98 @@ class VimsBody(msgspec.Struct, frozen=True):
 
 
 #: what was asked of a VIM was not answered as it has to be
-_REACHED: Final = (errors.Conflict, errors.InfraError)
+_REACHABILITY_ERRORS: Final = (errors.Conflict, errors.InfraError)
 
 
 class VimResource:
     """The registered VIMs. A VIM has to answer before it is taken."""
 
-    def __init__(self, registered: Vims, drivers: Registry) -> None:
-        self._vims = registered
+    def __init__(self, vims: Vims, drivers: DriverRegistry) -> None:
+        self._vims = vims
         self._drivers = drivers
 
     @http.endpoint(
         201,
         rule=policies.VIM_WRITE,
-        tells=(parameters.LOCATION,),
-        refuses=_REACHED,
+        response_headers=(openapi_parameters.LOCATION,),
+        error_types=_REACHABILITY_ERRORS,
     )
     def post(self, body: NewVimBody) -> VimBody:
         """Register a VIM."""
         context = http.caller()
-        self._reach(_draft(body.vim))
+        self._check_reachable(_unsaved_vim(body.vim))
         vim = self._vims.add(body.vim, context.project_id)
         http.set_location(links.vim(vim.id))
-        return VimBody(_shown(vim))
+        return VimBody(_to_response(vim))
 
-    @http.endpoint(200, rule=policies.VIM_READ, takes=parameters.VIMS)
+    @http.endpoint(
+        200, rule=policies.VIM_READ, parameters=openapi_parameters.VIMS
+    )
     def get_all(self) -> VimsBody:
         """List VIMs."""
         query = pecan.request.GET
-        chosen = {
+        criteria = {
             key: query[name]
             for key, name in (("vim_id", "id"), ("name", "name"))
             if name in query
         }
         fields = set(query.getall("fields"))
         return VimsBody(
-            [_cut(_shown(vim), fields) for vim in self._vims.find(**chosen)]
+            [
+                _select_fields(_to_response(vim), fields)
+                for vim in self._vims.find(**criteria)
+            ]
         )
 
     @http.endpoint(200, rule=policies.VIM_READ)
     def get(self, vim_id: str) -> VimBody:
         """Read a VIM."""
-        return VimBody(_shown(self._vims.get(_bare(vim_id))))
+        return VimBody(
+            _to_response(self._vims.get(_strip_json_suffix(vim_id)))
+        )
 
-    @http.endpoint(200, rule=policies.VIM_WRITE, refuses=_REACHED)
+    @http.endpoint(
+        200, rule=policies.VIM_WRITE, error_types=_REACHABILITY_ERRORS
+    )
     def put(self, vim_id: str, body: VimChangeBody) -> VimBody:
         """Change a VIM."""
-        vim = self._vims.get(_bare(vim_id))
+        vim = self._vims.get(_strip_json_suffix(vim_id))
         if body.vim.auth_url is not None or body.vim.auth_cred is not None:
             apply(vim, body.vim)  # a copy of the row
-            self._reach(vim)
-        return VimBody(_shown(self._vims.change(vim.id, body.vim)))
+            self._check_reachable(vim)
+        return VimBody(_to_response(self._vims.change(vim.id, body.vim)))
 
-    @http.endpoint(204, rule=policies.VIM_WRITE, refuses=(errors.Conflict,))
+    @http.endpoint(
+        204, rule=policies.VIM_WRITE, error_types=(errors.Conflict,)
+    )
     def delete(self, vim_id: str) -> None:
         """Forget a VIM on which no VNF instance lives."""
-        self._vims.delete(_bare(vim_id))
+        self._vims.delete(_strip_json_suffix(vim_id))
 
-    def _reach(self, vim: models.Vim) -> None:
-        reached = connection.of_vim(vim)
-        self._drivers.of_type(reached.vim_type or "").reach(reached)
+    def _check_reachable(self, vim: models.Vim) -> None:
+        vim_connection = connection_info.of_vim(vim)
+        self._drivers.for_type(vim_connection.vim_type or "").check_connection(
+            vim_connection
+        )
 
 
-def _bare(name: str) -> str:
+def _strip_json_suffix(name: str) -> str:
     """The openstack command asks for {id}.json."""
     return name.removesuffix(".json")
 
 
-def _draft(asked: NewVim) -> models.Vim:
+def _unsaved_vim(new_vim: NewVim) -> models.Vim:
     return models.Vim(
-        id=asked.name,
-        type=asked.type,
-        auth_url=asked.auth_url,
-        auth_cred=asked.auth_cred,
-        vim_project=asked.vim_project,
-        extra=asked.extra,
+        id=new_vim.name,
+        type=new_vim.type,
+        auth_url=new_vim.auth_url,
+        auth_cred=new_vim.auth_cred,
+        vim_project=new_vim.vim_project,
+        extra=new_vim.extra,
     )
 
 
-def _shown(vim: models.Vim) -> Vim:
+def _to_response(vim: models.Vim) -> Vim:
     return Vim(
         id=vim.id,
         name=vim.name,
@@ -146,7 +159,7 @@ def _shown(vim: models.Vim) -> Vim:
         type=vim.type,
         description=vim.description,
         auth_url=vim.auth_url,
-        auth_cred=redaction.access(vim.auth_cred),
+        auth_cred=redaction.redact_access_info(vim.auth_cred),
         vim_project=vim.vim_project,
         placement_attr={},
         is_default=bool(vim.is_default),
@@ -157,6 +170,6 @@ def _shown(vim: models.Vim) -> Vim:
     )
 
 
-def _cut(vim: Vim, fields: Collection[str]) -> dict[str, Any]:
+def _select_fields(vim: Vim, fields: Collection[str]) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.structs.asdict(vim)
     return {k: v for k, v in shown.items() if not fields or k in fields}

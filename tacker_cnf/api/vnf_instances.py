@@ -8,17 +8,25 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, once, parameters, policies, query
-from tacker_cnf.api.once import Once
-from tacker_cnf.catalogue.tree import Trees
+from tacker_cnf.api import (
+    conditional_requests,
+    http,
+    links,
+    openapi_parameters,
+    policies,
+    query,
+)
+from tacker_cnf.api.conditional_requests import IdempotentRequest
+from tacker_cnf.catalogue.unpacked import PackageSource
 from tacker_cnf.db import idempotency, instances, leftovers, packages
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
     Store,
     transaction,
 )
-from tacker_cnf.intake import Intake
 from tacker_cnf.lcm import merge, redaction
+from tacker_cnf.preconditions import Preconditions
+from tacker_cnf.services.operations import OperationService
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
@@ -33,60 +41,74 @@ from tacker_cnf.sol.lcm_request import (
 )
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
-from tacker_cnf.terms import Terms
-from tacker_cnf.vims import connection
+from tacker_cnf.vims import connection_info
 from tacker_cnf.vnfd.model import Vnfd
 
-_LISTED: Final = query.Listed(VnfInstance, instances.HEAVY, instances.COLUMNS)
+_LIST_DEFINITION: Final = query.ListDefinition(
+    VnfInstance, instances.EXCLUDED_BY_DEFAULT, instances.COLUMNS
+)
 #: what is told of a task that begins a lifecycle operation
 _TASK: Final[dict[str, Any]] = {
-    "takes": parameters.TASK,
-    "tells": (parameters.OP_OCC_LOCATION,),
-    "refuses": (
+    "parameters": openapi_parameters.TASK,
+    "response_headers": (openapi_parameters.OP_OCC_LOCATION,),
+    "error_types": (
         errors.Conflict,
         errors.PreconditionFailed,
         errors.Unprocessable,
     ),
 }
 #: and of one that may name another package, which the NFVO may have
-_TASK_OF_PACKAGE: Final = _TASK | {
-    "refuses": (*_TASK["refuses"], errors.PeerFailed)
+_PACKAGE_TASK: Final = _TASK | {
+    "error_types": (*_TASK["error_types"], errors.PeerFailed)
 }
 
 
 class VnfInstances:
     """The VNF instances, and the tasks that change them."""
 
-    def __init__(self, store: Store, packages: Trees, intake: Intake) -> None:
+    def __init__(
+        self,
+        store: Store,
+        packages: PackageSource,
+        operations: OperationService,
+    ) -> None:
         self._store = store
-        self._once = Once(store)
+        self._idempotent_request = IdempotentRequest(store)
         self._packages = packages
-        self._intake = intake
+        self._operations = operations
 
     @http.endpoint(
         201,
         rule=policies.LCM_WRITE,
-        takes=(parameters.IDEMPOTENCY_KEY,),
-        tells=(parameters.LOCATION,),
-        refuses=(errors.Conflict, errors.Unprocessable, errors.PeerFailed),
+        parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
+        response_headers=(openapi_parameters.LOCATION,),
+        error_types=(errors.Conflict, errors.Unprocessable, errors.PeerFailed),
     )
     def post(self, body: CreateVnfRequest) -> VnfInstance:
         """Create a VNF instance."""
-        instance_id = self._once(lambda terms: self._create(body, terms))
+        instance_id = self._idempotent_request(
+            lambda preconditions: self._create(body, preconditions)
+        )
         http.set_location(links.instance(instance_id))
         return self._read(instance_id)[0]
 
-    def _create(self, body: CreateVnfRequest, terms: Terms) -> str:
-        instance = _new(body, self._packages.tree(body.vnfd_id).vnfd)
-        self._keep(instance, terms)
+    def _create(
+        self, body: CreateVnfRequest, preconditions: Preconditions
+    ) -> str:
+        instance = _new_instance(
+            body, self._packages.unpacked(body.vnfd_id).vnfd
+        )
+        self._insert(instance, preconditions)
         return instance.id
 
     @transaction
-    def _keep(self, instance: VnfInstance, terms: Terms) -> None:
+    def _insert(
+        self, instance: VnfInstance, preconditions: Preconditions
+    ) -> None:
         now = datetime.datetime.now(datetime.UTC)
         try:
             with self._store.writer() as session:
-                idempotency.keep(session, terms, instance.id)
+                idempotency.record(session, preconditions, instance.id)
                 packages.check_usable(session, instance.vnfd_id)
                 instances.add(session, instance, now)
         except ReferenceError:
@@ -97,100 +119,121 @@ class VnfInstances:
     @http.endpoint(
         200,
         rule=policies.LCM_READ,
-        answers=list[VnfInstance],
-        takes=parameters.LIST,
-        tells=(parameters.LINK,),
+        response=list[VnfInstance],
+        parameters=openapi_parameters.LIST,
+        response_headers=(openapi_parameters.LINK,),
     )
     def get_all(self) -> list[dict[str, Any]]:
         """List VNF instances."""
-        asked = query.of_request(_LISTED)
+        list_query = query.from_request(_LIST_DEFINITION)
         base = http.base_url()
         with self._store.reader() as session:
             # of a list they are left out unless they are asked for
-            shows = "vim_connection_info" in asked.wanted.attributes
-            vims = connection.provided(session) if shows else {}
-            return asked.answer(
-                (position, _shown(instance, vims.get(instance.id, {}), base))
-                for position, instance in instances.find(session, asked.wanted)
+            includes_vims = (
+                "vim_connection_info" in list_query.db_query.attributes
+            )
+            vims = connection_info.provided(session) if includes_vims else {}
+            return list_query.build_page(
+                (
+                    position,
+                    _to_response(instance, vims.get(instance.id, {}), base),
+                )
+                for position, instance in instances.find(
+                    session, list_query.db_query
+                )
             )
 
     @http.endpoint(
         200,
         rule=policies.LCM_READ,
-        answers=VnfInstance,
-        also=(304,),
-        takes=(parameters.IF_NONE_MATCH,),
-        tells=(parameters.ETAG,),
+        response=VnfInstance,
+        other_statuses=(304,),
+        parameters=(openapi_parameters.IF_NONE_MATCH,),
+        response_headers=(openapi_parameters.ETAG,),
     )
     def get(self, instance_id: str) -> Any:
         """Read a VNF instance."""
         instance, tag = self._read(instance_id)
-        return http.bare(304) if once.is_known(tag) else instance
+        return (
+            http.empty_response(304)
+            if conditional_requests.is_not_modified(tag)
+            else instance
+        )
 
     @transaction
     def _read(self, instance_id: str) -> tuple[VnfInstance, str]:
         with self._store.reader() as session:
             # should it change in between, the tag is of what was before
-            tag = instances.tag(session, instance_id)
+            tag = instances.etag(session, instance_id)
             instance = instances.get(session, instance_id)
-            vims = connection.provided(session, instance_id)
-        shown = _shown(instance, vims.get(instance_id, {}), http.base_url())
-        return shown, tag
+            vims = connection_info.provided(session, instance_id)
+        response = _to_response(
+            instance, vims.get(instance_id, {}), http.base_url()
+        )
+        return response, tag
 
     @http.endpoint(
         202,
         rule=policies.LCM_WRITE,
         accepts=(http.MERGE_PATCH, http.JSON),
-        **_TASK_OF_PACKAGE,
+        **_PACKAGE_TASK,
     )
     def patch(
         self, instance_id: str, body: VnfInfoModificationRequest
     ) -> None:
         """Modify a VNF instance."""
-        op_occ_id = self._once(
-            lambda terms: self._intake.modify(instance_id, body, terms)
+        op_occ_id = self._idempotent_request(
+            lambda preconditions: self._operations.modify(
+                instance_id, body, preconditions
+            )
         )
         http.set_location(links.op_occ(op_occ_id))
 
     @http.endpoint(
         204,
         rule=policies.LCM_WRITE,
-        takes=(parameters.IF_MATCH,),
-        refuses=(errors.Conflict, errors.PreconditionFailed),
+        parameters=(openapi_parameters.IF_MATCH,),
+        error_types=(errors.Conflict, errors.PreconditionFailed),
     )
     def delete(self, instance_id: str) -> None:
         """Delete a VNF instance that is not instantiated."""
-        with self._intake.cleaning(instance_id):
-            self._delete(instance_id, once.of_request())
+        with self._operations.cleanup_on_leftovers(instance_id):
+            self._delete(
+                instance_id, conditional_requests.preconditions_from_request()
+            )
 
     @transaction
-    def _delete(self, instance_id: str, terms: Terms) -> None:
+    def _delete(self, instance_id: str, preconditions: Preconditions) -> None:
         with self._store.writer() as session:
             instance = instances.get(session, instance_id)
-            instances.check_free(session, instance_id)
+            instances.check_not_busy(session, instance_id)
             if instance.instantiation_state == InstantiationState.INSTANTIATED:
                 raise errors.WrongState(
                     f"VNF instance {instance_id} is INSTANTIATED; "
                     "terminate it first."
                 )
             leftovers.check(session, instance_id)
-            instances.delete(session, instance_id, terms)
+            instances.delete(session, instance_id, preconditions)
 
     def _start(self, instance_id: str, op: Op, body: SolType) -> None:
-        op_occ_id = self._once(
-            lambda terms: self._intake.start(instance_id, op, body, terms)
+        op_occ_id = self._idempotent_request(
+            lambda preconditions: self._operations.start(
+                instance_id, op, body, preconditions
+            )
         )
         http.set_location(links.op_occ(op_occ_id))
 
     @http.endpoint(
         202,
         rule=policies.LCM_WRITE,
-        takes=(parameters.IF_MATCH,),
-        refuses=(errors.Conflict, errors.PreconditionFailed),
+        parameters=(openapi_parameters.IF_MATCH,),
+        error_types=(errors.Conflict, errors.PreconditionFailed),
     )
     def post_sync(self, instance_id: str) -> None:
         """Look at what runs on the VIM; an extension of SOL003."""
-        self._intake.sync(instance_id, once.of_request())
+        self._operations.sync(
+            instance_id, conditional_requests.preconditions_from_request()
+        )
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_instantiate(
@@ -209,7 +252,7 @@ class VnfInstances:
         """Heal a VNF, or VNFCs of it."""
         self._start(instance_id, Op.HEAL, body)
 
-    @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK_OF_PACKAGE)
+    @http.endpoint(202, rule=policies.LCM_WRITE, **_PACKAGE_TASK)
     def post_change_vnfpkg(
         self, instance_id: str, body: ChangeCurrentVnfPkgRequest
     ) -> None:
@@ -231,7 +274,7 @@ class VnfInstances:
         self._start(instance_id, Op.TERMINATE, body)
 
 
-def _new(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
+def _new_instance(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
     """Make an instance with what its VNFD says of it, and its defaults."""
     return VnfInstance(
         id=str(uuid.uuid4()),
@@ -249,11 +292,11 @@ def _new(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
     )
 
 
-def _shown(
+def _to_response(
     instance: VnfInstance, vims: Mapping[str, VimConnectionInfo], base: str
 ) -> VnfInstance:
     """Show an instance: where it lives, and the VIMs that it provides."""
-    whole = msgspec.structs.replace(
+    with_vims = msgspec.structs.replace(
         instance, vim_connection_info={**vims, **instance.vim_connection_info}
     )
-    return links.with_instance_links(redaction.instance(whole), base)
+    return links.with_instance_links(redaction.instance(with_vims), base)

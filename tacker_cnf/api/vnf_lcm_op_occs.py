@@ -7,25 +7,34 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.api import http, links, once, parameters, policies, query
-from tacker_cnf.api.once import Once
+from tacker_cnf.api import (
+    conditional_requests,
+    http,
+    links,
+    openapi_parameters,
+    policies,
+    query,
+)
+from tacker_cnf.api.conditional_requests import IdempotentRequest
 from tacker_cnf.db import conductors, op_occs
 from tacker_cnf.db.session import Store, transaction
-from tacker_cnf.intake import Intake
 from tacker_cnf.lcm import redaction, states
+from tacker_cnf.preconditions import Preconditions
+from tacker_cnf.services.operations import OperationService
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode, VnfLcmOpOcc
-from tacker_cnf.terms import Terms
 
-_LISTED: Final = query.Listed(VnfLcmOpOcc, op_occs.HEAVY, op_occs.COLUMNS)
+_LIST_DEFINITION: Final = query.ListDefinition(
+    VnfLcmOpOcc, op_occs.EXCLUDED_BY_DEFAULT, op_occs.COLUMNS
+)
 #: progress of an operation that nothing works on
-IDLE: Final = "Waiting: no conductor is running"
+WAITING_FOR_CONDUCTOR: Final = "Waiting: no conductor is running"
 #: what is told of every task
 _TASK: Final[dict[str, Any]] = {
-    "takes": parameters.TASK,
-    "refuses": (
+    "parameters": openapi_parameters.TASK,
+    "error_types": (
         errors.Conflict,
         errors.PreconditionFailed,
-        errors.KeyReused,
+        errors.IdempotencyKeyReused,
     ),
 }
 
@@ -33,93 +42,110 @@ _TASK: Final[dict[str, Any]] = {
 class VnfLcmOpOccs:
     """The lifecycle operations, and what is decided about them."""
 
-    def __init__(self, store: Store, intake: Intake) -> None:
+    def __init__(self, store: Store, operations: OperationService) -> None:
         self._store = store
-        self._once = Once(store)
-        self._intake = intake
+        self._idempotent_request = IdempotentRequest(store)
+        self._operations = operations
 
     @http.endpoint(
         200,
         rule=policies.LCM_READ,
-        answers=list[VnfLcmOpOcc],
-        takes=parameters.LIST,
-        tells=(parameters.LINK,),
+        response=list[VnfLcmOpOcc],
+        parameters=openapi_parameters.LIST,
+        response_headers=(openapi_parameters.LINK,),
     )
     def get_all(self) -> list[dict[str, Any]]:
         """List lifecycle operations."""
-        asked = query.of_request(_LISTED)
+        list_query = query.from_request(_LIST_DEFINITION)
         base = http.base_url()
         with self._store.reader() as session:
-            is_idle = not conductors.count(session)
-            return asked.answer(
-                (position, _shown(op_occ, base, is_idle=is_idle))
-                for position, op_occ in op_occs.find(session, asked.wanted)
+            no_conductor = not conductors.count(session)
+            return list_query.build_page(
+                (
+                    position,
+                    _to_response(op_occ, base, no_conductor=no_conductor),
+                )
+                for position, op_occ in op_occs.find(
+                    session, list_query.db_query
+                )
             )
 
     @http.endpoint(
         200,
         rule=policies.LCM_READ,
-        answers=VnfLcmOpOcc,
-        also=(304,),
-        takes=(parameters.IF_NONE_MATCH,),
-        tells=(parameters.ETAG,),
+        response=VnfLcmOpOcc,
+        other_statuses=(304,),
+        parameters=(openapi_parameters.IF_NONE_MATCH,),
+        response_headers=(openapi_parameters.ETAG,),
     )
     def get(self, op_occ_id: str) -> Any:
         """Read a lifecycle operation."""
         op_occ, tag = self._read(op_occ_id)
-        return http.bare(304) if once.is_known(tag) else op_occ
+        return (
+            http.empty_response(304)
+            if conditional_requests.is_not_modified(tag)
+            else op_occ
+        )
 
     @transaction
     def _read(self, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:
         with self._store.reader() as session:
             # should it change in between, the tag is of what was before
-            tag = op_occs.tag(session, op_occ_id)
+            tag = op_occs.etag(session, op_occ_id)
             op_occ = op_occs.get(session, op_occ_id)
-            is_idle = _is_active(op_occ) and not conductors.count(session)
-        return _shown(op_occ, http.base_url(), is_idle=is_idle), tag
+            no_conductor = _is_active(op_occ) and not conductors.count(session)
+        return _to_response(
+            op_occ, http.base_url(), no_conductor=no_conductor
+        ), tag
 
-    def _decide(self, op_occ_id: str, act: Callable[[Terms], Any]) -> None:
+    def _run_task(
+        self, op_occ_id: str, action: Callable[[Preconditions], Any]
+    ) -> None:
 
-        def ask(terms: Terms) -> str:
-            act(terms)
+        def perform(preconditions: Preconditions) -> str:
+            action(preconditions)
             return op_occ_id
 
-        self._once(ask)
+        self._idempotent_request(perform)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_retry(self, op_occ_id: str) -> None:
         """Try a failed operation again."""
-        self._decide(op_occ_id, partial(self._intake.retry, op_occ_id))
+        self._run_task(op_occ_id, partial(self._operations.retry, op_occ_id))
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_rollback(self, op_occ_id: str) -> None:
         """Take back what a failed operation did."""
-        self._decide(op_occ_id, partial(self._intake.rollback, op_occ_id))
+        self._run_task(
+            op_occ_id, partial(self._operations.rollback, op_occ_id)
+        )
 
     @http.endpoint(200, rule=policies.LCM_WRITE, **_TASK)
     def post_fail(self, op_occ_id: str) -> VnfLcmOpOcc:
         """Leave a failed operation as it is, for good."""
-        self._decide(op_occ_id, partial(self._intake.fail, op_occ_id))
+        self._run_task(op_occ_id, partial(self._operations.fail, op_occ_id))
         return self._read(op_occ_id)[0]
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_cancel(self, op_occ_id: str, body: CancelMode) -> None:
         """Cancel an operation that has not ended."""
-        cancel = partial(self._intake.cancel, op_occ_id, body.cancel_mode)
-        self._decide(op_occ_id, cancel)
+        cancel = partial(self._operations.cancel, op_occ_id, body.cancel_mode)
+        self._run_task(op_occ_id, cancel)
 
 
 def _is_active(op_occ: VnfLcmOpOcc) -> bool:
     return op_occ.operation_state in states.ACTIVE
 
 
-def _shown(op_occ: VnfLcmOpOcc, base: str, *, is_idle: bool) -> VnfLcmOpOcc:
+def _to_response(
+    op_occ: VnfLcmOpOcc, base: str, *, no_conductor: bool
+) -> VnfLcmOpOcc:
     """Show an operation.
 
-    :param is_idle: no conductor is alive
+    :param no_conductor: no conductor is alive
     """
-    if is_idle and _is_active(op_occ):
-        stood_at = f" (at {op_occ.progress})" if op_occ.progress else ""
-        progress = f"{IDLE}{stood_at}"
+    if no_conductor and _is_active(op_occ):
+        last_progress = f" (at {op_occ.progress})" if op_occ.progress else ""
+        progress = f"{WAITING_FOR_CONDUCTOR}{last_progress}"
         op_occ = msgspec.structs.replace(op_occ, progress=progress)
     return links.with_op_occ_links(redaction.op_occ(op_occ), base)

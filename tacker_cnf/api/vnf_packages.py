@@ -11,14 +11,14 @@ from tacker_cnf.api import (
     downloads,
     http,
     links,
-    parameters,
+    openapi_parameters,
     policies,
     query,
 )
-from tacker_cnf.api.once import Once
-from tacker_cnf.catalogue import tree
+from tacker_cnf.api.conditional_requests import IdempotentRequest
+from tacker_cnf.catalogue import unpacked
 from tacker_cnf.catalogue.packages import Packages
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.db import packages
 from tacker_cnf.db.session import Store
@@ -29,19 +29,21 @@ from tacker_cnf.sol.vnf_package import (
     VnfPkgInfoModifications,
 )
 
-_LISTED: Final = query.Listed(VnfPkgInfo, packages.HEAVY, packages.COLUMNS)
+_LIST_DEFINITION: Final = query.ListDefinition(
+    VnfPkgInfo, packages.EXCLUDED_BY_DEFAULT, packages.COLUMNS
+)
 #: media types under which a package is uploaded
 _UPLOADS: Final = (http.ZIP, "application/x-zip-compressed", http.BINARY)
 #: where a package keeps what describes it rather than what it runs; what its
 #: definitions import may be elsewhere too
-_DESCRIPTIVE: Final = ("Definitions", "TOSCA-Metadata")
+_DEFINITION_DIRECTORIES: Final = ("Definitions", "TOSCA-Metadata")
 
 #: what is told of an answer that is a file, or a range of one
-_FILE: Final[dict[str, Any]] = {
-    "also": (206,),
-    "takes": parameters.RANGE,
-    "tells": parameters.FILE,
-    "refuses": (errors.Conflict, errors.RangeNotSatisfiable),
+_FILE_RESPONSE: Final[dict[str, Any]] = {
+    "other_statuses": (206,),
+    "parameters": openapi_parameters.RANGE,
+    "response_headers": openapi_parameters.FILE,
+    "error_types": (errors.Conflict, errors.RangeNotSatisfiable),
 }
 
 
@@ -52,20 +54,22 @@ class VnfPackages:
         self, catalogue: Packages, store: Store, uploads: Uploads
     ) -> None:
         self._catalogue = catalogue
-        self._once = Once(store)
+        self._idempotent_request = IdempotentRequest(store)
         self._uploads = uploads
 
     @http.endpoint(
         201,
         rule=policies.PACKAGE_WRITE,
-        takes=(parameters.IDEMPOTENCY_KEY,),
-        tells=(parameters.LOCATION,),
-        refuses=(errors.Repeated, errors.KeyReused),
+        parameters=(openapi_parameters.IDEMPOTENCY_KEY,),
+        response_headers=(openapi_parameters.LOCATION,),
+        error_types=(errors.DuplicateRequest, errors.IdempotencyKeyReused),
     )
     def post(self, body: CreateVnfPkgInfoRequest) -> VnfPkgInfo:
         """Create a VNF package, still without content."""
-        package_id = self._once(
-            lambda terms: self._catalogue.create(body.user_defined_data, terms)
+        package_id = self._idempotent_request(
+            lambda preconditions: self._catalogue.create(
+                body.user_defined_data, preconditions
+            )
         )
         http.set_location(links.package(package_id))
         package = self._catalogue.get(package_id)
@@ -74,16 +78,16 @@ class VnfPackages:
     @http.endpoint(
         200,
         rule=policies.PACKAGE_READ,
-        answers=list[VnfPkgInfo],
-        takes=parameters.LIST,
-        tells=(parameters.LINK,),
+        response=list[VnfPkgInfo],
+        parameters=openapi_parameters.LIST,
+        response_headers=(openapi_parameters.LINK,),
     )
     def get_all(self) -> list[dict[str, Any]]:
         """List VNF packages."""
-        asked = query.of_request(_LISTED)
+        list_query = query.from_request(_LIST_DEFINITION)
         base = http.base_url()
-        with self._catalogue.find(asked.wanted) as found:
-            return asked.answer(
+        with self._catalogue.find(list_query.db_query) as found:
+            return list_query.build_page(
                 (position, links.with_package_links(package, base))
                 for position, package in found
             )
@@ -98,7 +102,7 @@ class VnfPackages:
         200,
         rule=policies.PACKAGE_WRITE,
         accepts=(http.MERGE_PATCH, http.JSON),
-        refuses=(errors.Conflict,),
+        error_types=(errors.Conflict,),
     )
     def patch(
         self, package_id: str, body: VnfPkgInfoModifications
@@ -108,7 +112,7 @@ class VnfPackages:
         return body
 
     @http.endpoint(
-        204, rule=policies.PACKAGE_WRITE, refuses=(errors.Conflict,)
+        204, rule=policies.PACKAGE_WRITE, error_types=(errors.Conflict,)
     )
     def delete(self, package_id: str) -> None:
         """Delete a VNF package that is disabled and not in use."""
@@ -118,92 +122,101 @@ class VnfPackages:
         202,
         rule=policies.PACKAGE_WRITE,
         accepts=_UPLOADS,
-        refuses=(errors.Conflict,),
+        error_types=(errors.Conflict,),
     )
     def put_content(self, package_id: str) -> None:
         """Upload the content of a VNF package: a CSAR."""
         self._catalogue.onboard(package_id, *http.upload())
 
     @http.endpoint(
-        202, rule=policies.PACKAGE_WRITE, refuses=(errors.Conflict,)
+        202, rule=policies.PACKAGE_WRITE, error_types=(errors.Conflict,)
     )
     def post_upload(
         self, package_id: str, body: UploadVnfPackageFromUriRequest
     ) -> None:
         """Fetch the content of a VNF package from an address."""
-        self._uploads.ask(package_id, body)
-
-    @http.endpoint(200, rule=policies.PACKAGE_READ, gives=(http.ZIP,), **_FILE)
-    def get_content(self, package_id: str) -> Any:
-        """Give the content of a VNF package, as it was uploaded."""
-        content_id = self._catalogue.content_of(package_id)
-        csar = self._catalogue.content.csar(content_id)
-        return downloads.answer(csar, http.ZIP, content_id)
+        self._uploads.request(package_id, body)
 
     @http.endpoint(
-        200, rule=policies.PACKAGE_READ, gives=(http.ZIP, http.TEXT), **_FILE
+        200, rule=policies.PACKAGE_READ, produces=(http.ZIP,), **_FILE_RESPONSE
+    )
+    def get_content(self, package_id: str) -> Any:
+        """Give the content of a VNF package, as it was uploaded."""
+        content_id = self._catalogue.get_content_id(package_id)
+        csar = self._catalogue.content.csar(content_id)
+        return downloads.file_response(csar, http.ZIP, content_id)
+
+    @http.endpoint(
+        200,
+        rule=policies.PACKAGE_READ,
+        produces=(http.ZIP, http.TEXT),
+        **_FILE_RESPONSE,
     )
     def get_vnfd(self, package_id: str) -> Any:
         """Give the VNFD: its one file as text, or all of them as a ZIP."""
         try:
-            package = self._catalogue.opened(package_id)
+            package = self._catalogue.unpacked_by_id(package_id)
             files = _definitions(package)
             kind = http.check_accept(
                 (http.ZIP, http.TEXT) if len(files) == 1 else (http.ZIP,)
             )
             if kind == http.TEXT:
                 tag = package.content_id
-                return downloads.answer(files[0], http.TEXT, tag)
+                return downloads.file_response(files[0], http.TEXT, tag)
             files = _descriptive_files(package)
-            return downloads.made(self._packed(package.path, files), http.ZIP)
+            return downloads.generated_file_response(
+                self._write_zip(package.path, files), http.ZIP
+            )
         except (FileNotFoundError, errors.VnfdNotUsable):
-            raise errors.NotFound(downloads.GONE) from None
+            raise errors.NotFound(downloads.PACKAGE_DELETED) from None
 
-    def _packed(self, root: Path, files: Iterable[Path]) -> BinaryIO:
+    def _write_zip(self, root: Path, files: Iterable[Path]) -> BinaryIO:
         """Write files into a ZIP, on the disk: there may be many.
 
         :raises FileNotFoundError: the package was deleted meanwhile
         """
-        with contextlib.ExitStack() as unless_whole:
-            file = unless_whole.enter_context(
-                self._catalogue.content.unnamed()
+        with contextlib.ExitStack() as cleanup:
+            file = cleanup.enter_context(
+                self._catalogue.content.temporary_file()
             )
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 for one in files:
-                    packed.write(one, one.relative_to(root))
+                    archive.write(one, one.relative_to(root))
             root.stat()  # who lists a directory that goes may just see less
-            unless_whole.pop_all()
+            cleanup.pop_all()
         return file
 
     @http.endpoint(
         200,
         rule=policies.PACKAGE_READ,
-        gives=(http.BINARY, http.JSON),
-        **_FILE,
+        produces=(http.BINARY, http.JSON),
+        **_FILE_RESPONSE,
     )
     def get_artifact(self, package_id: str, path: str) -> Any:
         """Give one file of a VNF package."""
-        content_id = self._catalogue.content_of(package_id)
-        file = tree.find(self._catalogue.content.tree(content_id), path)
+        content_id = self._catalogue.get_content_id(package_id)
+        file = unpacked.find_file(
+            self._catalogue.content.unpacked(content_id), path
+        )
         if file is None:
             raise errors.NotFound(
                 f"VNF package {package_id} has no artifact {path}."
             )
-        return downloads.answer(file, http.BINARY, content_id)
+        return downloads.file_response(file, http.BINARY, content_id)
 
 
-def _definitions(package: PackageTree) -> list[Path]:
+def _definitions(package: UnpackedPackage) -> list[Path]:
     """Tell what the VNFD was read from, in whichever folders that is."""
     if package.vnfd.files:
         return [package.path / name for name in package.vnfd.files]
-    beside = (package.path / _DESCRIPTIVE[0]).rglob("*")
-    found = (*package.path.iterdir(), *beside)
+    definitions = (package.path / _DEFINITION_DIRECTORIES[0]).rglob("*")
+    found = (*package.path.iterdir(), *definitions)
     return [file for file in found if file.suffix in {".yaml", ".yml"}]
 
 
-def _descriptive_files(package: PackageTree) -> list[Path]:
+def _descriptive_files(package: UnpackedPackage) -> list[Path]:
     found = set(_definitions(package))
-    for folder in _DESCRIPTIVE:
-        inside = (package.path / folder).rglob("*")
-        found.update(file for file in inside if file.is_file())
+    for folder in _DEFINITION_DIRECTORIES:
+        contents = (package.path / folder).rglob("*")
+        found.update(file for file in contents if file.is_file())
     return sorted(found)

@@ -23,14 +23,14 @@ from typing import Any, BinaryIO, Final
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.scratch import Scratch
+from tacker_cnf.temporary_directories import TemporaryDirectories
 
 LOG = log.getLogger(__name__)
 
-CHUNK: Final = 1024 * 1024
+CHUNK_BYTES: Final = 1024 * 1024
 #: files that are brought to the disk at once: file systems commit those that
 #: wait together, which is what makes many small ones cheap
-SETTLERS: Final = 8
+SYNC_THREADS: Final = 8
 
 
 class ContentStore:
@@ -38,13 +38,13 @@ class ContentStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._incoming = Scratch(root / "incoming")
+        self._incoming = TemporaryDirectories(root / "incoming")
 
     def incoming(self) -> contextlib.AbstractContextManager[Path]:
         """Give a directory for one upload; it goes when the upload ends."""
-        return self._incoming.folder()
+        return self._incoming.create()
 
-    def unnamed(self) -> BinaryIO:
+    def temporary_file(self) -> BinaryIO:
         """Give a new file that goes when it is closed."""
         return tempfile.TemporaryFile(dir=self._root)
 
@@ -57,7 +57,7 @@ class ContentStore:
         return [path.parent.name for path in self._root.glob("*/tree")]
 
     @contextlib.contextmanager
-    def guard(self) -> Iterator["Guarded"]:
+    def lock(self) -> Iterator["LockedStore"]:
         """Let nobody else, in any process, keep or remove content meanwhile.
 
         It goes around the transaction that makes a package have its content
@@ -66,77 +66,80 @@ class ContentStore:
         """
         self._root.mkdir(parents=True, exist_ok=True)
         with (
-            contextlib.ExitStack() as going,
+            contextlib.ExitStack() as cleanup,
             (self._root / "lock").open("w") as file,
         ):
             fcntl.flock(file, fcntl.LOCK_EX)
-            yield Guarded(self._root, self._incoming, going)
+            yield LockedStore(self._root, self._incoming, cleanup)
 
     def csar(self, content_id: str) -> Path:
         """Tell where the package is as it was uploaded."""
         return self._root / content_id / "package.csar"
 
-    def tree(self, content_id: str) -> Path:
+    def unpacked(self, content_id: str) -> Path:
         """Tell where the package is unpacked."""
         return self._root / content_id / "tree"
 
 
-class Guarded:
+class LockedStore:
     """Lets content come and go, for the one who is inside the guard."""
 
     def __init__(
-        self, root: Path, incoming: Scratch, going: contextlib.ExitStack
+        self,
+        root: Path,
+        incoming: TemporaryDirectories,
+        cleanup: contextlib.ExitStack,
     ) -> None:
         self._root = root
         self._incoming = incoming
-        self._going = going
+        self._cleanup = cleanup
 
-    def keep(self, staged: Path, content_id: str) -> None:
+    def store_content(self, staged: Path, content_id: str) -> None:
         """Take a complete and settled directory in under its name.
 
         The same content stays if it is here; what a power loss or a faulty
         disk has left of it is replaced.
         """
-        there = self._root / content_id
-        if there.is_dir():
-            if _same(staged, there):
+        target = self._root / content_id
+        if target.is_dir():
+            if _equal(staged, target):
                 return
-            LOG.warning("%s is damaged, and replaced", there)
-            self._take_away(there)
-        staged.rename(there)
-        _sync(self._root)
+            LOG.warning("%s is damaged, and replaced", target)
+            self._move_aside(target)
+        staged.rename(target)
+        _fsync(self._root)
 
     def remove(self, content_id: str) -> None:
         """Forget content that no package has any more.
 
         If it cannot be moved away it stays, until the next sweep.
         """
-        there = self._root / content_id
+        target = self._root / content_id
         try:
-            self._take_away(there)
+            self._move_aside(target)
         except FileNotFoundError:
             pass
         except OSError as error:
-            LOG.warning("%s cannot be removed now: %s", there, error)
+            LOG.warning("%s cannot be removed now: %s", target, error)
 
-    def _take_away(self, path: Path) -> None:
+    def _move_aside(self, path: Path) -> None:
         # out of sight at once, whole; file by file after the guard; nothing
         # is made for it, as there may be no room for anything
-        self._going.enter_context(self._incoming.taken(path))
+        self._cleanup.enter_context(self._incoming.adopt(path))
 
 
-def settle(staged: Path) -> None:
+def sync_to_disk(staged: Path) -> None:
     """Bring all that is below a directory to the disk.
 
     :raises OSError: the disk is full, or faulty
     """
-    below = staged.rglob("*")
-    with ThreadPoolExecutor(SETTLERS) as pool:
-        for _ in pool.map(_sync, [*below, staged]):
+    paths = staged.rglob("*")
+    with ThreadPoolExecutor(SYNC_THREADS) as pool:
+        for _ in pool.map(_fsync, [*paths, staged]):
             pass
 
 
-def _sync(path: Path) -> None:
+def _fsync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -144,12 +147,12 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _same(one: Path, other: Path) -> bool:
+def _equal(first: Path, second: Path) -> bool:
     """Tell whether two directories have the same files, byte by byte."""
     try:
-        names = _names(one)
-        return names == _names(other) and all(
-            filecmp.cmp(one / name, other / name, shallow=False)
+        names = _list(first)
+        return names == _list(second) and all(
+            filecmp.cmp(first / name, second / name, shallow=False)
             for name, is_file in names.items()
             if is_file
         )
@@ -157,7 +160,7 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _names(root: Path) -> dict[Path, bool]:
+def _list(root: Path) -> dict[Path, bool]:
     """Tell what is below a directory, and which of it are files."""
     return {p.relative_to(root): p.is_file() for p in root.rglob("*")}
 
@@ -196,14 +199,16 @@ def receive(
 
 
 def _chunks(source: BinaryIO, length: int | None) -> Callable[[], Any]:
-    left = length
+    remaining = length
 
     def read() -> bytes:
-        nonlocal left
-        size = CHUNK if left is None else min(CHUNK, left)
+        nonlocal remaining
+        size = (
+            CHUNK_BYTES if remaining is None else min(CHUNK_BYTES, remaining)
+        )
         chunk = source.read(size) if size else b""
-        if left is not None:
-            left -= len(chunk)
+        if remaining is not None:
+            remaining -= len(chunk)
         return chunk
 
     return read

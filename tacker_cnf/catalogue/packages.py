@@ -13,11 +13,11 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue import content
-from tacker_cnf.catalogue.content import ContentStore, Guarded
-from tacker_cnf.catalogue.reading import Known, Reader
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.content import ContentStore, LockedStore
+from tacker_cnf.catalogue.package_reader import PackageReader, ParsedPackage
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.db import idempotency, models, packages
-from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.db.session import (
     DuplicateEntry,
     ReferenceError,  # noqa: A004
@@ -25,6 +25,7 @@ from tacker_cnf.db.session import (
     transaction,
 )
 from tacker_cnf.lcm import merge
+from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
@@ -34,12 +35,11 @@ from tacker_cnf.sol.vnf_package import (
     VnfPkgInfo,
     VnfPkgInfoModifications,
 )
-from tacker_cnf.terms import NONE, Terms
 from tacker_cnf.vnfd.csar import Artifact
 from tacker_cnf.vnfd.model import Vnfd
 
 #: VNFDs that a process keeps at hand
-CACHED: Final = 256
+VNFD_CACHE_SIZE: Final = 256
 
 
 class Packages:
@@ -47,19 +47,21 @@ class Packages:
 
     def __init__(self, store: Store, conf: cfg.ConfigOpts) -> None:
         self._store = store
-        self._reader = Reader(conf)
+        self._reader = PackageReader(conf)
         self._max_bytes = conf.catalogue.max_package_bytes
         self.content = ContentStore(Path(conf.state_path) / "packages")
-        self._vnfd = functools.lru_cache(CACHED)(self._read_vnfd)
+        self._vnfd = functools.lru_cache(VNFD_CACHE_SIZE)(self._read_vnfd)
 
     @transaction
     def create(
-        self, user_defined_data: dict[str, Any], terms: Terms = NONE
+        self,
+        user_defined_data: dict[str, Any],
+        preconditions: Preconditions = NO_PRECONDITIONS,
     ) -> str:
         """Make an empty package; give its id."""
-        package = _empty(user_defined_data)
+        package = _empty_package(user_defined_data)
         with self._store.writer() as session:
-            idempotency.keep(session, terms, package.id)
+            idempotency.record(session, preconditions, package.id)
             packages.add(session, package)
         return package.id
 
@@ -75,12 +77,12 @@ class Packages:
 
     @contextlib.contextmanager
     def find(
-        self, wanted: Wanted
+        self, wanted: ListQuery
     ) -> Iterator[Iterator[tuple[Position, VnfPkgInfo]]]:
         """List packages, the oldest first, and where each stands."""
         with self._store.reader() as session:
             yield (
-                (position, _listed(row))
+                (position, _info_from_row(row))
                 for position, row in packages.find(session, wanted)
             )
 
@@ -99,7 +101,7 @@ class Packages:
         :raises InvalidPackage: this is not a valid CSAR or VNFD
         """
         self._check_empty(package_id)
-        self._take_in(
+        self._onboard_content(
             source, length, lambda content: self._commit(package_id, content)
         )
 
@@ -117,19 +119,19 @@ class Packages:
         :raises WrongState: the package was deleted, or there is a newer try
         :raises VnfmError: as onboard does
         """
-        self._take_in(
+        self._onboard_content(
             source,
             length,
             lambda content: self._commit(package_id, content, attempt=attempt),
-            lambda: self._process(package_id, attempt),
+            lambda: self._mark_processing(package_id, attempt),
         )
 
     @transaction
-    def _process(self, package_id: str, attempt: int) -> None:
+    def _mark_processing(self, package_id: str, attempt: int) -> None:
         with self._store.writer() as session:
             packages.process_upload(session, package_id, attempt)
 
-    def adopt(
+    def import_package(
         self, vnfd_id: str, source: BinaryIO, user_data: dict[str, Any]
     ) -> None:
         """Take a package in that another catalogue has, as onboard does.
@@ -145,37 +147,37 @@ class Packages:
                     f"The package holds the VNFD {content.vnfd_id}, not "
                     f"{vnfd_id}."
                 )
-            package = _empty(user_data)
+            package = _empty_package(user_data)
             self._commit(package.id, content, package)
 
-        self._take_in(source, None, commit)
+        self._onboard_content(source, None, commit)
 
-    def _take_in(
+    def _onboard_content(
         self,
         source: BinaryIO,
         length: int | None,
         commit: Callable[[models.VnfPackage], None],
-        received: Callable[[], None] = lambda: None,
+        on_received: Callable[[], None] = lambda: None,
     ) -> None:
         with self.content.incoming() as staged:
             archive = staged / "package.csar"
             content_id = content.receive(
                 source, archive, self._max_bytes, length
             )
-            received()
-            known = self._reader.read(archive, staged / "tree")
-            content.settle(staged)
-            with self.content.guard() as guarded:
-                guarded.keep(staged, content_id)
+            on_received()
+            parsed = self._reader.read(archive, staged / "tree")
+            content.sync_to_disk(staged)
+            with self.content.lock() as locked:
+                locked.store_content(staged, content_id)
                 try:
-                    commit(_content(content_id, known))
+                    commit(_content_row(content_id, parsed))
                 finally:
-                    self._tidy(guarded, content_id)
+                    self._remove_if_unused(locked, content_id)
 
-    def _tidy(self, guarded: Guarded, content_id: str) -> None:
+    def _remove_if_unused(self, locked: LockedStore, content_id: str) -> None:
         """Forget content that no package was given in the end."""
         if not self._in_use(content_id):
-            guarded.remove(content_id)
+            locked.remove(content_id)
 
     @transaction
     def _in_use(self, content_id: str) -> bool:
@@ -192,8 +194,8 @@ class Packages:
         self.content.sweep()
         for content_id in self.content.ids():
             if not self._in_use(content_id):
-                with self.content.guard() as guarded:
-                    self._tidy(guarded, content_id)
+                with self.content.lock() as locked:
+                    self._remove_if_unused(locked, content_id)
 
     @transaction
     def _commit(
@@ -212,14 +214,16 @@ class Packages:
                 packages.onboard(session, package_id, content, attempt)
         except DuplicateEntry:
             with self._store.reader() as session:
-                other = packages.id_of_vnfd(session, str(content.vnfd_id))
+                other = packages.get_id_by_vnfd(session, str(content.vnfd_id))
             raise errors.Conflict(
                 f"VNF package {other or '(just deleted)'} holds the VNFD "
                 f"{content.vnfd_id} already."
             ) from None
 
     @transaction
-    def modify(self, package_id: str, asked: VnfPkgInfoModifications) -> None:
+    def modify(
+        self, package_id: str, modifications: VnfPkgInfoModifications
+    ) -> None:
         """Enable or disable a package, or change its user's data.
 
         :raises NotFound: there is no such package
@@ -227,12 +231,12 @@ class Packages:
         """
         with self._store.writer() as session:
             package = packages.get(session, package_id, lock=True)
-            if asked.operational_state is not None:
-                _check_change(package, asked.operational_state)
-                package.operational_state = asked.operational_state
-            if asked.user_defined_data is not None:
+            if modifications.operational_state is not None:
+                _check_change(package, modifications.operational_state)
+                package.operational_state = modifications.operational_state
+            if modifications.user_defined_data is not None:
                 package.user_defined_data = merge.patched(
-                    package.user_defined_data, asked.user_defined_data
+                    package.user_defined_data, modifications.user_defined_data
                 )
 
     def delete(self, package_id: str) -> None:
@@ -241,10 +245,10 @@ class Packages:
         :raises NotFound: there is no such package
         :raises WrongState: it is enabled, or has VNF instances
         """
-        with self.content.guard() as guarded:
+        with self.content.lock() as locked:
             orphan = self._delete_row(package_id)
             if orphan:
-                guarded.remove(orphan)
+                locked.remove(orphan)
 
     @transaction
     def _delete_row(self, package_id: str) -> str | None:
@@ -266,26 +270,26 @@ class Packages:
                 "first."
             ) from None
 
-    def content_of(self, package_id: str) -> str:
+    def get_content_id(self, package_id: str) -> str:
         """Tell the content id of an onboarded package.
 
         :raises NotFound: there is no such package
         :raises WrongState: it has no content yet
         """
-        return self._onboarded(package_id)[0]
+        return self._content_and_vnfd_id(package_id)[0]
 
-    def opened(self, package_id: str) -> PackageTree:
+    def unpacked_by_id(self, package_id: str) -> UnpackedPackage:
         """Give an onboarded package by its own id, its VNFD parsed.
 
         :raises NotFound: there is no such package
         :raises WrongState: it has no content yet
         :raises VnfdNotUsable: it was deleted just now
         """
-        content_id, vnfd_id = self._onboarded(package_id)
-        return self._opened(content_id, vnfd_id)
+        content_id, vnfd_id = self._content_and_vnfd_id(package_id)
+        return self._unpacked(content_id, vnfd_id)
 
     @transaction
-    def _onboarded(self, package_id: str) -> tuple[str, str]:
+    def _content_and_vnfd_id(self, package_id: str) -> tuple[str, str]:
         """Tell the content and the VNFD of a package."""
         with self._store.reader() as session:
             package = packages.get(session, package_id)
@@ -295,24 +299,24 @@ class Packages:
             )
         return package.content_id, package.vnfd_id
 
-    def tree(self, vnfd_id: str) -> PackageTree:
+    def unpacked(self, vnfd_id: str) -> UnpackedPackage:
         """Give an onboarded package, its VNFD parsed.
 
         :raises VnfdNotUsable: no package holds this VNFD
         """
-        return self._opened(self._content_id(vnfd_id), vnfd_id)
+        return self._unpacked(self._content_id(vnfd_id), vnfd_id)
 
-    def _opened(self, content_id: str, vnfd_id: str) -> PackageTree:
-        return PackageTree(
+    def _unpacked(self, content_id: str, vnfd_id: str) -> UnpackedPackage:
+        return UnpackedPackage(
             content_id=content_id,
-            path=self.content.tree(content_id),
+            path=self.content.unpacked(content_id),
             vnfd=self._vnfd(vnfd_id, content_id),
         )
 
     @transaction
     def _content_id(self, vnfd_id: str) -> str:
         with self._store.reader() as session:
-            content_id = packages.content_id_of_vnfd(session, vnfd_id)
+            content_id = packages.get_content_id_by_vnfd(session, vnfd_id)
         if content_id is None:
             raise errors.VnfdNotUsable(
                 f"No VNF package has the VNFD {vnfd_id}."
@@ -330,7 +334,7 @@ class Packages:
         return msgspec.json.decode(text, type=Vnfd)
 
 
-def _empty(user_defined_data: dict[str, Any]) -> models.VnfPackage:
+def _empty_package(user_defined_data: dict[str, Any]) -> models.VnfPackage:
     return models.VnfPackage(
         id=str(uuid.uuid4()),
         onboarding_state=OnboardingState.CREATED,
@@ -340,9 +344,9 @@ def _empty(user_defined_data: dict[str, Any]) -> models.VnfPackage:
     )
 
 
-def _content(content_id: str, known: Known) -> models.VnfPackage:
+def _content_row(content_id: str, parsed: ParsedPackage) -> models.VnfPackage:
     """Write down what the content of a package tells of it."""
-    vnfd, seal = known.vnfd, known.seal
+    vnfd, seal = parsed.vnfd, parsed.seal
     return models.VnfPackage(
         content_id=content_id,
         vnfd_id=vnfd.id,
@@ -352,22 +356,22 @@ def _content(content_id: str, known: Known) -> models.VnfPackage:
         vnfd_version=vnfd.descriptor_version,
         package_security_option=seal.option if seal else None,
         signing_certificate=seal.certificate if seal else None,
-        additional_artifacts=tuple(_told(known.artifacts)),
+        additional_artifacts=tuple(_artifact_infos(parsed.artifacts)),
         vnfd=msgspec.json.encode(vnfd).decode(),
     )
 
 
 def _check_change(
-    package: models.VnfPackage, wanted: OperationalState
+    package: models.VnfPackage, new_state: OperationalState
 ) -> None:
     if package.onboarding_state != OnboardingState.ONBOARDED:
         raise errors.WrongState(
             f"VNF package {package.id} is {package.onboarding_state}, "
             "not ONBOARDED."
         )
-    if package.operational_state == wanted:
+    if package.operational_state == new_state:
         raise errors.WrongState(
-            f"VNF package {package.id} is {wanted} already."
+            f"VNF package {package.id} is {new_state} already."
         )
 
 
@@ -378,14 +382,16 @@ def _check_disabled(package: models.VnfPackage) -> None:
         )
 
 
-def _told(artifacts: Iterable[Artifact]) -> Iterator[VnfPackageArtifactInfo]:
+def _artifact_infos(
+    artifacts: Iterable[Artifact],
+) -> Iterator[VnfPackageArtifactInfo]:
     for artifact in artifacts:
         if not artifact.algorithm or not artifact.hash:
             continue  # SOL003 knows no artifact without a checksum
-        outside = artifact.is_external
+        is_external = artifact.is_external
         yield VnfPackageArtifactInfo(
-            artifact_path=None if outside else artifact.path,
-            artifact_uri=artifact.path if outside else None,
+            artifact_path=None if is_external else artifact.path,
+            artifact_uri=artifact.path if is_external else None,
             checksum=Checksum(
                 algorithm=artifact.algorithm.upper().replace("SHA", "SHA-"),
                 hash=artifact.hash,
@@ -401,7 +407,7 @@ def _checksum(content_id: str | None) -> Checksum | None:
     return Checksum(algorithm="SHA-256", hash=content_id)
 
 
-def _listed(row: Mapping[str, Any]) -> VnfPkgInfo:
+def _info_from_row(row: Mapping[str, Any]) -> VnfPkgInfo:
     checksum = _checksum(row.get("checksum"))
     return VnfPkgInfo(**dict(row, checksum=checksum))
 

@@ -11,12 +11,15 @@ import httpx
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.content import CHUNK
+from tacker_cnf.catalogue.content import CHUNK_BYTES
+from tacker_cnf.catalogue.download_policy import (
+    DownloadPolicy,
+    PinnedTransport,
+)
 from tacker_cnf.catalogue.packages import Packages
-from tacker_cnf.catalogue.sources import Pinned, Sources
 from tacker_cnf.db import packages
 from tacker_cnf.db.session import Store, transaction
-from tacker_cnf.outgoing import clients
+from tacker_cnf.http_client import clients
 from tacker_cnf.sol.vnf_package import (
     AuthType,
     UploadVnfPackageFromUriRequest,
@@ -25,13 +28,13 @@ from tacker_cnf.sol.vnf_package import (
 Request = UploadVnfPackageFromUriRequest
 
 #: tries after which a package is given up that conductors die of
-TRIES: Final = 3
+MAX_ATTEMPTS: Final = 3
 
-_REFUSED: Final = "; it does not take userName and password, or wants them"
+_AUTH_HINT: Final = "; it does not take userName and password, or wants them"
 #: what the other side means, where it is plain
 _HINTS: Final = {
-    401: _REFUSED,
-    403: _REFUSED,
+    401: _AUTH_HINT,
+    403: _AUTH_HINT,
     404: "; there is no such file",
     410: "; there is no such file any more",
 }
@@ -58,11 +61,13 @@ class Uploads:
         self._catalogue = catalogue
         self._wake = wake
         options = conf.catalogue
-        self._sources = Sources(options.upload_hosts, options.upload_schemes)
-        self._manners = clients.manners_of(conf)
+        self._policy = DownloadPolicy(
+            options.upload_hosts, options.upload_schemes
+        )
+        self._client_options = clients.options_from_conf(conf)
         self._timeout: float = options.upload_timeout
 
-    def ask(self, package_id: str, request: Request) -> None:
+    def request(self, package_id: str, request: Request) -> None:
         """Have a package fetched.
 
         :raises Forbidden: the configuration does not allow that
@@ -73,22 +78,22 @@ class Uploads:
         """
         if request.auth_type == AuthType.OAUTH2_CLIENT_CREDENTIALS:
             raise errors.BadRequest("authType: only BASIC is supported.")
-        self._sources.check(request.address_information)
-        self._begin(package_id, request)
+        self._policy.check(request.address_information)
+        self._record_request(package_id, request)
         self._wake(package_id)
 
     @transaction
-    def _begin(self, package_id: str, request: Request) -> None:
+    def _record_request(self, package_id: str, request: Request) -> None:
         with self._store.writer() as session:
             packages.begin_upload(session, package_id, request)
 
     @transaction
-    def waiting(self) -> tuple[str, ...]:
+    def pending(self) -> tuple[str, ...]:
         """Tell which packages are to be fetched."""
         with self._store.reader() as session:
-            return tuple(packages.uploads(session))
+            return tuple(packages.list_uploads(session))
 
-    def tidy(self) -> None:
+    def remove_stale_files(self) -> None:
         """Remove files that uploads left whose process was lost."""
         self._catalogue.sweep()
 
@@ -97,34 +102,34 @@ class Uploads:
 
         :raises Stopped: the process ends
         """
-        taken = self._take(package_id)
-        if taken is None:
+        claimed = self._claim(package_id)
+        if claimed is None:
             return
-        request, attempt = taken
+        request, attempt = claimed
         try:
             self._fetch(package_id, request, attempt, stop)
         except Stopped:
-            self._give_back(package_id, attempt)
+            self._release(package_id, attempt)
             raise
         except Exception as error:
             self._fail(package_id, attempt, error)
             raise
 
     @transaction
-    def _take(self, package_id: str) -> tuple[Request, int] | None:
+    def _claim(self, package_id: str) -> tuple[Request, int] | None:
         with self._store.writer() as session:
-            return packages.take_upload(session, package_id)
+            return packages.claim_upload(session, package_id)
 
     @transaction
-    def _give_back(self, package_id: str, attempt: int) -> None:
+    def _release(self, package_id: str, attempt: int) -> None:
         with self._store.writer() as session:
-            packages.give_upload_back(session, package_id, attempt)
+            packages.release_upload(session, package_id, attempt)
 
     @transaction
     def _fail(self, package_id: str, attempt: int, error: Exception) -> None:
         with self._store.writer() as session:
-            why = errors.problem_of(error)
-            packages.fail_upload(session, package_id, attempt, why)
+            problem = errors.problem_details(error)
+            packages.fail_upload(session, package_id, attempt, problem)
 
     def _fetch(
         self,
@@ -133,48 +138,53 @@ class Uploads:
         attempt: int,
         stop: threading.Event,
     ) -> None:
-        if attempt > TRIES:
+        if attempt > MAX_ATTEMPTS:
             raise errors.VnfmError(
-                f"{TRIES} conductors were lost while they fetched the package."
+                f"{MAX_ATTEMPTS} conductors were lost while they fetched the package."
             )
         address = request.address_information
-        self._sources.check(address)  # the configuration may have changed
-        with clients.told(address), self._answer(request) as answer:
-            source = _Body(answer, stop, time.monotonic() + self._timeout)
+        self._policy.check(address)  # the configuration may have changed
+        with (
+            clients.translated_errors(address),
+            self._open_response(request) as response,
+        ):
+            source = _Body(response, stop, time.monotonic() + self._timeout)
             self._catalogue.onboard_fetched(
                 package_id,
-                cast("BinaryIO", io.BufferedReader(source, CHUNK)),
-                _length(answer),
+                cast("BinaryIO", io.BufferedReader(source, CHUNK_BYTES)),
+                _length(response),
                 attempt,
             )
 
     @contextlib.contextmanager
-    def _answer(self, request: Request) -> Iterator[httpx.Response]:
+    def _open_response(self, request: Request) -> Iterator[httpx.Response]:
         auth = None
         if request.user_name is not None and request.password is not None:
             auth = httpx.BasicAuth(request.user_name, request.password)
         headers = {"Accept-Encoding": "identity", "Accept": "*/*"}
-        transport = Pinned(self._sources, self._manners)
+        transport = PinnedTransport(self._policy, self._client_options)
         with (
-            clients.client(self._manners, transport=transport) as client,
+            clients.client(
+                self._client_options, transport=transport
+            ) as client,
             client.stream(
                 "GET", request.address_information, headers=headers, auth=auth
-            ) as answer,
+            ) as response,
         ):
-            _check(answer)
-            yield answer
+            _check(response)
+            yield response
 
 
 class _Body(io.RawIOBase):
     """The body of an answer, as a file, until it is time or over."""
 
     def __init__(
-        self, answer: httpx.Response, stop: threading.Event, until: float
+        self, response: httpx.Response, stop: threading.Event, deadline: float
     ) -> None:
-        self._chunks = answer.iter_raw()
-        self._left = b""
+        self._chunks = response.iter_raw()
+        self._unread = b""
         self._stop = stop
-        self._until = until
+        self._deadline = deadline
 
     def readable(self) -> bool:
         return True
@@ -182,37 +192,39 @@ class _Body(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if self._stop.is_set():
             raise Stopped
-        if time.monotonic() > self._until:
+        if time.monotonic() > self._deadline:
             raise errors.PeerFailed("The package did not come in time.")
-        while not self._left:
+        while not self._unread:
             try:
-                self._left = next(self._chunks)
+                self._unread = next(self._chunks)
             except StopIteration:
                 return 0
-        size = min(len(buffer), len(self._left))
-        buffer[:size] = self._left[:size]
-        self._left = self._left[size:]
+        size = min(len(buffer), len(self._unread))
+        buffer[:size] = self._unread[:size]
+        self._unread = self._unread[size:]
         return size
 
 
-def _check(answer: httpx.Response) -> None:
-    host = answer.request.headers["Host"]
-    if answer.is_redirect:
+def _check(response: httpx.Response) -> None:
+    host = response.request.headers["Host"]
+    if response.is_redirect:
         raise errors.PeerFailed(
-            f"{host} answered {answer.status_code}; redirects are not "
+            f"{host} answered {response.status_code}; redirects are not "
             "followed."
         )
-    if answer.status_code != 200:
-        hint = _HINTS.get(answer.status_code, "")
-        raise errors.PeerFailed(f"{host} answered {answer.status_code}{hint}.")
-    coding = answer.headers.get("Content-Encoding", "identity")
-    if coding != "identity":
+    if response.status_code != 200:
+        hint = _HINTS.get(response.status_code, "")
         raise errors.PeerFailed(
-            f"{host} answered with Content-Encoding {coding:.40}; it has to "
+            f"{host} answered {response.status_code}{hint}."
+        )
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding != "identity":
+        raise errors.PeerFailed(
+            f"{host} answered with Content-Encoding {encoding:.40}; it has to "
             "give the file as it is."
         )
 
 
-def _length(answer: httpx.Response) -> int | None:
-    told = answer.headers.get("Content-Length", "")
-    return int(told) if told.isdecimal() else None
+def _length(response: httpx.Response) -> int | None:
+    value = response.headers.get("Content-Length", "")
+    return int(value) if value.isdecimal() else None

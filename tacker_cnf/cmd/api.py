@@ -11,7 +11,7 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import rpc
 from tacker_cnf.api.middleware import Wsgi
 from tacker_cnf.cmd import compose, start
-from tacker_cnf.cmd.herald import Herald
+from tacker_cnf.cmd.notification_waker import NotificationWaker
 
 
 class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
@@ -55,7 +55,7 @@ def application() -> Wsgi:
 def _application(conf: cfg.ConfigOpts) -> Wsgi:
     # a worker that boots while the database is away answers 503 until then
     shared = compose.parts(conf, connect=False)
-    Herald(shared.store, rpc.Client(shared.transport))
+    NotificationWaker(shared.store, rpc.Client(shared.transport))
     return compose.application(shared)
 
 
@@ -69,5 +69,5 @@ def serve(conf: cfg.ConfigOpts) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the API."""
-    given = sys.argv[1:] if argv is None else argv
-    return start.server("tacker-cnf-api", serve, given)
+    arguments = sys.argv[1:] if argv is None else argv
+    return start.run_server("tacker-cnf-api", serve, arguments)

@@ -7,19 +7,19 @@ from oslo_config import cfg
 
 from tacker_cnf import rpc
 from tacker_cnf.catalogue.packages import Packages
-from tacker_cnf.catalogue.tree import Trees
+from tacker_cnf.catalogue.unpacked import PackageSource
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor.service import Conductor
 from tacker_cnf.db import keys, session
 from tacker_cnf.db.session import Store
 from tacker_cnf.db.types import VAULT
-from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.http_client import clients, ssrf_policy
 from tacker_cnf.nfvo.base import Nfvo
+from tacker_cnf.nfvo.client import NfvoClient
 from tacker_cnf.nfvo.http import HttpNfvo
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.nfvo.packages import NfvoPackages
-from tacker_cnf.nfvo.peer import Peer
-from tacker_cnf.outgoing import clients, guard
 from tacker_cnf.sol import base
 from tacker_cnf.vims.registry import Vims
 
@@ -34,7 +34,7 @@ class Parts:
     conf: cfg.ConfigOpts
     store: Store
     catalogue: Packages
-    drivers: Registry
+    drivers: DriverRegistry
     transport: Any
 
 
@@ -48,13 +48,13 @@ def parts(
 
     :raises VnfmError: there is no key file
     """
-    VAULT.open(keys.load(keys.path_of(conf)))
-    store = session.of_conf(conf, connect=connect)
+    VAULT.open(keys.load(keys.key_file_path(conf)))
+    store = session.open_store(conf, connect=connect)
     return Parts(
         conf=conf,
         store=store,
         catalogue=Packages(store, conf),
-        drivers=Registry(conf),
+        drivers=DriverRegistry(conf),
         transport=rpc.open_transport(conf, queue),
     )
 
@@ -63,18 +63,18 @@ def application(shared: Parts) -> "Wsgi":
     """Make the API."""
     # a conductor is a quarter smaller without
     from tacker_cnf.api import app
-    from tacker_cnf.intake import Intake
-    from tacker_cnf.notification.delivery import Tester
+    from tacker_cnf.notification.webhook_client import CallbackTester
+    from tacker_cnf.services.operations import OperationService
 
-    base.prepare()
+    base.precompile_types()
     conductors = rpc.Client(shared.transport)
     packages = packages_of(shared)
-    intake = Intake(
+    operations = OperationService(
         shared.store,
         packages,
         shared.drivers,
         conductors,
-        vims_follow=bool(shared.conf.nfvo.endpoint),
+        vim_from_grant=bool(shared.conf.nfvo.endpoint),
     )
     return app.build(
         shared.conf,
@@ -85,12 +85,12 @@ def application(shared: Parts) -> "Wsgi":
                 shared.store, shared.conf, shared.catalogue, conductors.fetch
             ),
             packages=packages,
-            intake=intake,
+            operations=operations,
             vims=Vims(shared.store),
             drivers=shared.drivers,
-            tester=Tester(
-                clients.manners_of(shared.conf),
-                guard.guard_of(shared.conf),
+            tester=CallbackTester(
+                clients.options_from_conf(shared.conf),
+                ssrf_policy.policy_from_conf(shared.conf),
                 is_on=shared.conf.notification.test_callback,
             ),
         ),
@@ -99,7 +99,7 @@ def application(shared: Parts) -> "Wsgi":
 
 def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
     """Make a conductor."""
-    base.prepare()
+    base.precompile_types()
     return Conductor(
         shared.conf,
         shared.store,
@@ -109,7 +109,7 @@ def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
     )
 
 
-def packages_of(shared: Parts) -> Trees:
+def packages_of(shared: Parts) -> PackageSource:
     """Choose where the packages that VNF instances are made of come from.
 
     :raises VnfmError: [nfvo] is not complete
@@ -117,7 +117,7 @@ def packages_of(shared: Parts) -> Trees:
     conf = shared.conf
     if not conf.nfvo.endpoint:
         return shared.catalogue
-    return NfvoPackages(conf, Peer(conf), shared.catalogue)
+    return NfvoPackages(conf, NfvoClient(conf), shared.catalogue)
 
 
 def nfvo_of(conf: cfg.ConfigOpts) -> Nfvo:
@@ -126,5 +126,5 @@ def nfvo_of(conf: cfg.ConfigOpts) -> Nfvo:
     :raises VnfmError: [nfvo] is not complete
     """
     if conf.nfvo.endpoint:
-        return HttpNfvo(conf, Peer(conf))
+        return HttpNfvo(conf, NfvoClient(conf))
     return LocalNfvo(conf.nfvo.zones)

@@ -10,7 +10,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf.cmd import compose, start
-from tacker_cnf.cmd.telling import Telling
+from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor
 
 LOG = log.getLogger(__name__)
 
@@ -21,19 +21,19 @@ def serve(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
     :param arguments: what the configuration was read by
     """
     # before it is up: who sees it in the log may tell it to end
-    told = start.told_to_end()
+    stop_requested = start.stop_event_on_signals()
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     conductor = compose.conductor(shared)
-    telling = Telling(shared.store, arguments)
+    dispatcher = DispatcherSupervisor(shared.store, arguments)
     conductor.start(shared.transport)
-    telling.start()
+    dispatcher.start()
     LOG.info("Conductor %s is up", conductor.claims.owner)
-    told.wait()
+    stop_requested.wait()
     LOG.info("Conductor %s goes", conductor.claims.owner)
-    ended = conductor.stop()
-    telling.stop()
-    if not ended:
+    stopped = conductor.stop()
+    dispatcher.stop()
+    if not stopped:
         # its threads wait for a VIM, and what they do is others' by now
         logging.shutdown()
         os._exit(0)
@@ -43,6 +43,8 @@ def serve(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a conductor."""
-    given = sys.argv[1:] if argv is None else argv
-    told = functools.partial(serve, given)
-    return start.server("tacker-cnf-conductor", told, given)
+    arguments = sys.argv[1:] if argv is None else argv
+    serve_with_arguments = functools.partial(serve, arguments)
+    return start.run_server(
+        "tacker-cnf-conductor", serve_with_arguments, arguments
+    )

@@ -11,10 +11,10 @@ from tacker_cnf.db.types import VAULT
 
 
 @contextlib.contextmanager
-def opened(conf: cfg.ConfigOpts) -> Iterator[Store]:
+def open_store(conf: cfg.ConfigOpts) -> Iterator[Store]:
     """Open the database, and close it at the end of the block."""
-    VAULT.open(keys.load(keys.path_of(conf)))
-    store = session.of_conf(conf)
+    VAULT.open(keys.load(keys.key_file_path(conf)))
+    store = session.open_store(conf)
     try:
         yield store
     finally:

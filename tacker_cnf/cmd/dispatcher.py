@@ -19,9 +19,9 @@ from tacker_cnf.notification.dispatcher import Dispatcher
 from tacker_cnf.sol import base
 
 #: how far it gives way to operations where the processor is short
-NICE: Final = 5
+NICENESS: Final = 5
 #: bytes that are read at once: each means the same
-MANY: Final = 4096
+WAKE_READ_BYTES: Final = 4096
 
 
 def serve(conf: cfg.ConfigOpts) -> None:
@@ -29,17 +29,17 @@ def serve(conf: cfg.ConfigOpts) -> None:
 
     :raises VnfmError: there is no key file
     """
-    os.nice(NICE)
+    os.nice(NICENESS)
     # Ctrl-C goes to the parent as well, which says when to end
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    base.prepare()
-    VAULT.open(keys.load(keys.path_of(conf)))
-    store = session.of_conf(conf)
+    base.precompile_types()
+    VAULT.open(keys.load(keys.key_file_path(conf)))
+    store = session.open_store(conf)
     dispatcher = Dispatcher(conf, store)
     dispatcher.start()
     try:
-        signal.signal(signal.SIGTERM, _leave)
-        while os.read(sys.stdin.fileno(), MANY):
+        signal.signal(signal.SIGTERM, _exit_on_signal)
+        while os.read(sys.stdin.fileno(), WAKE_READ_BYTES):
             dispatcher.wake()
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -47,9 +47,9 @@ def serve(conf: cfg.ConfigOpts) -> None:
         store.close()
 
 
-def _leave(*_: object) -> NoReturn:
+def _exit_on_signal(*_: object) -> NoReturn:
     raise SystemExit(0)
 
 
 if __name__ == "__main__":
-    sys.exit(start.server("tacker-cnf-dispatcher", serve, sys.argv[1:]))
+    sys.exit(start.run_server("tacker-cnf-dispatcher", serve, sys.argv[1:]))

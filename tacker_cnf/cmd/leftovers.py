@@ -9,10 +9,10 @@ from tacker_cnf.cmd import database
 from tacker_cnf.db import leftovers
 
 
-def listed(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
+def list_all(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """List the VNF instances that may have something left on a VIM."""
-    with database.opened(conf) as store, store.reader() as reader:
-        found = leftovers.marked(reader)
+    with database.open_store(conf) as store, store.reader() as reader:
+        found = leftovers.list_marked(reader)
     if not found:
         return "Nothing is left."
     lines = [
@@ -22,12 +22,12 @@ def listed(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     return "\n".join([*lines, f"{len(found)} VNF instances."])
 
 
-def drop(conf: cfg.ConfigOpts, asked: argparse.Namespace) -> str:
+def drop(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
     """Give up what one VNF instance may have left on a VIM."""
-    if asked.instance is None:
+    if arguments.instance is None:
         raise errors.BadRequest("Name the VNF instance.")
-    with database.opened(conf) as store, store.writer() as writer:
-        was_marked = leftovers.forget(writer, asked.instance)
-    if not was_marked:
-        return f"VNF instance {asked.instance} has nothing left."
-    return f"VNF instance {asked.instance} may be deleted."
+    with database.open_store(conf) as store, store.writer() as writer:
+        had_leftovers = leftovers.unmark(writer, arguments.instance)
+    if not had_leftovers:
+        return f"VNF instance {arguments.instance} has nothing left."
+    return f"VNF instance {arguments.instance} may be deleted."

@@ -8,7 +8,7 @@ from typing import Final
 from oslo_config import cfg
 
 from tacker_cnf import conf as configuration
-from tacker_cnf.cmd import leftovers, parked, start
+from tacker_cnf.cmd import leftovers, start, undelivered
 from tacker_cnf.db import conductors, keys, schema, session
 from tacker_cnf.db.conductors import Conductor
 from tacker_cnf.db.types import VAULT
@@ -16,10 +16,10 @@ from tacker_cnf.db.types import VAULT
 
 def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Bring the database to the schema of this release."""
-    path = keys.path_of(conf)
+    path = keys.key_file_path(conf)
     if path.exists():  # rows of an older release may have to be encrypted
         VAULT.open(keys.load(path))
-    store = session.of_conf(conf, limited=False)
+    store = session.open_store(conf, limited=False)
     before = schema.version(store)
     schema.upgrade(store)
     return f"Database: from version {before} to {schema.HEAD}."
@@ -27,27 +27,27 @@ def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
 
 def db_version(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Tell the version of the database and that of this release."""
-    found = schema.version(session.of_conf(conf))
+    found = schema.version(session.open_store(conf))
     return f"Database: version {found}; this release: {schema.HEAD}."
 
 
 def keys_create(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Make the key file, unless it is there."""
-    path = keys.path_of(conf)
+    path = keys.key_file_path(conf)
     return f"{path}: {'made' if keys.create(path) else 'is there'}."
 
 
 def keys_rotate(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """Put a new key on top of the key file; older ones still decrypt."""
-    path = keys.path_of(conf)
+    path = keys.key_file_path(conf)
     keys.rotate(path)
     return f"{path}: a new key encrypts after the services are restarted."
 
 
 def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     """List the conductors that are alive."""
-    with session.of_conf(conf).reader() as reader:
-        found = conductors.alive(reader)
+    with session.open_store(conf).reader() as reader:
+        found = conductors.list_alive(reader)
     if not found:
         return conductors.NONE_ALIVE
     header = _row("HOST", "PID", "STARTED", "HEARTBEAT", "OPERATIONS")
@@ -73,16 +73,16 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
     "db": {"upgrade": db_upgrade, "version": db_version},
     "keys": {"create": keys_create, "rotate": keys_rotate},
     "notifications": {
-        "list": parked.listed,
-        "resend": parked.resend,
-        "drop": parked.drop,
+        "list": undelivered.list_all,
+        "resend": undelivered.resend,
+        "drop": undelivered.drop,
     },
-    "leftovers": {"list": leftovers.listed, "drop": leftovers.drop},
+    "leftovers": {"list": leftovers.list_all, "drop": leftovers.drop},
 }
 #: what of its area a command is about, if not all of it
-CHOICES: Final = {
-    parked.resend: "subscription",
-    parked.drop: "subscription",
+ID_ARGUMENTS: Final = {
+    undelivered.resend: "subscription",
+    undelivered.drop: "subscription",
     leftovers.drop: "instance",
 }
 
@@ -110,22 +110,24 @@ def _parser() -> argparse.ArgumentParser:
             dest="action", required=True
         )
         for action, run in commands.items():
-            words = actions.add_parser(action, help=run.__doc__)
-            if run in CHOICES:
-                words.add_argument(CHOICES[run], nargs="?", help="its id")
+            action_parser = actions.add_parser(action, help=run.__doc__)
+            if run in ID_ARGUMENTS:
+                action_parser.add_argument(
+                    ID_ARGUMENTS[run], nargs="?", help="its id"
+                )
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
-    asked = _parser().parse_args(argv)
+    arguments = _parser().parse_args(argv)
     try:
-        conf = configuration.load(asked.configuration)
-        found = COMMANDS[asked.area]
-        run = found if callable(found) else found[asked.action]
-        print(run(conf, asked))  # noqa: T201
-    except start.HINDRANCES as error:
-        why = start.told(error)
-        print(f"tacker-cnf-manage: {why}", file=sys.stderr)  # noqa: T201
+        conf = configuration.load(arguments.configuration)
+        found = COMMANDS[arguments.area]
+        run = found if callable(found) else found[arguments.action]
+        print(run(conf, arguments))  # noqa: T201
+    except start.STARTUP_ERRORS as error:
+        reason = start.error_summary(error)
+        print(f"tacker-cnf-manage: {reason}", file=sys.stderr)  # noqa: T201
         return 1
     return 0

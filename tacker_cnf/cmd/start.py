@@ -16,16 +16,16 @@ from oslo_log import log
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.db import schema
-from tacker_cnf.db.session import NoAnswer, Store, first_line
+from tacker_cnf.db.session import DatabaseTimeout, Store, first_line
 
 DATABASE_ERRORS: Final = (
     db_errors.DBError,
     sqlalchemy.exc.SQLAlchemyError,
-    NoAnswer,
+    DatabaseTimeout,
     ImportError,  # of the driver that the URL names
 )
 #: what hinders a program that is not wrong itself
-HINDRANCES: Final = (
+STARTUP_ERRORS: Final = (
     errors.VnfmError,
     cfg.Error,
     OSError,
@@ -37,30 +37,30 @@ M_ARENA_MAX: Final = -8
 PR_SET_DUMPABLE: Final = 4
 
 
-def server(
+def run_server(
     name: str, serve: Callable[[cfg.ConfigOpts], None], argv: Sequence[str]
 ) -> int:
     """Read the configuration and serve; tell in one line what hinders it."""
-    spare_memory()
-    keep_to_itself()
+    limit_malloc_arenas()
+    disable_ptrace()
     try:
         conf = configuration.load(argv)
         log.setup(conf, "tacker_cnf")
         serve(conf)
-    except HINDRANCES as error:
-        print(f"{name}: {told(error)}", file=sys.stderr)  # noqa: T201
+    except STARTUP_ERRORS as error:
+        print(f"{name}: {error_summary(error)}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
 
 
-def told(error: Exception) -> str:
+def error_summary(error: Exception) -> str:
     """Tell a hindrance in one line."""
     if isinstance(error, DATABASE_ERRORS):
         return f"The database cannot be used: {first_line(error)}"
     return str(error)
 
 
-def spare_memory() -> None:
+def limit_malloc_arenas() -> None:
     """Let glibc keep two heaps instead of one for each thread, which would
     hold on to what a single large answer needed.
     """
@@ -68,7 +68,7 @@ def spare_memory() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
 
 
-def keep_to_itself() -> None:
+def disable_ptrace() -> None:
     """Let no other process of this user, such as a package's script, look
     into this one: neither its memory nor its environment.
     """
@@ -89,9 +89,9 @@ def check_schema(store: Store) -> None:
         )
 
 
-def told_to_end() -> threading.Event:
+def stop_event_on_signals() -> threading.Event:
     """Give what SIGTERM and SIGINT set from now on."""
-    told = threading.Event()
+    stop_requested = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: told.set())
-    return told
+        signal.signal(number, lambda *_: stop_requested.set())
+    return stop_requested

@@ -13,7 +13,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.db import op_occs
-from tacker_cnf.db.op_occs import Renewed, Work
+from tacker_cnf.db.op_occs import ClaimedOperation, Renewed
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
     UNREACHABLE,
@@ -22,31 +22,31 @@ from tacker_cnf.db.session import (
     first_line,
     transaction,
 )
-from tacker_cnf.halting import Halt
-from tacker_cnf.lease import Lease, boottime
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.lease import Lease, boottime
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
 
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
 
 #: seconds between two tries to reach a database that does not answer
-PAUSE: Final = 0.5
+DATABASE_RETRY_DELAY_S: Final = 0.5
 #: how often a claim is tried again that met a locked row, and after how long
 CLAIM_RETRIES: Final = 2
 CLAIM_RETRY_S: Final = 0.1
 #: the part of a lease, one third, that has to be left when a request is sent
-MARGIN: Final = 3
+LEASE_MARGIN_DIVISOR: Final = 3
 
 
-class Hold:
+class Claim:
     """One operation in this process: how far it is, and whether it is still
     to be carried out.
     """
 
     def __init__(self, lease: float) -> None:
         self._seconds = lease
-        self._lease = Lease.new(margin=lease / MARGIN)
-        self.halt = Halt(self._lease)
+        self._lease = Lease.new(margin=lease / LEASE_MARGIN_DIVISOR)
+        self.cancel_token = CancelToken(self._lease)
         self._lost = threading.Event()
         self._lock = threading.Lock()
         self.is_claimed = False
@@ -54,7 +54,7 @@ class Hold:
         #: what is still to be published
         self.progress: str | None = None
         #: the step, and how far it was when that was last told
-        self.stood_at: str | None = None
+        self.last_progress: str | None = None
 
     def renew(self, since: float) -> None:
         """Record that the operation is ours, by what was asked at `since`."""
@@ -66,41 +66,41 @@ class Hold:
     def check_lease(self) -> None:
         """Lose the operation when the lease has ended by our own clock."""
         if self.is_claimed and not self._lease.remaining:
-            self.lose()
+            self.mark_lost()
 
-    def lose(self) -> None:
+    def mark_lost(self) -> None:
         """Stop all work: the operation is another conductor's."""
         with self._lock:
             self._lost.set()
             self._lease.renew(0.0)
-        self.halt.call_off(errors.LostClaim(), at_once=True)
+        self.cancel_token.cancel(errors.LostClaim(), forceful=True)
 
     def cancel(self, mode: CancelModeType) -> None:
         """Stop the work, as a caller asked for."""
-        self.halt.call_off(
+        self.cancel_token.cancel(
             errors.Cancelled(f"The operation was cancelled ({mode})."),
-            at_once=mode == CancelModeType.FORCEFUL,
+            forceful=mode == CancelModeType.FORCEFUL,
         )
 
-    def enter(self, step: str) -> None:
+    def enter_step(self, step: str) -> None:
         """Record that a step begins."""
-        self._step = self.progress = self.stood_at = step
+        self._step = self.progress = self.last_progress = step
 
-    def tell(self, detail: str) -> None:
+    def report_progress(self, detail: str) -> None:
         """Record how far the step is."""
-        told = f"{self._step}: {detail}"[: op_occs.PROGRESS]
-        self.progress = self.stood_at = told
+        line = f"{self._step}: {detail}"[: op_occs.MAX_PROGRESS_CHARS]
+        self.progress = self.last_progress = line
 
-    def recorded(self) -> None:
+    def clear_progress(self) -> None:
         """Clear what is to be published: the end of the step is recorded."""
         self.progress = None
 
-    def published(self, progress: str) -> None:
+    def mark_published(self, progress: str) -> None:
         """Record what was published."""
         if self.progress == progress:
             self.progress = None
 
-    def persist(self, act: Callable[[], T]) -> T:
+    def persist(self, func: Callable[[], T]) -> T:
         """Make a transaction; try again as long as the lease could still be
         ours, but for one lease only when the database answers with errors.
 
@@ -110,7 +110,7 @@ class Hold:
         failing_since: float | None = None
         while True:
             try:
-                return act()
+                return func()
             except DATABASE_DOWN as error:
                 self.check_lease()
                 if not isinstance(error, UNREACHABLE):
@@ -118,7 +118,7 @@ class Hold:
                     if boottime() - failing_since > self._seconds:
                         raise
                 LOG.debug("Transaction retried: %s", first_line(error))
-            if self._lost.wait(PAUSE):
+            if self._lost.wait(DATABASE_RETRY_DELAY_S):
                 raise errors.LostClaim
 
 
@@ -133,25 +133,27 @@ class Claims:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4()}"
         self._store = store
         self._lease = lease
-        self._holds: dict[str, Hold] = {}
+        self._claims: dict[str, Claim] = {}
         self._lock = threading.Lock()
 
-    def take(self, op_occ_id: str) -> tuple[Work, Hold] | None:
+    def acquire(self, op_occ_id: str) -> tuple[ClaimedOperation, Claim] | None:
         """Claim an operation; return None if a living conductor has it.
 
         :raises RowsLocked: another transaction keeps it locked
         """
-        hold = Hold(self._lease)
+        claim = Claim(self._lease)
         with self._lock:
             # known first, so that a cancel is heard from the claim on
-            self._holds[op_occ_id] = hold
-        since, work = self._claim_unlocked(op_occ_id)
-        if work is None:
+            self._claims[op_occ_id] = claim
+        since, claimed_op = self._claim_unlocked(op_occ_id)
+        if claimed_op is None:
             return None
-        hold.renew(since)
-        return work, hold
+        claim.renew(since)
+        return claimed_op, claim
 
-    def _claim_unlocked(self, op_occ_id: str) -> tuple[float, Work | None]:
+    def _claim_unlocked(
+        self, op_occ_id: str
+    ) -> tuple[float, ClaimedOperation | None]:
         """Claim an operation; try again soon if its row is locked.
 
         :returns: when it was asked for, too
@@ -163,19 +165,19 @@ class Claims:
         return boottime(), self._claim(op_occ_id)
 
     @transaction
-    def _claim(self, op_occ_id: str) -> Work | None:
+    def _claim(self, op_occ_id: str) -> ClaimedOperation | None:
         with self._store.writer() as session:
             return op_occs.claim(session, op_occ_id, self.owner, self._lease)
 
-    def let_go(self, op_occ_id: str) -> None:
+    def release(self, op_occ_id: str) -> None:
         """Report an operation no longer."""
         with self._lock:
-            self._holds.pop(op_occ_id, None)
+            self._claims.pop(op_occ_id, None)
 
-    def _claimed(self) -> dict[str, Hold]:
+    def _claimed(self) -> dict[str, Claim]:
         with self._lock:
-            held = self._holds.items()
-            return {key: hold for key, hold in held if hold.is_claimed}
+            claimed = self._claims.items()
+            return {key: claim for key, claim in claimed if claim.is_claimed}
 
     def report(self) -> None:
         """Renew the leases, once; stop what is no longer ours, or cancelled.
@@ -183,95 +185,95 @@ class Claims:
         :raises Exception: the database does not answer
         :raises RowsLocked: some have to be tried again soon
         """
-        held = self._claimed()
-        if not held:
+        claimed = self._claimed()
+        if not claimed:
             return
-        since, renewed = self._renew(tuple(held))
-        for op_occ_id, hold in held.items():
+        since, renewed = self._renew(tuple(claimed))
+        for op_occ_id, claim in claimed.items():
             if op_occ_id in renewed.cancel_modes:
-                hold.renew(since)
+                claim.renew(since)
                 if mode := renewed.cancel_modes[op_occ_id]:
-                    hold.cancel(mode)
+                    claim.cancel(mode)
             elif op_occ_id not in renewed.locked:
-                hold.lose()
+                claim.mark_lost()
         if renewed.locked:
             raise RowsLocked(", ".join(sorted(renewed.locked)))
 
     @transaction
-    def _renew(self, held: tuple[str, ...]) -> tuple[float, Renewed]:
+    def _renew(self, claimed: tuple[str, ...]) -> tuple[float, Renewed]:
         since = boottime()
         with self._store.writer() as session:
             return since, op_occs.heartbeat(
-                session, self.owner, held, self._lease
+                session, self.owner, claimed, self._lease
             )
 
     def check_leases(self) -> None:
         """Stop what has a lease that has ended, whatever the database does."""
-        for hold in self._claimed().values():
-            hold.check_lease()
+        for claim in self._claimed().values():
+            claim.check_lease()
 
-    def heed(self, op_occ_id: str) -> None:
+    def check_cancel(self, op_occ_id: str) -> None:
         """Check at once whether an operation was cancelled.
 
         Without the database nothing is lost: the next renewal reads it.
         """
         with self._lock:
-            hold = self._holds.get(op_occ_id)
+            claim = self._claims.get(op_occ_id)
         try:
-            mode = self._cancelled(op_occ_id) if hold else None
+            mode = self._read_cancel_mode(op_occ_id) if claim else None
         except DATABASE_DOWN:
             return  # the store has logged it
-        if hold and mode:
-            hold.cancel(mode)
+        if claim and mode:
+            claim.cancel(mode)
 
     @transaction
-    def _cancelled(self, op_occ_id: str) -> CancelModeType | None:
+    def _read_cancel_mode(self, op_occ_id: str) -> CancelModeType | None:
         with self._store.reader() as session:
-            return op_occs.cancelled(session, op_occ_id)
+            return op_occs.get_cancel_mode(session, op_occ_id)
 
     def publish(self) -> None:
         """Let others read how far the operations are."""
         new = {
-            op_occ_id: hold
-            for op_occ_id, hold in self._claimed().items()
-            if hold.progress
+            op_occ_id: claim
+            for op_occ_id, claim in self._claimed().items()
+            if claim.progress
         }
         for op_occ_id, progress in (self._publish(new) if new else {}).items():
-            new[op_occ_id].published(progress)
+            new[op_occ_id].mark_published(progress)
 
     @transaction
-    def _publish(self, holds: Mapping[str, Hold]) -> Mapping[str, str]:
+    def _publish(self, claims: Mapping[str, Claim]) -> Mapping[str, str]:
         with self._store.writer() as session:
-            return op_occs.tell(
-                session, self.owner, holds, lambda one: holds[one].progress
+            return op_occs.publish_progress(
+                session, self.owner, claims, lambda one: claims[one].progress
             )
 
-    def hand_on(self) -> None:
+    def requeue(self) -> None:
         """Let others begin what has only waited here for its grant.
 
         :raises DBError: the database does not answer
         """
-        for op_occ_id, hold in self._claimed().items():
-            if self._hand_on(op_occ_id):
-                hold.lose()
+        for op_occ_id, claim in self._claimed().items():
+            if self._requeue(op_occ_id):
+                claim.mark_lost()
 
     @transaction
-    def _hand_on(self, op_occ_id: str) -> bool:
+    def _requeue(self, op_occ_id: str) -> bool:
         with self._store.writer() as session:
-            return op_occs.hand_on(session, self.owner, op_occ_id)
+            return op_occs.requeue(session, self.owner, op_occ_id)
 
-    def give_back(self) -> bool:
+    def release_all(self) -> bool:
         """Let others take over at once what is left here, if anything is."""
-        held = self._claimed()
-        if not held:
+        claimed = self._claimed()
+        if not claimed:
             return False
-        LOG.warning("Leaving %d operations to others", len(held))
-        for hold in held.values():
-            hold.lose()
-        self._give_back()
+        LOG.warning("Leaving %d operations to others", len(claimed))
+        for claim in claimed.values():
+            claim.mark_lost()
+        self._expire_leases()
         return True
 
     @transaction
-    def _give_back(self) -> None:
+    def _expire_leases(self) -> None:
         with self._store.writer() as session:
-            op_occs.give_back(session, self.owner)
+            op_occs.expire_leases(session, self.owner)

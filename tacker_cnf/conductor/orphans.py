@@ -20,18 +20,18 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
-from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.conductor import placement
-from tacker_cnf.conductor.placement import Place, Placement
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.conductor import vim_usage
+from tacker_cnf.conductor.vim_usage import UsedVim, VimUsage
 from tacker_cnf.db import instances, leftovers
-from tacker_cnf.db.leftovers import Trace
+from tacker_cnf.db.leftovers import InstantiationRecord
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import Origin, SearchTask
-from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.halting import Halt
-from tacker_cnf.lease import Lease, boottime
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.lease import Lease, boottime
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.vims import connection
+from tacker_cnf.vims import connection_info
 
 LOG = log.getLogger(__name__)
 
@@ -41,29 +41,29 @@ SEARCHED_AFTER_USE: Final = datetime.timedelta(days=1)
 #: turns
 MAX_TRIES: Final = 60
 #: operations that are read at once
-BATCH: Final = 100
+BATCH_SIZE: Final = 100
 #: share of the seconds of a claim in which changes may be sent: the rest is
 #: for a request that is under way
 SENDING_SHARE: Final = 0.5
 
 
-class Orphans:
+class OrphanCleaner:
     """Finds and deletes objects that no VNF instance should have."""
 
     def __init__(
         self,
         store: Store,
         catalogue: Packages,
-        drivers: Registry,
-        halt: Halt,
+        drivers: DriverRegistry,
+        cancel_token: CancelToken,
         lease: float,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._drivers = drivers
-        self._halt = halt
+        self._cancel_token = cancel_token
         self._lease = lease
-        self._placement = Placement(store)
+        self._vim_usage = VimUsage(store)
         self._lock = threading.Lock()
         #: instances of which anything may have been created too late
         self._suspects: set[str] = set()
@@ -89,7 +89,11 @@ class Orphans:
         with self._lock:
             is_suspect = instance_id in self._suspects
         tasks, is_marked = self._read(instance_id)
-        if not is_marked and not is_suspect and not self._runs(tasks):
+        if (
+            not is_marked
+            and not is_suspect
+            and not self._has_running_objects(tasks)
+        ):
             return False
         left = self._clean(instance_id)
         with self._lock:
@@ -109,12 +113,16 @@ class Orphans:
         :param key: of the place that the task searches
         :raises InfraError: it cannot be searched
         """
-        found = self._drivers.of({"": task.vim_connection}).search(task)
-        living = self._living(tuple(found))
+        found = self._drivers.for_connections(
+            {"": task.vim_connection}
+        ).search(task)
+        in_use = self._read_in_use(tuple(found))
         orphans = []
-        for instance_id in found.keys() - living:
-            trace, reached_by, _ = self._trace(instance_id)
-            if key in map(placement.key_of, reached_by.values()):
+        for instance_id in found.keys() - in_use:
+            instantiation, resolved_connections, _ = self._read_instantiation(
+                instance_id
+            )
+            if key in map(vim_usage.vim_key, resolved_connections.values()):
                 self.suspect(instance_id)
                 orphans.append(instance_id)
             elif (key, instance_id) not in self._reported:
@@ -123,117 +131,130 @@ class Orphans:
                     "%s, left alone: vnf_instance_id=%s vim=%s "
                     "instantiated_on=%s objects=%s",
                     "Objects of an unknown VNF instance found"
-                    if trace is None
+                    if instantiation is None
                     else "Objects of a VNF instance found on another VIM",
                     instance_id,
                     _name(task.vim_connection),
-                    ", ".join(map(_name, reached_by.values())) or None,
+                    ", ".join(map(_name, resolved_connections.values()))
+                    or None,
                     ", ".join(found[instance_id]),
                 )
         return orphans
 
-    def searches(
-        self, goes_on: Callable[[], bool]
+    def build_search_tasks(
+        self, is_active: Callable[[], bool]
     ) -> Mapping[str, SearchTask]:
         """Prepare to search the VIMs in use, and those that were until some
         time ago.
 
-        :param goes_on: whether all of them are still wanted
+        :param is_active: whether all of them are still wanted
         """
-        used = self._placement.look()
-        reached = {key: place.connection for key, place in used.items()}
+        used = self._vim_usage.refresh()
+        resolved = {key: used_vim.connection for key, used_vim in used.items()}
         origins: dict[str, dict[str, Origin]] = defaultdict(dict)
-        for trace, connections in self._recent(goes_on):
-            digest = _digest(trace)
-            for known in connections:
-                if known.interface_info.get("endpoint"):  # still registered
-                    key = placement.key_of(known)
-                    reached.setdefault(key, known)
+        for instantiation, connections in self._recent(is_active):
+            digest = _digest(instantiation)
+            for vim_connection in connections:
+                if vim_connection.interface_info.get(
+                    "endpoint"
+                ):  # still registered
+                    key = vim_usage.vim_key(vim_connection)
+                    resolved.setdefault(key, vim_connection)
                     if digest not in origins[key]:
-                        origins[key][digest] = self._origin(trace)
+                        origins[key][digest] = self._origin(instantiation)
         return {
             key: SearchTask(
-                vim_connection=known,
+                vim_connection=vim_connection,
                 tenants=_tenants(used.get(key)),
                 origins=tuple(origins[key].values()),
-                halt=self._halt,
+                cancel_token=self._cancel_token,
             )
-            for key, known in reached.items()
+            for key, vim_connection in resolved.items()
         }
 
     def _recent(
-        self, goes_on: Callable[[], bool]
-    ) -> Iterator[tuple[Trace, Sequence[VimConnectionInfo]]]:
+        self, is_active: Callable[[], bool]
+    ) -> Iterator[tuple[InstantiationRecord, Sequence[VimConnectionInfo]]]:
         since = datetime.datetime.now(datetime.UTC) - SEARCHED_AFTER_USE
         after = ""
-        while goes_on() and (found := self._recent_after(since, after)):
+        while is_active() and (found := self._recent_after(since, after)):
             yield from found
             after = found[-1][0].op_occ_id
 
     @transaction
     def _recent_after(
         self, since: datetime.datetime, after: str
-    ) -> Sequence[tuple[Trace, Sequence[VimConnectionInfo]]]:
+    ) -> Sequence[tuple[InstantiationRecord, Sequence[VimConnectionInfo]]]:
         with self._store.reader() as session:
-            traces = leftovers.recent(session, since, after, BATCH)
+            traces = leftovers.recent(session, since, after, BATCH_SIZE)
             keys = [_keys(one) for one in traces]
-            named = {key: one for known in keys for key, one in known.items()}
-            reached = connection.complete(session, named)
+            connections_by_key = {
+                key: one for by_key in keys for key, one in by_key.items()
+            }
+            resolved = connection_info.complete(session, connections_by_key)
         return [
-            (trace, [reached[key] for key in known])
-            for trace, known in zip(traces, keys, strict=True)
+            (instantiation, [resolved[key] for key in by_key])
+            for instantiation, by_key in zip(traces, keys, strict=True)
         ]
 
     @transaction
-    def _living(self, instance_ids: Sequence[str]) -> frozenset[str]:
+    def _read_in_use(self, instance_ids: Sequence[str]) -> frozenset[str]:
         with self._store.reader() as session:
-            return leftovers.living(session, instance_ids)
+            return leftovers.list_in_use(session, instance_ids)
 
     def _read(self, instance_id: str) -> tuple[Sequence[SearchTask], bool]:
         """Read where an instance may have objects, and whether it is marked
         to have some.
         """
-        trace, reached_by, is_marked = self._trace(instance_id)
-        if trace is None:
+        instantiation, resolved_connections, is_marked = (
+            self._read_instantiation(instance_id)
+        )
+        if instantiation is None:
             return (), is_marked
-        origin = self._origin(trace)
+        origin = self._origin(instantiation)
         tasks = [
             SearchTask(
-                vim_connection=known,
+                vim_connection=vim_connection,
                 instance_id=instance_id,
                 origins=(origin,),
-                halt=self._halt,
+                cancel_token=self._cancel_token,
             )
-            for known in reached_by.values()
+            for vim_connection in resolved_connections.values()
         ]
         return tasks, is_marked
 
     @transaction
-    def _trace(
+    def _read_instantiation(
         self, instance_id: str
-    ) -> tuple[Trace | None, Mapping[str, VimConnectionInfo], bool]:
+    ) -> tuple[
+        InstantiationRecord | None, Mapping[str, VimConnectionInfo], bool
+    ]:
         with self._store.reader() as session:
-            trace = leftovers.trace(session, instance_id)
-            reached_by = connection.complete(
-                session, trace.vim_connections if trace else {}
+            instantiation = leftovers.get_last_instantiation(
+                session, instance_id
             )
-            is_marked = leftovers.known(session, instance_id) is not None
-            return trace, reached_by, is_marked
+            resolved_connections = connection_info.complete(
+                session, instantiation.vim_connections if instantiation else {}
+            )
+            is_marked = leftovers.get(session, instance_id) is not None
+            return instantiation, resolved_connections, is_marked
 
-    def _origin(self, trace: Trace) -> Origin:
-        return Origin(trace.parameters, self._package(trace))
+    def _origin(self, instantiation: InstantiationRecord) -> Origin:
+        return Origin(instantiation.parameters, self._package(instantiation))
 
-    def _package(self, trace: Trace) -> PackageTree | None:
-        if trace.vnfd_id is None:
+    def _package(
+        self, instantiation: InstantiationRecord
+    ) -> UnpackedPackage | None:
+        if instantiation.vnfd_id is None:
             return None
         with contextlib.suppress(errors.VnfmError):
-            return self._catalogue.tree(trace.vnfd_id)
+            return self._catalogue.unpacked(instantiation.vnfd_id)
         return None
 
-    def _runs(self, tasks: Sequence[SearchTask]) -> bool:
+    def _has_running_objects(self, tasks: Sequence[SearchTask]) -> bool:
         return any(
-            self._drivers.of({"": task.vim_connection}).search(
-                dataclasses.replace(task, running=True)
+            self._drivers.for_connections({"": task.vim_connection}).search(
+                dataclasses.replace(task, running_only=True)
             )
             for task in tasks
         )
@@ -241,12 +262,16 @@ class Orphans:
     def _clean(self, instance_id: str) -> Sequence[str]:
         """Delete what there is while no operation can begin."""
         left: list[str] = []
-        with self._claimed(instance_id, left) as halt:
+        with self._claimed(instance_id, left) as cancel_token:
             # not before: an operation may have ended since, on another VIM
             tasks, _ = self._read(instance_id)
             for task in tasks:
-                driver = self._drivers.of({"": task.vim_connection})
-                found = driver.clean(dataclasses.replace(task, halt=halt))
+                driver = self._drivers.for_connections(
+                    {"": task.vim_connection}
+                )
+                found = driver.clean(
+                    dataclasses.replace(task, cancel_token=cancel_token)
+                )
                 left += found
                 if found:
                     LOG.warning(
@@ -261,7 +286,7 @@ class Orphans:
     @contextlib.contextmanager
     def _claimed(
         self, instance_id: str, left: Sequence[str]
-    ) -> Iterator[Halt]:
+    ) -> Iterator[CancelToken]:
         """Reserve an instance, if there is one still, within this block.
 
         :param left: what it has left, when the block ends well
@@ -269,17 +294,17 @@ class Orphans:
         """
         lease = Lease.new(margin=0.0)
         lease.renew(boottime() + self._lease * SENDING_SHARE)
-        halt = Halt(lease)
+        cancel_token = CancelToken(lease)
         token = str(uuid.uuid4())
         self._claim(instance_id, token)
 
         def stop() -> None:
-            ended = errors.Cancelled("The conductor is to end.")
-            halt.call_off(ended, at_once=True)
+            reason = errors.Cancelled("The conductor is to end.")
+            cancel_token.cancel(reason, forceful=True)
 
         try:
-            with self._halt.wakes(stop):
-                yield halt
+            with self._cancel_token.on_cancel(stop):
+                yield cancel_token
         except BaseException:
             self._release(instance_id, token, None)
             raise
@@ -290,7 +315,7 @@ class Orphans:
         with self._store.writer() as session:
             if leftovers.claim(session, instance_id, token, self._lease):
                 return
-            instances.check_free(session, instance_id)
+            instances.check_not_busy(session, instance_id)
             with contextlib.suppress(errors.NotFound):
                 instances.generation(session, instance_id)
                 raise errors.OperationInProgress(
@@ -305,24 +330,30 @@ class Orphans:
             leftovers.release(session, instance_id, token, left)
 
 
-def _tenants(place: Place | None) -> frozenset[str]:
-    return frozenset(filter(None, place.tenants.values() if place else ()))
+def _tenants(used_vim: UsedVim | None) -> frozenset[str]:
+    return frozenset(
+        filter(None, used_vim.tenants.values() if used_vim else ())
+    )
 
 
-def _keys(trace: Trace) -> Mapping[str, VimConnectionInfo]:
+def _keys(
+    instantiation: InstantiationRecord,
+) -> Mapping[str, VimConnectionInfo]:
     return {
-        placement.key_of(known): known
-        for known in trace.vim_connections.values()
+        vim_usage.vim_key(vim_connection): vim_connection
+        for vim_connection in instantiation.vim_connections.values()
     }
 
 
-def _digest(trace: Trace) -> str:
+def _digest(instantiation: InstantiationRecord) -> str:
     """Return the same for instantiations that chose a tenant alike."""
-    chosen = trace.vnfd_id, trace.parameters
+    chosen = instantiation.vnfd_id, instantiation.parameters
     return hashlib.sha256(
         msgspec.json.encode(chosen, order="deterministic")
     ).hexdigest()
 
 
-def _name(known: VimConnectionInfo) -> str:
-    return str(known.interface_info.get("endpoint") or known.vim_id)
+def _name(vim_connection: VimConnectionInfo) -> str:
+    return str(
+        vim_connection.interface_info.get("endpoint") or vim_connection.vim_id
+    )

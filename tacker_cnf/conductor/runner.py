@@ -9,15 +9,15 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.conductor import steps
 from tacker_cnf.conductor.steps import Run, Step
-from tacker_cnf.halting import Halt
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.lcm.states import Event
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.problem import ProblemDetails
 
 LOG = log.getLogger(__name__)
 
 #: of a modification that changes nothing but what is known
-UNSCRIPTED: Final = (
+NO_SCRIPT_MESSAGE: Final = (
     "The VNF package that the VNF instance had names no management script for "
     "a modification: nothing was changed on the VIM.\n"
 )
@@ -29,28 +29,28 @@ Record = Callable[
 ]
 
 
-def carry_out(run: Run, plan: Sequence[Step], record: Record) -> None:
+def run_steps(run: Run, plan: Sequence[Step], record: Record) -> None:
     """Run the steps that remain; every end is recorded, none is raised.
 
     :raises LostClaim: the operation is another conductor's by now
     """
     if not plan:  # a modification without management scripts
-        if steps.leaves_vim_behind(run):
-            run.keep_log(UNSCRIPTED)
+        if steps.skips_vim_update(run):
+            run.save_log(NO_SCRIPT_MESSAGE)
         record(run, Event.DONE, None, None, None)
         return
-    following = [step.name for step in plan[1:]] + [None]
-    for step, then in zip(plan, following, strict=True):
+    next_steps = [step.name for step in plan[1:]] + [None]
+    for step, next_step in zip(plan, next_steps, strict=True):
         try:
-            run.enter(step.name)
-            run.halt.check()
+            run.enter_step(step.name)
+            run.cancel_token.check()
             run = step.do(run)
         except errors.LostClaim:
             raise
         except Exception as error:  # noqa: BLE001
             _fail(run, step, error, record)
             return
-        if not _end(run, step, then, record):
+        if not _end(run, step, next_step, record):
             return
         run = msgspec.structs.replace(run, vims={})  # they are known by now
 
@@ -58,42 +58,46 @@ def carry_out(run: Run, plan: Sequence[Step], record: Record) -> None:
 def _fail(run: Run, step: Step, error: Exception, record: Record) -> None:
     """Record the bad end of a step."""
     _log(run, step, error)
-    problem = errors.problem_of(error)
-    can_tell = not isinstance(error, errors.VimUnreachable)
-    looks = can_tell and step is not steps.GRANT
-    found = _left_behind(run) if looks else None
+    problem = errors.problem_details(error)
+    vim_reachable = not isinstance(error, errors.VimUnreachable)
+    can_observe = vim_reachable and step is not steps.GRANT
+    found = _observe_after_failure(run) if can_observe else None
     record(run, Event.FAIL, step.name, problem, found)
 
 
-def _end(run: Run, step: Step, then: str | None, record: Record) -> bool:
+def _end(run: Run, step: Step, next_step: str | None, record: Record) -> bool:
     """Record the good end of a step, unless what its script said of VIMs
     turns out to be impossible; tell whether to go on.
     """
     try:
-        return record(run, _event(step, then), then, None, run.result)
+        return record(
+            run, _event(step, next_step), next_step, None, run.result
+        )
     except errors.ScriptFailed as error:
-        bare = msgspec.structs.replace(run, vims={})
-        if not steps.passes_over(run, error):
-            _fail(bare, step, error, record)
+        without_vims = msgspec.structs.replace(run, vims={})
+        if not steps.tolerates_failure(run, error):
+            _fail(without_vims, step, error, record)
             return False
-    return record(bare, _event(step, then), then, None, run.result)
+    return record(
+        without_vims, _event(step, next_step), next_step, None, run.result
+    )
 
 
-def give_up(
+def record_abandoned(
     run: Run, step: str | None, problem: ProblemDetails, record: Record
 ) -> None:
     """Record that nobody goes on with what another conductor had begun.
 
     :raises LostClaim: the operation is another conductor's by now
     """
-    record(run, Event.FAIL, step, problem, _left_behind(run))
+    record(run, Event.FAIL, step, problem, _observe_after_failure(run))
 
 
-def _event(step: Step, then: str | None) -> Event:
+def _event(step: Step, next_step: str | None) -> Event:
     """Tell what the good end of a step means."""
     if step is steps.GRANT:
         return Event.GRANTED
-    return Event.STEPPED if then else Event.DONE
+    return Event.STEPPED if next_step else Event.DONE
 
 
 def _log(run: Run, step: Step, error: Exception) -> None:
@@ -107,12 +111,14 @@ def _log(run: Run, step: Step, error: Exception) -> None:
     )
 
 
-def _left_behind(run: Run) -> InfraResult | None:
+def _observe_after_failure(run: Run) -> InfraResult | None:
     """Look what a failed step left on the VIM, if the VIM can tell."""
     # whoever was told to stop may still look
-    look = msgspec.structs.replace(run, halt=Halt(run.halt.lease))
+    observing_run = msgspec.structs.replace(
+        run, cancel_token=CancelToken(run.cancel_token.lease)
+    )
     try:
-        return run.driver.observe(steps.infra_task(look))
-    except Exception as unseen:  # noqa: BLE001
-        LOG.warning("What %s left is not known: %r", run.op_occ.id, unseen)
+        return run.driver.observe(steps.infra_task(observing_run))
+    except Exception as error:  # noqa: BLE001
+        LOG.warning("What %s left is not known: %r", run.op_occ.id, error)
         return None

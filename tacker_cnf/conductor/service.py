@@ -10,17 +10,19 @@ from tacker_cnf import errors, rpc
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor import recovery, runner, steps
-from tacker_cnf.conductor.claims import Claims, Hold
-from tacker_cnf.conductor.clocks import RENEWAL_RETRY, Clocks
-from tacker_cnf.conductor.journal import Journal
-from tacker_cnf.conductor.lines import Line
-from tacker_cnf.conductor.sites import Site, Sites
+from tacker_cnf.conductor.claims import Claim, Claims
+from tacker_cnf.conductor.instance_sync import InstanceSync
+from tacker_cnf.conductor.operation_recorder import OperationRecorder
+from tacker_cnf.conductor.package_fetcher import PackageFetcher
+from tacker_cnf.conductor.periodic_tasks import (
+    RENEWAL_RETRY_DELAY_S,
+    PeriodicTasks,
+)
 from tacker_cnf.conductor.steps import Run
-from tacker_cnf.conductor.sync import Sync
-from tacker_cnf.conductor.upkeep import Upkeep
-from tacker_cnf.conductor.uploads import Fetching
+from tacker_cnf.conductor.synchronizer import Synchronizer
+from tacker_cnf.conductor.vim_resolver import ResolvedVims, VimResolver
 from tacker_cnf.db import conductors, idempotency, instances, op_occs
-from tacker_cnf.db.op_occs import Work
+from tacker_cnf.db.op_occs import ClaimedOperation
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
     RowsLocked,
@@ -28,12 +30,13 @@ from tacker_cnf.db.session import (
     first_line,
     transaction,
 )
-from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.lcm import granted, modification, operations, target
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.lcm import grant_overrides, modification, operations, target
 from tacker_cnf.lcm.scripted import InstanceChanges
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.scripts.process import bounds_of
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.work_queue import WorkQueue
+from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
@@ -42,13 +45,13 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 LOG = log.getLogger(__name__)
 
 #: seconds between two looks at how far the operations are
-PUBLISHED: Final = 1.0
+PUBLISH_INTERVAL_S: Final = 1.0
 #: the most seconds after which work is stopped whose lease has ended
-LEASE_CHECK: Final = 1.0
+MAX_LEASE_CHECK_INTERVAL_S: Final = 1.0
 
 #: seconds between two looks for keys that are too old, and for what the
 #: scripts of lost conductors left
-FORGETS: Final = 600.0
+CLEANUP_INTERVAL_S: Final = 600.0
 
 
 class Conductor:
@@ -59,57 +62,64 @@ class Conductor:
         conf: cfg.ConfigOpts,
         store: Store,
         catalogue: Packages,
-        drivers: Registry,
+        drivers: DriverRegistry,
         nfvo: Nfvo,
     ) -> None:
         self._conf = conf.conductor
         self._key_lifetime = conf.api.idempotency_lifetime
-        self._script_bounds = bounds_of(conf)
+        self._script_limits = limits_of(conf)
         self._store = store
         self._catalogue = catalogue
-        self._sites = Sites(store, drivers)
+        self._vim_resolver = VimResolver(store, drivers)
         self._nfvo = nfvo
         self._best_effort = conf.nfvo.fallback_best_effort
         self.claims = Claims(store, self._conf.lease)
-        self.upkeep = Upkeep(
+        self.synchronizer = Synchronizer(
             self._conf,
             store,
             drivers,
-            Sync(store, catalogue, drivers, self._conf.lease),
+            InstanceSync(store, catalogue, drivers, self._conf.lease),
             self.claims.owner,
         )
-        self.fetching = Fetching(
-            Uploads(store, conf, catalogue), self.upkeep.duties
+        self.package_fetcher = PackageFetcher(
+            Uploads(store, conf, catalogue), self.synchronizer.lease_set
         )
         #: operations
-        self.line = Line(self._work, self._conf.workers, "operation")
-        self._clocks = Clocks()
+        self.queue = WorkQueue(
+            self._run_operation, self._conf.workers, "operation"
+        )
+        self._periodic_tasks = PeriodicTasks()
         self._listener: rpc.Listener | None = None
 
     def start(self, transport: Any) -> None:
         """Listen to wake-up calls, report, and sweep, until stop."""
         endpoint = rpc.Endpoint(
-            self.line.put,
-            self.claims.heed,
-            self.upkeep.synchronize,
-            self.fetching.line.put,
-            self._store.tell,
+            self.queue.put,
+            self.claims.check_cancel,
+            self.synchronizer.synchronize,
+            self.package_fetcher.queue.put,
+            self._store.notify_listeners,
         )
         self._listener = rpc.Listener(transport, self.claims.owner, endpoint)
-        self._script_bounds.scratch.sweep()
+        self._script_limits.temporary_directories.sweep()
         self._listener.start()
         self.report()
-        clocks = self._clocks
+        tasks = self._periodic_tasks
         lease = self._conf.lease
-        clocks.start(self.report, lease / 3, RENEWAL_RETRY)
-        clocks.start(self.claims.report, lease / 3, RENEWAL_RETRY)
-        clocks.start(self.claims.check_leases, min(lease / 10, LEASE_CHECK))
-        clocks.start(self.claims.publish, PUBLISHED)
-        clocks.start(self.sweep, self._conf.sweep_interval)
-        clocks.start(self.forget_keys, FORGETS)
-        clocks.start(self._script_bounds.scratch.sweep, FORGETS)
-        clocks.start(self.fetching.sweep, self._conf.sweep_interval)
-        self.upkeep.start()
+        tasks.start(self.report, lease / 3, RENEWAL_RETRY_DELAY_S)
+        tasks.start(self.claims.report, lease / 3, RENEWAL_RETRY_DELAY_S)
+        tasks.start(
+            self.claims.check_leases,
+            min(lease / 10, MAX_LEASE_CHECK_INTERVAL_S),
+        )
+        tasks.start(self.claims.publish, PUBLISH_INTERVAL_S)
+        tasks.start(self.sweep, self._conf.sweep_interval)
+        tasks.start(self.delete_expired_keys, CLEANUP_INTERVAL_S)
+        tasks.start(
+            self._script_limits.temporary_directories.sweep, CLEANUP_INTERVAL_S
+        )
+        tasks.start(self.package_fetcher.sweep, self._conf.sweep_interval)
+        self.synchronizer.start()
 
     def stop(self) -> bool:
         """Take no more, wait for what runs, leave the rest to others.
@@ -117,23 +127,23 @@ class Conductor:
         :returns: whether all that ran here has ended; if not, the process
             must end at once, for others go on with it
         """
-        self.line.close()
-        fetched = self.fetching.stop()
-        self.upkeep.stop()
+        self.queue.close()
+        fetched = self.package_fetcher.stop()
+        self.synchronizer.stop()
         disconnected = not self._listener or self._listener.stop()
         try:
-            self.claims.hand_on()
+            self.claims.requeue()
         except DATABASE_DOWN as error:
-            why = first_line(error)
-            LOG.warning("What waits for its grant is kept: %s", why)
-        self.line.join(self._conf.stop_timeout)
-        self._clocks.stop()
-        self._clocks.join()
+            reason = first_line(error)
+            LOG.warning("What waits for its grant is kept: %s", reason)
+        self.queue.join(self._conf.stop_timeout)
+        self._periodic_tasks.stop()
+        self._periodic_tasks.join()
         try:
-            conductors.leave(self._store, self.claims.owner)
+            conductors.unregister(self._store, self.claims.owner)
         except DATABASE_DOWN:
             LOG.debug("Others see it when the lease has expired")
-        return not self.claims.give_back() and fetched and disconnected
+        return not self.claims.release_all() and fetched and disconnected
 
     def report(self) -> None:
         """Report that this conductor is alive."""
@@ -141,32 +151,32 @@ class Conductor:
 
     def sweep(self) -> None:
         """Look for what a lost message or a lost conductor left."""
-        for op_occ_id in self._forgotten():
-            self.line.put(op_occ_id)
+        for op_occ_id in self._list_unclaimed():
+            self.queue.put(op_occ_id)
 
     @transaction
-    def forget_keys(self) -> None:
+    def delete_expired_keys(self) -> None:
         """Forget the Idempotency-Keys that nobody will come with again."""
         with self._store.writer() as session:
-            idempotency.forget(session, self._key_lifetime)
+            idempotency.delete_expired(session, self._key_lifetime)
 
     @transaction
-    def _forgotten(self) -> tuple[str, ...]:
+    def _list_unclaimed(self) -> tuple[str, ...]:
         with self._store.reader() as session:
-            return tuple(op_occs.forgotten(session))
+            return tuple(op_occs.list_unclaimed(session))
 
-    def _work(self, op_occ_id: str) -> None:
+    def _run_operation(self, op_occ_id: str) -> None:
         claimed = None
         try:
-            claimed = self.claims.take(op_occ_id)
+            claimed = self.claims.acquire(op_occ_id)
             if claimed:
-                self._carry_out(*claimed)
+                self._execute(*claimed)
         except errors.LostClaim:
             LOG.warning("Lease lost: operation %s", op_occ_id)
             if claimed:
                 # a request of it may have been under way meanwhile
-                work, _ = claimed
-                self.upkeep.suspect(work.op_occ.vnf_instance_id)
+                claimed_op, _ = claimed
+                self.synchronizer.suspect(claimed_op.op_occ.vnf_instance_id)
         except RowsLocked:
             LOG.info("Claim left to the next sweep: operation %s", op_occ_id)
         except DATABASE_DOWN as error:
@@ -174,102 +184,121 @@ class Conductor:
         except Exception:
             LOG.exception("Operation %s was dropped", op_occ_id)
         finally:
-            self.claims.let_go(op_occ_id)
-            self.upkeep.look()
+            self.claims.release(op_occ_id)
+            self.synchronizer.refresh_watches()
 
-    def _carry_out(self, work: Work, hold: Hold) -> None:
-        journal = self._journal(work, hold)
-        problem = recovery.verdict(work, may_resume=self._conf.resume_infra)
-        if problem and work.op_occ.operation_state == S.STARTING:
-            journal.fail(problem)  # nothing was done
+    def _execute(self, claimed_op: ClaimedOperation, claim: Claim) -> None:
+        recorder = self._recorder(claimed_op, claim)
+        problem = recovery.takeover_problem(
+            claimed_op, may_resume=self._conf.resume_infra
+        )
+        if problem and claimed_op.op_occ.operation_state == S.STARTING:
+            recorder.fail(problem)  # nothing was done
             return
         try:
-            run = hold.persist(lambda: self._prepare(work, hold, journal))
+            run = claim.persist(
+                lambda: self._prepare(claimed_op, claim, recorder)
+            )
         except (*DATABASE_DOWN, errors.LostClaim):
             raise  # the lease runs out, and somebody tries again
         except Exception as error:
-            LOG.exception("%s cannot begin", work.op_occ.id)
-            journal.fail(problem or errors.problem_of(error))
+            LOG.exception("%s cannot begin", claimed_op.op_occ.id)
+            recorder.fail(problem or errors.problem_details(error))
             return
         if problem:
-            runner.give_up(run, work.step, problem, journal.keep)
+            runner.record_abandoned(
+                run, claimed_op.step, problem, recorder.record_step
+            )
             return
-        LOG.info("%s: %s", work.op_occ.id, work.op_occ.operation)
-        runner.carry_out(run, steps.plan(run), journal.keep)
+        LOG.info("%s: %s", claimed_op.op_occ.id, claimed_op.op_occ.operation)
+        runner.run_steps(run, steps.plan(run), recorder.record_step)
 
-    def _journal(self, work: Work, hold: Hold) -> Journal:
-        return Journal(self._store, work, hold)
+    def _recorder(
+        self, claimed_op: ClaimedOperation, claim: Claim
+    ) -> OperationRecorder:
+        return OperationRecorder(self._store, claimed_op, claim)
 
-    def _prepare(self, work: Work, hold: Hold, journal: Journal) -> Run:
+    def _prepare(
+        self,
+        claimed_op: ClaimedOperation,
+        claim: Claim,
+        recorder: OperationRecorder,
+    ) -> Run:
         """Gather what the steps need."""
-        op_occ = work.op_occ
+        op_occ = claimed_op.op_occ
         request = operations.request_of(op_occ)
-        instance, site = self._look(
+        instance, resolved = self._read_instance(
             op_occ.vnf_instance_id,
-            granted.vim_connections(request, work.vim_connections, work.grant),
+            grant_overrides.vim_connections(
+                request, claimed_op.vim_connections, claimed_op.grant
+            ),
         )
-        package = self._catalogue.tree(instance.vnfd_id)
+        package = self._catalogue.unpacked(instance.vnfd_id)
         vnfd_id = modification.next_vnfd_id(instance, request)
-        following = self._catalogue.tree(vnfd_id) if vnfd_id else None
+        next_package = self._catalogue.unpacked(vnfd_id) if vnfd_id else None
         current = target.of_instance(instance)
-        wanted = target.wanted(
+        desired = target.desired(
             request,
             current,
-            (following or package).vnfd,
-            package.vnfd if following else None,
+            (next_package or package).vnfd,
+            package.vnfd if next_package else None,
         )
         return Run(
             op_occ=op_occ,
             request=request,
             instance=instance,
             package=package,
-            next_package=following,
-            vim_connections=site.vim_connections,
-            reached_by=site.reached_by,
-            driver=site.driver,
-            settle=lambda named: hold.persist(
-                lambda: self._sites.settle(instance.id, named)
+            next_package=next_package,
+            vim_connections=resolved.vim_connections,
+            resolved_connections=resolved.resolved_connections,
+            driver=resolved.driver,
+            resolve_granted=lambda requested: claim.persist(
+                lambda: self._vim_resolver.resolve_granted(
+                    instance.id, requested
+                )
             ),
             nfvo=self._nfvo,
             best_effort=self._best_effort,
             deadline=Deadline.within(
                 self._timeout_of(op_occ.operation) + steps.grace(request)
             ),
-            script_bounds=self._script_bounds,
+            script_limits=self._script_limits,
             current=current,
-            target=granted.target(wanted, request, work.grant),
-            notes=work.notes,
-            note=journal.note,
-            recall=journal.recall,
-            remember=journal.remember,
-            halt=hold.halt,
-            rest=lambda seconds: self._rest(hold.halt, seconds),
-            enter=hold.enter,
-            tell=hold.tell,
-            resumes_at=work.step if work.lost_owner else None,
-            grant_request=work.grant_request,
-            grant=work.grant,
-            said=work.script_changes or InstanceChanges(),
-            check_kind=self._sites.check_kind,
-            show_log=journal.show_log,
-            keep_log=journal.keep_log,
+            target=grant_overrides.target(desired, request, claimed_op.grant),
+            checkpoint=claimed_op.notes,
+            save_checkpoint=recorder.save_checkpoint,
+            load_script_memory=recorder.load_script_memory,
+            remember=recorder.remember,
+            cancel_token=claim.cancel_token,
+            wait_idle=lambda seconds: self._wait_idle(
+                claim.cancel_token, seconds
+            ),
+            enter_step=claim.enter_step,
+            report_progress=claim.report_progress,
+            resumes_at=claimed_op.step if claimed_op.lost_owner else None,
+            grant_request=claimed_op.grant_request,
+            grant=claimed_op.grant,
+            script_changes=claimed_op.script_changes or InstanceChanges(),
+            check_vim_type=self._vim_resolver.check_vim_type,
+            show_log=recorder.show_log,
+            save_log=recorder.save_log,
         )
 
     @transaction
-    def _look(
-        self, instance_id: str, named: Mapping[str, VimConnectionInfo]
-    ) -> tuple[VnfInstance, Site]:
+    def _read_instance(
+        self, instance_id: str, requested: Mapping[str, VimConnectionInfo]
+    ) -> tuple[VnfInstance, ResolvedVims]:
         with self._store.reader() as session:
             instance = instances.get(session, instance_id)
-            return instance, self._sites.find(session, named)
+            return instance, self._vim_resolver.resolve(session, requested)
 
-    def _rest(self, halt: Halt, seconds: float) -> None:
+    def _wait_idle(self, cancel_token: CancelToken, seconds: float) -> None:
         """Wait before a change that is to come later; others work meanwhile.
 
         :raises VnfmError: the work was called off, whichever way
         """
-        with self.line.aside():
-            halt.rest(seconds)
+        with self.queue.yield_worker():
+            cancel_token.wait_idle(seconds)
 
     def _timeout_of(self, op: LcmOperationType) -> float:
         own = self._conf[f"{op.lower()}_timeout"]

@@ -9,30 +9,30 @@ import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.conductor.sites import Site
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.conductor.vim_resolver import ResolvedVims
 from tacker_cnf.drivers.base import InfraDriver, InfraTask
-from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm import (
+    grant_overrides,
     grant_plan,
-    granted,
-    levelling,
+    instantiated_info,
     modification,
     operations,
-    outcome,
     package_change,
     redaction,
+    scale_level_matching,
     scripted,
     vnfcs,
 )
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.nfvo.base import Nfvo
-from tacker_cnf.scripts import runner, stand_ins
-from tacker_cnf.scripts.process import Bounds
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.scripts import compat, runner
+from tacker_cnf.scripts.process import ScriptLimits
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
-from tacker_cnf.scripts.runner import Ears
+from tacker_cnf.scripts.runner import ScriptCallbacks
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -65,35 +65,35 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     request: SolType
     #: as it was when the operation began
     instance: VnfInstance
-    package: PackageTree
+    package: UnpackedPackage
     #: of the VNFD that the instance is to have, if it is another
-    next_package: PackageTree | None = None
+    next_package: UnpackedPackage | None = None
     #: the VIMs as they were named, and how to reach them now
     vim_connections: Mapping[str, VimConnectionInfo]
-    reached_by: Mapping[str, VimConnectionInfo]
+    resolved_connections: Mapping[str, VimConnectionInfo]
     driver: InfraDriver
     #: finds both anew when the NFVO names VIMs
-    settle: Callable[[Mapping[str, VimConnectionInfo]], Site]
+    resolve_granted: Callable[[Mapping[str, VimConnectionInfo]], ResolvedVims]
     nfvo: Nfvo
     #: whether a placement constraint that it cannot meet need not be met
     best_effort: bool
     deadline: Deadline
-    script_bounds: Bounds
+    script_limits: ScriptLimits
     #: what was there
     current: Target | None
     #: what is to be there at the end
     target: Target | None
     #: what an earlier try noted, and how to note more
-    notes: tuple[str, ...]
-    note: Callable[[tuple[str, ...]], None]
+    checkpoint: tuple[str, ...]
+    save_checkpoint: Callable[[tuple[str, ...]], None]
     #: what its scripts remember of the instance, and how they do
-    recall: Callable[[], dict[str, Any] | None]
+    load_script_memory: Callable[[], dict[str, Any] | None]
     remember: Callable[[dict[str, Any] | None], None]
     #: asked before and within each step; told where the work stands
-    halt: Halt
-    rest: Callable[[float], None]
-    enter: Callable[[str], None]
-    tell: Callable[[str], None]
+    cancel_token: CancelToken
+    wait_idle: Callable[[float], None]
+    enter_step: Callable[[str], None]
+    report_progress: Callable[[str], None]
     #: the step at which a lost conductor stood
     resumes_at: str | None = None
     grant_request: GrantRequest | None = None
@@ -101,13 +101,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     result: InfraResult | None = None
     #: what its scripts changed of the instance, and where their words go,
     #: while they run and when they have ended
-    said: InstanceChanges = InstanceChanges()
+    script_changes: InstanceChanges = InstanceChanges()
     #: the VIMs that the VNF provides from the end of this step on, or no
     #: longer does, and how to see that there is a driver for such a VIM
     vims: Mapping[str, ProvidedVim | None] = {}
-    check_kind: Callable[[str], None]
+    check_vim_type: Callable[[str], None]
     show_log: Callable[[str], None] = lambda _: None
-    keep_log: Callable[[str], None] = lambda _: None
+    save_log: Callable[[str], None] = lambda _: None
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -118,10 +118,10 @@ class Step(msgspec.Struct, frozen=True):
     needed: Callable[[Run], bool] = lambda _: True
 
 
-def ask_grant(run: Run) -> Run:
+def request_grant(run: Run) -> Run:
     """Ask the NFVO for leave.
 
-    :raises GrantRefused: the NFVO said no, or not to all; the operation is
+    :raises GrantRejected: the NFVO said no, or not to all; the operation is
         rolled back
     :raises PeerFailed: the NFVO did not answer as it has to
     :raises BadRequest: what it says does not fit
@@ -135,40 +135,42 @@ def ask_grant(run: Run) -> Run:
         run.current,
         run.target,
         flavour_of(run.package.vnfd, basis.flavour_id),
-        following=_following(run, basis.flavour_id),
+        new_flavour=_next_flavour(run, basis.flavour_id),
         best_effort=run.best_effort,
     )
-    grant = run.nfvo.grant(request, run.halt, run.deadline)
+    grant = run.nfvo.grant(request, run.cancel_token, run.deadline)
     grant_plan.check_granted(request, grant)
-    return _as_granted(
+    return _apply_grant(
         msgspec.structs.replace(run, grant_request=request, grant=grant)
     )
 
 
-def _following(run: Run, flavour_id: str) -> Flavour | None:
+def _next_flavour(run: Run, flavour_id: str) -> Flavour | None:
     """Give the flavour of the package that the VIM is to follow."""
     if run.next_package is None or not _changes_vim(run):
         return None
     return flavour_of(run.next_package.vnfd, flavour_id)
 
 
-def _as_granted(run: Run) -> Run:
+def _apply_grant(run: Run) -> Run:
     """Let the grant say where and how the operation is carried out.
 
     :raises BadRequest: it names no VIM where the request named none, or what
         it says does not fit the VNF
     """
-    if run.vim_connections and not granted.says_anything(run.grant):
+    if run.vim_connections and not grant_overrides.has_overrides(run.grant):
         return run
-    site = run.settle(
-        granted.vim_connections(run.request, run.vim_connections, run.grant)
+    resolved = run.resolve_granted(
+        grant_overrides.vim_connections(
+            run.request, run.vim_connections, run.grant
+        )
     )
     run = msgspec.structs.replace(
         run,
-        vim_connections=site.vim_connections,
-        reached_by=site.reached_by,
-        driver=site.driver,
-        target=granted.target(run.target, run.request, run.grant),
+        vim_connections=resolved.vim_connections,
+        resolved_connections=resolved.resolved_connections,
+        driver=resolved.driver,
+        target=grant_overrides.target(run.target, run.request, run.grant),
     )
     run.driver.validate(infra_task(run))
     return run
@@ -204,37 +206,37 @@ def restore_infra(run: Run) -> Run:
             next_package=run.package if run.next_package else None,
         )
     )
-    back = run.driver.destroy if task.target is None else run.driver.apply
-    return msgspec.structs.replace(run, result=back(task))
+    restore = run.driver.destroy if task.target is None else run.driver.apply
+    return msgspec.structs.replace(run, result=restore(task))
 
 
 def infra_task(run: Run) -> InfraTask:
     """Write down for a driver what this operation wants of it."""
-    moves = run.next_package if _changes_vim(run) else None
+    target_package = run.next_package if _changes_vim(run) else None
     return InfraTask(
         instance=run.instance,
-        package=moves or run.package,
-        current_package=run.package if moves else None,
-        vim_connections=run.reached_by,
+        package=target_package or run.package,
+        current_package=run.package if target_package else None,
+        vim_connections=run.resolved_connections,
         current=run.current,
         target=run.target,
-        parameters=granted.parameters(run.request, run.grant),
+        parameters=grant_overrides.parameters(run.request, run.grant),
         grant_request=run.grant_request,
         grant=run.grant,
         deadline=run.deadline,
-        heals=isinstance(run.request, HealVnfRequest),
-        vnfcs=vnfcs.named(run.request, run.instance),
+        is_heal=isinstance(run.request, HealVnfRequest),
+        vnfcs=vnfcs.find_requested(run.request, run.instance),
         grace=_grace(run.request),
-        notes=run.notes,
-        note=run.note,
+        checkpoint=run.checkpoint,
+        save_checkpoint=run.save_checkpoint,
         operation=run.op_occ.operation,
         operation_id=run.op_occ.id,
         request=run.request,
-        rolls_back=_rolls_back(run),
-        halt=run.halt,
-        rest=run.rest,
-        tell=run.tell,
-        keep_log=run.keep_log,
+        is_rollback=_is_rollback(run),
+        cancel_token=run.cancel_token,
+        wait_idle=run.wait_idle,
+        report_progress=run.report_progress,
+        save_log=run.save_log,
     )
 
 
@@ -253,37 +255,45 @@ def _grace(request: SolType) -> int | None:
     return request.graceful_termination_timeout
 
 
-def reached(run: Run) -> VnfInstance:
+def resulting_instance(run: Run) -> VnfInstance:
     """Tell what the instance is once the VIM was changed."""
-    return scripted.applied(_reached(run), run.said)
+    return scripted.apply_to_instance(
+        _instance_after_infra(run), run.script_changes
+    )
 
 
-def _reached(run: Run) -> VnfInstance:
-    back = _rolls_back(run)
+def _instance_after_infra(run: Run) -> VnfInstance:
+    rollback = _is_rollback(run)
     if isinstance(run.request, VnfInfoModificationRequest):
-        return _modified(run, None if back else run.request)
-    now = run.current if back else run.target
-    if now is None:
-        return outcome.down(run.instance)
+        return _modified(run, None if rollback else run.request)
+    reached_target = run.current if rollback else run.target
+    if reached_target is None:
+        return instantiated_info.set_not_instantiated(run.instance)
     vnfd = run.package.vnfd
-    if run.next_package and not back:
+    if run.next_package and not rollback:
         vnfd = run.next_package.vnfd
     # what was not to scale may find more or less than was known
-    scales = run.current is None or run.current.counts != now.counts
-    describe = outcome.running if scales else levelling.observed
+    scales = run.current is None or run.current.counts != reached_target.counts
+    describe = (
+        instantiated_info.build_running_info
+        if scales
+        else scale_level_matching.build_observed_info
+    )
     info = describe(
         run.instance.instantiated_vnf_info,
-        now,
-        flavour_of(vnfd, now.flavour_id),
+        reached_target,
+        flavour_of(vnfd, reached_target.flavour_id),
         run.result or InfraResult(),
         run.instance.metadata,
     )
     instance = run.instance
-    if isinstance(run.request, ChangeCurrentVnfPkgRequest) and not back:
+    if isinstance(run.request, ChangeCurrentVnfPkgRequest) and not rollback:
         instance = package_change.changed(instance, run.request, vnfd)
     if isinstance(run.request, InstantiateVnfRequest):
-        instance = outcome.configured(instance, run.request)
-    return outcome.up(instance, info, run.vim_connections)
+        instance = instantiated_info.apply_request(instance, run.request)
+    return instantiated_info.set_instantiated(
+        instance, info, run.vim_connections
+    )
 
 
 def _modified(
@@ -302,7 +312,7 @@ def _modified(
     # a script has changed what is on the VIM
     return msgspec.structs.replace(
         instance,
-        instantiated_vnf_info=outcome.refilled(
+        instantiated_vnf_info=instantiated_info.update_resources(
             info, run.result, instance.metadata
         ),
     )
@@ -325,9 +335,9 @@ def changed_connectivity(
     """Tell the external links as a change of them that has ended left
     them.
     """
-    asked = isinstance(run.request, ChangeExtVnfConnectivityRequest)
+    is_change = isinstance(run.request, ChangeExtVnfConnectivityRequest)
     info = after.instantiated_vnf_info if after else None
-    if info is None or not asked or _rolls_back(run):
+    if info is None or not is_change or _is_rollback(run):
         return None
     return info.ext_virtual_link_info
 
@@ -340,7 +350,7 @@ def package_changes(
         run.request, ChangeCurrentVnfPkgRequest
     ):
         return None
-    return package_change.told(run.instance, after)
+    return package_change.list_modifications(run.instance, after)
 
 
 def _script(run: Run, phase: str) -> str | None:
@@ -350,28 +360,28 @@ def _script(run: Run, phase: str) -> str | None:
         return None
     scripts = flavour_of(run.package.vnfd, basis.flavour_id).scripts
     name = operations.OPERATIONS[run.op_occ.operation].hook
-    forth = scripts.get(f"{name}_{phase}")
-    if not _rolls_back(run):
-        return forth
+    forward = scripts.get(f"{name}_{phase}")
+    if not _is_rollback(run):
+        return forward
     # what stands in for a script undoes what it did, asked to or not
-    stands_in = forth and _stand_in(run, forth)
-    return scripts.get(_hook(run, phase)) or (forth if stands_in else None)
+    has_compat = forward and _compat_module(run, forward)
+    return scripts.get(_hook(run, phase)) or (forward if has_compat else None)
 
 
-def _stand_in(run: Run, script: str) -> str | None:
-    if not run.script_bounds.replaces_reference:
+def _compat_module(run: Run, script: str) -> str | None:
+    if not run.script_limits.replace_reference_drivers:
         return None
-    return stand_ins.module(run.package.path / script)
+    return compat.replacement_module(run.package.path / script)
 
 
-def _rolls_back(run: Run) -> bool:
+def _is_rollback(run: Run) -> bool:
     return run.op_occ.operation_state == S.ROLLING_BACK
 
 
 def _hook(run: Run, phase: str) -> str:
     name = operations.OPERATIONS[run.op_occ.operation].hook
     return (
-        f"{name}_rollback_{phase}" if _rolls_back(run) else f"{name}_{phase}"
+        f"{name}_rollback_{phase}" if _is_rollback(run) else f"{name}_{phase}"
     )
 
 
@@ -385,25 +395,27 @@ def run_script(run: Run, *, phase: str) -> Run:
     if name is None:
         return run
     try:
-        return _heeded(run, phase, name, _outcome(run, phase, name))
+        return _apply_output(
+            run, phase, name, _execute_script(run, phase, name)
+        )
     except errors.ScriptFailed as error:
-        if not passes_over(run, error):
+        if not tolerates_failure(run, error):
             raise
         return run
 
 
-def passes_over(run: Run, error: errors.ScriptFailed) -> bool:
+def tolerates_failure(run: Run, error: errors.ScriptFailed) -> bool:
     """Tell whether an operation goes on though a script failed, and if so,
     write that down.
     """
     if not _is_forceful(run):
         return False
     LOG.warning("%s goes on, being FORCEFUL: %s", run.op_occ.id, error)
-    run.keep_log(f"{error}\nThe termination is FORCEFUL and goes on.\n")
+    run.save_log(f"{error}\nThe termination is FORCEFUL and goes on.\n")
     return True
 
 
-def _outcome(run: Run, phase: str, name: str) -> ScriptOutput:
+def _execute_script(run: Run, phase: str, name: str) -> ScriptOutput:
     """Run a script, and give what it says.
 
     :raises ScriptFailed: it did not end well
@@ -413,16 +425,22 @@ def _outcome(run: Run, phase: str, name: str) -> ScriptOutput:
         packages.append(run.next_package.path)
     # one whose failure stops nothing leaves time for what is to be done
     left = run.deadline.remaining / (2 if _is_forceful(run) else 1)
-    timeout = min(run.script_bounds.timeout, left)
-    told = _told(run, phase, timeout)
-    sees_all = _stand_in(run, name) or run.script_bounds.vim_credentials
+    timeout = min(run.script_limits.timeout, left)
+    script_input = _script_input(run, phase, timeout)
+    sees_credentials = (
+        _compat_module(run, name) or run.script_limits.vim_credentials
+    )
     return runner.run(
         packages,
         name,
-        told if sees_all else _unconnected(told),
-        dataclasses.replace(run.script_bounds, timeout=timeout),
-        run.halt,
-        Ears(show=run.show_log, keep=run.keep_log, remember=run.remember),
+        script_input
+        if sees_credentials
+        else _without_credentials(script_input),
+        dataclasses.replace(run.script_limits, timeout=timeout),
+        run.cancel_token,
+        ScriptCallbacks(
+            show=run.show_log, save=run.save_log, remember=run.remember
+        ),
     )
 
 
@@ -434,12 +452,12 @@ def _is_forceful(run: Run) -> bool:
     )
 
 
-def _told(run: Run, phase: str, timeout: float) -> ScriptInput:
+def _script_input(run: Run, phase: str, timeout: float) -> ScriptInput:
     error = run.op_occ.error
-    instance = reached(run) if phase == "end" else run.instance
+    instance = resulting_instance(run) if phase == "end" else run.instance
     if instance.vim_connection_info:
         instance = msgspec.structs.replace(
-            instance, vim_connection_info=dict(run.reached_by)
+            instance, vim_connection_info=dict(run.resolved_connections)
         )
     return ScriptInput(
         operation=_hook(run, phase),
@@ -449,47 +467,53 @@ def _told(run: Run, phase: str, timeout: float) -> ScriptInput:
         grant_request=run.grant_request,
         grant_response=run.grant,
         package_dir="",
-        state_dir=str(run.script_bounds.state / run.instance.id),
+        state_dir=str(run.script_limits.state / run.instance.id),
         vnfd_id=run.package.vnfd.id,
         new_vnfd_id=run.next_package.vnfd.id if run.next_package else None,
         timeout=timeout,
         user_script_err_handling_data=(
             error.user_script_err_handling_data if error else None
         ),
-        memory=run.recall(),
+        memory=run.load_script_memory(),
     )
 
 
-def _unconnected(told: ScriptInput) -> ScriptInput:
+def _without_credentials(script_input: ScriptInput) -> ScriptInput:
     """Leave out what logs in to the VIMs."""
     name, request, grant = (
         "vimConnectionInfo",
-        told.request,
-        told.grant_response,
+        script_input.request,
+        script_input.grant_response,
     )
     if name in request:
         request = {**request, name: redaction.without_secrets(request[name])}
     return msgspec.structs.replace(
-        told,
+        script_input,
         request=request,
-        vnf_instance=redaction.unconnected(told.vnf_instance),
-        grant_response=grant and redaction.unconnected(grant),
+        vnf_instance=redaction.without_vim_secrets(script_input.vnf_instance),
+        grant_response=grant and redaction.without_vim_secrets(grant),
     )
 
 
-def _heeded(run: Run, phase: str, name: str, said: ScriptOutput) -> Run:
+def _apply_output(
+    run: Run, phase: str, name: str, output: ScriptOutput
+) -> Run:
     """Take what a script says.
 
     :raises ScriptFailed: it says what cannot be
     """
     try:
-        _check_vims(run, said.vims)
-        run = msgspec.structs.replace(run, vims=said.vims)
-        return _changed(run, said.vnf_instance) if said.vnf_instance else run
+        _check_vims(run, output.vims)
+        run = msgspec.structs.replace(run, vims=output.vims)
+        return (
+            _apply_changes(run, output.vnf_instance)
+            if output.vnf_instance
+            else run
+        )
     except (errors.ScriptFailed, errors.InvalidVimConnection) as error:
-        why = str(error).removesuffix(".")
+        reason = str(error).removesuffix(".")
         raise errors.ScriptFailed(
-            f"Script {name} ({_hook(run, phase)}): {why}."
+            f"Script {name} ({_hook(run, phase)}): {reason}."
         ) from None
 
 
@@ -506,10 +530,10 @@ def _check_vims(run: Run, vims: Mapping[str, ProvidedVim | None]) -> None:
                 "vimConnectionInfo has one on which the VNF lives"
             )
         if vim:
-            run.check_kind(vim.type)
+            run.check_vim_type(vim.type)
 
 
-def _changed(run: Run, changes: InstanceChanges) -> Run:
+def _apply_changes(run: Run, changes: InstanceChanges) -> Run:
     """Take what a script changes of the instance.
 
     :raises ScriptFailed: it says what cannot be
@@ -520,8 +544,12 @@ def _changed(run: Run, changes: InstanceChanges) -> Run:
     vdus = flavour_of(vnfd, basis.flavour_id).vdus
     return msgspec.structs.replace(
         run,
-        said=scripted.merged(run.said, scripted.attributes(changes)),
-        result=scripted.found(run.instance, run.result, changes, vdus),
+        script_changes=scripted.merge(
+            run.script_changes, scripted.attributes(changes)
+        ),
+        result=scripted.apply_to_result(
+            run.instance, run.result, changes, vdus
+        ),
     )
 
 
@@ -533,14 +561,14 @@ def _changes_vim(run: Run) -> bool:
     return operations.OPERATIONS[run.op_occ.operation].changes_vim
 
 
-def leaves_vim_behind(run: Run) -> bool:
+def skips_vim_update(run: Run) -> bool:
     """Tell whether a VNF that runs gets another package, and nobody makes
     the VIM match it.
     """
     return run.current is not None and run.next_package is not None
 
 
-GRANT: Final = Step("GRANT", ask_grant)
+GRANT: Final = Step("GRANT", request_grant)
 PREAMBLE: Final = Step(
     "PREAMBLE",
     functools.partial(run_script, phase="start"),

@@ -9,30 +9,30 @@ from typing import Final
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.conductor.duties import Duties
-from tacker_cnf.conductor.placement import Place, Placement
+from tacker_cnf.conductor.lease_set import LeaseSet
+from tacker_cnf.conductor.vim_usage import UsedVim, VimUsage
 from tacker_cnf.drivers.base import WatchTask
-from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.halting import Halt
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.runtime.cancellation import CancelToken
 
 LOG = log.getLogger(__name__)
 
 #: watches that one conductor keeps at once
-MOST: Final = 256
+MAX_WATCHES: Final = 256
 #: seconds between tries to watch a VIM that is lost; then others may try
-PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+RETRY_DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: seconds for which a watch has to go well before its failures are forgotten
-LASTING: Final = 60.0
+STABLE_AFTER_S: Final = 60.0
 #: seconds for which a VIM is left to others that was not to be watched
-REST: Final = 60.0
+HANDOVER_DELAY_S: Final = 60.0
 
 
 @dataclasses.dataclass
 class Watch:
     """One watch of a VIM."""
 
-    place: Place
-    halt: Halt = dataclasses.field(default_factory=Halt)
+    used_vim: UsedVim
+    cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
     thread: threading.Thread | None = None
 
 
@@ -44,121 +44,127 @@ class Watches:
 
     def __init__(
         self,
-        placement: Placement,
-        drivers: Registry,
-        duties: Duties,
+        vim_usage: VimUsage,
+        drivers: DriverRegistry,
+        lease_set: LeaseSet,
         changed: Callable[[Iterable[str]], None],
     ) -> None:
-        self._placement = placement
+        self._vim_usage = vim_usage
         self._drivers = drivers
-        self._duties = duties
+        self._lease_set = lease_set
         self._changed = changed
         self._lock = threading.Lock()
         self._stopped = False
-        self._going: dict[str, Watch] = {}
+        self._active: dict[str, Watch] = {}
         #: place -> until when it is left to others
-        self._resting: dict[str, float] = {}
+        self._backoff_until: dict[str, float] = {}
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Watch the VIMs that are in use, and that nobody else watches."""
         with self._lock:
             if not self._stopped:
-                self._look(self._placement.look())
+                self._refresh(self._vim_usage.refresh())
 
-    def _look(self, places: Mapping[str, Place]) -> None:
-        for key in tuple(self._going):
-            self._check(key, places)
+    def _refresh(self, used_vims: Mapping[str, UsedVim]) -> None:
+        for key in tuple(self._active):
+            self._check(key, used_vims)
         now = time.monotonic()
-        for key, place in places.items():
-            if key in self._going or now < self._resting.get(key, 0.0):
+        for key, used_vim in used_vims.items():
+            if key in self._active or now < self._backoff_until.get(key, 0.0):
                 continue
-            if len(self._going) >= MOST:
+            if len(self._active) >= MAX_WATCHES:
                 LOG.warning(
                     "Of %d VIMs, this conductor watches but %d",
-                    len(places),
-                    MOST,
+                    len(used_vims),
+                    MAX_WATCHES,
                 )
                 return
-            if self._duties.take(_duty(key)):
-                self._begin(key, place)
+            if self._lease_set.acquire(_lease_name(key)):
+                self._begin(key, used_vim)
 
     def stop(self) -> None:
         """End every watch, and wait for none. The duties remain."""
         with self._lock:
             self._stopped = True
-            for key in tuple(self._going):
-                self._halt(key)
+            for key in tuple(self._active):
+                self._cancel_watch(key)
 
-    def _check(self, key: str, places: Mapping[str, Place]) -> None:
+    def _check(self, key: str, used_vims: Mapping[str, UsedVim]) -> None:
         """End a watch that is not this conductor's to keep."""
-        watch = self._going[key]
+        watch = self._active[key]
         if watch.thread and not watch.thread.is_alive():
             self._end(key)
-            self._resting[key] = time.monotonic() + REST
-        elif key not in places:
+            self._backoff_until[key] = time.monotonic() + HANDOVER_DELAY_S
+        elif key not in used_vims:
             self._end(key)
-        elif not self._duties.has(_duty(key)):
-            LOG.warning("%s is watched by another conductor", _told(watch))
+        elif not self._lease_set.holds(_lease_name(key)):
+            LOG.warning("%s is watched by another conductor", _describe(watch))
             self._end(key)
         else:
-            watch.place = places[key]
+            watch.used_vim = used_vims[key]
 
-    def _begin(self, key: str, place: Place) -> None:
-        watch = self._going[key] = Watch(place)
+    def _begin(self, key: str, used_vim: UsedVim) -> None:
+        watch = self._active[key] = Watch(used_vim)
         watch.thread = threading.Thread(
             target=self._run, args=(watch,), name="watch", daemon=True
         )
         watch.thread.start()
 
     def _end(self, key: str) -> None:
-        self._halt(key)
-        self._duties.drop(_duty(key))
+        self._cancel_watch(key)
+        self._lease_set.release(_lease_name(key))
 
-    def _halt(self, key: str) -> None:
-        ended = errors.Cancelled("This VIM is watched no longer.")
-        self._going.pop(key).halt.call_off(ended, at_once=True)
+    def _cancel_watch(self, key: str) -> None:
+        reason = errors.Cancelled("This VIM is watched no longer.")
+        self._active.pop(key).cancel_token.cancel(reason, forceful=True)
 
     def _run(self, watch: Watch) -> None:
         """Keep one watch going until it is halted, or the VIM stays lost."""
-        LOG.info("Watching %s", _told(watch))
+        LOG.info("Watching %s", _describe(watch))
         task = WatchTask(
-            vim_connection=watch.place.connection,
-            tenants=lambda: set(filter(None, watch.place.tenants.values())),
-            changed=lambda instance_id: self._changed([instance_id]),
-            missed=lambda tenant: self._changed(watch.place.of_tenant(tenant)),
-            halt=watch.halt,
+            vim_connection=watch.used_vim.connection,
+            tenants=lambda: set(filter(None, watch.used_vim.tenants.values())),
+            on_change=lambda instance_id: self._changed([instance_id]),
+            on_missed=lambda tenant: self._changed(
+                watch.used_vim.list_instances(tenant)
+            ),
+            cancel_token=watch.cancel_token,
         )
         try:
-            while not self._tried(task):
+            while not self._watch_with_retries(task):
                 pass
         except errors.Cancelled:
-            LOG.info("%s is watched no longer", _told(watch))
+            LOG.info("%s is watched no longer", _describe(watch))
         except Exception:
-            LOG.exception("%s cannot be watched", _told(watch))
+            LOG.exception("%s cannot be watched", _describe(watch))
 
-    def _tried(self, task: WatchTask) -> bool:
+    def _watch_with_retries(self, task: WatchTask) -> bool:
         """Watch as long as it goes; tell whether to leave it there.
 
         :raises Cancelled: the watch was halted
         """
-        for pause in PAUSES:
-            begun = time.monotonic()
+        for pause in RETRY_DELAYS_S:
+            started = time.monotonic()
             try:
-                driver = self._drivers.of({"": task.vim_connection})
+                driver = self._drivers.for_connections(
+                    {"": task.vim_connection}
+                )
                 driver.watch(task)
                 return True
             except (errors.InfraError, errors.InvalidVimConnection) as error:
                 LOG.warning("A watch broke: %s", error)
-            if time.monotonic() > begun + LASTING:
+            if time.monotonic() > started + STABLE_AFTER_S:
                 return False
-            task.halt.wait(pause)
+            task.cancel_token.wait(pause)
         return True
 
 
-def _duty(key: str) -> str:
+def _lease_name(key: str) -> str:
     return f"watch {key}"
 
 
-def _told(watch: Watch) -> str:
-    known = watch.place.connection
-    return str(known.interface_info.get("endpoint") or known.vim_id)
+def _describe(watch: Watch) -> str:
+    vim_connection = watch.used_vim.connection
+    return str(
+        vim_connection.interface_info.get("endpoint") or vim_connection.vim_id
+    )

@@ -12,7 +12,7 @@ from tacker_cnf.conf import opts
 def new() -> cfg.ConfigOpts:
     """Make the configuration of one process, with every option known."""
     conf = cfg.ConfigOpts()
-    for group, options in opts.OWN.items():
+    for group, options in opts.OPTION_GROUPS.items():
         conf.register_opts(
             options, group=None if group == "DEFAULT" else group
         )

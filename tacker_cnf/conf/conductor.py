@@ -3,7 +3,7 @@
 from oslo_config import cfg
 
 #: operations that may have a time of their own
-LIMITED = (
+OPERATIONS_WITH_TIMEOUT = (
     "instantiate",
     "scale",
     "heal",
@@ -55,7 +55,7 @@ OPTIONS = (
             help=f"The same for {operation.upper()} alone; without it, "
             "operation_timeout holds.",
         )
-        for operation in LIMITED
+        for operation in OPERATIONS_WITH_TIMEOUT
     ),
     cfg.FloatOpt(
         "stop_timeout",

@@ -23,7 +23,7 @@ from tacker_cnf.conf import (
 
 VERSION: Final = importlib.metadata.version("tacker_cnf")
 
-OWN: Final[Mapping[str, Sequence[cfg.Opt]]] = {
+OPTION_GROUPS: Final[Mapping[str, Sequence[cfg.Opt]]] = {
     "DEFAULT": default.OPTIONS,
     "api": api.OPTIONS,
     "catalogue": catalogue.OPTIONS,
@@ -40,5 +40,5 @@ OWN: Final[Mapping[str, Sequence[cfg.Opt]]] = {
 
 def list_opts() -> Iterator[tuple[str, Sequence[Any]]]:
     """Tell oslo-config-generator what there is (entry point)."""
-    yield from OWN.items()
+    yield from OPTION_GROUPS.items()
     yield "database", db_options.database_opts

@@ -15,7 +15,7 @@ Row = models.Conductor
 Operation = models.VnfLcmOpOcc
 
 #: seconds after which one that is dead is forgotten
-FORGET_S: Final = 86400.0
+DEAD_CONDUCTOR_RETENTION_S: Final = 86400.0
 #: what an operator is shown when none is
 NONE_ALIVE: Final = "No conductor is running: operations wait."
 _IS_ALIVE: Final = Row.lease_until > epoch()
@@ -49,14 +49,14 @@ def report(store: Store, owner: str, seconds: float) -> None:
             .values(heartbeat=now, lease_until=until)
         )
         if not found.rowcount:
-            old = epoch() - FORGET_S
+            old = epoch() - DEAD_CONDUCTOR_RETENTION_S
             session.execute(sa.delete(Row).where(Row.lease_until < old))
             values = {"owner": owner, "started": now, "heartbeat": now}
             session.execute(sa.insert(Row).values(**values, lease_until=until))
 
 
 @transaction
-def leave(store: Store, owner: str) -> None:
+def unregister(store: Store, owner: str) -> None:
     """Report that a conductor has ended."""
     with store.writer() as session:
         session.execute(sa.delete(Row).where(Row.owner == owner))
@@ -68,7 +68,7 @@ def count(session: orm.Session) -> int:
     return session.scalar(query) or 0
 
 
-def alive(session: orm.Session) -> tuple[Conductor, ...]:
+def list_alive(session: orm.Session) -> tuple[Conductor, ...]:
     """List the conductors that are alive, the longest-running first."""
     working = (
         sa.select(sa.func.count())
@@ -86,13 +86,13 @@ def alive(session: orm.Session) -> tuple[Conductor, ...]:
     return tuple(
         Conductor(
             owner=owner,
-            started=_moment(started),
-            heartbeat=_moment(heartbeat),
+            started=_to_datetime(started),
+            heartbeat=_to_datetime(heartbeat),
             operations=operations,
         )
         for owner, started, heartbeat, operations in rows
     )
 
 
-def _moment(seconds: float) -> datetime.datetime:
+def _to_datetime(seconds: float) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC)

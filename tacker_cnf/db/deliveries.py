@@ -29,7 +29,7 @@ class Delivery(NamedTuple):
     announcement: Announcement
 
 
-class Parked(msgspec.Struct, frozen=True, kw_only=True):
+class ParkedDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """A delivery that failed for too long."""
 
     subscription_id: str
@@ -56,26 +56,26 @@ def new_events(
 def fan_out(
     session: orm.Session,
     event_ids: Sequence[int],
-    made: Sequence[Delivery],
+    new_deliveries: Sequence[Delivery],
 ) -> None:
     """Keep the deliveries that were made of these events.
 
     :raises LostClaim: somebody else has fanned out some of them
     :raises ReferenceError: a subscription was just deleted
     """
-    wanted = {delivery.event_id for delivery in made}
+    wanted = {delivery.event_id for delivery in new_deliveries}
     unwanted = [e for e in event_ids if e not in wanted]
     new = Event.fanned_out.is_(False)
     change = sa.update(Event).where(Event.id.in_(wanted), new)
     connection = session.connection()
     changed = connection.execute(change.values(fanned_out=True)).rowcount
-    gone = connection.execute(
+    deleted = connection.execute(
         sa.delete(Event).where(Event.id.in_(unwanted), new)
     ).rowcount
-    if changed + gone != len(event_ids):
+    if changed + deleted != len(event_ids):
         raise errors.LostClaim
-    if made:
-        connection.execute(sa.insert(Row), list(map(_values, made)))
+    if new_deliveries:
+        connection.execute(sa.insert(Row), list(map(_values, new_deliveries)))
 
 
 def _values(delivery: Delivery) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _values(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def waiting(
+def list_pending(
     session: orm.Session, subscription_id: str, after: int, limit: int
 ) -> list[Delivery]:
     """List what a subscriber has to be told, the oldest first."""
@@ -106,7 +106,7 @@ def waiting(
     return [Delivery(*row) for row in rows]
 
 
-def owed(session: orm.Session) -> Sequence[str]:
+def list_pending_subscriptions(session: orm.Session) -> Sequence[str]:
     """Tell which subscriptions have deliveries that wait."""
     return session.scalars(
         sa.select(Row.subscription_id)
@@ -144,25 +144,25 @@ def made(
                 Row.event_id.in_(event_ids),
             )
         )
-    forget_events(session, {e for ids in done.values() for e in ids})
+    delete_completed_events(session, {e for ids in done.values() for e in ids})
 
 
-def forget_events(
+def delete_completed_events(
     session: orm.Session, event_ids: Iterable[int] | None = None
 ) -> None:
     """Forget the events, of these or of all, that nobody has to be told."""
-    owed_to = sa.select(Row.event_id).where(Row.event_id == Event.id)
-    over = sa.and_(Event.fanned_out.is_(True), ~owed_to.exists())
+    pending = sa.select(Row.event_id).where(Row.event_id == Event.id)
+    completed = sa.and_(Event.fanned_out.is_(True), ~pending.exists())
     if event_ids is not None:
-        over = sa.and_(over, Event.id.in_(event_ids))
-    session.connection().execute(sa.delete(Event).where(over))
+        completed = sa.and_(completed, Event.id.in_(event_ids))
+    session.connection().execute(sa.delete(Event).where(completed))
 
 
 def failed(
     session: orm.Session,
     failure: Delivery,
-    why: str,
-    patience: float,
+    reason: str,
+    retry_period: float,
     *,
     everything: bool,
 ) -> frozenset[int]:
@@ -174,34 +174,36 @@ def failed(
 
     :returns: the events whose deliveries were parked
     """
-    waits = sa.and_(
+    is_waiting = sa.and_(
         Row.subscription_id == failure.subscription_id,
         Row.state == DeliveryState.WAITING,
     )
-    this = sa.and_(waits, Row.event_id == failure.event_id)
-    concerned = waits if everything else this
+    failed_row = sa.and_(is_waiting, Row.event_id == failure.event_id)
+    affected = is_waiting if everything else failed_row
     change = sa.update(Row)
     connection = session.connection()
     connection.execute(
-        change.where(this).values(attempts=Row.attempts + 1, error=why)
-    )
-    connection.execute(
-        change.where(concerned, Row.failing_since.is_(None)).values(
-            failing_since=epoch(), error=why
+        change.where(failed_row).values(
+            attempts=Row.attempts + 1, error=reason
         )
     )
-    tired = sa.and_(concerned, Row.failing_since <= epoch() - patience)
-    parked = session.scalars(sa.select(Row.event_id).where(tired)).all()
+    connection.execute(
+        change.where(affected, Row.failing_since.is_(None)).values(
+            failing_since=epoch(), error=reason
+        )
+    )
+    expired = sa.and_(affected, Row.failing_since <= epoch() - retry_period)
+    parked = session.scalars(sa.select(Row.event_id).where(expired)).all()
     if parked:
         connection.execute(
-            change.where(concerned, Row.event_id.in_(parked)).values(
+            change.where(affected, Row.event_id.in_(parked)).values(
                 state=DeliveryState.PARKED
             )
         )
     return frozenset(parked)
 
 
-def parked(session: orm.Session) -> list[Parked]:
+def list_parked(session: orm.Session) -> list[ParkedDelivery]:
     """List the deliveries that failed for too long."""
     subscription = models.LccnSubscription
     rows = session.execute(
@@ -218,10 +220,10 @@ def parked(session: orm.Session) -> list[Parked]:
         .where(Row.state == DeliveryState.PARKED)
         .order_by(Row.subscription_id, Row.event_id)
     )
-    return [Parked(**row._mapping) for row in rows]  # noqa: SLF001
+    return [ParkedDelivery(**row._mapping) for row in rows]  # noqa: SLF001
 
 
-def _chosen(subscription_id: str | None) -> sa.ColumnElement[bool]:
+def _parked_only(subscription_id: str | None) -> sa.ColumnElement[bool]:
     is_parked = Row.state == DeliveryState.PARKED
     if subscription_id is None:
         return is_parked
@@ -230,9 +232,9 @@ def _chosen(subscription_id: str | None) -> sa.ColumnElement[bool]:
 
 def resend(session: orm.Session, subscription_id: str | None) -> int:
     """Ask for another try of what is parked; tell how much that is."""
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
-        .where(_chosen(subscription_id))
+        .where(_parked_only(subscription_id))
         .values(
             state=DeliveryState.RESENT,
             attempts=0,
@@ -240,19 +242,19 @@ def resend(session: orm.Session, subscription_id: str | None) -> int:
             error=None,
         )
     )
-    return int(got.rowcount)
+    return int(result.rowcount)
 
 
-def drop(session: orm.Session, subscription_id: str | None) -> int:
+def delete_parked(session: orm.Session, subscription_id: str | None) -> int:
     """Forget what is parked; tell how much that was."""
-    got = session.connection().execute(
-        sa.delete(Row).where(_chosen(subscription_id))
+    result = session.connection().execute(
+        sa.delete(Row).where(_parked_only(subscription_id))
     )
-    forget_events(session)
-    return int(got.rowcount)
+    delete_completed_events(session)
+    return int(result.rowcount)
 
 
-def resent(session: orm.Session) -> Sequence[str]:
+def list_resent_subscriptions(session: orm.Session) -> Sequence[str]:
     """Tell of which subscriptions an operator wants some tried again."""
     is_resent = Row.state == DeliveryState.RESENT
     return session.scalars(
@@ -260,7 +262,7 @@ def resent(session: orm.Session) -> Sequence[str]:
     ).all()
 
 
-def let_wait(session: orm.Session, subscription_ids: Sequence[str]) -> None:
+def requeue(session: orm.Session, subscription_ids: Sequence[str]) -> None:
     """Have what is to be tried again wait like all others."""
     session.connection().execute(
         sa.update(Row)

@@ -17,7 +17,7 @@ from tacker_cnf.db.types import UtcDateTime
 Column = sa.ColumnElement[Any] | orm.InstrumentedAttribute[Any]
 Condition = sa.ColumnElement[bool]
 
-_ORDERED: Final = {
+_ORDER_OPERATORS: Final = {
     "gt": operator.gt,
     "gte": operator.ge,
     "lt": operator.lt,
@@ -49,14 +49,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[Any, ...]
 
 
-def condition(column: Column, asked: Comparison) -> Condition:
+def condition(column: Column, comparison: Comparison) -> Condition:
     """Say in SQL what is asked of a column; NULL never passes."""
     if isinstance(column.type, UtcDateTime):
-        return _of_time(column, asked)
+        return _time_condition(column, comparison)
     if isinstance(column.type, sa.Boolean):
-        found = column.in_(asked.values)
-        return sa.not_(found) if asked.op in {Op.NEQ, Op.NIN} else found
-    return _of_text(column, asked)
+        found = column.in_(comparison.values)
+        return sa.not_(found) if comparison.op in {Op.NEQ, Op.NIN} else found
+    return _text_condition(column, comparison)
 
 
 class verbatim(functions.FunctionElement[str]):  # noqa: N801
@@ -87,64 +87,74 @@ def _mysql_verbatim(element: Any, compiler: Any, **options: Any) -> str:
     return f"CAST(CONVERT({inner} USING utf8mb4) AS BINARY)"
 
 
-class place_of(functions.FunctionElement[int]):  # noqa: N801
+class text_position(functions.FunctionElement[int]):  # noqa: N801
     """Where in a text another one begins; 0 where it does not."""
 
     type = sa.Integer()
     inherit_cache = True
 
 
-@compiles(place_of)
-def _place_of(element: Any, compiler: Any, **options: Any) -> str:
+@compiles(text_position)
+def _text_position(element: Any, compiler: Any, **options: Any) -> str:
     return f"instr({compiler.process(element.clauses, **options)})"
 
 
-@compiles(place_of, "postgresql")
-def _postgresql_place_of(element: Any, compiler: Any, **options: Any) -> str:
+@compiles(text_position, "postgresql")
+def _postgresql_text_position(
+    element: Any, compiler: Any, **options: Any
+) -> str:
     return f"strpos({compiler.process(element.clauses, **options)})"
 
 
-def _of_text(column: Column, asked: Comparison) -> Condition:
+def _text_condition(column: Column, comparison: Comparison) -> Condition:
     exact = verbatim(column)
-    given = [verbatim(sa.literal(v, sa.String())) for v in asked.values]
-    match asked.op:
+    literals = [
+        verbatim(sa.literal(v, sa.String())) for v in comparison.values
+    ]
+    match comparison.op:
         case Op.EQ | Op.IN:
             # found by the column's index, then judged character by character
-            return sa.and_(column.in_(asked.values), exact.in_(given))
+            return sa.and_(column.in_(comparison.values), exact.in_(literals))
         case Op.NEQ | Op.NIN:
-            return exact.not_in(given)
+            return exact.not_in(literals)
         case Op.CONT:
-            return sa.or_(*(place_of(exact, part) > 0 for part in given))
+            return sa.or_(
+                *(text_position(exact, part) > 0 for part in literals)
+            )
         case Op.NCONT:
             # not "= 0 and = 0": MariaDB takes instr(x, 'ab') and
             # instr(x, 'AB') for the same there, and looks once
-            return sa.not_(sa.or_(*(place_of(exact, p) > 0 for p in given)))
-    return _ordered(asked.op, exact, given[0])
+            return sa.not_(
+                sa.or_(*(text_position(exact, p) > 0 for p in literals))
+            )
+    return _order_condition(comparison.op, exact, literals[0])
 
 
-def _of_time(column: Column, asked: Comparison) -> Condition:
+def _time_condition(column: Column, comparison: Comparison) -> Condition:
     """Compare as times are told: in whole seconds, which are kept finer."""
-    moment = asked.values[0]
-    begun = moment.replace(microsecond=0)
-    match asked.op:
+    instant = comparison.values[0]
+    start = instant.replace(microsecond=0)
+    match comparison.op:
         case Op.EQ | Op.IN:
-            return sa.or_(*(_within(column, v) for v in asked.values))
+            return sa.or_(*(_within(column, v) for v in comparison.values))
         case Op.NEQ | Op.NIN:
-            return sa.not_(sa.or_(*(_within(column, v) for v in asked.values)))
+            return sa.not_(
+                sa.or_(*(_within(column, v) for v in comparison.values))
+            )
         case Op.GT:
-            return _ordered(Op.GTE, column, begun + _SECOND)
+            return _order_condition(Op.GTE, column, start + _SECOND)
         case Op.LTE:
-            return _ordered(Op.LT, column, begun + _SECOND)
-    edge = begun if begun == moment else begun + _SECOND
-    return _ordered(asked.op, column, edge)
+            return _order_condition(Op.LT, column, start + _SECOND)
+    bound = start if start == instant else start + _SECOND
+    return _order_condition(comparison.op, column, bound)
 
 
-def _within(column: Column, moment: datetime.datetime) -> Condition:
-    if moment.microsecond:
+def _within(column: Column, instant: datetime.datetime) -> Condition:
+    if instant.microsecond:
         return sa.false()
-    return sa.and_(column >= moment, column < moment + _SECOND)
+    return sa.and_(column >= instant, column < instant + _SECOND)
 
 
-def _ordered(op: Op, column: Column, value: Any) -> Condition:
-    compare: Callable[[Any, Any], Condition] = _ORDERED[op]
+def _order_condition(op: Op, column: Column, value: Any) -> Condition:
+    compare: Callable[[Any, Any], Condition] = _ORDER_OPERATORS[op]
     return compare(column, value)

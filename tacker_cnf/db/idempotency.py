@@ -10,18 +10,20 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import models
 from tacker_cnf.db.session import DuplicateEntry, epoch
-from tacker_cnf.terms import Key, Terms
+from tacker_cnf.preconditions import IdempotencyKey, Preconditions
 
 Row = models.IdempotencyKey
 
 
-def keep(session: orm.Session, terms: Terms, made: str) -> None:
+def record(
+    session: orm.Session, preconditions: Preconditions, made: str
+) -> None:
     """Keep what a request makes, so that its repetition makes nothing.
 
     :param made: the id of what it makes, or of what it acts on
-    :raises Repeated: another request with this key was first just now
+    :raises DuplicateRequest: another request with this key was first just now
     """
-    key = terms.key
+    key = preconditions.key
     if key is None:
         return
     try:
@@ -34,13 +36,13 @@ def keep(session: orm.Session, terms: Terms, made: str) -> None:
             )
         )
     except DuplicateEntry:
-        raise errors.Repeated from None
+        raise errors.DuplicateRequest from None
 
 
-def find(session: orm.Session, key: Key) -> str | None:
+def find(session: orm.Session, key: IdempotencyKey) -> str | None:
     """Tell what an earlier request with this key made.
 
-    :raises KeyReused: that was another request
+    :raises IdempotencyKeyReused: that was another request
     """
     found = session.execute(
         sa.select(Row.fingerprint, Row.made).where(Row.id == key.id)
@@ -49,11 +51,11 @@ def find(session: orm.Session, key: Key) -> str | None:
         return None
     fingerprint, made = found
     if fingerprint != key.fingerprint:
-        raise errors.KeyReused
+        raise errors.IdempotencyKeyReused
     return str(made)
 
 
-def forget(session: orm.Session, lifetime: float) -> None:
+def delete_expired(session: orm.Session, lifetime: float) -> None:
     """Forget what was kept longer ago than so many seconds."""
     session.connection().execute(
         sa.delete(Row).where(Row.kept_at < epoch() - lifetime)

@@ -10,20 +10,20 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models, outbox, vims
-from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.db.session import epoch
+from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
     InstantiationState,
     VnfInstance,
 )
-from tacker_cnf.terms import NONE, Terms
 
 Row = models.VnfInstance
 
 #: what a list leaves out unless it is asked for (SOL003 5.4.2.3.2)
-HEAVY: Final = frozenset(
+EXCLUDED_BY_DEFAULT: Final = frozenset(
     {
         "vnf_configurable_properties",
         "vim_connection_info",
@@ -39,14 +39,16 @@ COLUMNS: Final = {
 }
 
 #: no conductor removes what the instance left on a VIM
-UNCLAIMED: Final = sa.or_(
+NOT_BEING_CLEANED: Final = sa.or_(
     Row.cleanup_until.is_(None), Row.cleanup_until < epoch()
 )
 
 
 def _value(row: Any) -> VnfInstance:
-    given = {name: value for name, value in row.items() if value is not None}
-    return VnfInstance(**given)
+    attributes = {
+        name: value for name, value in row.items() if value is not None
+    }
+    return VnfInstance(**attributes)
 
 
 def add(
@@ -78,15 +80,15 @@ def get(session: orm.Session, instance_id: str) -> VnfInstance:
 
 
 def find(
-    session: orm.Session, wanted: Wanted
+    session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, VnfInstance]]:
     """List VNF instances, the oldest first, and where each stands."""
     order = (Row.created_at, Row.id)
-    for position, row in listing.rows(session, COLUMNS, order, wanted):
+    for position, row in listing.rows(session, COLUMNS, order, query):
         yield position, _value(row)
 
 
-def check_free(session: orm.Session, instance_id: str) -> None:
+def check_not_busy(session: orm.Session, instance_id: str) -> None:
     """Make sure that no operation holds the instance, and that no conductor
     removes what a failed one left.
 
@@ -98,7 +100,7 @@ def check_free(session: orm.Session, instance_id: str) -> None:
         .outerjoin(op_occ, Row.busy_with == op_occ.id)
         .where(
             Row.id == instance_id,
-            sa.or_(Row.busy_with.is_not(None), ~UNCLAIMED),
+            sa.or_(Row.busy_with.is_not(None), ~NOT_BEING_CLEANED),
         )
     ).one_or_none()
     if holder is None:
@@ -119,7 +121,7 @@ def reserve(
     session: orm.Session,
     instance_id: str,
     op_occ_id: str,
-    seen: int,
+    expected_generation: int,
 ) -> None:
     """Reserve the instance for one operation until that is final; the claim
     of a conductor that removed leftovers of it has expired, and ends.
@@ -128,18 +130,18 @@ def reserve(
     :raises OperationInProgress: another one was first
     :raises Stale: the instance has changed since it was seen
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
         .where(
             Row.id == instance_id,
             Row.busy_with.is_(None),
-            UNCLAIMED,
-            Row.generation == seen,
+            NOT_BEING_CLEANED,
+            Row.generation == expected_generation,
         )
         .values(busy_with=op_occ_id, cleanup_owner=None, cleanup_until=None)
     )
-    if got.rowcount != 1:
-        check_free(session, instance_id)
+    if result.rowcount != 1:
+        check_not_busy(session, instance_id)
         raise errors.Stale(f"VNF instance {instance_id} changes all the time.")
 
 
@@ -149,16 +151,16 @@ def release(session: orm.Session, op_occ_id: str) -> None:
     Of what had to stay for the operation, only what the instance is on and
     of has to stay from here on; and the VIMs on which it left something.
     """
-    held = session.execute(
+    reserved = session.execute(
         sa.select(Row.id, Row.vim_connection_info, Row.leftovers).where(
             Row.busy_with == op_occ_id
         )
     ).one_or_none()
-    if held is None:
+    if reserved is None:
         return
-    instance_id, connections, leftovers = held
+    instance_id, connections, leftovers = reserved
     if leftovers is None:
-        free_vims(session, instance_id, connections)
+        release_vims(session, instance_id, connections)
     vnfd = models.VnfdUse
     for unused in (
         sa.delete(vnfd).where(vnfd.vnf_instance_id == instance_id),
@@ -167,7 +169,7 @@ def release(session: orm.Session, op_occ_id: str) -> None:
         session.connection().execute(unused)
 
 
-def free_vims(
+def release_vims(
     session: orm.Session,
     instance_id: str,
     connections: Mapping[str, VimConnectionInfo] | None,
@@ -198,14 +200,16 @@ def update(session: orm.Session, instance: VnfInstance) -> None:
     )
 
 
-def memory(session: orm.Session, instance_id: str) -> dict[str, Any] | None:
+def get_script_memory(
+    session: orm.Session, instance_id: str
+) -> dict[str, Any] | None:
     """Give what the scripts of an instance remember."""
     return session.scalar(
         sa.select(Row.script_memory).where(Row.id == instance_id)
     )
 
 
-def remember(
+def save_script_memory(
     session: orm.Session, instance_id: str, memory: dict[str, Any] | None
 ) -> None:
     """Keep what the scripts of an instance remember; nobody else sees it, so
@@ -223,33 +227,31 @@ def generation(session: orm.Session, instance_id: str) -> int:
 
     :raises NotFound: there is none of this id
     """
-    seen = session.scalar(
+    value = session.scalar(
         sa.select(Row.generation).where(Row.id == instance_id)
     )
-    if seen is None:
+    if value is None:
         raise errors.NotFound(f"There is no VNF instance {instance_id}.")
-    return seen
+    return value
 
 
-def tag(session: orm.Session, instance_id: str) -> str:
+def etag(session: orm.Session, instance_id: str) -> str:
     """Give the entity tag of an instance, another one after each change of
     it, and of the VIMs that are shown with it.
 
     :raises NotFound: there is none of this id
     """
-    seen = str(generation(session, instance_id))
+    version = str(generation(session, instance_id))
     shown = [
         f"{vim.vim_id} {vim.name}"
-        for vim in vims.provided(session, instance_id)
+        for vim in vims.list_provided(session, instance_id)
     ]
     if not shown:
-        return seen
-    return (
-        f"{seen}-{hashlib.sha256('|'.join(shown).encode()).hexdigest()[:16]}"
-    )
+        return version
+    return f"{version}-{hashlib.sha256('|'.join(shown).encode()).hexdigest()[:16]}"
 
 
-def running(
+def list_instantiated(
     session: orm.Session, after: str, batch: int
 ) -> Sequence[tuple[str, int]]:
     """List instantiated instances by id, and their generations."""
@@ -265,7 +267,7 @@ def running(
     return [(row.id, row.generation) for row in rows]
 
 
-def idle(session: orm.Session, after: str, batch: int) -> Sequence[str]:
+def list_idle(session: orm.Session, after: str, batch: int) -> Sequence[str]:
     """List the instances that have something on a VIM, or may have it left,
     and that no operation holds, by id.
     """
@@ -284,7 +286,9 @@ def idle(session: orm.Session, after: str, batch: int) -> Sequence[str]:
     ).all()
 
 
-def held(session: orm.Session, instance_ids: Collection[str]) -> Sequence[str]:
+def list_busy(
+    session: orm.Session, instance_ids: Collection[str]
+) -> Sequence[str]:
     """Tell which of these instances operations hold."""
     return session.scalars(
         sa.select(Row.id).where(
@@ -293,7 +297,7 @@ def held(session: orm.Session, instance_ids: Collection[str]) -> Sequence[str]:
     ).all()
 
 
-def whereabouts(
+def list_vim_connections(
     session: orm.Session, instance_ids: Collection[str]
 ) -> Iterator[
     tuple[str, int, dict[str, VimConnectionInfo], InstantiatedVnfInfo]
@@ -314,27 +318,31 @@ def whereabouts(
     yield from rows.tuples()  # type: ignore[misc]
 
 
-def refresh(session: orm.Session, instance: VnfInstance, seen: int) -> bool:
+def refresh(
+    session: orm.Session, instance: VnfInstance, expected_generation: int
+) -> bool:
     """Keep what the VIM made of an instance by itself, unless an operation
     holds it or has changed it since it was seen; tell whether it was kept.
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
         .where(
             Row.id == instance.id,
             Row.busy_with.is_(None),
-            Row.generation == seen,
+            Row.generation == expected_generation,
         )
         .values(
             instantiated_vnf_info=instance.instantiated_vnf_info,
-            generation=seen + 1,
+            generation=expected_generation + 1,
         )
     )
-    return bool(got.rowcount == 1)
+    return bool(result.rowcount == 1)
 
 
 def delete(
-    session: orm.Session, instance_id: str, terms: Terms = NONE
+    session: orm.Session,
+    instance_id: str,
+    preconditions: Preconditions = NO_PRECONDITIONS,
 ) -> None:
     """Forget an instance that is free and not instantiated.
 
@@ -342,20 +350,20 @@ def delete(
     :raises OperationInProgress: an operation was first
     :raises PreconditionFailed: it is not what the caller saw
     """
-    seen = generation(session, instance_id)
-    terms.check(tag(session, instance_id))
-    leaving = outbox.subject_of(session, instance_id)
-    got = session.connection().execute(
+    current_generation = generation(session, instance_id)
+    preconditions.check(etag(session, instance_id))
+    subject = outbox.subject_of(session, instance_id)
+    result = session.connection().execute(
         sa.delete(Row).where(
             Row.id == instance_id,
             Row.busy_with.is_(None),
             Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
             Row.leftovers.is_(None),
-            Row.generation == seen,
+            Row.generation == current_generation,
         )
     )
-    if got.rowcount != 1:
+    if result.rowcount != 1:
         raise errors.OperationInProgress(
             f"A lifecycle operation of VNF instance {instance_id} was first."
         )
-    outbox.announce_deletion(session, leaving)
+    outbox.announce_deletion(session, subject)

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from tacker_cnf import errors
 
 
-def path_of(conf: cfg.ConfigOpts) -> Path:
+def key_file_path(conf: cfg.ConfigOpts) -> Path:
     """Tell where the key file is."""
     return Path(conf.secrets.key_file or Path(conf.state_path) / "secrets.key")
 

@@ -13,7 +13,7 @@ Row = models.Lease
 
 
 @transaction
-def take(store: Store, name: str, owner: str, seconds: float) -> bool:
+def acquire(store: Store, name: str, owner: str, seconds: float) -> bool:
     """Take or renew a lease; tell whether it is this owner's now.
 
     :param name: what only one may do
@@ -69,15 +69,15 @@ def renew(
     store: Store, names: Collection[str], owner: str, seconds: float
 ) -> Renewed:
     """Renew leases of this owner."""
-    mine = (Row.owner == owner, Row.name.in_(names))
+    owned = (Row.owner == owner, Row.name.in_(names))
     with store.writer() as session:
-        renewed = _renew(session, owner, seconds, *mine)
-        skipped = sa.select(Row.name).where(*mine, Row.name.not_in(renewed))
+        renewed = _renew(session, owner, seconds, *owned)
+        skipped = sa.select(Row.name).where(*owned, Row.name.not_in(renewed))
         return Renewed(renewed, frozenset(session.scalars(skipped)))
 
 
 @transaction
-def drop(store: Store, names: Collection[str], owner: str) -> None:
+def release(store: Store, names: Collection[str], owner: str) -> None:
     """Let others take some leases at once."""
     with store.writer() as session:
         session.connection().execute(
@@ -86,7 +86,7 @@ def drop(store: Store, names: Collection[str], owner: str) -> None:
 
 
 @transaction
-def give_back(store: Store, owner: str) -> None:
+def release_all(store: Store, owner: str) -> None:
     """Let others take at once what this owner holds."""
     with store.writer() as session:
         session.connection().execute(sa.delete(Row).where(Row.owner == owner))

@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import instances, models
 from tacker_cnf.db.session import epoch
-from tacker_cnf.lcm import granted, operations
+from tacker_cnf.lcm import grant_overrides, operations
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState
@@ -26,9 +26,9 @@ Row = models.VnfInstance
 OpOcc = models.VnfLcmOpOcc
 
 #: leftovers that are stored and named in an error, at most
-SHOWN: Final = 20
+MAX_LISTED: Final = 20
 #: the columns of an operation that a trace is made of
-TRACED: Final = (
+RECORD_COLUMNS: Final = (
     OpOcc.operation,
     OpOcc.operation_params,
     OpOcc.vim_connections,
@@ -37,7 +37,7 @@ TRACED: Final = (
 )
 
 
-class Trace(msgspec.Struct, frozen=True, kw_only=True):
+class InstantiationRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Where an instance may have objects, by an operation of it."""
 
     op_occ_id: str
@@ -47,50 +47,54 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     request: SolType
 
 
-def trace(session: orm.Session, instance_id: str) -> Trace | None:
+def get_last_instantiation(
+    session: orm.Session, instance_id: str
+) -> InstantiationRecord | None:
     """Read where the last instantiation of an instance, be it deleted or
     not, may have created objects; None: it was never instantiated here.
     """
-    row = _last(session, instance_id, OpOcc.operation == Op.INSTANTIATE)
+    row = _last_op_occ(session, instance_id, OpOcc.operation == Op.INSTANTIATE)
     if row is None:
         return None
-    found = _trace(row)
+    found = _to_record(row)
     # credentials may have been replaced since
-    last = _last(session, instance_id, OpOcc.operation != Op.INSTANTIATE)
+    last = _last_op_occ(
+        session, instance_id, OpOcc.operation != Op.INSTANTIATE
+    )
     if last is None or last.start_time < row.start_time:
         return found
-    known = {**found.vim_connections, **last.vim_connections}
-    return msgspec.structs.replace(found, vim_connections=known)
+    connections = {**found.vim_connections, **last.vim_connections}
+    return msgspec.structs.replace(found, vim_connections=connections)
 
 
-def _last(
-    session: orm.Session, instance_id: str, which: sa.ColumnElement[bool]
+def _last_op_occ(
+    session: orm.Session, instance_id: str, criteria: sa.ColumnElement[bool]
 ) -> Any:
     return session.scalars(
         sa.select(OpOcc)
-        .where(OpOcc.vnf_instance_id == instance_id, which)
+        .where(OpOcc.vnf_instance_id == instance_id, criteria)
         .order_by(OpOcc.start_time.desc())
         .limit(1)
     ).one_or_none()
 
 
-def _trace(row: Any) -> Trace:
+def _to_record(row: Any) -> InstantiationRecord:
     kind = operations.OPERATIONS[row.operation].request
     request = msgspec.convert(row.operation_params, kind)
-    return Trace(
+    return InstantiationRecord(
         op_occ_id=row.id,
         vnfd_id=row.grant_request.vnfd_id if row.grant_request else None,
-        vim_connections=granted.vim_connections(
+        vim_connections=grant_overrides.vim_connections(
             request, row.vim_connections, row.grant
         ),
-        parameters=granted.parameters(request, row.grant),
+        parameters=grant_overrides.parameters(request, row.grant),
         request=request,
     )
 
 
 def recent(
     session: orm.Session, since: datetime.datetime, after: str, batch: int
-) -> Sequence[Trace]:
+) -> Sequence[InstantiationRecord]:
     """Read where instances may have objects that were deleted, or are not
     instantiated, and had an operation after some moment; by operation.
     """
@@ -100,7 +104,7 @@ def recent(
     )
     rows = session.scalars(
         sa.select(OpOcc)
-        .options(orm.load_only(*TRACED))
+        .options(orm.load_only(*RECORD_COLUMNS))
         .outerjoin(Row, Row.id == OpOcc.vnf_instance_id)
         .where(
             OpOcc.id > after,
@@ -114,10 +118,10 @@ def recent(
         .order_by(OpOcc.id)
         .limit(batch)
     )
-    return [_trace(row) for row in rows.all()]
+    return [_to_record(row) for row in rows.all()]
 
 
-def living(
+def list_in_use(
     session: orm.Session, instance_ids: Collection[str]
 ) -> frozenset[str]:
     """Return those that are instantiated, or held by an operation."""
@@ -140,7 +144,7 @@ def mark(session: orm.Session, instance_id: str) -> None:
     _update(session, Row.id == instance_id, leftovers=(), cleanup_owner=None)
 
 
-def known(session: orm.Session, instance_id: str) -> Sequence[str] | None:
+def get(session: orm.Session, instance_id: str) -> Sequence[str] | None:
     """Read what an instance has left, as far as that is known; None: it is
     not marked.
     """
@@ -150,7 +154,7 @@ def known(session: orm.Session, instance_id: str) -> Sequence[str] | None:
     return found
 
 
-def marked(session: orm.Session) -> Mapping[str, Sequence[str]]:
+def list_marked(session: orm.Session) -> Mapping[str, Sequence[str]]:
     """List the marked instances, and what they have left."""
     rows = session.execute(
         sa.select(Row.id, Row.leftovers)
@@ -168,28 +172,30 @@ def check(
     :param request: one that may take it over: the same once more
     :raises Leftovers: something may be
     """
-    left = known(session, instance_id)
+    left = get(session, instance_id)
     if left is None:
         return
-    last = trace(session, instance_id)
+    last = get_last_instantiation(session, instance_id)
     if (
         last
         and last.request == request
         and _same_vnfd(session, instance_id, last)
     ):
         return
-    there = f": {', '.join(left)}" if left else ""
+    listed = f": {', '.join(left)}" if left else ""
     operation = f" {last.op_occ_id}" if last else ""
     raise errors.Leftovers(
         f"VNF instance {instance_id} may still have on its VIM what the "
-        f"failed instantiation{operation} created{there}. A conductor removes "
+        f"failed instantiation{operation} created{listed}. A conductor removes "
         "it now; request the deletion again, or another instantiation, when "
         "that is done. The same instantiation may begin at once, and is then "
         "rolled back or terminated."
     )
 
 
-def _same_vnfd(session: orm.Session, instance_id: str, last: Trace) -> bool:
+def _same_vnfd(
+    session: orm.Session, instance_id: str, last: InstantiationRecord
+) -> bool:
     now = session.scalar(sa.select(Row.vnfd_id).where(Row.id == instance_id))
     return last.vnfd_id in {None, now}
 
@@ -205,7 +211,7 @@ def claim(
         Row.id == instance_id,
         Row.busy_with.is_(None),
         Row.instantiation_state == InstantiationState.NOT_INSTANTIATED,
-        instances.UNCLAIMED,
+        instances.NOT_BEING_CLEANED,
         cleanup_owner=token,
         cleanup_until=epoch() + seconds,
     )
@@ -224,20 +230,20 @@ def release(
     ours = (Row.id == instance_id, Row.cleanup_owner == token)
     if left:
         is_marked = Row.leftovers.is_not(None)
-        _update(session, *ours, is_marked, leftovers=tuple(left[:SHOWN]))
+        _update(session, *ours, is_marked, leftovers=tuple(left[:MAX_LISTED]))
     elif left is not None and _update(session, *ours, leftovers=None):
-        _free_vims(session, instance_id)
+        _release_vims(session, instance_id)
     _update(session, *ours, cleanup_owner=None, cleanup_until=None)
 
 
-def forget(session: orm.Session, instance_id: str) -> bool:
+def unmark(session: orm.Session, instance_id: str) -> bool:
     """Drop the mark of an instance, whatever it has left; return whether it
     was marked.
     """
     marked_one = (Row.id == instance_id, Row.leftovers.is_not(None))
     was = _update(session, *marked_one, leftovers=None)
     if was:
-        _free_vims(session, instance_id)
+        _release_vims(session, instance_id)
     return was
 
 
@@ -248,7 +254,7 @@ def clear(session: orm.Session, instance_id: str) -> None:
     _update(session, Row.id == instance_id, leftovers=None)
 
 
-def _free_vims(session: orm.Session, instance_id: str) -> None:
+def _release_vims(session: orm.Session, instance_id: str) -> None:
     """Release the VIMs on which a free instance had leftovers."""
     row = session.execute(
         sa.select(Row.vim_connection_info, Row.busy_with).where(
@@ -256,13 +262,13 @@ def _free_vims(session: orm.Session, instance_id: str) -> None:
         )
     ).one()
     if row.busy_with is None:
-        instances.free_vims(session, instance_id, row.vim_connection_info)
+        instances.release_vims(session, instance_id, row.vim_connection_info)
 
 
 def _update(
-    session: orm.Session, *which: sa.ColumnElement[bool], **values: Any
+    session: orm.Session, *criteria: sa.ColumnElement[bool], **values: Any
 ) -> bool:
-    got = session.connection().execute(
-        sa.update(Row).where(*which).values(**values)
+    result = session.connection().execute(
+        sa.update(Row).where(*criteria).values(**values)
     )
-    return bool(got.rowcount == 1)
+    return bool(result.rowcount == 1)

@@ -24,11 +24,11 @@ from tacker_cnf.db.types import SolJson
 class Position(NamedTuple):
     """Where a row stands in its list."""
 
-    moment: datetime.datetime
+    timestamp: datetime.datetime
     id: str
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What a list is to give of its table."""
 
     attributes: Collection[str]
@@ -51,35 +51,41 @@ def rows(
     session: orm.Session,
     columns: Mapping[str, Column],
     order: tuple[Column, Column],
-    wanted: Wanted,
+    query: ListQuery,
 ) -> Iterator[tuple[Position, dict[str, Any]]]:
     """List the rows that match: where each stands, and what it holds of the
     wanted attributes. NULL is left out.
     """
-    names = [name for name in columns if name in wanted.attributes]
+    names = [name for name in columns if name in query.attributes]
     statement = (
         sa.select(*order, *(columns[name] for name in names))
         .where(
-            *(condition(columns[c.attribute], c) for c in wanted.comparisons)
+            *(condition(columns[c.attribute], c) for c in query.comparisons)
         )
         .order_by(*order)
-        .limit(wanted.batch)
+        .limit(query.batch)
     )
-    after = wanted.after
+    after = query.after
     while True:
-        part = statement.where(_behind(order, after)) if after else statement
-        found = session.execute(part).all()
-        for moment, row_id, *values in found:
-            after = Position(moment, row_id)
+        page = (
+            statement.where(_after_position(order, after))
+            if after
+            else statement
+        )
+        found = session.execute(page).all()
+        for timestamp, row_id, *values in found:
+            after = Position(timestamp, row_id)
             given = zip(names, values, strict=True)
             yield after, {n: v for n, v in given if v is not None}
-        if len(found) < wanted.batch:
+        if len(found) < query.batch:
             return
 
 
-def _behind(order: tuple[Column, Column], after: Position) -> Condition:
-    moment, row_id = order
+def _after_position(
+    order: tuple[Column, Column], after: Position
+) -> Condition:
+    timestamp, row_id = order
     return sa.or_(
-        moment > after.moment,
-        sa.and_(moment == after.moment, row_id > after.id),
+        timestamp > after.timestamp,
+        sa.and_(timestamp == after.timestamp, row_id > after.id),
     )

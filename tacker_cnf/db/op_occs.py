@@ -23,11 +23,12 @@ from tacker_cnf.db import (
     outbox,
     vims,
 )
-from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.db.session import RowsLocked, epoch
 from tacker_cnf.lcm import operations, states
 from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import Event
+from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
@@ -42,17 +43,16 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     ResourceChanges,
     VnfLcmOpOcc,
 )
-from tacker_cnf.terms import NONE, Terms
 
 Row = models.VnfLcmOpOcc
 #: the most characters that a line of progress has
-PROGRESS: Final = 255
+MAX_PROGRESS_CHARS: Final = 255
 
 #: how much is kept of what the scripts of an operation wrote, in characters
-SCRIPT_LOG: Final = 256 * 1024
+MAX_SCRIPT_LOG_CHARS: Final = 256 * 1024
 
 #: what a list leaves out unless it is asked for (SOL003 5.4.12.3.2)
-HEAVY: Final = frozenset(
+EXCLUDED_BY_DEFAULT: Final = frozenset(
     {
         "operation_params",
         "error",
@@ -69,7 +69,7 @@ COLUMNS: Final = {
 }
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
     """An operation that a conductor has claimed."""
 
     op_occ: VnfLcmOpOcc
@@ -113,8 +113,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _value(row: Mapping[Any, Any]) -> VnfLcmOpOcc:
-    given = {name: value for name, value in row.items() if value is not None}
-    return VnfLcmOpOcc(**given)
+    attributes = {
+        name: value for name, value in row.items() if value is not None
+    }
+    return VnfLcmOpOcc(**attributes)
 
 
 def add(
@@ -122,12 +124,12 @@ def add(
     op_occ: VnfLcmOpOcc,
     vim_connections: Mapping[str, VimConnectionInfo],
     now: datetime.datetime,
-    patience: float,
+    wakeup_timeout: float,
 ) -> None:
     """Keep a new operation, which waits for a conductor.
 
     :param now: when it began, more exactly than SOL003 tells it
-    :param patience: seconds after which the sweep looks for it, because its
+    :param wakeup_timeout: seconds after which the sweep looks for it, because its
         wake-up message must have been lost
     """
     values = {name: getattr(op_occ, name) for name in COLUMNS}
@@ -138,7 +140,7 @@ def add(
             vim_connections=dict(vim_connections),
             notes=(),
             fence=0,
-            lease_until=epoch() + patience,
+            lease_until=epoch() + wakeup_timeout,
         )
     )
     outbox.announce(session, op_occ, now)
@@ -153,16 +155,16 @@ def get(
         the first that is read in it, so that all of it is the newest
     :raises NotFound: there is none of this id
     """
-    asked = sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
+    query = sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
     row = session.execute(
-        asked.with_for_update() if lock else asked
+        query.with_for_update() if lock else query
     ).one_or_none()
     if row is None:
-        raise _unknown(op_occ_id)
+        raise _not_found(op_occ_id)
     return _value(row._mapping)  # noqa: SLF001
 
 
-def _unknown(op_occ_id: str) -> errors.NotFound:
+def _not_found(op_occ_id: str) -> errors.NotFound:
     return errors.NotFound(
         f"There is no lifecycle operation occurrence {op_occ_id}."
     )
@@ -183,7 +185,7 @@ _VERSION: Final = (
 )
 
 
-def tag(session: orm.Session, op_occ_id: str) -> str:
+def etag(session: orm.Session, op_occ_id: str) -> str:
     """Give the entity tag of an operation, another one after each change.
 
     :raises NotFound: there is none of this id
@@ -192,29 +194,29 @@ def tag(session: orm.Session, op_occ_id: str) -> str:
         sa.select(*_VERSION).where(Row.id == op_occ_id)
     ).one_or_none()
     if row is None:
-        raise _unknown(op_occ_id)
-    told = "|".join(map(str, row))
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+        raise _not_found(op_occ_id)
+    version = "|".join(map(str, row))
+    return hashlib.sha256(version.encode()).hexdigest()[:32]
 
 
-def is_there(session: orm.Session, op_occ_id: str) -> bool:
+def exists(session: orm.Session, op_occ_id: str) -> bool:
     """Tell whether there is such an operation occurrence."""
-    known = sa.select(Row.id).where(Row.id == op_occ_id)
-    return session.scalar(known) is not None
+    query = sa.select(Row.id).where(Row.id == op_occ_id)
+    return session.scalar(query) is not None
 
 
 def find(
-    session: orm.Session, wanted: Wanted
+    session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, VnfLcmOpOcc]]:
     """List operation occurrences, the oldest first, and where each stands."""
     order = (Row.start_time, Row.id)
-    for position, row in listing.rows(session, COLUMNS, order, wanted):
+    for position, row in listing.rows(session, COLUMNS, order, query):
         yield position, _value(row)
 
 
 def claim(
     session: orm.Session, op_occ_id: str, owner: str, lease: float
-) -> Work | None:
+) -> ClaimedOperation | None:
     """Make an operation this conductor's own, unless a living one has it.
 
     :raises RowsLocked: another transaction has locked it
@@ -238,7 +240,7 @@ def claim(
         fence=row.fence + 1,
         lease_until=epoch() + lease,
     )
-    return Work(
+    return ClaimedOperation(
         op_occ=_value({name: getattr(row, name) for name in COLUMNS}),
         vim_connections=row.vim_connections,
         grant_request=row.grant_request,
@@ -255,7 +257,7 @@ def claim(
 
 def record(
     session: orm.Session,
-    work: Work,
+    claimed_op: ClaimedOperation,
     number: int,
     event: Event,
     result: Result,
@@ -272,33 +274,39 @@ def record(
     :raises LostClaim: the operation is another conductor's by now
     :raises ScriptFailed: the instance cannot provide one of the VIMs
     """
-    before, cancelled_by, recorded = _locked(session, work)
+    before, cancelled_by, recorded = _lock_state(session, claimed_op)
     if recorded == number:
         return before
     if cancelled_by and event != Event.FAIL:
-        event, result = Event.FAIL, _cancelled(result, cancelled_by)
+        event, result = Event.FAIL, _as_cancelled(result, cancelled_by)
     new = states.advance(before, event)
-    result = _with_former_data(session, work, result)
-    values = {**_given(result), **_of_state(new), "recorded": number}
+    result = _with_previous_data(session, claimed_op, result)
+    values = {
+        **_result_columns(result),
+        **_state_columns(new),
+        "recorded": number,
+    }
     if new != before:
         values["state_entered_time"] = now
     session.connection().execute(
         sa.update(Row)
-        .where(Row.id == work.op_occ.id)
+        .where(Row.id == claimed_op.op_occ.id)
         .values(operation_state=new, **values)
     )
     if event != Event.FAIL:
-        vims.provide(session, work.op_occ.vnf_instance_id, result.vims, now)
+        vims.update_provided(
+            session, claimed_op.op_occ.vnf_instance_id, result.vims, now
+        )
     if event == Event.DONE and result.instance:
-        _keep(session, work.op_occ.operation, result.instance)
+        _update_instance(session, claimed_op.op_occ.operation, result.instance)
     if new in states.FINAL:
-        instances.release(session, work.op_occ.id)
+        instances.release(session, claimed_op.op_occ.id)
     if new != before:
-        outbox.announce(session, get(session, work.op_occ.id), now)
+        outbox.announce(session, get(session, claimed_op.op_occ.id), now)
     return new
 
 
-def _keep(
+def _update_instance(
     session: orm.Session, operation: LcmOperationType, instance: VnfInstance
 ) -> None:
     """Keep what an operation made of its instance."""
@@ -307,11 +315,11 @@ def _keep(
         leftovers.clear(session, instance.id)
     if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
         # what it was made of is gone
-        vims.withdraw(session, instance.id)
+        vims.delete_provided(session, instance.id)
 
 
-def _with_former_data(
-    session: orm.Session, work: Work, result: Result
+def _with_previous_data(
+    session: orm.Session, claimed_op: ClaimedOperation, result: Result
 ) -> Result:
     """Keep what a script left for its next run, if the error that takes the
     place of its own has nothing of the kind: it was killed, or its turn never
@@ -320,31 +328,31 @@ def _with_former_data(
     error = result.error
     if error is None or error.user_script_err_handling_data is not None:
         return result
-    former = session.scalar(
-        sa.select(Row.error).where(Row.id == work.op_occ.id)
+    previous = session.scalar(
+        sa.select(Row.error).where(Row.id == claimed_op.op_occ.id)
     )
-    if former is None or former.user_script_err_handling_data is None:
+    if previous is None or previous.user_script_err_handling_data is None:
         return result
-    data = former.user_script_err_handling_data
+    data = previous.user_script_err_handling_data
     error = msgspec.structs.replace(error, user_script_err_handling_data=data)
     return msgspec.structs.replace(result, error=error)
 
 
-def _cancelled(result: Result, mode: CancelModeType) -> Result:
-    why = errors.Cancelled(
+def _as_cancelled(result: Result, mode: CancelModeType) -> Result:
+    error = errors.Cancelled(
         f"The operation was cancelled ({mode}) when one of its steps had just "
         "ended."
     )
     return msgspec.structs.replace(
         result,
-        error=errors.problem_of(why),
+        error=errors.problem_details(error),
         changed_info=None,
         changed_ext_connectivity=None,
         modifications_triggered_by_vnf_pkg_change=None,
     )
 
 
-def _of_state(state: LcmOperationStateType) -> dict[str, Any]:
+def _state_columns(state: LcmOperationStateType) -> dict[str, Any]:
     """Tell what goes with a state."""
     if state in states.ACTIVE:
         return {}
@@ -355,8 +363,8 @@ def _of_state(state: LcmOperationStateType) -> dict[str, Any]:
     return ended
 
 
-def _locked(
-    session: orm.Session, work: Work
+def _lock_state(
+    session: orm.Session, claimed_op: ClaimedOperation
 ) -> tuple[LcmOperationStateType, CancelModeType | None, int]:
     """Read the state, how it is cancelled, if it is, and how many ends of
     steps are recorded, and let nobody change them.
@@ -365,7 +373,7 @@ def _locked(
     """
     found = session.execute(
         sa.select(Row.operation_state, Row.cancel_mode, Row.recorded)
-        .where(Row.id == work.op_occ.id, Row.fence == work.fence)
+        .where(Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence)
         .with_for_update()
     ).one_or_none()
     if found is None:
@@ -374,7 +382,7 @@ def _locked(
     return state, cancelled_by, recorded
 
 
-def _given(result: Result) -> dict[str, Any]:
+def _result_columns(result: Result) -> dict[str, Any]:
     values = {
         name: getattr(result, name)
         for name in result.__struct_fields__
@@ -393,8 +401,8 @@ def decide(
     op_occ_id: str,
     event: Event,
     now: datetime.datetime,
-    patience: float,
-    terms: Terms = NONE,
+    wakeup_timeout: float,
+    preconditions: Preconditions = NO_PRECONDITIONS,
 ) -> VnfLcmOpOcc:
     """Keep what a caller decided about a failed operation.
 
@@ -406,8 +414,8 @@ def decide(
     op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
     operations.check_decision(op_occ.operation, state, event)
-    if terms.tags is not None:
-        terms.check(tag(session, op_occ_id))
+    if preconditions.if_match is not None:
+        preconditions.check(etag(session, op_occ_id))
     new = states.advance(state, event)
     session.connection().execute(
         sa.update(Row)
@@ -420,7 +428,7 @@ def decide(
             owner=None,
             # whoever failed it has nothing more to say
             fence=Row.fence + 1,
-            lease_until=epoch() + patience,
+            lease_until=epoch() + wakeup_timeout,
         )
     )
     if new in states.FINAL:
@@ -432,67 +440,77 @@ def decide(
     return decided
 
 
-def note(session: orm.Session, work: Work, notes: tuple[str, ...]) -> None:
+def save_checkpoint(
+    session: orm.Session, claimed_op: ClaimedOperation, notes: tuple[str, ...]
+) -> None:
     """Keep what a driver is about to do and could not tell afterwards.
 
     :raises LostClaim: the operation is another conductor's by now
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
-        .where(Row.id == work.op_occ.id, Row.fence == work.fence)
+        .where(Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence)
         .values(notes=notes)
     )
-    if got.rowcount != 1:
+    if result.rowcount != 1:
         raise errors.LostClaim
 
 
-def remember(
-    session: orm.Session, work: Work, memory: dict[str, Any] | None
+def save_script_memory(
+    session: orm.Session,
+    claimed_op: ClaimedOperation,
+    memory: dict[str, Any] | None,
 ) -> None:
     """Keep what a script remembers of the VNF instance.
 
     :raises LostClaim: the operation is another conductor's by now
     """
-    _locked(session, work)
-    instances.remember(session, work.op_occ.vnf_instance_id, memory)
+    _lock_state(session, claimed_op)
+    instances.save_script_memory(
+        session, claimed_op.op_occ.vnf_instance_id, memory
+    )
 
 
-def log_of(session: orm.Session, work: Work) -> str:
+def get_script_log(session: orm.Session, claimed_op: ClaimedOperation) -> str:
     """Give what the scripts of the operation wrote.
 
     :raises LostClaim: the operation is another conductor's by now
     """
     row = session.execute(
-        sa.select(Row.script_log).where(*_held_by(work))
+        sa.select(Row.script_log).where(*_owned_by(claimed_op))
     ).first()
     if row is None:
         raise errors.LostClaim
     return row[0] or ""
 
 
-def write_log(session: orm.Session, work: Work, text: str) -> None:
+def write_script_log(
+    session: orm.Session, claimed_op: ClaimedOperation, text: str
+) -> None:
     """Keep what the scripts of the operation wrote, the end of it.
 
     :raises LostClaim: the operation is another conductor's by now
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
-        .where(*_held_by(work))
-        .values(script_log=text[-SCRIPT_LOG:])
+        .where(*_owned_by(claimed_op))
+        .values(script_log=text[-MAX_SCRIPT_LOG_CHARS:])
     )
-    if got.rowcount != 1:
+    if result.rowcount != 1:
         raise errors.LostClaim
 
 
-def _held_by(work: Work) -> tuple[sa.ColumnElement[bool], ...]:
-    return Row.id == work.op_occ.id, Row.fence == work.fence
+def _owned_by(
+    claimed_op: ClaimedOperation,
+) -> tuple[sa.ColumnElement[bool], ...]:
+    return Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence
 
 
 def cancel(
     session: orm.Session,
     op_occ_id: str,
     mode: CancelModeType,
-    terms: Terms = NONE,
+    preconditions: Preconditions = NO_PRECONDITIONS,
 ) -> None:
     """Keep that an operation is to stop; who carries it out will see it.
 
@@ -506,8 +524,8 @@ def cancel(
     op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
     operations.check_decision(op_occ.operation, state, Event.CANCEL)
-    if terms.tags is not None:
-        terms.check(tag(session, op_occ_id))
+    if preconditions.if_match is not None:
+        preconditions.check(etag(session, op_occ_id))
     if op_occ.cancel_mode == CancelModeType.FORCEFUL:
         return
     session.connection().execute(
@@ -517,7 +535,9 @@ def cancel(
     )
 
 
-def cancelled(session: orm.Session, op_occ_id: str) -> CancelModeType | None:
+def get_cancel_mode(
+    session: orm.Session, op_occ_id: str
+) -> CancelModeType | None:
     """Tell how an operation is to stop, if it is."""
     return session.scalar(
         sa.select(Row.cancel_mode).where(Row.id == op_occ_id)
@@ -534,26 +554,26 @@ class Renewed(msgspec.Struct, frozen=True):
 
 
 def heartbeat(
-    session: orm.Session, owner: str, held: Sequence[str], lease: float
+    session: orm.Session, owner: str, op_occ_ids: Sequence[str], lease: float
 ) -> Renewed:
     """Renew the leases of this conductor, of each row that is not locked: one
     that is must not delay the others.
     """
-    mine = (Row.owner == owner, Row.id.in_(held))
+    owned = (Row.owner == owner, Row.id.in_(op_occ_ids))
     found = session.execute(
         sa.select(Row.id, Row.cancel_mode)
-        .where(*mine)
+        .where(*owned)
         .with_for_update(skip_locked=True)
     )
     renewed = dict(found.tuples().all())
     _update(session, renewed, lease_until=epoch() + lease)
     skipped = session.scalars(
-        sa.select(Row.id).where(*mine, Row.id.not_in(renewed))
+        sa.select(Row.id).where(*owned, Row.id.not_in(renewed))
     )
     return Renewed(renewed, frozenset(skipped))
 
 
-def tell(
+def publish_progress(
     session: orm.Session,
     owner: str,
     op_occ_ids: Collection[str],
@@ -564,19 +584,19 @@ def tell(
 
     :param progress: is asked when the row is locked, and no step can end
     """
-    mine = _lock(session, Row.owner == owner, Row.id.in_(op_occ_ids))
-    kept = {one: line for one in mine if (line := progress(one))}
-    for op_occ_id, line in kept.items():
+    owned = _lock(session, Row.owner == owner, Row.id.in_(op_occ_ids))
+    published = {one: line for one in owned if (line := progress(one))}
+    for op_occ_id, line in published.items():
         _update(session, (op_occ_id,), progress=line)
-    return kept
+    return published
 
 
-def give_back(session: orm.Session, owner: str) -> None:
+def expire_leases(session: orm.Session, owner: str) -> None:
     """Let others take over at once what this conductor still has."""
-    ours = _lock(
+    owned = _lock(
         session, Row.owner == owner, Row.operation_state.in_(states.ACTIVE)
     )
-    _update(session, ours, lease_until=0.0)
+    _update(session, owned, lease_until=0.0)
 
 
 def _lock(
@@ -596,11 +616,11 @@ def _update(
         )
 
 
-def hand_on(session: orm.Session, owner: str, op_occ_id: str) -> bool:
+def requeue(session: orm.Session, owner: str, op_occ_id: str) -> bool:
     """Let another conductor begin an operation for which nothing was done
     yet; tell whether that was still so.
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
         .where(
             Row.id == op_occ_id,
@@ -609,10 +629,10 @@ def hand_on(session: orm.Session, owner: str, op_occ_id: str) -> bool:
         )
         .values(owner=None, fence=Row.fence + 1, lease_until=0.0)
     )
-    return bool(got.rowcount == 1)
+    return bool(result.rowcount == 1)
 
 
-def forgotten(session: orm.Session) -> Sequence[str]:
+def list_unclaimed(session: orm.Session) -> Sequence[str]:
     """Find the operations that wait and that no living conductor has."""
     return session.scalars(
         sa.select(Row.id)

@@ -37,7 +37,7 @@ def announce(
         NotificationType.OP_OCC,
         subject,
         now,
-        announcement.shown(op_occ),
+        announcement.redact_op_occ(op_occ),
     )
 
 

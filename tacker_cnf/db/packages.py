@@ -9,7 +9,7 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models
 from tacker_cnf.db.filtering import Column
-from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.db.types import EnumName
 from tacker_cnf.sol.problem import ProblemDetails
@@ -23,7 +23,7 @@ from tacker_cnf.sol.vnf_package import (
 Row = models.VnfPackage
 
 #: what a list leaves out unless it is asked for (SOL005 9.4.2.3.2)
-HEAVY: Final = frozenset(
+EXCLUDED_BY_DEFAULT: Final = frozenset(
     {
         "software_images",
         "additional_artifacts",
@@ -33,7 +33,7 @@ HEAVY: Final = frozenset(
     }
 )
 #: states of a package that is fetched from elsewhere
-_FETCHED: Final = (OnboardingState.UPLOADING, OnboardingState.PROCESSING)
+_UPLOAD_STATES: Final = (OnboardingState.UPLOADING, OnboardingState.PROCESSING)
 _USED: Final = sa.or_(
     sa.exists(models.VnfInstance.vnfd_id).where(
         models.VnfInstance.vnfd_id == Row.vnfd_id
@@ -86,23 +86,23 @@ def get(session: orm.Session, package_id: str, *, lock: bool = False) -> Row:
 
 
 def find(
-    session: orm.Session, wanted: Wanted
+    session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, dict[str, Any]]]:
     """List packages, the oldest first: where each stands, and what is in its
     wanted columns.
     """
     order = (Row.created_at, Row.id)
-    return listing.rows(session, COLUMNS, order, wanted)
+    return listing.rows(session, COLUMNS, order, query)
 
 
-def content_id_of_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
+def get_content_id_by_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
     """Tell which content holds a VNFD; None when no package has it."""
     return session.scalar(
         sa.select(Row.content_id).where(Row.vnfd_id == vnfd_id)
     )
 
 
-def id_of_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
+def get_id_by_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
     """Tell which package holds a VNFD; None: there is none."""
     return session.scalar(sa.select(Row.id).where(Row.vnfd_id == vnfd_id))
 
@@ -129,7 +129,7 @@ def check_usable(session: orm.Session, vnfd_id: str) -> None:
         )
 
 
-def use(session: orm.Session, instance_id: str, vnfd_id: str) -> None:
+def record_use(session: orm.Session, instance_id: str, vnfd_id: str) -> None:
     """Keep the package of a VNFD that an operation takes an instance to.
 
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
@@ -173,11 +173,11 @@ def onboard(
             "vnfd",
         )
     }
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
         .where(
             Row.id == package_id,
-            _at(OnboardingState.PROCESSING, attempt)
+            _is_attempt(OnboardingState.PROCESSING, attempt)
             if attempt
             else Row.onboarding_state == OnboardingState.CREATED,
         )
@@ -190,7 +190,7 @@ def onboard(
             **values,
         )
     )
-    if got.rowcount != 1:
+    if result.rowcount != 1:
         check_empty(get(session, package_id))  # or it was deleted meanwhile
         raise errors.WrongState(f"VNF package {package_id} has changed.")
 
@@ -209,7 +209,9 @@ def check_empty(package: Row) -> None:
         raise errors.WrongState(f"VNF package {package.id} is {state}.")
 
 
-def _at(state: OnboardingState, attempt: int) -> sa.ColumnElement[bool]:
+def _is_attempt(
+    state: OnboardingState, attempt: int
+) -> sa.ColumnElement[bool]:
     return sa.and_(
         Row.onboarding_state == state, Row.upload_attempt == attempt
     )
@@ -224,7 +226,7 @@ def begin_upload(
 
     :raises WrongState: it has content already, or it is being fetched
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
         .where(
             Row.id == package_id,
@@ -237,28 +239,28 @@ def begin_upload(
             upload_attempt=0,
         )
     )
-    if got.rowcount != 1:
+    if result.rowcount != 1:
         check_empty(get(session, package_id))
         raise errors.WrongState(f"VNF package {package_id} has changed.")
 
 
-def uploads(session: orm.Session) -> Sequence[str]:
+def list_uploads(session: orm.Session) -> Sequence[str]:
     """Tell which packages are to be fetched."""
     return session.scalars(
         sa.select(Row.id)
-        .where(Row.onboarding_state.in_(_FETCHED))
+        .where(Row.onboarding_state.in_(_UPLOAD_STATES))
         .order_by(Row.created_at)
     ).all()
 
 
-def take_upload(
+def claim_upload(
     session: orm.Session, package_id: str
 ) -> tuple[UploadVnfPackageFromUriRequest, int] | None:
     """Begin to fetch a package, or begin again; tell which try this is."""
     package = session.get(Row, package_id, with_for_update=True)
     if (
         package is None
-        or package.onboarding_state not in _FETCHED
+        or package.onboarding_state not in _UPLOAD_STATES
         or package.upload is None
     ):
         return None
@@ -268,13 +270,16 @@ def take_upload(
     return package.upload, attempt
 
 
-def give_upload_back(
+def release_upload(
     session: orm.Session, package_id: str, attempt: int
 ) -> None:
     """Leave a package to the next try, as if this one had not been."""
     session.connection().execute(
         sa.update(Row)
-        .where(Row.id == package_id, _at(OnboardingState.UPLOADING, attempt))
+        .where(
+            Row.id == package_id,
+            _is_attempt(OnboardingState.UPLOADING, attempt),
+        )
         .values(upload_attempt=attempt - 1)
     )
 
@@ -286,31 +291,37 @@ def process_upload(
 
     :raises WrongState: it was deleted, or another conductor fetches it
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.update(Row)
-        .where(Row.id == package_id, _at(OnboardingState.UPLOADING, attempt))
+        .where(
+            Row.id == package_id,
+            _is_attempt(OnboardingState.UPLOADING, attempt),
+        )
         .values(onboarding_state=OnboardingState.PROCESSING)
     )
-    if got.rowcount != 1:
+    if result.rowcount != 1:
         raise errors.WrongState(
             f"VNF package {package_id} is no longer to be fetched here."
         )
 
 
 def fail_upload(
-    session: orm.Session, package_id: str, attempt: int, why: ProblemDetails
+    session: orm.Session,
+    package_id: str,
+    attempt: int,
+    problem: ProblemDetails,
 ) -> None:
     """Make a package CREATED again, if this try to fetch it is the last."""
     session.connection().execute(
         sa.update(Row)
         .where(
             Row.id == package_id,
-            Row.onboarding_state.in_(_FETCHED),
+            Row.onboarding_state.in_(_UPLOAD_STATES),
             Row.upload_attempt == attempt,
         )
         .values(
             onboarding_state=OnboardingState.CREATED,
-            onboarding_failure_details=why,
+            onboarding_failure_details=problem,
             upload=None,
             upload_attempt=None,
         )

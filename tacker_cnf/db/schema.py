@@ -14,12 +14,12 @@ HEAD: Final = "0006"
 def _config(connection: sa.Connection | None = None) -> Any:
     from alembic import config
 
-    made = config.Config()
-    made.set_main_option(
+    alembic_config = config.Config()
+    alembic_config.set_main_option(
         "script_location", str(Path(__file__).parent / "migrations")
     )
-    made.attributes["connection"] = connection
-    return made
+    alembic_config.attributes["connection"] = connection
+    return alembic_config
 
 
 def upgrade(store: Store) -> None:

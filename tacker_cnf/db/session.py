@@ -19,7 +19,7 @@ from sqlalchemy import orm
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import functions
 
-from tacker_cnf.db.timeouts import SHORTEST_S, Timeouts
+from tacker_cnf.db.timeouts import MIN_TIMEOUT_S, Timeouts
 
 LOG = log.getLogger(__name__)
 P = ParamSpec("P")
@@ -29,20 +29,20 @@ R = TypeVar("R")
 ANNOUNCED: Final = "announced"
 
 
-class NoAnswer(Exception):
+class DatabaseTimeout(Exception):
     """The database did not do in time what it was asked."""
 
 
-class Unreachable(NoAnswer):
+class DatabaseUnreachable(DatabaseTimeout):
     """A connection to the database could not be made, or broke."""
 
 
 #: there is no connection; any other error is an answer of the database
-UNREACHABLE: Final = (Unreachable, db_errors.DBConnectionError)
+UNREACHABLE: Final = (DatabaseUnreachable, db_errors.DBConnectionError)
 
 #: the database cannot be used now
 DATABASE_DOWN: Final = (
-    NoAnswer,
+    DatabaseTimeout,
     db_errors.DBConnectionError,
     db_errors.DBDeadlock,  # or, on MariaDB, a lock that was waited for
     sa.exc.OperationalError,
@@ -59,7 +59,7 @@ DuplicateEntry = db_errors.DBDuplicateEntry
 ReferenceError = db_errors.DBReferenceError  # noqa: A001
 
 #: for functions that make one transaction: run again on a deadlock
-retried = db_api.wrap_db_retry(
+retry_transaction = db_api.wrap_db_retry(
     max_retries=8,
     retry_interval=0.02,
     inc_retry_interval=True,
@@ -93,7 +93,7 @@ class Outage:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def noticed(self) -> Iterator[None]:
+    def track(self) -> Iterator[None]:
         """Use the database within this block."""
         entered = time.monotonic()
         try:
@@ -114,8 +114,8 @@ class Outage:
             if self._since is not None or entered <= self._ended:
                 return
             self._since = time.monotonic()
-        why = first_line(error)
-        LOG.warning("Database does not answer, retrying: %s", why)
+        reason = first_line(error)
+        LOG.warning("Database does not answer, retrying: %s", reason)
 
     def _end(self, entered: float) -> None:
         with self._lock:
@@ -169,18 +169,18 @@ class Store:
     def __init__(
         self, url: str, timeouts: Timeouts | None = None, **options: Any
     ) -> None:
-        made = timeouts.url(sa.make_url(url)) if timeouts else url
+        engine_url = timeouts.url(sa.make_url(url)) if timeouts else url
         self.engine: sa.Engine = engines.create_engine(
-            made, sqlite_fk=True, thread_checkin=False, **options
+            engine_url, sqlite_fk=True, thread_checkin=False, **options
         )
         # an error tells its statement, and never the secrets put into it
         self.engine.hide_parameters = True
         if self.engine.dialect.name == "sqlite":
             _prepare_sqlite(self.engine)
         elif timeouts:
-            timeouts.listen(self.engine)
+            timeouts.install(self.engine)
             self.engine.dispose()  # oslo.db has tried a connection before
-        _name_failed_connects(self.engine)
+        _translate_connect_errors(self.engine)
         #: who wants to know at once that something was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
@@ -189,31 +189,31 @@ class Store:
     @contextlib.contextmanager
     def reader(self) -> Iterator[orm.Session]:
         """Read; nothing is kept."""
-        with self._outage.noticed(), self._sessions() as session:
+        with self._outage.track(), self._sessions() as session:
             yield session
 
     @contextlib.contextmanager
     def writer(self) -> Iterator[orm.Session]:
         """Write in one transaction, all of it or nothing."""
-        with self._outage.noticed(), self._sessions.begin() as session:
+        with self._outage.track(), self._sessions.begin() as session:
             session.connection(execution_options={"writer": True})
             yield session
         if session.info.get(ANNOUNCED):
-            self.tell()
+            self.notify_listeners()
 
-    def tell(self) -> None:
+    def notify_listeners(self) -> None:
         """Tell the listeners that something was announced, here or elsewhere
         in the same database.
         """
-        for tell in tuple(self.listeners):
-            tell()
+        for listener in tuple(self.listeners):
+            listener()
 
     def close(self) -> None:
         """Give every connection back."""
         self.engine.dispose()
 
 
-def url_of(conf: cfg.ConfigOpts) -> str:
+def database_url(conf: cfg.ConfigOpts) -> str:
     """Tell the database's address; SQLite in state_path by default."""
     if not conf.database.connection:
         return f"sqlite:///{Path(conf.state_path) / 'tacker_cnf.sqlite'}"
@@ -223,7 +223,7 @@ def url_of(conf: cfg.ConfigOpts) -> str:
     return url.render_as_string(hide_password=False)
 
 
-def of_conf(
+def open_store(
     conf: cfg.ConfigOpts, *, limited: bool = True, connect: bool = True
 ) -> Store:
     """Open the database of a configuration.
@@ -232,9 +232,9 @@ def of_conf(
     :param connect: try a connection now, as often as [database] says
     """
     options = conf.database
-    url = url_of(conf)
+    url = database_url(conf)
     pool_timeout = options.pool_timeout
-    timeouts = Timeouts.within(conf.conductor.lease) if limited else None
+    timeouts = Timeouts.for_lease(conf.conductor.lease) if limited else None
     if timeouts and not url.startswith("sqlite"):
         pool_timeout = min(pool_timeout or math.inf, timeouts.answer)
     return Store(
@@ -249,7 +249,7 @@ def of_conf(
     )
 
 
-def _name_failed_connects(engine: sa.Engine) -> None:
+def _translate_connect_errors(engine: sa.Engine) -> None:
     """Raise Unreachable for a connection that cannot be made, which the
     drivers do not distinguish from what the server answers.
     """
@@ -261,7 +261,7 @@ def _name_failed_connects(engine: sa.Engine) -> None:
         try:
             return dialect.connect(*args, **parameters)
         except dialect.loaded_dbapi.Error as error:
-            raise Unreachable(first_line(error)) from error
+            raise DatabaseUnreachable(first_line(error)) from error
 
 
 def _prepare_sqlite(engine: sa.Engine) -> None:
@@ -273,7 +273,7 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
     # losing its reads, so a writer takes the lock at once. oslo.db has said
     # a plain BEGIN by now, under which nothing was read and nothing is held.
     @sa.event.listens_for(engine, "begin")
-    def lock_at_once(connection: sa.Connection) -> None:
+    def begin_immediate(connection: sa.Connection) -> None:
         if connection.get_execution_options().get("writer"):
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -292,15 +292,15 @@ def transaction(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def attempt(*args: P.args, **kwargs: P.kwargs) -> R:
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             return method(*args, **kwargs)
         except (db_errors.DBConnectionError, db_errors.DBDeadlock) as error:
-            if time.monotonic() - begun < SHORTEST_S:
+            if time.monotonic() - started < MIN_TIMEOUT_S:
                 raise
             if isinstance(error, UNREACHABLE):
-                raise Unreachable(first_line(error)) from error
+                raise DatabaseUnreachable(first_line(error)) from error
             _log_failed(error)
-            raise NoAnswer(first_line(error)) from error
+            raise DatabaseTimeout(first_line(error)) from error
 
-    return functools.wraps(method)(retried(attempt))
+    return functools.wraps(method)(retry_transaction(attempt))

@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models
-from tacker_cnf.db.listing import Position, Wanted
+from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
@@ -40,10 +40,10 @@ def add(
     session: orm.Session, contact: Contact, now: datetime.datetime
 ) -> None:
     """Keep a new subscription."""
-    given = contact.subscription
+    subscription = contact.subscription
     session.add(
         Row(
-            **{name: getattr(given, name) for name in COLUMNS},
+            **{name: getattr(subscription, name) for name in COLUMNS},
             authentication=contact.authentication,
             api_base=contact.api_base,
             created_at=now,
@@ -51,7 +51,7 @@ def add(
     )
 
 
-def same(
+def find_duplicate(
     session: orm.Session, request: LccnSubscriptionRequest
 ) -> LccnSubscription | None:
     """Find a subscription that was made by the very same request."""
@@ -61,13 +61,13 @@ def same(
         .order_by(Row.created_at)
     )
     for row in rows:
-        made_of = LccnSubscriptionRequest(
+        original_request = LccnSubscriptionRequest(
             filter=row.filter,
             callback_uri=row.callback_uri,
             authentication=row.authentication,
             verbosity=row.verbosity,
         )
-        if made_of == request:
+        if original_request == request:
             return _value(row)
     return None
 
@@ -102,20 +102,20 @@ def contact(session: orm.Session, subscription_id: str) -> Contact | None:
 
 
 def find(
-    session: orm.Session, wanted: Wanted
+    session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, LccnSubscription]]:
     """List subscriptions, the oldest first, and where each stands."""
     order = (Row.created_at, Row.id)
-    for position, row in listing.rows(session, COLUMNS, order, wanted):
+    for position, row in listing.rows(session, COLUMNS, order, query):
         yield position, LccnSubscription(**row)
 
 
-def ids(session: orm.Session) -> Sequence[str]:
+def list_ids(session: orm.Session) -> Sequence[str]:
     """Tell which subscriptions there are."""
     return session.scalars(sa.select(Row.id)).all()
 
 
-def filters(
+def list_filters(
     session: orm.Session,
 ) -> Sequence[tuple[str, LifecycleChangeNotificationsFilter | None]]:
     """Tell what each subscription wants to know."""
@@ -128,8 +128,8 @@ def delete(session: orm.Session, subscription_id: str) -> None:
 
     :raises NotFound: there is none of this id
     """
-    got = session.connection().execute(
+    result = session.connection().execute(
         sa.delete(Row).where(Row.id == subscription_id)
     )
-    if got.rowcount != 1:
+    if result.rowcount != 1:
         raise errors.NotFound(f"There is no subscription {subscription_id}.")

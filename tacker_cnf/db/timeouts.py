@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 import sqlalchemy as sa
 
 #: seconds that none is below: a shorter lease than 8 s gains nothing by it
-SHORTEST_S: Final = 2.0
+MIN_TIMEOUT_S: Final = 2.0
 #: unanswered keepalives after which a connection is broken, and what tcp(7)
 #: allows at most between two of them
 KEEPALIVES: Final = 3
@@ -36,12 +36,12 @@ class Timeouts:
     idle: float
 
     @classmethod
-    def within(cls, lease: float) -> Self:
+    def for_lease(cls, lease: float) -> Self:
         """Derive them from the lease of a conductor."""
         return cls(
-            answer=max(lease / 4, SHORTEST_S),
-            statement=max(lease / 5, SHORTEST_S),
-            lock=max(lease / 6, SHORTEST_S / 2),
+            answer=max(lease / 4, MIN_TIMEOUT_S),
+            statement=max(lease / 5, MIN_TIMEOUT_S),
+            lock=max(lease / 6, MIN_TIMEOUT_S / 2),
             idle=lease * 2 / 3,
         )
 
@@ -70,10 +70,10 @@ class Timeouts:
     def _keepalive(self, times: int) -> str:
         return str(min(math.ceil(self.answer / times), MAX_KEEPALIVE_S))
 
-    def listen(self, engine: sa.Engine) -> None:
+    def install(self, engine: sa.Engine) -> None:
         """Have each new connection of an engine keep them."""
         if engine.dialect.driver == "psycopg2":
-            self._limit_answers(engine)
+            self._set_answer_timeout(engine)
 
         @sa.event.listens_for(engine, "connect")
         def set_timeouts(connection: Any, _: Any) -> None:
@@ -104,7 +104,7 @@ class Timeouts:
             }
         return {**locks, "max_execution_time": int(self.statement * 1000)}
 
-    def _limit_answers(self, engine: sa.Engine) -> None:
+    def _set_answer_timeout(self, engine: sa.Engine) -> None:
         """Limit the time for an answer, which libpq would wait for for ever
         where the kernel of the server, or a proxy, acknowledges.
         """

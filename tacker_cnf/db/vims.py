@@ -20,10 +20,10 @@ LOG = log.getLogger(__name__)
 Row = models.Vim
 Provider = models.VimProvider
 #: what is written anew of a VIM that is provided still
-RENEWED: Final = ("auth_url", "auth_cred", "extra")
+UPDATED_FIELDS: Final = ("auth_url", "auth_cred", "extra")
 
 
-class Provided(NamedTuple):
+class ProvidedVimRecord(NamedTuple):
     """A VIM that a VNF instance provides."""
 
     vnf_instance_id: str
@@ -74,7 +74,7 @@ def demote_default(session: orm.Session) -> None:
     )
 
 
-def user(session: orm.Session, vim_id: str) -> str | None:
+def get_user_instance_id(session: orm.Session, vim_id: str) -> str | None:
     """Tell one VNF instance that lives on a VIM."""
     table = models.VimUse
     return session.scalar(
@@ -93,7 +93,7 @@ def delete(session: orm.Session, vim: Row) -> None:
     session.delete(vim)
 
 
-def use(
+def record_use(
     session: orm.Session, instance_id: str, vim_ids: Iterable[str]
 ) -> None:
     """Note on which of the registered VIMs an instance may live from now on,
@@ -102,19 +102,21 @@ def use(
     :raises ReferenceError: one of them was just deleted
     """
     table = models.VimUse
-    noted = sa.select(table.vim_id).where(table.vnf_instance_id == instance_id)
-    fresh = session.scalars(
-        sa.select(Row.id).where(Row.id.in_(vim_ids), Row.id.not_in(noted))
+    recorded = sa.select(table.vim_id).where(
+        table.vnf_instance_id == instance_id
+    )
+    added = session.scalars(
+        sa.select(Row.id).where(Row.id.in_(vim_ids), Row.id.not_in(recorded))
     )
     session.add_all(
-        table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in fresh
+        table(vnf_instance_id=instance_id, vim_id=vim_id) for vim_id in added
     )
     session.flush()
 
 
-def provided(
+def list_provided(
     session: orm.Session, instance_id: str | None = None
-) -> Sequence[Provided]:
+) -> Sequence[ProvidedVimRecord]:
     """List the VIMs that VNF instances provide; or one of them, if given."""
     query = (
         sa.select(Provider.vnf_instance_id, Row.id, Row.name, Row.type)
@@ -123,13 +125,13 @@ def provided(
     )
     if instance_id is not None:
         query = query.where(Provider.vnf_instance_id == instance_id)
-    return [Provided(*row) for row in session.execute(query)]
+    return [ProvidedVimRecord(*row) for row in session.execute(query)]
 
 
-def provide(
+def update_provided(
     session: orm.Session,
     instance_id: str,
-    said: Mapping[str, ProvidedVim | None],
+    changes: Mapping[str, ProvidedVim | None],
     now: datetime.datetime,
 ) -> None:
     """Keep which VIMs a VNF instance provides from now on, by name, or no
@@ -138,25 +140,27 @@ def provide(
     :raises ScriptFailed: it is to provide a VIM of a name that another one
         has, or one of another type
     """
-    for name in sorted(said):
-        there, provider = _named(session, name)
-        vim = said[name]
+    for name in sorted(changes):
+        existing, provider = _lock_by_name(session, name)
+        vim = changes[name]
         if vim is None:
-            if there and provider == instance_id:
-                _forget(session, there)
-        elif there is None:
+            if existing and provider == instance_id:
+                _delete_unless_used(session, existing)
+        elif existing is None:
             _register(session, instance_id, name, vim, now)
         elif provider == instance_id:
-            _renew(there, vim, now)
+            _update_connection(existing, vim, now)
         else:
-            whose = (
+            owner = (
                 f"VNF instance {provider}" if provider else "no VNF instance"
             )
-            why = f"VIM {there.id} of this name is provided by {whose}"
-            raise _taken(instance_id, name, why)
+            reason = f"VIM {existing.id} of this name is provided by {owner}"
+            raise _name_conflict(instance_id, name, reason)
 
 
-def _named(session: orm.Session, name: str) -> tuple[Row | None, str | None]:
+def _lock_by_name(
+    session: orm.Session, name: str
+) -> tuple[Row | None, str | None]:
     """Find the VIM of a name, which nobody can change or use meanwhile, and
     who provides it.
     """
@@ -173,10 +177,12 @@ def _named(session: orm.Session, name: str) -> tuple[Row | None, str | None]:
     return vim, provider
 
 
-def _taken(instance_id: str, name: str, why: str) -> errors.ScriptFailed:
+def _name_conflict(
+    instance_id: str, name: str, reason: str
+) -> errors.ScriptFailed:
     return errors.ScriptFailed(
         f"A management script of VNF instance {instance_id} names VIM "
-        f"{name!r} as its own, but {why}. Rename or delete that one, and retry."
+        f"{name!r} as its own, but {reason}. Rename or delete that one, and retry."
     )
 
 
@@ -204,42 +210,44 @@ def _register(
     try:
         session.flush()
     except DuplicateEntry:
-        why = "another VIM of this name was registered just now"
-        raise _taken(instance_id, name, why) from None
+        reason = "another VIM of this name was registered just now"
+        raise _name_conflict(instance_id, name, reason) from None
     session.add(Provider(vim_id=vim_id, vnf_instance_id=instance_id))
     session.flush()
 
 
-def _renew(there: Row, vim: ProvidedVim, now: datetime.datetime) -> None:
+def _update_connection(
+    existing: Row, vim: ProvidedVim, now: datetime.datetime
+) -> None:
     """Write down how a VIM is reached now; who lives on it goes on.
 
     :raises ScriptFailed: it is of another type by now
     """
-    if vim.type != there.type:
+    if vim.type != existing.type:
         raise errors.ScriptFailed(
-            f"A management script says that VIM {there.name!r}, which was "
-            f"registered as {there.type}, is {vim.type}. Give it another name."
+            f"A management script says that VIM {existing.name!r}, which was "
+            f"registered as {existing.type}, is {vim.type}. Give it another name."
         )
-    new = {name: getattr(vim, name) for name in RENEWED}
-    if new != {name: getattr(there, name) for name in RENEWED}:
+    new = {name: getattr(vim, name) for name in UPDATED_FIELDS}
+    if new != {name: getattr(existing, name) for name in UPDATED_FIELDS}:
         for name, value in new.items():
-            setattr(there, name, value)
-        there.updated_at = now
+            setattr(existing, name, value)
+        existing.updated_at = now
 
 
-def _forget(session: orm.Session, vim: Row) -> bool:
+def _delete_unless_used(session: orm.Session, vim: Row) -> bool:
     """Forget a VIM, unless VNF instances live on it; tell whether it has
     gone.
     """
     table = models.VimUse
-    living = session.scalar(
+    user_id = session.scalar(
         sa.select(table.vnf_instance_id)
         .where(table.vim_id == vim.id)
         .order_by(table.vnf_instance_id)
         .limit(1)
         .with_for_update(read=True)
     )
-    if living is None:
+    if user_id is None:
         session.delete(vim)
         session.flush()
         return True
@@ -248,20 +256,22 @@ def _forget(session: orm.Session, vim: Row) -> bool:
         "instances live on it, such as %s",
         vim.name,
         vim.id,
-        living,
+        user_id,
     )
     return False
 
 
-def withdraw(session: orm.Session, instance_id: str) -> None:
+def delete_provided(session: orm.Session, instance_id: str) -> None:
     """Forget the VIMs that a VNF instance provided; those on which others
     live stay, and are nobody's.
     """
-    for known in provided(session, instance_id):
+    for provided_vim in list_provided(session, instance_id):
         vim = session.scalars(
-            sa.select(Row).where(Row.id == known.vim_id).with_for_update()
+            sa.select(Row)
+            .where(Row.id == provided_vim.vim_id)
+            .with_for_update()
         ).one_or_none()
-        if vim and not _forget(session, vim):
+        if vim and not _delete_unless_used(session, vim):
             session.execute(
                 sa.delete(Provider).where(Provider.vim_id == vim.id)
             )

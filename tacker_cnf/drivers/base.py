@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol
 
-from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.lcm.target import Target
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -22,7 +22,7 @@ class InfraTask:
 
     instance: VnfInstance
     #: that of the target, or of what is there if nothing is to be there
-    package: PackageTree
+    package: UnpackedPackage
     vim_connections: Mapping[str, VimConnectionInfo]
     #: what is there; None: nothing
     current: Target | None
@@ -32,13 +32,13 @@ class InfraTask:
     parameters: Mapping[str, Any]
     deadline: Deadline
     #: that of what is there, if it is of another package than the target
-    current_package: PackageTree | None = None
+    current_package: UnpackedPackage | None = None
     #: what the NFVO was asked and answered: zones (lcm.granted.zones), VIM
     #: connections (lcm.granted.places), images and flavours, reservations
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     #: whether what is there is to be made anew
-    heals: bool = False
+    is_heal: bool = False
     #: replace: the VNFCs to be healed; empty: the whole VNF
     vnfcs: tuple[VnfcResourceInfo, ...] = ()
     #: destroy: seconds the VNF may take to end; None: what it says itself
@@ -50,19 +50,19 @@ class InfraTask:
     #: of the operation, so that what it changes can be marked
     operation_id: str = ""
     #: whether what the operation did is to be undone
-    rolls_back: bool = False
+    is_rollback: bool = False
     #: what an earlier try of this operation noted
-    notes: tuple[str, ...] = ()
+    checkpoint: tuple[str, ...] = ()
     #: keeps notes before something is done that cannot be told afterwards
-    note: Callable[[tuple[str, ...]], None] = lambda _: None
+    save_checkpoint: Callable[[tuple[str, ...]], None] = lambda _: None
     #: asked before each change, and while waiting
-    halt: Halt = dataclasses.field(default_factory=Halt)
+    cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
     #: waits as halt.rest does, and lets others work meanwhile
-    rest: Callable[[float], None] | None = None
+    wait_idle: Callable[[float], None] | None = None
     #: tells an operator, in one line, how far the work has come
-    tell: Callable[[str], None] = lambda _: None
+    report_progress: Callable[[str], None] = lambda _: None
     #: keeps what the package's own code wrote, to be read later
-    keep_log: Callable[[str], None] = lambda _: None
+    save_log: Callable[[str], None] = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,12 +74,12 @@ class WatchTask:
     #: where the credentials do not reach further
     tenants: Callable[[], AbstractSet[str]]
     #: told the id of a VNF instance of which something has changed
-    changed: Callable[[str], None]
+    on_change: Callable[[str], None]
     #: told when changes may have been missed, in a tenant or, by None, in
     #: all of them: at the beginning, for one
-    missed: Callable[[str | None], None]
+    on_missed: Callable[[str | None], None]
     #: ends the watch
-    halt: Halt
+    cancel_token: CancelToken
 
 
 class Origin(NamedTuple):
@@ -88,7 +88,7 @@ class Origin(NamedTuple):
     #: its additionalParams
     parameters: Mapping[str, Any]
     #: None: it was deleted meanwhile
-    package: PackageTree | None
+    package: UnpackedPackage | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -103,9 +103,9 @@ class SearchTask:
     tenants: AbstractSet[str] = frozenset()
     origins: Sequence[Origin] = ()
     #: whether only what runs is searched for, which is quicker
-    running: bool = False
+    running_only: bool = False
     #: checked before each change, and while waiting
-    halt: Halt = dataclasses.field(default_factory=Halt)
+    cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
 
 
 class InfraDriver(Protocol):
@@ -115,12 +115,12 @@ class InfraDriver(Protocol):
     driver knows its task and its VIM, neither the store nor the queue.
     """
 
-    def reach(self, connection: VimConnectionInfo) -> None:
+    def check_connection(self, connection: VimConnectionInfo) -> None:
         """Make sure that the VIM answers and lets us in.
 
         :raises InvalidVimConnection: the connection says too little
         :raises VimUnreachable: it does not answer
-        :raises VimRefused: it does not let us in
+        :raises VimRejected: it does not let us in
         """
 
     def validate(self, task: InfraTask) -> None:

@@ -12,21 +12,26 @@ import msgspec
 from oslo_config import cfg
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import find
+from tacker_cnf.catalogue.unpacked import find_file
 from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.parameters import VduParameters
-from tacker_cnf.lcm import naming, outcome, redaction, veil
-from tacker_cnf.lcm.outcome import InfraResult
-from tacker_cnf.lcm.veil import Veil
+from tacker_cnf.lcm import (
+    instantiated_info,
+    redaction,
+    secret_masking,
+    vnfc_ids,
+)
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.secret_masking import SecretMasker
 from tacker_cnf.scripts import protocol, runner
-from tacker_cnf.scripts.process import bounds_of
-from tacker_cnf.scripts.protocol import Tongue
-from tacker_cnf.scripts.runner import Ears, Talk
+from tacker_cnf.scripts.process import limits_of
+from tacker_cnf.scripts.protocol import ScriptProtocol
+from tacker_cnf.scripts.runner import ScriptCallbacks, ScriptRun
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 #: what a script replaces before it asks for a coordination
-ACTION: Final = "to_be_set_by_the_script"
+ACTION_PLACEHOLDER: Final = "to_be_set_by_the_script"
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,13 +53,13 @@ def check(task: InfraTask) -> None:
 
     :raises InvalidParameters: one has not
     """
-    asked = parameters.read(task.parameters, Parameters)
-    named = (
-        ("new", asked.new, task.package),
-        ("old", asked.old, task.current_package),
+    params = parameters.read(task.parameters, Parameters)
+    scripts = (
+        ("new", params.new, task.package),
+        ("old", params.old, task.current_package),
     )
-    for which, name, package in named:
-        if name and package and find(package.path, name) is None:
+    for which, name, package in scripts:
+        if name and package and find_file(package.path, name) is None:
             raise errors.InvalidParameters(
                 f"additionalParams.lcm-operation-coordinate-{which}-vnf: the "
                 f"VNF package of VNFD {package.vnfd.id} has no file {name!r}."
@@ -65,22 +70,22 @@ class Coordination:
     """The coordination of one change of package."""
 
     def __init__(self, conf: cfg.ConfigOpts, task: InfraTask) -> None:
-        self._bounds = bounds_of(conf)
+        self._limits = limits_of(conf)
         self._endpoint = str(conf.api.endpoint or "").rstrip("/")
         self._task = task
-        self._which = "old" if task.rolls_back else "new"
-        self._asked = parameters.read(task.parameters, Parameters)
-        self._script = getattr(self._asked, self._which)
+        self._which = "old" if task.is_rollback else "new"
+        self._params = parameters.read(task.parameters, Parameters)
+        self._script = getattr(self._params, self._which)
 
     @property
-    def is_named(self) -> bool:
+    def has_script(self) -> bool:
         """Whether there is a script to run."""
         return self._script is not None
 
     @property
     def vdus(self) -> frozenset[str]:
         """The VDUs that the request names; empty: it is about all."""
-        return frozenset(one.vdu_id for one in self._asked.vdu_params)
+        return frozenset(one.vdu_id for one in self._params.vdu_params)
 
     def run(
         self, vnfc: VnfcResourceInfo, address: str | None, found: InfraResult
@@ -92,36 +97,38 @@ class Coordination:
         :raises ScriptFailed: it did not end well
         """
         task = self._task
-        named = naming.vnfc_id(vnfc, task.instance.metadata)
-        task.tell(f"Coordinating VNFC {named}")
-        timeout = min(self._bounds.timeout, task.deadline.remaining)
-        script_input = self._script_input(vnfc, named, address, found)
-        runner.talk(
+        vnfc_id = vnfc_ids.vnfc_id(vnfc, task.instance.metadata)
+        task.report_progress(f"Coordinating VNFC {vnfc_id}")
+        timeout = min(self._limits.timeout, task.deadline.remaining)
+        script_input = self._script_input(vnfc, vnfc_id, address, found)
+        runner.execute(
             [task.package.path],
-            lambda trees: self._talk(trees, script_input),
-            dataclasses.replace(self._bounds, timeout=timeout),
-            task.halt,
-            Ears(keep=task.keep_log),
+            lambda trees: self._script_run(trees, script_input),
+            dataclasses.replace(self._limits, timeout=timeout),
+            task.cancel_token,
+            ScriptCallbacks(save=task.save_log),
         )
 
-    def _talk(
-        self, trees: Sequence[Path], told: Mapping[str, Any]
-    ) -> Talk[bool]:
+    def _script_run(
+        self, trees: Sequence[Path], script_input: Mapping[str, Any]
+    ) -> ScriptRun[bool]:
         path = trees[0] / self._script
-        pickles = protocol.tongue_of(path) is Tongue.PICKLE
-        return Talk(
+        uses_pickle = protocol.detect_protocol(path) is ScriptProtocol.PICKLE
+        return ScriptRun(
             name=self._script,
             operation=f"lcm-operation-coordinate-{self._which}-vnf",
             command=(str(path),),
-            input=pickle.dumps(told) if pickles else msgspec.json.encode(told),
+            input=pickle.dumps(script_input)
+            if uses_pickle
+            else msgspec.json.encode(script_input),
             read=lambda _: True,  # its exit code says all
-            veil=Veil(veil.secrets_of(told)),
+            veil=SecretMasker(secret_masking.secrets_of(script_input)),
         )
 
     def _script_input(
         self,
         vnfc: VnfcResourceInfo,
-        named: str,
+        vnfc_id: str,
         address: str | None,
         found: InfraResult,
     ) -> dict[str, Any]:
@@ -132,32 +139,34 @@ class Coordination:
             "vnfInstance": f"{root}/vnf_instances/{task.instance.id}",
         }
         return {
-            **self.given(vnfc.vdu_id),
+            **self.vnfc_params(vnfc.vdu_id),
             **({"ssh_ip": address} if address else {}),
-            "is_rollback": task.rolls_back,
+            "is_rollback": task.is_rollback,
             "LcmCoordRequest": {
                 "vnfInstanceId": task.instance.id,
                 "vnfLcmOpOccId": task.operation_id,
                 "lcmOperationType": "CHANGE_VNFPKG",
-                "coordinationActionName": ACTION,
+                "coordinationActionName": ACTION_PLACEHOLDER,
                 "_links": {name: {"href": url} for name, url in links.items()},
             },
             "inst": self._instance(found),
-            "vnfc_info_id": named,
+            "vnfc_info_id": vnfc_id,
         }
 
-    def given(self, vdu: str) -> Mapping[str, Any]:
+    def vnfc_params(self, vdu: str) -> Mapping[str, Any]:
         """Return what the request gives the script for the VNFCs of a VDU."""
-        for one in self._asked.vdu_params:
+        for one in self._params.vdu_params:
             if one.vdu_id == vdu:
                 return getattr(one, f"{self._which}_vnfc_param")  # type: ignore[no-any-return]
         return {}
 
     def _instance(self, found: InfraResult) -> Any:
         """Return the instance as it is now, without what logs in to VIMs."""
-        instance = redaction.unconnected(self._task.instance)
+        instance = redaction.without_vim_secrets(self._task.instance)
         info = instance.instantiated_vnf_info
         if info:
-            info = outcome.refilled(info, found, instance.metadata)
+            info = instantiated_info.update_resources(
+                info, found, instance.metadata
+            )
         now = msgspec.structs.replace(instance, instantiated_vnf_info=info)
         return msgspec.to_builtins(now, enc_hook=str)

@@ -9,8 +9,8 @@ from typing import Any
 from oslo_config import cfg
 
 from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
-from tacker_cnf.lcm import granted
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm import grant_overrides
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
@@ -28,7 +28,7 @@ class FakeDriver:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
-    def reach(self, connection: VimConnectionInfo) -> None:
+    def check_connection(self, connection: VimConnectionInfo) -> None:
         """Reach the dictionary."""
 
     def validate(self, task: InfraTask) -> None:
@@ -42,11 +42,13 @@ class FakeDriver:
     def replace(self, task: InfraTask) -> InfraResult:
         self._hook("replace", task)
         assert task.target is not None
-        doomed = {vnfc.id for vnfc in task.vnfcs}
-        had = self.vnfcs.get(task.instance.id, ())
+        to_delete = {vnfc.id for vnfc in task.vnfcs}
+        existing = self.vnfcs.get(task.instance.id, ())
         with self._lock:
             self.vnfcs[task.instance.id] = tuple(
-                vnfc for vnfc in had if doomed and vnfc.id not in doomed
+                vnfc
+                for vnfc in existing
+                if to_delete and vnfc.id not in to_delete
             )
         return self._fill(task, task.target.counts)
 
@@ -73,7 +75,7 @@ class FakeDriver:
 
     def clean(self, task: SearchTask) -> Sequence[str]:
         self._hook("clean", task)
-        task.halt.check()
+        task.cancel_token.check()
         assert task.instance_id is not None
         with self._lock:
             return [v.id for v in self.vnfcs.pop(task.instance_id, ())]
@@ -83,9 +85,9 @@ class FakeDriver:
         self._hook("watch", task)
         self.watches.append(task)
         try:
-            task.missed(None)
+            task.on_missed(None)
             while True:
-                task.halt.wait(threading.TIMEOUT_MAX)
+                task.cancel_token.wait(threading.TIMEOUT_MAX)
         finally:
             self.watches.remove(task)
 
@@ -97,21 +99,21 @@ class FakeDriver:
 
     def _fill(self, task: InfraTask, counts: Mapping[str, int]) -> InfraResult:
         with self._lock:
-            left = Counter(counts)
-            kept = []
+            missing = Counter(counts)
+            remaining = []
             for vnfc in self.vnfcs.get(task.instance.id, ()):
-                if left[vnfc.vdu_id] > 0:
-                    kept.append(vnfc)
-                    left[vnfc.vdu_id] -= 1
-            zones = granted.zones(task.grant_request, task.grant)
-            made = [
+                if missing[vnfc.vdu_id] > 0:
+                    remaining.append(vnfc)
+                    missing[vnfc.vdu_id] -= 1
+            zones = grant_overrides.zones(task.grant_request, task.grant)
+            created = [
                 self._new(vdu, zone)
-                for vdu, count in left.items()
+                for vdu, count in missing.items()
                 for zone, _ in itertools.zip_longest(
                     zones.get(vdu, ())[:count], range(count)
                 )
             ]
-            self.vnfcs[task.instance.id] = (*kept, *made)
+            self.vnfcs[task.instance.id] = (*remaining, *created)
         return self.observe(task)
 
     def _new(self, vdu: str, zone: str | None) -> VnfcResourceInfo:

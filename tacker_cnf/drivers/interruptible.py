@@ -14,24 +14,24 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from tacker_cnf.halting import Halt
+from tacker_cnf.runtime.cancellation import CancelToken
 
 #: methods of requests that change nothing
-SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _local = threading.local()
 
 
 @contextlib.contextmanager
-def under(halt: Halt) -> Iterator[None]:
+def cancel_scope(cancel_token: CancelToken) -> Iterator[None]:
     """Let this thread's waits for answers end when the work is called off
     at once, and let it send no change when the lease does not allow it.
     """
-    before: Halt | None = getattr(_local, "halt", None)
-    _local.halt = halt
+    previous: CancelToken | None = getattr(_local, "halt", None)
+    _local.halt = cancel_token
     try:
         yield
     finally:
-        _local.halt = before
+        _local.halt = previous
 
 
 def _check_lease(connection: HTTPConnection, method: str) -> None:
@@ -39,22 +39,24 @@ def _check_lease(connection: HTTPConnection, method: str) -> None:
 
     :raises VnfmError: it does not allow a change
     """
-    halt: Halt | None = getattr(_local, "halt", None)
-    if halt is None or method.upper() in SAFE:
+    cancel_token: CancelToken | None = getattr(_local, "halt", None)
+    if cancel_token is None or method.upper() in SAFE_METHODS:
         return
     if connection.sock is None:  # this takes time too
         connection.connect()
-    halt.check_lease()
+    cancel_token.check_lease()
 
 
-def _ending(connection: HTTPConnection) -> AbstractContextManager[None]:
-    halt: Halt | None = getattr(_local, "halt", None)
-    if halt is None:
+def _shut_down_on_cancel(
+    connection: HTTPConnection,
+) -> AbstractContextManager[None]:
+    cancel_token: CancelToken | None = getattr(_local, "halt", None)
+    if cancel_token is None:
         return nullcontext()
-    return halt.wakes(functools.partial(_cut, connection))
+    return cancel_token.on_cancel(functools.partial(_shut_down, connection))
 
 
-def _cut(connection: HTTPConnection) -> None:
+def _shut_down(connection: HTTPConnection) -> None:
     sock = connection.sock  # another thread may take it away meanwhile
     if sock is not None:
         with contextlib.suppress(OSError):  # it has ended by itself
@@ -67,7 +69,7 @@ class HttpConnection(HTTPConnection):
         super().request(method, *args, **options)
 
     def getresponse(self) -> Any:
-        with _ending(self):
+        with _shut_down_on_cancel(self):
             return super().getresponse()
 
 
@@ -77,24 +79,24 @@ class HttpsConnection(HTTPSConnection):
         super().request(method, *args, **options)
 
     def getresponse(self) -> Any:
-        with _ending(self):
+        with _shut_down_on_cancel(self):
             return super().getresponse()
 
 
-class _PlainPool(HTTPConnectionPool):
+class _HttpPool(HTTPConnectionPool):
     ConnectionCls = HttpConnection
 
 
-class _SecuredPool(HTTPSConnectionPool):
+class _HttpsPool(HTTPSConnectionPool):
     ConnectionCls = HttpsConnection
 
 
-class Pools(urllib3.PoolManager):
+class InterruptiblePoolManager(urllib3.PoolManager):
     """Pools of such connections."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.pool_classes_by_scheme = {
-            "http": _PlainPool,
-            "https": _SecuredPool,
+            "http": _HttpPool,
+            "https": _HttpsPool,
         }

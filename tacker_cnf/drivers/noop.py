@@ -16,14 +16,14 @@ class NoopDriver:
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         """Take nothing from the configuration."""
 
-    def reach(self, connection: VimConnectionInfo) -> None:
+    def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
 
     def validate(self, task: InfraTask) -> NoReturn:
         raise errors.BadRequest("VIMs of type noop take no VNFs.")
 
     def apply(self, task: InfraTask) -> NoReturn:
-        raise errors.VimRefused("VIMs of type noop are left alone.")
+        raise errors.VimRejected("VIMs of type noop are left alone.")
 
     replace = destroy = observe = apply
 

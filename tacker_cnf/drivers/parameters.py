@@ -7,7 +7,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.sol import spelling, strict
+from tacker_cnf.sol import strict, suggestion
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -21,7 +21,7 @@ class VduParameters(msgspec.Struct, frozen=True, kw_only=True):
     new_vnfc_param: dict[str, Any] = {}
 
 
-class PackageChange(msgspec.Struct, frozen=True, kw_only=True):
+class ChangePackageParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Those of a change of package that every driver reads."""
 
     upgrade_type: Literal["RollingUpdate"]
@@ -33,22 +33,22 @@ class PackageChange(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(one.vdu_id for one in self.vdu_params)
 
 
-class Healing(msgspec.Struct, frozen=True, kw_only=True):
+class HealParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Those of a heal that every driver reads."""
 
     #: with the VNFCs their storages; with the whole VNF all of it
     all: bool | None = None
 
 
-def read(given: Mapping[str, Any], kind: type[T]) -> T:
+def read(params: Mapping[str, Any], kind: type[T]) -> T:
     """Read those that a type has; others are ignored.
 
     :raises InvalidParameters: they are missing or malformed
     """
     names = names_of(kind)
-    known = {name: given[name] for name in given if name in names}
+    relevant = {name: params[name] for name in params if name in names}
     try:
-        return strict.convert(known, kind)
+        return strict.convert(relevant, kind)
     except strict.UnknownName as error:
         raise errors.InvalidParameters(f"additionalParams: {error}") from None
     except msgspec.ValidationError as error:
@@ -64,25 +64,29 @@ def names_of(*kinds: type[msgspec.Struct]) -> frozenset[str]:
     )
 
 
-def check_names(task: InfraTask, known: Iterable[str]) -> None:
+def check_names(task: InfraTask, driver_parameters: Iterable[str]) -> None:
     """Check that no parameter is nearly one that the driver reads; those of
     any other name, and those that a VNFD declares, are for scripts. Nothing is
     checked where the declarations are not recorded.
 
-    :param known: what the driver reads, in whichever operation
+    :param driver_parameters: what the driver reads, in whichever operation
     :raises InvalidParameters: one is
     """
-    allowed = set(known)
+    allowed = set(driver_parameters)
     for package in (task.package, task.current_package):
         for flavour in package.vnfd.flavours.values() if package else ():
             if flavour.parameters is None:
                 return
             allowed.update(flavour.parameters)
     for name in task.parameters:
-        meant = None if name in allowed else spelling.meant(name, known)
-        if meant is not None:
+        closest_name = (
+            None
+            if name in allowed
+            else suggestion.closest_name(name, driver_parameters)
+        )
+        if closest_name is not None:
             raise errors.InvalidParameters(
                 f'additionalParams: Unknown parameter "{name}"; did you mean '
-                f'"{meant}"? If the VNF has a parameter of this name, its '
+                f'"{closest_name}"? If the VNF has a parameter of this name, its '
                 "VNFD has to declare it as an input of the operation."
             )

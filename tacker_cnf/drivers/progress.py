@@ -4,20 +4,22 @@ from collections.abc import Callable
 from typing import Final
 
 #: characters that a line may have
-LONGEST: Final = 255
+MAX_LINE_CHARS: Final = 255
 
 
 class Progress:
     """Tells a line when it differs from the one before."""
 
-    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[str], None] = lambda _: None) -> None:
+        self._report = report
         self._last = ""
 
     def __call__(self, line: str) -> None:
         """Tell where the task stands now."""
         if line != self._last:
             self._last = line
-            self._tell(
-                line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+            self._report(
+                line
+                if len(line) <= MAX_LINE_CHARS
+                else f"{line[: MAX_LINE_CHARS - 3]}..."
             )

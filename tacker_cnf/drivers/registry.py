@@ -16,7 +16,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 NAMESPACE = "tacker_cnf.drivers"
 
 
-class Registry:
+class DriverRegistry:
     """The drivers of this process, each made when it is first needed."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
@@ -29,7 +29,7 @@ class Registry:
         with self._lock:
             self._drivers[vim_type] = driver
 
-    def of_type(self, vim_type: str) -> InfraDriver:
+    def for_type(self, vim_type: str) -> InfraDriver:
         """Find the driver of a vimType.
 
         :raises InvalidVimConnection: there is no driver for it
@@ -39,7 +39,9 @@ class Registry:
                 self._drivers[vim_type] = self._load(vim_type)
             return self._drivers[vim_type]
 
-    def of(self, connections: Mapping[str, VimConnectionInfo]) -> InfraDriver:
+    def for_connections(
+        self, connections: Mapping[str, VimConnectionInfo]
+    ) -> InfraDriver:
         """Find the driver of a VNF by its VIM connections.
 
         :raises InvalidVimConnection: there is none, or they name several
@@ -51,7 +53,7 @@ class Registry:
                 "vimConnectionInfo: no VIM is named, and no registered VIM "
                 "is the default one."
             )
-        drivers = {id(d): d for d in map(self.of_type, sorted(types))}
+        drivers = {id(d): d for d in map(self.for_type, sorted(types))}
         if len(drivers) > 1:
             raise errors.InvalidVimConnection(
                 "vimConnectionInfo: a VNF cannot live on VIMs of several "
@@ -73,6 +75,6 @@ class Registry:
         for driver in self._drivers.values():
             if type(driver) is plugin:
                 return driver
-        base.prepare()  # the driver has types of its own
-        made: InfraDriver = plugin(self._conf)
-        return made
+        base.precompile_types()  # the driver has types of its own
+        new_driver: InfraDriver = plugin(self._conf)
+        return new_driver

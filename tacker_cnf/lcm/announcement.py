@@ -40,9 +40,9 @@ def subject(instance: VnfInstance) -> Subject:
     return Subject(**{name: getattr(instance, name) for name in names})
 
 
-def shown(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
+def redact_op_occ(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
     """Leave out what is secret, and what no notification tells."""
-    bare = msgspec.structs.replace(
+    reduced = msgspec.structs.replace(
         op_occ, operation_params=None, script_log=None
     )
-    return redaction.op_occ(bare)
+    return redaction.op_occ(reduced)

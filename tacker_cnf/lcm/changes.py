@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tacker_cnf.lcm.naming import LOST
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.vnfc_ids import LOST
 from tacker_cnf.sol.virtual_link import (
     ExtLinkPortInfo,
     VnfVirtualLinkResourceInfo,
@@ -113,15 +113,15 @@ def _links(before: Info, after: Info) -> Iterator[AffectedVirtualLink]:
 
 
 def _ports(
-    having: VnfVirtualLinkResourceInfo,
+    link: VnfVirtualLinkResourceInfo,
     other: VnfVirtualLinkResourceInfo,
     change: VirtualLinkChangeType,
 ) -> Iterator[AffectedVirtualLink]:
     """Tell the ports that one of two states of a link has alone."""
-    known = {port.id for port in other.vnf_link_ports}
-    ports = [p.id for p in having.vnf_link_ports if p.id not in known]
+    other_ids = {port.id for port in other.vnf_link_ports}
+    ports = [p.id for p in link.vnf_link_ports if p.id not in other_ids]
     if ports:
-        yield _link(having, change, ports)
+        yield _link(link, change, ports)
 
 
 def _link(
@@ -148,12 +148,12 @@ def _ext_ports(before: Info, after: Info) -> Iterator[AffectedExtLinkPort]:
     old = _by_point(before)
     new = _by_point(after)
     kind = ExtLinkPortChangeType
-    for changed, known, change in (
+    for changed, other, change in (
         (old, new, kind.REMOVED),
         (new, old, kind.ADDED),
     ):
         for key, port in changed.items():
-            if key not in known:
+            if key not in other:
                 yield AffectedExtLinkPort(
                     id=port.id,
                     change_type=change,

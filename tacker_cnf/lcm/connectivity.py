@@ -21,7 +21,7 @@ from tacker_cnf.sol.virtual_link import (
 from tacker_cnf.vnfd.model import Flavour
 
 #: what marks the ids of ports that a request brought
-GIVEN = "req-"
+REQUEST_PORT_PREFIX = "req-"
 
 Links = tuple[ExtVirtualLinkData, ...]
 
@@ -36,11 +36,11 @@ def of_external(info: ExtVirtualLinkInfo) -> ExtVirtualLinkData:
         ext_cps=info.current_vnf_ext_cp_data,
         ext_link_ports=tuple(
             ExtLinkPortData(
-                id=port.id.removeprefix(GIVEN),
+                id=port.id.removeprefix(REQUEST_PORT_PREFIX),
                 resource_handle=port.resource_handle,
             )
             for port in info.ext_link_ports
-            if port.id.startswith(GIVEN)
+            if port.id.startswith(REQUEST_PORT_PREFIX)
         ),
     )
 
@@ -56,33 +56,33 @@ def of_managed(info: ExtManagedVirtualLinkInfo) -> ExtManagedVirtualLinkData:
         resource_id=info.network_resource.resource_id,
         vnf_link_port=tuple(
             VnfLinkPortData(
-                vnf_link_port_id=port.id.removeprefix(GIVEN),
+                vnf_link_port_id=port.id.removeprefix(REQUEST_PORT_PREFIX),
                 resource_handle=port.resource_handle,
             )
             for port in info.vnf_link_ports
-            if port.id.startswith(GIVEN)
+            if port.id.startswith(REQUEST_PORT_PREFIX)
         ),
         ext_managed_multisite_virtual_link_id=multisite,
     )
 
 
-def changed(known: Links, asked: Links) -> Links:
+def changed(current: Links, requested: Links) -> Links:
     """Put what is asked for over what is known.
 
     A connection point is where it is asked to be and nowhere else; a link
     that is left without any is not connected any more.
     """
-    if not asked:
-        return known
-    moved = {cp.cpd_id for link in asked for cp in link.ext_cps}
-    found = {link.id: _without(link, moved) for link in known}
-    for link in asked:
+    if not requested:
+        return current
+    moved = {cp.cpd_id for link in requested for cp in link.ext_cps}
+    found = {link.id: _without(link, moved) for link in current}
+    for link in requested:
         before = found.get(link.id)
         found[link.id] = msgspec.structs.replace(
             link,
             ext_cps=(
                 *(before.ext_cps if before else ()),
-                *_patched(known, link.ext_cps),
+                *_patched(current, link.ext_cps),
             ),
             ext_link_ports=_ports(before, link),
         )
@@ -98,15 +98,15 @@ def _without(
 
 
 def _patched(
-    known: Links, asked: Sequence[VnfExtCpData]
+    current: Links, requested: Sequence[VnfExtCpData]
 ) -> Iterable[VnfExtCpData]:
     """Apply the configurations of connection points as a JSON merge patch:
     null takes one away, one that is not named stays.
     """
-    for cp in asked:
+    for cp in requested:
         configs = {
             key: config
-            for link in known
+            for link in current
             for old in link.ext_cps
             if old.cpd_id == cp.cpd_id
             for key, config in old.cp_config.items()
@@ -130,15 +130,15 @@ def _ports(
     return tuple(ports.values())
 
 
-def check(asked: Links, flavour: Flavour) -> None:
+def check(requested: Links, flavour: Flavour) -> None:
     """Make sure that a request is about connection points that exist.
 
     :raises InvalidParameters: it names another
     """
-    for link in asked:
+    for link in requested:
         for cp in link.ext_cps:
             if cp.cpd_id not in flavour.connection_points:
-                known = ", ".join(
+                known_cpds = ", ".join(
                     name
                     for name, point in flavour.connection_points.items()
                     if point.external
@@ -146,5 +146,5 @@ def check(asked: Links, flavour: Flavour) -> None:
                 raise errors.InvalidParameters(
                     f"extVirtualLinks: there is no connection point "
                     f"{cp.cpd_id!r} in flavour {flavour.id}, only "
-                    f"{known or 'none'}."
+                    f"{known_cpds or 'none'}."
                 )

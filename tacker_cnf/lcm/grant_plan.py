@@ -37,7 +37,7 @@ def build(
     target: Target | None,
     flavour: Flavour,
     *,
-    following: Flavour | None = None,
+    new_flavour: Flavour | None = None,
     best_effort: bool = False,
 ) -> GrantRequest:
     """Write down what an operation adds to the VIM and takes from it.
@@ -45,27 +45,27 @@ def build(
     Parameters that are secrets by their names stay here: the standard wants
     none of them, and an NFVO needs none to decide.
 
-    :param following: of the package that the VNF is to be of, if another
+    :param new_flavour: of the package that the VNF is to be of, if another
     :param best_effort: a placement constraint that cannot be met need not be
     """
-    following = following or flavour
-    leaving = tuple(_leaving(instance, current, target))
+    new_flavour = new_flavour or flavour
+    removed_vnfcs = tuple(_removed_vnfcs(instance, current, target))
     info = instance.instantiated_vnf_info
-    moves = tuple(_moves(request, instance))
-    brought = _brought(request)
-    come, gone = _replaced(request, instance, flavour, following)
+    moves = tuple(_moved_connection_points(request, instance))
+    provided_cpds = _provided_cpds(request)
+    replacements, replaced = _replaced(request, instance, flavour, new_flavour)
     add = [
-        *_added(current, target, following),
-        *come,
+        *_added(current, target, new_flavour),
+        *replacements,
         *(
             grant_resources.port(point.cpd_id, vnfc.vdu_id)
             for vnfc, point in moves
-            if point.cpd_id not in brought
+            if point.cpd_id not in provided_cpds
         ),
     ]
     remove = [
-        *_removed(instance, target, leaving),
-        *gone,
+        *_removed(instance, target, removed_vnfcs),
+        *replaced,
         *(
             port
             for vnfc, point in moves
@@ -76,7 +76,7 @@ def build(
     moved = {vnfc.id: vnfc for vnfc, _ in moves}.values()
     update = [*map(grant_resources.compute_of, moved)]
     defined = tuple(
-        grant_resources.defined(op_occ.id, [*add, *remove, *update])
+        grant_resources.build_definitions(op_occ.id, [*add, *remove, *update])
     )
     added, rest = defined[: len(add)], defined[len(add) :]
     level = None
@@ -95,7 +95,7 @@ def build(
         remove_resources=rest[: len(remove)],
         update_resources=rest[len(remove) :],
         placement_constraints=()
-        if gone
+        if replaced
         else _constraints(instance, flavour, added, best_effort=best_effort),
         additional_params=without_secrets(
             getattr(request, "additional_params", {})
@@ -107,17 +107,19 @@ def build(
 def _replaced(
     request: SolType,
     instance: VnfInstance,
-    former: Flavour,
-    following: Flavour,
+    old_flavour: Flavour,
+    new_flavour: Flavour,
 ) -> tuple[list[Resource], list[Resource]]:
     """Tell what comes in the place of something, and what goes for it."""
     match request:
         case HealVnfRequest():
-            gone = grant_replacements.healed(request, instance)
-            return [grant_replacements.again(one) for one in gone], gone
+            replaced = grant_replacements.list_replaced(request, instance)
+            return [
+                grant_replacements.replacement_of(one) for one in replaced
+            ], replaced
         case ChangeCurrentVnfPkgRequest():
             change = grant_replacements.PackageChange(
-                request, instance, former, following
+                request, instance, old_flavour, new_flavour
             )
             return [*change.added()], [*change.removed()]
         case _:
@@ -137,24 +139,26 @@ def check_granted(request: GrantRequest, grant: Grant) -> None:
     The counts of the target hold only then; SOL003 9.5.2.3 knows no grant of
     a part.
 
-    :raises GrantRefused: something is missing in the grant
+    :raises GrantRejected: something is missing in the grant
     """
-    asked = {r.id for r in (*request.add_resources, *request.remove_resources)}
-    asked |= {r.id for r in request.update_resources}
-    given = (
+    requested = {
+        r.id for r in (*request.add_resources, *request.remove_resources)
+    }
+    requested |= {r.id for r in request.update_resources}
+    granted = (
         *grant.add_resources,
         *grant.remove_resources,
         *grant.update_resources,
     )
-    missing = asked - {info.resource_definition_id for info in given}
+    missing = requested - {info.resource_definition_id for info in granted}
     if missing:
-        raise errors.GrantRefused(
-            f"The NFVO granted {len(asked) - len(missing)} of {len(asked)} "
+        raise errors.GrantRejected(
+            f"The NFVO granted {len(requested) - len(missing)} of {len(requested)} "
             "resources that were asked for."
         )
 
 
-def _moves(
+def _moved_connection_points(
     request: SolType, instance: VnfInstance
 ) -> Iterator[tuple[VnfcResourceInfo, VnfcCpInfo]]:
     """Tell the connection points that get another port."""
@@ -171,7 +175,7 @@ def _moves(
                 yield vnfc, point
 
 
-def _brought(request: SolType) -> frozenset[str]:
+def _provided_cpds(request: SolType) -> frozenset[str]:
     """Tell the connection points that get ports of whoever asks alone."""
     if not isinstance(request, ChangeExtVnfConnectivityRequest):
         return frozenset()
@@ -205,7 +209,7 @@ def _added(
         yield from grant_resources.new_links(flavour, managed)
 
 
-def _leaving(
+def _removed_vnfcs(
     instance: VnfInstance, current: Target | None, target: Target | None
 ) -> Iterator[VnfcResourceInfo]:
     """Tell the VNFCs that go. Which of several alike do, the VIM decides."""
@@ -221,12 +225,12 @@ def _leaving(
 def _removed(
     instance: VnfInstance,
     target: Target | None,
-    leaving: Iterable[VnfcResourceInfo],
+    removed_vnfcs: Iterable[VnfcResourceInfo],
 ) -> Iterator[Resource]:
     info = instance.instantiated_vnf_info
     if info is None:
         return
-    for vnfc in leaving:
+    for vnfc in removed_vnfcs:
         yield from grant_resources.of_vnfc(vnfc, info)
     if target is None:
         yield from grant_resources.links_of(info)
@@ -240,7 +244,9 @@ def _constraints(
     best_effort: bool,
 ) -> tuple[PlacementConstraint, ...]:
     info = instance.instantiated_vnf_info
-    staying = info.vnfc_resource_info if info else ()
+    remaining = info.vnfc_resource_info if info else ()
     return tuple(
-        placement.constraints(flavour, added, staying, best_effort=best_effort)
+        placement.constraints(
+            flavour, added, remaining, best_effort=best_effort
+        )
     )

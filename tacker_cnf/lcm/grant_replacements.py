@@ -14,7 +14,9 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tacker_cnf.vnfd.model import Flavour
 
 
-def healed(request: HealVnfRequest, instance: VnfInstance) -> list[Resource]:
+def list_replaced(
+    request: HealVnfRequest, instance: VnfInstance
+) -> list[Resource]:
     """Tell what a heal takes away, and brings again.
 
     These are the servers or pods of VNFCs; with ``additionalParams.all``
@@ -25,20 +27,20 @@ def healed(request: HealVnfRequest, instance: VnfInstance) -> list[Resource]:
         return []
     everything = request.additional_params.get("all") is True
     whole = everything and not request.vnfc_instance_id
-    gone: list[Resource] = []
-    for vnfc in vnfcs.healed(request, instance):
+    removed: list[Resource] = []
+    for vnfc in vnfcs.list_replaced(request, instance):
         if whole:
-            gone += grant_resources.of_vnfc(vnfc, info)
+            removed += grant_resources.of_vnfc(vnfc, info)
         else:
-            gone.append(grant_resources.compute_of(vnfc))
+            removed.append(grant_resources.compute_of(vnfc))
             if everything:
-                gone += grant_resources.storages_of(vnfc, info)
+                removed += grant_resources.storages_of(vnfc, info)
     if whole:
-        gone += grant_resources.links_of(info)
-    return gone
+        removed += grant_resources.links_of(info)
+    return removed
 
 
-def again(resource: Resource) -> Resource:
+def replacement_of(resource: Resource) -> Resource:
     """Name what takes the place of something that goes."""
     return msgspec.structs.replace(resource, handle=None)
 
@@ -50,14 +52,14 @@ class PackageChange:
         self,
         request: ChangeCurrentVnfPkgRequest,
         instance: VnfInstance,
-        former: Flavour,
-        following: Flavour,
+        old_flavour: Flavour,
+        new_flavour: Flavour,
     ) -> None:
-        self._vnfcs = vnfcs.healed(request, instance)
+        self._vnfcs = vnfcs.list_replaced(request, instance)
         self._info = instance.instantiated_vnf_info
         self._managed = request.ext_managed_virtual_links
-        self._former = former
-        self._following = following
+        self._old_flavour = old_flavour
+        self._new_flavour = new_flavour
 
     def removed(self) -> Iterator[Resource]:
         """Tell what goes: the servers or pods of the VNFCs that are rolled
@@ -69,32 +71,34 @@ class PackageChange:
             yield grant_resources.compute_of(vnfc)
             yield from grant_resources.storages_of(vnfc, self._info)
             for port in grant_resources.ports_of(vnfc, self._info):
-                if port.template not in self._following.connection_points:
+                if port.template not in self._new_flavour.connection_points:
                     yield port
         for link in grant_resources.links_of(self._info):
-            if link.template not in self._following.virtual_links:
+            if link.template not in self._new_flavour.virtual_links:
                 yield link
 
     def added(self) -> Iterator[Resource]:
         """Tell what comes: the same, and what is new of these VNFCs."""
         for vnfc in self._vnfcs:
-            yield again(grant_resources.compute_of(vnfc))
+            yield replacement_of(grant_resources.compute_of(vnfc))
             yield from self._storages(vnfc)
-            for point in self._following.connection_points.values():
-                known = point.id in self._former.connection_points
-                if point.vdu == vnfc.vdu_id and not known:
+            for point in self._new_flavour.connection_points.values():
+                existed = point.id in self._old_flavour.connection_points
+                if point.vdu == vnfc.vdu_id and not existed:
                     yield grant_resources.port(point.id, vnfc.vdu_id)
-        for link in grant_resources.new_links(self._following, self._managed):
-            if link.template not in self._former.virtual_links:
+        for link in grant_resources.new_links(
+            self._new_flavour, self._managed
+        ):
+            if link.template not in self._old_flavour.virtual_links:
                 yield link
 
     def _storages(self, vnfc: VnfcResourceInfo) -> Iterator[Resource]:
         vdu = vnfc.vdu_id
-        known = self._former.vdus[vdu].storages
-        following = self._following.vdus[vdu].storages
-        gone = grant_resources.storages_of(vnfc, self._info)
-        kept = [one for one in gone if one.template in following]
-        yield from map(again, kept)
-        for name in following:
-            if name not in known:
+        old_storages = self._old_flavour.vdus[vdu].storages
+        new_storages = self._new_flavour.vdus[vdu].storages
+        removed = grant_resources.storages_of(vnfc, self._info)
+        kept = [one for one in removed if one.template in new_storages]
+        yield from map(replacement_of, kept)
+        for name in new_storages:
+            if name not in old_storages:
                 yield grant_resources.storage(name, vdu)

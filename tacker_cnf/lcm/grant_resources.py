@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tacker_cnf.lcm.connectivity import GIVEN
+from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
 from tacker_cnf.sol.common import ExtManagedVirtualLinkData, ResourceHandle
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import ResourceDefinition, ResourceDefinitionType
@@ -29,7 +29,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     handle: ResourceHandle | None = None
 
 
-def defined(
+def build_definitions(
     op_occ_id: str, resources: Iterable[Resource]
 ) -> Iterator[ResourceDefinition]:
     """Give each resource an id: always the same one, so that an operation
@@ -81,9 +81,9 @@ def new_links(
     flavour: Flavour, managed: tuple[ExtManagedVirtualLinkData, ...]
 ) -> Iterator[Resource]:
     """Name the virtual links that the VNFM makes: those it is not given."""
-    given = {link.vnf_virtual_link_desc_id for link in managed}
+    provided = {link.vnf_virtual_link_desc_id for link in managed}
     for link in flavour.virtual_links:
-        if link not in given:
+        if link not in provided:
             yield Resource(type=_VL, template=link)
 
 
@@ -106,12 +106,12 @@ def ports_of(
 
     :param points: those of the VNFC whose ports are meant; all, if not given
     """
-    inside, outside = _ports(info), _ext_ports(info)
+    internal_ports, external_ports = _ports(info), _ext_ports(info)
     for point in vnfc.vnfc_cp_info if points is None else points:
-        found = inside.get(point.vnf_link_port_id or "") or outside.get(
-            point.vnf_ext_cp_id or ""
-        )
-        if found and not found.id.startswith(GIVEN):
+        found = internal_ports.get(
+            point.vnf_link_port_id or ""
+        ) or external_ports.get(point.vnf_ext_cp_id or "")
+        if found and not found.id.startswith(REQUEST_PORT_PREFIX):
             yield Resource(
                 type=_LINKPORT,
                 template=point.cpd_id,

@@ -7,7 +7,13 @@ import msgspec
 from msgspec import UNSET
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import fitting, merge, naming, reach, unseen
+from tacker_cnf.lcm import (
+    masked_patch,
+    merge,
+    vim_connection_patch,
+    vnfc_ids,
+    vnfd_compatibility,
+)
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
@@ -26,10 +32,14 @@ from tacker_cnf.vnfd.model import Vnfd
 VimConnections = dict[str, VimConnectionInfo]
 
 #: what a value takes the place of, and what is merged
-PLAIN: Final = ("vnf_instance_name", "vnf_instance_description")
-MERGED: Final = ("vnf_configurable_properties", "metadata", "extensions")
+REPLACED_ATTRIBUTES: Final = ("vnf_instance_name", "vnf_instance_description")
+MERGED_ATTRIBUTES: Final = (
+    "vnf_configurable_properties",
+    "metadata",
+    "extensions",
+)
 #: attribute of an instance -> what its VNFD calls it
-DESCRIBED: Final[Mapping[str, str]] = {
+VNFD_ATTRIBUTES: Final[Mapping[str, str]] = {
     "vnfd_id": "id",
     "vnf_provider": "provider",
     "vnf_product_name": "product_name",
@@ -37,7 +47,7 @@ DESCRIBED: Final[Mapping[str, str]] = {
     "vnfd_version": "descriptor_version",
 }
 #: attribute of an instance -> the VNFD's defaults for it
-DEFAULTS: Final[Mapping[str, str]] = {
+VNFD_DEFAULTS: Final[Mapping[str, str]] = {
     "vnf_configurable_properties": "configurable_properties",
     "metadata": "metadata",
     "extensions": "extensions",
@@ -48,8 +58,8 @@ def next_vnfd_id(instance: VnfInstance, request: SolType) -> str | None:
     """Tell the VNFD that a request takes an instance to; None: it keeps its
     own.
     """
-    asked: str | None = getattr(request, "vnfd_id", None) or None
-    return None if asked == instance.vnfd_id else asked
+    requested: str | None = getattr(request, "vnfd_id", None) or None
+    return None if requested == instance.vnfd_id else requested
 
 
 def connections(
@@ -78,22 +88,30 @@ def connections(
             f"vimConnectionInfo: VNF instance {instance.id} is on no VIM; "
             "give it when you instantiate."
         )
-    new = reach.patched(instance.vim_connection_info, patch) if patch else {}
-    lost = [key for key in _needed(instance) if key not in new]
-    if lost:
+    new = (
+        vim_connection_patch.patched(instance.vim_connection_info, patch)
+        if patch
+        else {}
+    )
+    missing = [
+        key for key in _required_connections(instance) if key not in new
+    ]
+    if missing:
         raise errors.InvalidVimConnection(
             "vimConnectionInfo: what the VNF has on its VIM is reached by "
-            f"{', '.join(lost)}, which cannot be taken away."
+            f"{', '.join(missing)}, which cannot be taken away."
         )
     return new
 
 
-def _needed(instance: VnfInstance) -> list[str]:
+def _required_connections(instance: VnfInstance) -> list[str]:
     """Tell the connections that resources name; the first, if none does."""
     info = instance.instantiated_vnf_info
     handles = _handles(info) if info else ()
-    named = {h.vim_connection_id: None for h in handles if h.vim_connection_id}
-    return [*named] or [*instance.vim_connection_info][:1]
+    referenced = {
+        h.vim_connection_id: None for h in handles if h.vim_connection_id
+    }
+    return [*referenced] or [*instance.vim_connection_info][:1]
 
 
 def _handles(info: InstantiatedVnfInfo) -> Iterator[ResourceHandle]:
@@ -116,33 +134,35 @@ def modified(
     :param vim_connections: those of the instance after the patch
     :param vnfd: the VNFD that the instance is to have, if it changes
     :raises UnknownVnfc: vnfcInfoModifications names no VNFC of the instance
-    :raises VnfdNotFitting: the instance cannot become one of this VNFD
+    :raises IncompatibleVnfd: the instance cannot become one of this VNFD
     :raises InvalidParameters: the ids that metadata give VNFCs are none
     """
     values = of_vnfd(instance, vnfd) if vnfd else {}
-    for name in PLAIN:
+    for name in REPLACED_ATTRIBUTES:
         if (value := getattr(request, name)) is not UNSET:
             values[name] = value
-    for name in MERGED:
+    for name in MERGED_ATTRIBUTES:
         if (patch := getattr(request, name)) is not UNSET:
             old = values.get(name, getattr(instance, name))
-            values[name] = {} if patch is None else unseen.patched(old, patch)
+            values[name] = (
+                {} if patch is None else masked_patch.patched(old, patch)
+            )
     if request.vim_connection_info is not UNSET:
         values["vim_connection_info"] = dict(vim_connections)
     values["instantiated_vnf_info"] = _modified_info(instance, request, vnfd)
-    return _named(msgspec.structs.replace(instance, **values))
+    return _with_vnfc_ids(msgspec.structs.replace(instance, **values))
 
 
-def _named(instance: VnfInstance) -> VnfInstance:
+def _with_vnfc_ids(instance: VnfInstance) -> VnfInstance:
     """Give the VNFCs the ids that the metadata say.
 
     :raises InvalidParameters: these are no ids
     """
-    naming.check(instance.metadata)
+    vnfc_ids.check(instance.metadata)
     info = instance.instantiated_vnf_info
     if info is None:
         return instance
-    vnfcs = naming.infos(
+    vnfcs = vnfc_ids.build_vnfc_info(
         info.vnfc_resource_info, info.vnfc_info, instance.metadata
     )
     return msgspec.structs.replace(
@@ -155,10 +175,10 @@ def of_vnfd(instance: VnfInstance, vnfd: Vnfd) -> dict[str, Any]:
     """Tell what another VNFD says of an instance; its defaults are for what
     the instance does not have yet.
     """
-    values = {name: getattr(vnfd, of) for name, of in DESCRIBED.items()}
+    values = {name: getattr(vnfd, of) for name, of in VNFD_ATTRIBUTES.items()}
     defaults = {
         name: merge.patched(getattr(vnfd, of), getattr(instance, name))
-        for name, of in DEFAULTS.items()
+        for name, of in VNFD_DEFAULTS.items()
     }
     return values | defaults
 
@@ -173,8 +193,8 @@ def _modified_info(
         vnfc.id: vnfc.vnfc_configurable_properties
         for vnfc in request.vnfc_info_modifications or ()
     }
-    known = {vnfc.id for vnfc in (info.vnfc_info if info else ())}
-    if unknown := sorted(patches.keys() - known):
+    vnfc_ids = {vnfc.id for vnfc in (info.vnfc_info if info else ())}
+    if unknown := sorted(patches.keys() - vnfc_ids):
         raise errors.UnknownVnfc(
             f"vnfcInfoModifications: VNF instance {instance.id} has no VNFC "
             f"instance {', '.join(unknown)}."
@@ -183,7 +203,7 @@ def _modified_info(
         return None
     state = instance.instantiation_state
     if vnfd and state == InstantiationState.INSTANTIATED:
-        info = fitting.described(info, vnfd)
+        info = vnfd_compatibility.apply_vnfd(info, vnfd)
     vnfcs = tuple(_modified_vnfc(v, patches.get(v.id)) for v in info.vnfc_info)
     return msgspec.structs.replace(info, vnfc_info=vnfcs)
 
@@ -193,7 +213,7 @@ def _modified_vnfc(
 ) -> VnfcInfo:
     if patch is None:
         return vnfc
-    properties = unseen.patched(vnfc.vnfc_configurable_properties, patch)
+    properties = masked_patch.patched(vnfc.vnfc_configurable_properties, patch)
     return msgspec.structs.replace(
         vnfc, vnfc_configurable_properties=properties
     )
@@ -205,21 +225,21 @@ def changed(
     """Tell what a modification changed; None: nothing."""
     values: dict[str, Any] = {
         name: getattr(after, name)
-        for name in (*PLAIN, *DESCRIBED)
+        for name in (*REPLACED_ATTRIBUTES, *VNFD_ATTRIBUTES)
         if getattr(after, name) != getattr(before, name)
     }
-    for name in MERGED:
+    for name in MERGED_ATTRIBUTES:
         old, new = getattr(before, name), getattr(after, name)
-        gone = dict.fromkeys(old.keys() - new.keys())
-        values[name] = _entries(old, new) | gone
-    told = VnfInfoModifications(
+        removed = dict.fromkeys(old.keys() - new.keys())
+        values[name] = _entries(old, new) | removed
+    modifications = VnfInfoModifications(
         **values,
         vim_connection_info=_entries(
             before.vim_connection_info, after.vim_connection_info
         ),
         vnfc_info_modifications=tuple(_changed_vnfcs(before, after)),
     )
-    return None if told == VnfInfoModifications() else told
+    return None if modifications == VnfInfoModifications() else modifications
 
 
 def _entries(
@@ -238,15 +258,15 @@ def _changed_vnfcs(
 ) -> Iterator[VnfcInfoModifications]:
     old = before.instantiated_vnf_info
     new = after.instantiated_vnf_info
-    known = {vnfc.id: vnfc for vnfc in (old.vnfc_info if old else ())}
+    old_vnfcs = {vnfc.id: vnfc for vnfc in (old.vnfc_info if old else ())}
     for vnfc in new.vnfc_info if new else ():
-        if vnfc.id not in known:
+        if vnfc.id not in old_vnfcs:
             continue  # a management script has replaced a VNFC
-        had = known[vnfc.id].vnfc_configurable_properties
+        had = old_vnfcs[vnfc.id].vnfc_configurable_properties
         has = vnfc.vnfc_configurable_properties
         if has != had:
-            gone = dict.fromkeys(had.keys() - has.keys())
+            removed = dict.fromkeys(had.keys() - has.keys())
             yield VnfcInfoModifications(
                 id=vnfc.id,
-                vnfc_configurable_properties=_entries(had, has) | gone,
+                vnfc_configurable_properties=_entries(had, has) | removed,
             )

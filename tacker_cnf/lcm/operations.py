@@ -22,7 +22,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     #: the type of its request (SOL003 5.5.2)
     request: type[SolType]
     #: the state an instance has to be in; None: either
-    needs: InstantiationState | None
+    required_state: InstantiationState | None
     #: whether it changes what is on the VIM, for which the NFVO gives leave
     changes_vim: bool = True
     #: whether rollback can restore what was before
@@ -31,50 +31,50 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     hook: str
 
 
-_OUT: Final = InstantiationState.NOT_INSTANTIATED
-_IN: Final = InstantiationState.INSTANTIATED
+_NOT_INSTANTIATED: Final = InstantiationState.NOT_INSTANTIATED
+_INSTANTIATED: Final = InstantiationState.INSTANTIATED
 
 OPERATIONS: Final[Mapping[Op, Operation]] = {
     Op.INSTANTIATE: Operation(
         request=lcm_request.InstantiateVnfRequest,
-        needs=_OUT,
+        required_state=_NOT_INSTANTIATED,
         reversible=True,
         hook="instantiate",
     ),
     Op.SCALE: Operation(
         request=lcm_request.ScaleVnfRequest,
-        needs=_IN,
+        required_state=_INSTANTIATED,
         reversible=True,
         hook="scale",
     ),
     # what was healed was broken: there is no way back to it
     Op.HEAL: Operation(
         request=lcm_request.HealVnfRequest,
-        needs=_IN,
+        required_state=_INSTANTIATED,
         reversible=False,
         hook="heal",
     ),
     Op.TERMINATE: Operation(
         request=lcm_request.TerminateVnfRequest,
-        needs=_IN,
+        required_state=_INSTANTIATED,
         reversible=False,
         hook="terminate",
     ),
     Op.CHANGE_VNFPKG: Operation(
         request=lcm_request.ChangeCurrentVnfPkgRequest,
-        needs=_IN,
+        required_state=_INSTANTIATED,
         reversible=True,
         hook="change_current_package",
     ),
     Op.CHANGE_EXT_CONN: Operation(
         request=lcm_request.ChangeExtVnfConnectivityRequest,
-        needs=_IN,
+        required_state=_INSTANTIATED,
         reversible=True,
         hook="change_external_connectivity",
     ),
     Op.MODIFY_INFO: Operation(
         request=lcm_request.VnfInfoModificationRequest,
-        needs=None,
+        required_state=None,
         changes_vim=False,
         reversible=True,
         hook="modify_information",
@@ -100,7 +100,7 @@ def check_state(op: Op, instance: VnfInstance) -> None:
     :raises WrongState: it is not
     """
     state = instance.instantiation_state
-    if OPERATIONS[op].needs not in {None, state}:
+    if OPERATIONS[op].required_state not in {None, state}:
         raise errors.WrongState(
             f"{op} is not possible: VNF instance {instance.id} is {state}."
         )
@@ -115,7 +115,7 @@ TASKS: Final[Mapping[Event, str]] = {
 }
 
 
-def choices(op: Op) -> str:
+def format_decisions(op: Op) -> str:
     """Tell in words what may be decided when this operation has failed."""
     allowed = decisions(op, S.FAILED_TEMP)
     return ", ".join(task for event, task in TASKS.items() if event in allowed)

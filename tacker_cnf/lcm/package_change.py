@@ -2,23 +2,23 @@
 
 import msgspec
 
-from tacker_cnf.lcm import fitting, modification, unseen
+from tacker_cnf.lcm import masked_patch, modification, vnfd_compatibility
 from tacker_cnf.sol.lcm_request import ChangeCurrentVnfPkgRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import ModificationsTriggeredByVnfPkgChange
 from tacker_cnf.vnfd.model import Vnfd
 
 #: attributes that a request may change beside the package
-ASKED = ("extensions", "vnf_configurable_properties")
+REQUEST_ATTRIBUTES = ("extensions", "vnf_configurable_properties")
 
 
 def check(instance: VnfInstance, vnfd: Vnfd) -> None:
     """Make sure that a VNF that runs can become one of another VNFD.
 
-    :raises VnfdNotFitting: it lacks what the VNF is made of
+    :raises IncompatibleVnfd: it lacks what the VNF is made of
     """
     if info := instance.instantiated_vnf_info:
-        fitting.described(info, vnfd)
+        vnfd_compatibility.apply_vnfd(info, vnfd)
 
 
 def changed(
@@ -26,12 +26,14 @@ def changed(
 ) -> VnfInstance:
     """Give the instance the VNFD, its defaults, and what is asked for."""
     values = modification.of_vnfd(instance, vnfd)
-    for name in ASKED:
-        values[name] = unseen.patched(values[name], getattr(request, name))
+    for name in REQUEST_ATTRIBUTES:
+        values[name] = masked_patch.patched(
+            values[name], getattr(request, name)
+        )
     return msgspec.structs.replace(instance, **values)
 
 
-def told(
+def list_modifications(
     before: VnfInstance, after: VnfInstance
 ) -> ModificationsTriggeredByVnfPkgChange | None:
     """Tell what changed of the instance itself; None: nothing."""

@@ -18,7 +18,7 @@ from tacker_cnf.vnfd.model import AffinityRule, Flavour
 #: the scopes that SOL003 can tell; a VNFD may name others
 SCOPES: Final = frozenset(PlacementScope)
 #: of what a VNF has, what an affinity rule may be about (SOL001)
-PLACED: Final = frozenset(
+PLACEABLE_TYPES: Final = frozenset(
     {ResourceDefinitionType.COMPUTE, ResourceDefinitionType.VL}
 )
 
@@ -26,7 +26,7 @@ PLACED: Final = frozenset(
 def constraints(
     flavour: Flavour,
     added: Iterable[ResourceDefinition],
-    staying: Sequence[VnfcResourceInfo],
+    remaining: Sequence[VnfcResourceInfo],
     *,
     best_effort: bool = False,
 ) -> Iterator[PlacementConstraint]:
@@ -36,13 +36,15 @@ def constraints(
 
     :param best_effort: a rule that cannot be met need not be
     """
-    fresh = [r for r in added if r.type in PLACED]
+    placeable = [r for r in added if r.type in PLACEABLE_TYPES]
     for rule in flavour.affinity_rules:
         if rule.scope not in SCOPES:
             continue
         targets = _targets(flavour, rule)
-        new = [_granted(r) for r in fresh if r.resource_template_id in targets]
-        old = [_managed(v) for v in staying if v.vdu_id in targets]
+        new = [
+            _granted(r) for r in placeable if r.resource_template_id in targets
+        ]
+        old = [_managed(v) for v in remaining if v.vdu_id in targets]
         if new and len(new) + len(old) > 1:
             yield PlacementConstraint(
                 affinity_or_anti_affinity=AffinityOrAntiAffinity(rule.kind),

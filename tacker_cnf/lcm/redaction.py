@@ -28,7 +28,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 Vnfc = TypeVar("Vnfc", VnfcInfo, VnfcInfoModifications)
 Connected = TypeVar("Connected", VnfInstance, Grant)
 
-Hides = Callable[[str], bool]
+SecretPredicate = Callable[[str], bool]
 
 
 def without_secrets(value: Any) -> Any:
@@ -38,41 +38,41 @@ def without_secrets(value: Any) -> Any:
     attribute. Of an accessInfo only that is left which is known to be
     harmless.
     """
-    return _cut(value, is_secret)
+    return _redact(value, is_secret)
 
 
-def access(value: Mapping[str, Any]) -> dict[str, Any]:
+def redact_access_info(value: Mapping[str, Any]) -> dict[str, Any]:
     """Leave of what logs in to a VIM what is known to be harmless."""
-    shown: dict[str, Any] = _cut(dict(value), is_secret_access)
+    shown: dict[str, Any] = _redact(dict(value), is_secret_access)
     return shown
 
 
-def _cut(value: Any, hides: Hides) -> Any:
+def _redact(value: Any, is_hidden: SecretPredicate) -> Any:
     if isinstance(value, dict):
-        pair = hides_value(value)
+        pair = is_secret_pair(value)
         return {
-            name: _cut(
+            name: _redact(
                 inner, is_secret_access if is_access(name) else is_secret
             )
             for name, inner in value.items()
-            if not hides(name) and not (pair and name == "value")
+            if not is_hidden(name) and not (pair and name == "value")
         }
     if isinstance(value, list | tuple):
-        return [_cut(inner, hides) for inner in value]
+        return [_redact(inner, is_hidden) for inner in value]
     return value
 
 
-def hides_value(value: Mapping[str, Any]) -> bool:
+def is_secret_pair(value: Mapping[str, Any]) -> bool:
     """Tell whether this is a name with a value, which is a secret."""
     return is_secret(str(value.get("name", "")))
 
 
 #: what clients, packages and scripts fill as they like
-_FREE: Final = ("vnf_configurable_properties", "extensions", "metadata")
+_FREE_FORM: Final = ("vnf_configurable_properties", "extensions", "metadata")
 
 
-def _free(value: SolType) -> dict[str, Any]:
-    return {name: without_secrets(getattr(value, name)) for name in _FREE}
+def _redact_free_form(value: SolType) -> dict[str, Any]:
+    return {name: without_secrets(getattr(value, name)) for name in _FREE_FORM}
 
 
 def instance(value: VnfInstance) -> VnfInstance:
@@ -80,7 +80,7 @@ def instance(value: VnfInstance) -> VnfInstance:
     info = value.instantiated_vnf_info
     return msgspec.structs.replace(
         value,
-        **_free(value),
+        **_redact_free_form(value),
         instantiated_vnf_info=info and _info(info),
         vim_connection_info=_connections(value.vim_connection_info),
     )
@@ -112,7 +112,7 @@ def _connections(
     return {
         key: msgspec.structs.replace(
             connection,
-            access_info=access(connection.access_info),
+            access_info=redact_access_info(connection.access_info),
             interface_info=without_secrets(connection.interface_info),
             extra=without_secrets(connection.extra),
         )
@@ -120,7 +120,7 @@ def _connections(
     }
 
 
-def unconnected(value: Connected) -> Connected:
+def without_vim_secrets(value: Connected) -> Connected:
     """Take from a value the secrets by which its VIMs are reached."""
     connections = _connections(value.vim_connection_info)
     return msgspec.structs.replace(value, vim_connection_info=connections)
@@ -129,21 +129,21 @@ def unconnected(value: Connected) -> Connected:
 def op_occ(value: VnfLcmOpOcc) -> VnfLcmOpOcc:
     """Take the secrets out of what an operation was asked and changed."""
     info = value.changed_info
-    follows = value.modifications_triggered_by_vnf_pkg_change
+    triggered = value.modifications_triggered_by_vnf_pkg_change
     return msgspec.structs.replace(
         value,
         operation_params=without_secrets(value.operation_params),
         error=value.error and problem(value.error),
         changed_info=info and _changes(info),
-        modifications_triggered_by_vnf_pkg_change=follows
-        and msgspec.structs.replace(follows, **_free(follows)),
+        modifications_triggered_by_vnf_pkg_change=triggered
+        and msgspec.structs.replace(triggered, **_redact_free_form(triggered)),
     )
 
 
 def _changes(value: VnfInfoModifications) -> VnfInfoModifications:
     return msgspec.structs.replace(
         value,
-        **_free(value),
+        **_redact_free_form(value),
         vim_connection_info=_connections(value.vim_connection_info),
         vnfc_info_modifications=_vnfcs(value.vnfc_info_modifications),
     )

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.sol.base import KeyValuePairs, Name, SolType
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
 from tacker_cnf.sol.virtual_link import (
@@ -64,7 +64,7 @@ class ProvidedVim(msgspec.Struct, kw_only=True, frozen=True):
     extra: dict[str, Any] = {}
 
 
-def _given(changes: Any) -> dict[str, Any]:
+def _set_fields(changes: Any) -> dict[str, Any]:
     values = msgspec.structs.asdict(changes)
     return {name: v for name, v in values.items() if v is not UNSET}
 
@@ -74,12 +74,12 @@ def attributes(changes: InstanceChanges) -> InstanceChanges:
     return msgspec.structs.replace(changes, instantiated_vnf_info=UNSET)
 
 
-def merged(first: InstanceChanges, then: InstanceChanges) -> InstanceChanges:
+def merge(first: InstanceChanges, second: InstanceChanges) -> InstanceChanges:
     """Put the changes of two scripts together."""
-    return msgspec.structs.replace(first, **_given(then))
+    return msgspec.structs.replace(first, **_set_fields(second))
 
 
-def found(
+def apply_to_result(
     instance: VnfInstance,
     result: InfraResult | None,
     changes: InstanceChanges,
@@ -92,21 +92,23 @@ def found(
     :raises ScriptFailed: it says what cannot be
     """
     info = instance.instantiated_vnf_info
-    said = changes.instantiated_vnf_info
-    if said is UNSET or not (result or info):
+    info_changes = changes.instantiated_vnf_info
+    if info_changes is UNSET or not (result or info):
         return result
-    _check(said, frozenset(vdus))
+    _check(info_changes, frozenset(vdus))
     names = InfraResult.__struct_fields__
-    known = result or InfraResult(**{n: getattr(info, n) for n in names})
-    return msgspec.structs.replace(known, **_given(said))
+    current = result or InfraResult(**{n: getattr(info, n) for n in names})
+    return msgspec.structs.replace(current, **_set_fields(info_changes))
 
 
-def _check(said: InfoChanges, vdus: frozenset[str]) -> None:
-    vnfcs = said.vnfc_resource_info or ()
-    twice = [id_ for id_, n in Counter(v.id for v in vnfcs).items() if n > 1]
-    if twice:
+def _check(info_changes: InfoChanges, vdus: frozenset[str]) -> None:
+    vnfcs = info_changes.vnfc_resource_info or ()
+    duplicates = [
+        id_ for id_, n in Counter(v.id for v in vnfcs).items() if n > 1
+    ]
+    if duplicates:
         raise errors.ScriptFailed(
-            f"its answer names VNFC {', '.join(twice)} twice"
+            f"its answer names VNFC {', '.join(duplicates)} twice"
         )
     if unknown := {vnfc.vdu_id for vnfc in vnfcs} - vdus:
         raise errors.ScriptFailed(
@@ -115,6 +117,10 @@ def _check(said: InfoChanges, vdus: frozenset[str]) -> None:
         )
 
 
-def applied(instance: VnfInstance, changes: InstanceChanges) -> VnfInstance:
+def apply_to_instance(
+    instance: VnfInstance, changes: InstanceChanges
+) -> VnfInstance:
     """Put into an instance what scripts changed of it itself."""
-    return msgspec.structs.replace(instance, **_given(attributes(changes)))
+    return msgspec.structs.replace(
+        instance, **_set_fields(attributes(changes))
+    )

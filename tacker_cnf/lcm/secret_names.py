@@ -19,7 +19,7 @@ _SECRET: Final = re.compile(
 )
 _SEPARATORS: Final = re.compile(r"[-_. ]")
 #: of what logs in to a VIM, what is no secret
-_HARMLESS_ACCESS: Final = frozenset(
+_PUBLIC_ACCESS: Final = frozenset(
     {
         "username",
         "userid",
@@ -43,22 +43,22 @@ _HARMLESS_ACCESS: Final = frozenset(
 )
 
 
-def _bare(name: str) -> str:
+def _normalized(name: str) -> str:
     return _SEPARATORS.sub("", name.lower())
 
 
 def is_secret(name: str) -> bool:
     """Tell by its name whether an attribute holds a secret."""
-    return bool(_SECRET.search(_bare(name)))
+    return bool(_SECRET.search(_normalized(name)))
 
 
 def is_secret_access(name: str) -> bool:
     """Tell whether an attribute of accessInfo is to be kept secret: each of
     which it is not known that it need not be.
     """
-    return _bare(name) not in _HARMLESS_ACCESS
+    return _normalized(name) not in _PUBLIC_ACCESS
 
 
 def is_access(name: str) -> bool:
     """Tell whether an attribute is what logs in to a VIM."""
-    return _bare(name) == "accessinfo"
+    return _normalized(name) == "accessinfo"

@@ -51,10 +51,10 @@ def flavour_of(vnfd: Vnfd, flavour_id: str) -> Flavour:
     try:
         return vnfd.flavours[flavour_id]
     except KeyError:
-        known = ", ".join(sorted(vnfd.flavours))
+        flavour_ids = ", ".join(sorted(vnfd.flavours))
         raise errors.UnknownFlavour(
             f"flavourId: VNFD {vnfd.id} has no flavour {flavour_id!r}, "
-            f"only {known}."
+            f"only {flavour_ids}."
         ) from None
 
 
@@ -84,16 +84,16 @@ def _of_info(info: InstantiatedVnfInfo) -> Target:
     )
 
 
-def wanted(
+def desired(
     request: SolType,
     current: Target | None,
     vnfd: Vnfd,
-    former: Vnfd | None = None,
+    old_vnfd: Vnfd | None = None,
 ) -> Target | None:
     """Tell what a request makes of an instance; None means: nothing is left.
 
     :param vnfd: that the instance is to be of
-    :param former: that it is of, if it is another
+    :param old_vnfd: that it is of, if it is another
     :raises UnknownFlavour: instantiate, the VNFD has no such flavour
     :raises UnknownLevel: instantiate, the flavour has no such level
     :raises UnknownAspect: scale, or a level of it, names no aspect
@@ -102,19 +102,19 @@ def wanted(
     """
     if isinstance(request, InstantiateVnfRequest):
         return _instantiated(request, vnfd)
-    return _changed(request, current, vnfd, former) if current else None
+    return _changed(request, current, vnfd, old_vnfd) if current else None
 
 
 def _changed(
-    request: SolType, current: Target, vnfd: Vnfd, former: Vnfd | None
+    request: SolType, current: Target, vnfd: Vnfd, old_vnfd: Vnfd | None
 ) -> Target | None:
     match request:
         case ScaleVnfRequest():
             return _scaled(request, current, vnfd)
         case HealVnfRequest() if not request.vnfc_instance_id:
-            return _made_anew(current, vnfd)
+            return _rebuilt(current, vnfd)
         case ChangeCurrentVnfPkgRequest():
-            return _of_package(request, current, vnfd, former or vnfd)
+            return _of_package(request, current, vnfd, old_vnfd or vnfd)
         case ChangeExtVnfConnectivityRequest():
             return _connected(request, current, vnfd)
         case HealVnfRequest() | VnfInfoModificationRequest():
@@ -127,19 +127,19 @@ def _of_package(
     request: ChangeCurrentVnfPkgRequest,
     current: Target,
     vnfd: Vnfd,
-    former: Vnfd,
+    old_vnfd: Vnfd,
 ) -> Target:
     """Tell what a VNF of another package is: what it was, and what only the
     next package knows: aspects, at level 0, and VDUs.
     """
     flavour = flavour_of(vnfd, current.flavour_id)
-    known = flavour_of(former, current.flavour_id).vdus
+    old_vdus = flavour_of(old_vnfd, current.flavour_id).vdus
     connectivity.check(request.ext_virtual_links, flavour)
     levels = dict.fromkeys(flavour.aspects, 0) | dict(current.scale_levels)
     new = {
         vdu: count
         for vdu, count in scaling.counts_at(flavour, levels).items()
-        if vdu not in known
+        if vdu not in old_vdus
     }
     managed = request.ext_managed_virtual_links
     return msgspec.structs.replace(
@@ -154,7 +154,7 @@ def _of_package(
     )
 
 
-def _made_anew(current: Target, vnfd: Vnfd) -> Target:
+def _rebuilt(current: Target, vnfd: Vnfd) -> Target:
     """Tell what a VNF is that is healed as a whole: as large as it is, and
     where VNFCs have been lost, as large as its scale levels say.
     """

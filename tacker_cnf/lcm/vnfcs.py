@@ -11,10 +11,10 @@ from tacker_cnf.sol.lcm_request import (
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 
 #: how many names an error tells at most
-NAMED: Final = 20
+MAX_LISTED_VNFCS: Final = 20
 
 
-def named(
+def find_requested(
     request: SolType, instance: VnfInstance
 ) -> tuple[VnfcResourceInfo, ...]:
     """Find the VNFCs that a heal request names; none: the whole VNF.
@@ -35,24 +35,24 @@ def named(
     if unknown:
         raise errors.UnknownVnfc(
             f"vnfcInstanceId: VNF instance {instance.id} has no VNFC "
-            f"instance {', '.join(unknown)}; {_known(instance)}."
+            f"instance {', '.join(unknown)}; {_describe_vnfcs(instance)}."
         )
     chosen = {by_name[n].id: by_name[n] for n in request.vnfc_instance_id}
     return tuple(chosen.values())
 
 
-def _known(instance: VnfInstance) -> str:
+def _describe_vnfcs(instance: VnfInstance) -> str:
     """Name what would have been right, or the first of it."""
     info = instance.instantiated_vnf_info
-    known = sorted(vnfc.id for vnfc in (info.vnfc_info if info else ()))
-    if not known:
+    vnfc_ids = sorted(vnfc.id for vnfc in (info.vnfc_info if info else ()))
+    if not vnfc_ids:
         return "it has none"
-    more = len(known) - NAMED
+    more = len(vnfc_ids) - MAX_LISTED_VNFCS
     tail = f" and {more} more" if more > 0 else ""
-    return f"it has {', '.join(known[:NAMED])}{tail}"
+    return f"it has {', '.join(vnfc_ids[:MAX_LISTED_VNFCS])}{tail}"
 
 
-def healed(
+def list_replaced(
     request: SolType, instance: VnfInstance
 ) -> tuple[VnfcResourceInfo, ...]:
     """Find the VNFCs that a request replaces: those it names, or all."""
@@ -60,10 +60,12 @@ def healed(
     if info is None:
         return ()
     if isinstance(request, HealVnfRequest):
-        return named(request, instance) or info.vnfc_resource_info
+        return find_requested(request, instance) or info.vnfc_resource_info
     if isinstance(request, ChangeCurrentVnfPkgRequest):
-        told = request.additional_params.get("vdu_params") or ()
-        vdus = {one.get("vdu_id") for one in told if isinstance(one, dict)}
+        vdu_params = request.additional_params.get("vdu_params") or ()
+        vdus = {
+            one.get("vdu_id") for one in vdu_params if isinstance(one, dict)
+        }
         return tuple(
             vnfc
             for vnfc in info.vnfc_resource_info

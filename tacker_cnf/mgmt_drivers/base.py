@@ -48,35 +48,35 @@ class MgmtDriver:
     @classmethod
     def main(cls) -> NoReturn:
         """Read what is to be done, do it, and end the process."""
-        told = base.decode(sys.stdin.buffer.read(), ScriptInput)
+        script_input = base.decode(sys.stdin.buffer.read(), ScriptInput)
         driver = cls()
         driver.user_script_err_handling_data = (
-            told.user_script_err_handling_data
+            script_input.user_script_err_handling_data
         )
-        driver.memory = copy.deepcopy(told.memory or {})
-        code = driver._done(told)
-        said = ScriptOutput(
+        driver.memory = copy.deepcopy(script_input.memory or {})
+        code = driver._run_hook(script_input)
+        output = ScriptOutput(
             vnf_instance=driver.changes,
             user_script_err_handling_data=driver.user_script_err_handling_data,
             memory=driver.memory,
             vims=driver.vims,
         )
-        sys.stdout.buffer.write(base.encode(said))
+        sys.stdout.buffer.write(base.encode(output))
         sys.stdout.buffer.flush()
         raise SystemExit(code)
 
-    def _done(self, told: ScriptInput) -> Any:
+    def _run_hook(self, script_input: ScriptInput) -> Any:
         """Run the method of the hook; give the exit code."""
         try:
-            self._method(told.operation)(told)
-        except SystemExit as left:  # the answer is owed all the same
-            return left.code
+            self._method(script_input.operation)(script_input)
+        except SystemExit as exit_request:  # the answer is owed all the same
+            return exit_request.code
         except errors.VnfmError as error:  # it says all that is to be said
             self.log(str(error))
             return 1
         except Exception as error:  # noqa: BLE001
-            own = error.__traceback__ and error.__traceback__.tb_next
-            traceback.print_exception(error.with_traceback(own))
+            frames = error.__traceback__ and error.__traceback__.tb_next
+            traceback.print_exception(error.with_traceback(frames))
             return 1
         return 0
 
@@ -85,10 +85,10 @@ class MgmtDriver:
 
         :raises ScriptFailed: there is none
         """
-        found = getattr(self, hook, None)
-        if found is None:
+        method = getattr(self, hook, None)
+        if method is None:
             raise errors.ScriptFailed(
                 f"class {type(self).__name__} has no method {hook}, for which "
                 "the VNFD names this script"
             )
-        return cast("Callable[[ScriptInput], object]", found)
+        return cast("Callable[[ScriptInput], object]", method)

@@ -13,19 +13,19 @@ that its VNFD names for ``modify_information_end`` and
 from typing import ClassVar
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.kubernetes import inventory, placing
-from tacker_cnf.drivers.kubernetes.client import Clusters
+from tacker_cnf.drivers.kubernetes import cluster_assignment, inventory
+from tacker_cnf.drivers.kubernetes.client import ClusterPool
+from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import Rendered
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
-from tacker_cnf.drivers.kubernetes.update_work import UpdateWork
-from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.halting import Deadline
+from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.lcm.scripted import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
 from tacker_cnf.mgmt_drivers.update_plan import Plan
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.common import VimConnectionInfo
 
@@ -45,61 +45,69 @@ class ContainerUpdate(MgmtDriver):
     contact_timeout: ClassVar[float] = 10.0
     outage_timeout: ClassVar[float] = 30.0
 
-    def modify_information_start(self, told: ScriptInput) -> None:
+    def modify_information_start(self, script_input: ScriptInput) -> None:
         """Do nothing yet, wherever a package names this script too soon."""
 
-    def modify_information_rollback_start(self, told: ScriptInput) -> None:
+    def modify_information_rollback_start(
+        self, script_input: ScriptInput
+    ) -> None:
         """Do nothing yet."""
 
-    def modify_information_end(self, told: ScriptInput) -> None:
+    def modify_information_end(self, script_input: ScriptInput) -> None:
         """Go to the new package.
 
         :raises InvalidParameters: it breaks a rule of updates; nothing was
             changed
         :raises InfraError: the cluster could not, or not in time
         """
-        if plan := update_plan.make(told):
-            self._carry_out(told, plan, back=False)
+        if plan := update_plan.build(script_input):
+            self._apply(script_input, plan, is_rollback=False)
 
-    def modify_information_rollback_end(self, told: ScriptInput) -> None:
+    def modify_information_rollback_end(
+        self, script_input: ScriptInput
+    ) -> None:
         """Undo what a failed update did.
 
         :raises InfraError: the cluster could not, or not in time
         """
         try:
-            plan = update_plan.make(told)
+            plan = update_plan.build(script_input)
         except errors.InvalidParameters as error:
             self.log(f"Nothing was changed, and nothing is undone: {error}")
             return
         if plan:
-            self._carry_out(told, plan.backwards(), back=True)
+            self._apply(script_input, plan.inverse(), is_rollback=True)
 
-    def _carry_out(self, told: ScriptInput, plan: Plan, *, back: bool) -> None:
+    def _apply(
+        self, script_input: ScriptInput, plan: Plan, *, is_rollback: bool
+    ) -> None:
         # a clear word before the time is up, not an end without one
-        seconds = min(self.ready_timeout, told.timeout * 0.9)
+        seconds = min(self.ready_timeout, script_input.timeout * 0.9)
         deadline = Deadline.within(seconds)
-        clusters = told.vnf_instance.vim_connection_info
+        clusters = script_input.vnf_instance.vim_connection_info
         places = {vdu: next(iter(clusters)) for vdu in plan.after.workloads}
         places |= plan.places
-        works = [
+        tasks = [
             self._work(key, clusters[key], rendered, deadline)
-            for key, rendered in placing.split(plan.after, places).items()
+            for key, rendered in cluster_assignment.split(
+                plan.after, places
+            ).items()
         ]
-        for work in works:
-            UpdateWork(
+        for work in tasks:
+            UpdateTask(
                 work,
                 plan.configs,
                 plan.workloads_in(work.rendered),
-                told.vnf_lcm_op_occ_id,
-                back=back,
-            ).carry_out()
-        before = told.vnf_instance.instantiated_vnf_info
+                script_input.vnf_lcm_op_occ_id,
+                is_rollback=is_rollback,
+            ).run()
+        before = script_input.vnf_instance.instantiated_vnf_info
         known = before.vnfc_resource_info if before else ()
         info = InfoChanges(
             vnfc_resource_info=tuple(
-                vnfc for work in works for vnfc in work.vnfcs(known)
+                vnfc for work in tasks for vnfc in work.vnfcs(known)
             ),
-            metadata=inventory.described(plan.after, plan.places),
+            metadata=inventory.instance_metadata(plan.after, plan.places),
         )
         self.changes = InstanceChanges(instantiated_vnf_info=info)
 
@@ -109,23 +117,23 @@ class ContainerUpdate(MgmtDriver):
         connection: VimConnectionInfo,
         rendered: Rendered,
         deadline: Deadline,
-    ) -> Work:
+    ) -> ClusterTask:
         """Connect to a cluster of the VNF.
 
         :raises InfraError: it does not answer, or does not let us in
         """
-        patience = Endurance(
+        retry_policy = RetryPolicy(
             deadline,
-            contact=self.contact_timeout,
-            outage=self.outage_timeout,
+            contact_timeout=self.contact_timeout,
+            outage_timeout=self.outage_timeout,
         )
-        clusters = Clusters(self.request_timeout)
-        cluster = clusters.connect(connection, patience)
+        clusters = ClusterPool(self.request_timeout)
+        cluster = clusters.connect(connection, retry_policy)
         progress = Progress(self.log)
         waiter = Waiter(
             cluster, rendered, self.failure_grace, deadline, progress
         )
-        return Work(key, cluster, rendered, waiter, progress)
+        return ClusterTask(key, cluster, rendered, waiter, progress)
 
 
 if __name__ == "__main__":

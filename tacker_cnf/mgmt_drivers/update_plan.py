@@ -8,26 +8,30 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.kubernetes import manifests, shapes, update_work
+from tacker_cnf.drivers.kubernetes import (
+    manifest_validation,
+    manifests,
+    update_task,
+)
 from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_KINDS,
     Key,
     Rendered,
 )
 from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
-from tacker_cnf.drivers.kubernetes.update_work import Pair
-from tacker_cnf.halting import Deadline
+from tacker_cnf.drivers.kubernetes.update_task import ManifestChange
 from tacker_cnf.lcm import target
 from tacker_cnf.lcm.target import Target
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd
 
 #: in the request's metadata, and in that of the instance's driver
-PATHS: Final = "configmap_secret_paths"
-DEF_FILES: Final = "lcm-kubernetes-def-files"
+PATHS_KEY: Final = "configmap_secret_paths"
+DEF_FILES_KEY: Final = "lcm-kubernetes-def-files"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,48 +41,59 @@ class Plan:
     before: Rendered
     after: Rendered
     #: the ConfigMaps and Secrets that the request names
-    configs: tuple[Pair, ...]
+    configs: tuple[ManifestChange, ...]
     #: whatever makes pods
-    workloads: tuple[Pair, ...]
+    workloads: tuple[ManifestChange, ...]
     #: VDU -> key of vimConnectionInfo, where there are several clusters
     places: Mapping[str, str]
 
-    def backwards(self) -> "Plan":
+    def inverse(self) -> "Plan":
         """Give the way back."""
         return dataclasses.replace(
             self,
             before=self.after,
             after=self.before,
-            configs=tuple(Pair(p.after, p.before) for p in self.configs),
-            workloads=tuple(Pair(p.after, p.before) for p in self.workloads),
+            configs=tuple(
+                ManifestChange(p.after, p.before) for p in self.configs
+            ),
+            workloads=tuple(
+                ManifestChange(p.after, p.before) for p in self.workloads
+            ),
         )
 
-    def workloads_in(self, rendered: Rendered) -> tuple[Pair, ...]:
+    def workloads_in(self, rendered: Rendered) -> tuple[ManifestChange, ...]:
         """Give the workloads of one cluster."""
-        there = {manifest.key for manifest in rendered.objects}
-        return tuple(p for p in self.workloads if p.key in there)
+        keys = {manifest.key for manifest in rendered.objects}
+        return tuple(p for p in self.workloads if p.key in keys)
 
 
-def make(told: ScriptInput) -> Plan | None:
+def build(script_input: ScriptInput) -> Plan | None:
     """Read both packages; None: there is nothing to do.
 
     :raises InvalidParameters: the new package breaks a rule of updates
     """
-    asked = _asked(told.request)
-    if not asked and told.new_package_dir is None:
+    paths = _requested_paths(script_input.request)
+    if not paths and script_input.new_package_dir is None:
         return None
-    instance = told.vnf_instance
+    instance = script_input.vnf_instance
     current = target.of_instance(instance)
     assert current is not None
-    old = _tree(told.package_dir, told.vnfd_id, instance, current)
+    old = _package(
+        script_input.package_dir, script_input.vnfd_id, instance, current
+    )
     new = old
-    if told.new_package_dir and told.new_vnfd_id:
-        new = _tree(told.new_package_dir, told.new_vnfd_id, instance, current)
-    files = list(current.parameters[DEF_FILES])
+    if script_input.new_package_dir and script_input.new_vnfd_id:
+        new = _package(
+            script_input.new_package_dir,
+            script_input.new_vnfd_id,
+            instance,
+            current,
+        )
+    files = list(current.parameters[DEF_FILES_KEY])
     named: set[Key] = set()
-    for path in asked:
+    for path in paths:
         keys = _new_keys(new, path)
-        files[files.index(_replaced(old, files, path, keys))] = path
+        files[files.index(_find_replaced(old, files, path, keys))] = path
         named |= keys
     return _plan(
         _render(instance, old, current),
@@ -88,21 +103,23 @@ def make(told: ScriptInput) -> Plan | None:
     )
 
 
-def _asked(request: Mapping[str, Any]) -> tuple[str, ...]:
+def _requested_paths(request: Mapping[str, Any]) -> tuple[str, ...]:
     metadata = request.get("metadata") or {}
     try:
-        return msgspec.convert(metadata.get(PATHS) or [], tuple[str, ...])
+        return msgspec.convert(metadata.get(PATHS_KEY) or [], tuple[str, ...])
     except msgspec.ValidationError as error:
-        raise errors.InvalidParameters(f"metadata.{PATHS}: {error}.") from None
+        raise errors.InvalidParameters(
+            f"metadata.{PATHS_KEY}: {error}."
+        ) from None
 
 
-def _tree(
+def _package(
     folder: str, vnfd_id: str, instance: VnfInstance, current: Target
-) -> PackageTree:
+) -> UnpackedPackage:
     """Give a package with as much of a VNFD as manifests need: which VDU
     each workload is.
     """
-    known = current.parameters.get("vdu_reses") or {}
+    vdu_reses = current.parameters.get("vdu_reses") or {}
     vdus = {
         vdu: Vdu(
             id=vdu,
@@ -110,7 +127,7 @@ def _tree(
             min_instances=0,
             max_instances=0,
         )
-        for vdu, body in known.items()
+        for vdu, body in vdu_reses.items()
     }
     flavour = Flavour(id=current.flavour_id, vdus=vdus)
     vnfd = Vnfd(
@@ -121,16 +138,16 @@ def _tree(
         descriptor_version=instance.vnfd_version,
         flavours={flavour.id: flavour},
     )
-    return PackageTree(content_id=folder, path=Path(folder), vnfd=vnfd)
+    return UnpackedPackage(content_id=folder, path=Path(folder), vnfd=vnfd)
 
 
 def _with_files(current: Target, files: Sequence[str]) -> Target:
-    parameters = {**current.parameters, DEF_FILES: list(files)}
+    parameters = {**current.parameters, DEF_FILES_KEY: list(files)}
     return msgspec.structs.replace(current, parameters=parameters)
 
 
 def _render(
-    instance: VnfInstance, package: PackageTree, wanted: Target
+    instance: VnfInstance, package: UnpackedPackage, wanted: Target
 ) -> Rendered:
     task = InfraTask(
         instance=instance,
@@ -145,7 +162,7 @@ def _render(
 
 
 def _render_new(
-    instance: VnfInstance, package: PackageTree, wanted: Target
+    instance: VnfInstance, package: UnpackedPackage, wanted: Target
 ) -> Rendered:
     """Render the new package.
 
@@ -157,11 +174,11 @@ def _render_new(
         raise errors.InvalidParameters(
             f"{error} All manifests of the VNF instance have to be in the new "
             "package under the paths they had, but those in whose place "
-            f"metadata.{PATHS} names others."
+            f"metadata.{PATHS_KEY} names others."
         ) from None
 
 
-def _new_keys(package: PackageTree, path: str) -> set[Key]:
+def _new_keys(package: UnpackedPackage, path: str) -> set[Key]:
     """Tell what a file of the new package holds.
 
     :raises InvalidParameters: it is not there, or cannot be read
@@ -169,10 +186,12 @@ def _new_keys(package: PackageTree, path: str) -> set[Key]:
     try:
         return _keys(package, path)
     except errors.InvalidParameters as error:
-        raise errors.InvalidParameters(f"metadata.{PATHS}: {error}") from None
+        raise errors.InvalidParameters(
+            f"metadata.{PATHS_KEY}: {error}"
+        ) from None
 
 
-def _keys(package: PackageTree, path: str) -> set[Key]:
+def _keys(package: UnpackedPackage, path: str) -> set[Key]:
     return {manifest.key for manifest in manifests.load(package, [path])}
 
 
@@ -181,18 +200,18 @@ def _may_be_named(key: Key) -> bool:
     return not group and kind in {CONFIG_MAP, SECRET}
 
 
-def _replaced(
-    old: PackageTree, files: Iterable[str], path: str, keys: set[Key]
+def _find_replaced(
+    old: UnpackedPackage, files: Iterable[str], path: str, keys: set[Key]
 ) -> str:
     """Find the file that a new one takes the place of.
 
     :raises InvalidParameters: it holds something else than that one
     """
-    strange = [key for key in keys if not _may_be_named(key)]
-    if strange:
-        kind, group = min((kind, group) for group, kind, _ in strange)
+    not_allowed = [key for key in keys if not _may_be_named(key)]
+    if not_allowed:
+        kind, group = min((kind, group) for group, kind, _ in not_allowed)
         raise errors.InvalidParameters(
-            f"metadata.{PATHS}: {path} holds a {kind}"
+            f"metadata.{PATHS_KEY}: {path} holds a {kind}"
             + (f" of {group}" if group else "")
             + "; only ConfigMaps and Secrets of the API v1 can be named here."
         )
@@ -202,11 +221,11 @@ def _replaced(
                 return name
             if found & keys:
                 raise errors.InvalidParameters(
-                    f"metadata.{PATHS}: {path} holds {_told(keys)}, and "
-                    f"{name}, whose place it takes, {_told(found)}. Kind and "
+                    f"metadata.{PATHS_KEY}: {path} holds {_describe(keys)}, and "
+                    f"{name}, whose place it takes, {_describe(found)}. Kind and "
                     "name of what is updated cannot change."
                 )
-    known = {
+    existing = {
         key
         for name in files
         if _is_in(old, name)
@@ -214,12 +233,12 @@ def _replaced(
         if _may_be_named(key)
     }
     raise errors.InvalidParameters(
-        f"metadata.{PATHS}: {path} holds {_told(keys)}, which the VNF "
-        f"instance does not have; it has {_told(known)}."
+        f"metadata.{PATHS_KEY}: {path} holds {_describe(keys)}, which the VNF "
+        f"instance does not have; it has {_describe(existing)}."
     )
 
 
-def _is_in(package: PackageTree, name: str) -> bool:
+def _is_in(package: UnpackedPackage, name: str) -> bool:
     """Tell whether a file is in a package; one that was just replaced by
     one of the new package need not be.
     """
@@ -230,9 +249,9 @@ def _is_in(package: PackageTree, name: str) -> bool:
     return True
 
 
-def _told(keys: Iterable[Key]) -> str:
-    told = (f"{kind} {name}" for _, kind, name in sorted(keys))
-    return ", ".join(told) or "nothing"
+def _describe(keys: Iterable[Key]) -> str:
+    names = (f"{kind} {name}" for _, kind, name in sorted(keys))
+    return ", ".join(names) or "nothing"
 
 
 def _plan(
@@ -246,21 +265,21 @@ def _plan(
     :raises InvalidParameters: something to be updated is malformed, or is
         not in the new one
     """
-    shapes.check(before, after)
+    manifest_validation.check(before, after)
     new = {manifest.key: manifest for manifest in after.objects}
     for manifest in before.objects:
         key = manifest.key
         if key not in new and (key in named or manifest.kind in VDU_KINDS):
             raise errors.InvalidParameters(
-                manifests.lost(manifest, before, after)
+                manifests.describe_missing(manifest, before, after)
             )
     pairs = [
-        Pair(manifest, new[manifest.key])
+        ManifestChange(manifest, new[manifest.key])
         for manifest in before.objects
         if manifest.key in new
     ]
     configs = tuple(p for p in pairs if p.key in named)
-    update_work.check_mutable(configs)
+    update_task.check_mutable(configs)
     return Plan(
         before=before,
         after=after,

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 
 
@@ -10,11 +10,14 @@ class Nfvo(Protocol):
     """Grants lifecycle operations."""
 
     def grant(
-        self, request: GrantRequest, halt: Halt, deadline: Deadline
+        self,
+        request: GrantRequest,
+        cancel_token: CancelToken,
+        deadline: Deadline,
     ) -> Grant:
         """Ask for leave, and wait until the NFVO has decided.
 
-        :raises GrantRefused: the NFVO said no
+        :raises GrantRejected: the NFVO said no
         :raises PeerFailed: the NFVO did not answer as it has to, or not in
             time
         :raises VnfmError: the work was called off

@@ -1,7 +1,7 @@
 """An NFVO for tests: refuses when it is told to, and remembers."""
 
-from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.nfvo.local import LocalNfvo
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 
 
@@ -14,9 +14,12 @@ class FakeNfvo(LocalNfvo):
         self.fails_with: Exception | None = None
 
     def grant(
-        self, request: GrantRequest, halt: Halt, deadline: Deadline
+        self,
+        request: GrantRequest,
+        cancel_token: CancelToken,
+        deadline: Deadline,
     ) -> Grant:
         self.requests.append(request)
         if self.fails_with:
             raise self.fails_with
-        return super().grant(request, halt, deadline)
+        return super().grant(request, cancel_token, deadline)

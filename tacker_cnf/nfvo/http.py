@@ -9,18 +9,18 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.nfvo.peer import Answer, Peer
-from tacker_cnf.nfvo.question import Question
+from tacker_cnf.nfvo.client import NfvoClient, NfvoResponse
+from tacker_cnf.nfvo.retrier import Retrier
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol import base
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import Grant, GrantRequest
 
 LOG = log.getLogger(__name__)
 
-GRANTS: Final = "/grant/v1/grants"
+GRANTS_PATH: Final = "/grant/v1/grants"
 #: the end of a Location that can be put behind an address as it is
-GRANT_ID: Final = re.compile(r"[A-Za-z0-9._~%:@-]{1,255}")
+GRANT_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9._~%:@-]{1,255}")
 
 
 class HttpNfvo:
@@ -32,15 +32,15 @@ class HttpNfvo:
     takes a lost one's operation over.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, nfvo: Peer) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, nfvo: NfvoClient) -> None:
         if not conf.api.endpoint:
             raise errors.VnfmError(
                 "[nfvo] endpoint needs [api] endpoint, so that the NFVO can "
                 "be told how to reach this service."
             )
-        self._peer = nfvo
-        self._here: str = conf.api.endpoint.rstrip("/")
-        self._patience: float = conf.nfvo.grant_timeout
+        self._client = nfvo
+        self._own_endpoint: str = conf.api.endpoint.rstrip("/")
+        self._grant_timeout: float = conf.nfvo.grant_timeout
         self._interval: float = conf.nfvo.poll_interval
         self._headers = {
             "Accept": "application/json",
@@ -48,20 +48,23 @@ class HttpNfvo:
         }
 
     def grant(
-        self, request: GrantRequest, halt: Halt, deadline: Deadline
+        self,
+        request: GrantRequest,
+        cancel_token: CancelToken,
+        deadline: Deadline,
     ) -> Grant:
-        patience = min(self._patience, deadline.remaining)
-        question = Question(patience, halt, self._interval)
-        answer = question.ask(lambda: self._post(request))
-        if answer.status == httpx.codes.ACCEPTED:
-            path = _path(answer)
+        timeout = min(self._grant_timeout, deadline.remaining)
+        retrier = Retrier(timeout, cancel_token, self._interval)
+        response = retrier.run(lambda: self._post(request))
+        if response.status == httpx.codes.ACCEPTED:
+            path = _decision_path(response)
             LOG.info("%s waits for the NFVO", request.vnf_lcm_op_occ_id)
-            while answer.status == httpx.codes.ACCEPTED:
-                question.pause(answer)
-                answer = question.ask(lambda: self._get(path))
-        return _granted(request, answer)
+            while response.status == httpx.codes.ACCEPTED:
+                retrier.pause(response)
+                response = retrier.run(lambda: self._get(path))
+        return _decode_grant(request, response)
 
-    def _post(self, request: GrantRequest) -> Answer:
+    def _post(self, request: GrantRequest) -> NfvoResponse:
         links = msgspec.structs.replace(
             request.links,
             vnf_lcm_op_occ=self._absolute(request.links.vnf_lcm_op_occ),
@@ -71,17 +74,19 @@ class HttpNfvo:
             "Content-Type": "application/json",
             "Idempotency-Key": request.vnf_lcm_op_occ_id,
         }
-        told = base.encode(msgspec.structs.replace(request, links=links))
-        return self._peer.call("POST", GRANTS, headers=headers, body=told)
+        content = base.encode(msgspec.structs.replace(request, links=links))
+        return self._client.call(
+            "POST", GRANTS_PATH, headers=headers, body=content
+        )
 
-    def _get(self, path: str) -> Answer:
-        return self._peer.call("GET", path, headers=self._headers)
+    def _get(self, path: str) -> NfvoResponse:
+        return self._client.call("GET", path, headers=self._headers)
 
     def _absolute(self, link: Link) -> Link:
-        return Link(href=self._here + link.href)
+        return Link(href=self._own_endpoint + link.href)
 
 
-def _path(answer: Answer) -> str:
+def _decision_path(response: NfvoResponse) -> str:
     """Tell where the decision will be (SOL003 9.4.3).
 
     Only the id is taken of what the NFVO says: our credentials go nowhere
@@ -89,38 +94,38 @@ def _path(answer: Answer) -> str:
 
     :raises PeerFailed: it does not say
     """
-    location = answer.headers.get("Location", "").partition("?")[0]
+    location = response.headers.get("Location", "").partition("?")[0]
     grant_id = location.rstrip("/").rpartition("/")[2]
-    if not GRANT_ID.fullmatch(grant_id) or not grant_id.strip("."):
+    if not GRANT_ID_PATTERN.fullmatch(grant_id) or not grant_id.strip("."):
         raise errors.PeerFailed(
             "The NFVO answered 202 and did not say where its decision will "
             "be (Location)."
         )
-    return f"{GRANTS}/{grant_id}"
+    return f"{GRANTS_PATH}/{grant_id}"
 
 
-def _granted(request: GrantRequest, answer: Answer) -> Grant:
+def _decode_grant(request: GrantRequest, response: NfvoResponse) -> Grant:
     """Read what the NFVO decided.
 
-    :raises GrantRefused: it refused
+    :raises GrantRejected: it refused
     :raises PeerFailed: it failed, or this is no grant of this operation
     """
-    if answer.status == httpx.codes.FORBIDDEN:
-        raise errors.GrantRefused(
-            f"The NFVO refused to grant the operation: {answer.told}"
+    if response.status == httpx.codes.FORBIDDEN:
+        raise errors.GrantRejected(
+            f"The NFVO refused to grant the operation: {response.error_detail}"
         )
-    if answer.status not in {httpx.codes.OK, httpx.codes.CREATED}:
+    if response.status not in {httpx.codes.OK, httpx.codes.CREATED}:
         raise errors.PeerFailed(
-            f"The NFVO answered {answer.status} when it was asked for a "
-            f"grant: {answer.told}"
+            f"The NFVO answered {response.status} when it was asked for a "
+            f"grant: {response.error_detail}"
         )
     try:
-        grant = base.decode(answer.content, Grant)
+        grant = base.decode(response.content, Grant)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.PeerFailed(
             f"The NFVO's grant is not valid: {error}."
         ) from None
-    asked = (request.vnf_instance_id, request.vnf_lcm_op_occ_id)
-    if (grant.vnf_instance_id, grant.vnf_lcm_op_occ_id) != asked:
+    expected = (request.vnf_instance_id, request.vnf_lcm_op_occ_id)
+    if (grant.vnf_instance_id, grant.vnf_lcm_op_occ_id) != expected:
         raise errors.PeerFailed("The NFVO granted another operation.")
     return grant

@@ -3,8 +3,8 @@
 import uuid
 from collections.abc import Sequence
 
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.nfvo import zoning
+from tacker_cnf.nfvo import zone_selection
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.grant import (
     Grant,
@@ -29,26 +29,26 @@ class LocalNfvo:
     def grant(
         self,
         request: GrantRequest,
-        halt: Halt,  # noqa: ARG002
+        cancel_token: CancelToken,  # noqa: ARG002
         deadline: Deadline,  # noqa: ARG002
     ) -> Grant:
         grant_id = str(uuid.uuid4())
         links = request.links
-        placed = zoning.placed(request, self._zones)
+        assigned_zones = zone_selection.assigned_zones(request, self._zones)
         return Grant(
             id=grant_id,
             vnf_instance_id=request.vnf_instance_id,
             vnf_lcm_op_occ_id=request.vnf_lcm_op_occ_id,
             zones=tuple(
                 ZoneInfo(id=zone, zone_id=zone)
-                for zone in sorted(set(placed.values()))
+                for zone in sorted(set(assigned_zones.values()))
             ),
             add_resources=tuple(
-                _granted(one, placed.get(one.id))
+                _grant_info(one, assigned_zones.get(one.id))
                 for one in request.add_resources
             ),
-            remove_resources=tuple(map(_granted, request.remove_resources)),
-            update_resources=tuple(map(_granted, request.update_resources)),
+            remove_resources=tuple(map(_grant_info, request.remove_resources)),
+            update_resources=tuple(map(_grant_info, request.update_resources)),
             links=GrantLinks(
                 self_=Link(href=f"/grant/v1/grants/{grant_id}"),
                 vnf_lcm_op_occ=links.vnf_lcm_op_occ,
@@ -57,7 +57,7 @@ class LocalNfvo:
         )
 
 
-def _granted(
+def _grant_info(
     resource: ResourceDefinition, zone: str | None = None
 ) -> GrantInfo:
     return GrantInfo(resource_definition_id=resource.id, zone_id=zone)

@@ -14,24 +14,24 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
-from tacker_cnf.catalogue.tree import PackageTree
-from tacker_cnf.nfvo.peer import Answer, Peer
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
+from tacker_cnf.nfvo.client import NfvoClient, NfvoResponse
 from tacker_cnf.sol.base import Identifier, KeyValuePairs, SolType
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import OnboardingState, OperationalState
 
 LOG = log.getLogger(__name__)
 
-CHUNK: Final = 1024 * 1024
+CHUNK_BYTES: Final = 1024 * 1024
 #: what needs no quotes in a filter (SOL013 5.2.2)
-PLAIN: Final = re.compile(r"[A-Za-z0-9._-]+")
+UNQUOTED_VALUE: Final = re.compile(r"[A-Za-z0-9._-]+")
 #: SOL003 names of checksums -> Python's
 DIGESTS: Final[Mapping[str, str]] = {
     f"SHA-{size}": f"sha{size}" for size in (224, 256, 384, 512)
 }
 
 
-class Found(SolType):
+class RemotePackage(SolType):
     """What is read of a VnfPkgInfo (SOL003 10.5.2.2)."""
 
     id: Identifier
@@ -42,16 +42,16 @@ class Found(SolType):
     user_defined_data: KeyValuePairs = msgspec.field(default_factory=dict)
 
 
-class Api(msgspec.Struct, frozen=True):
+class PackageApi(msgspec.Struct, frozen=True):
     """Where a version of the API has its packages, and by what it knows one."""
 
     root: str
     key: str
 
 
-APIS: Final[Mapping[str, Api]] = {
-    "1": Api("/vnfpkgm/v1/vnf_packages", "id"),
-    "2": Api("/vnfpkgm/v2/onboarded_vnf_packages", "vnfd_id"),
+PACKAGE_APIS: Final[Mapping[str, PackageApi]] = {
+    "1": PackageApi("/vnfpkgm/v1/vnf_packages", "id"),
+    "2": PackageApi("/vnfpkgm/v2/onboarded_vnf_packages", "vnfd_id"),
 }
 
 
@@ -59,15 +59,15 @@ class NfvoPackages:
     """The packages that were onboarded here, and the NFVO's behind them."""
 
     def __init__(
-        self, conf: cfg.ConfigOpts, nfvo: Peer, catalogue: Packages
+        self, conf: cfg.ConfigOpts, nfvo: NfvoClient, catalogue: Packages
     ) -> None:
-        self._peer = nfvo
+        self._client = nfvo
         self._catalogue = catalogue
         version = conf.nfvo.package_version
-        self._api = APIS[version[0]]
+        self._api = PACKAGE_APIS[version[0]]
         self._version = {"Version": version}
 
-    def tree(self, vnfd_id: str) -> PackageTree:
+    def unpacked(self, vnfd_id: str) -> UnpackedPackage:
         """Give a package; one that is not here is fetched from the NFVO.
 
         :raises VnfdNotUsable: neither has a package of this VNFD, or it is
@@ -75,15 +75,15 @@ class NfvoPackages:
         :raises PeerFailed: the NFVO did not answer as it has to
         """
         try:
-            return self._catalogue.tree(vnfd_id)
+            return self._catalogue.unpacked(vnfd_id)
         except errors.VnfdNotUsable:
             self._fetch(vnfd_id)
-        return self._catalogue.tree(vnfd_id)
+        return self._catalogue.unpacked(vnfd_id)
 
     def _fetch(self, vnfd_id: str) -> None:
         try:
             found = self._find(vnfd_id)
-            self._adopt(vnfd_id, found)
+            self._download(vnfd_id, found)
         except errors.PeerFailed as error:
             raise errors.PeerFailed(
                 f"The VNFD {vnfd_id} is not onboarded here, and the NFVO "
@@ -97,18 +97,18 @@ class NfvoPackages:
                 f"{error}"
             ) from None
 
-    def _find(self, vnfd_id: str) -> Found:
+    def _find(self, vnfd_id: str) -> RemotePackage:
         """Look a package up.
 
         :raises VnfdNotUsable: the NFVO has none that can be used
         """
         query = parse.urlencode({"filter": f"(eq,vnfdId,{_quoted(vnfd_id)})"})
-        answer = self._peer.call(
+        response = self._client.call(
             "GET",
             f"{self._api.root}?{query}",
             headers=self._version | {"Accept": "application/json"},
         )
-        for found in _read(answer):
+        for found in _read(response):
             if found.vnfd_id == vnfd_id:
                 _check_usable(found)
                 return found
@@ -116,29 +116,31 @@ class NfvoPackages:
             f"No VNF package has the VNFD {vnfd_id}, here or at the NFVO."
         )
 
-    def _adopt(self, vnfd_id: str, found: Found) -> None:
+    def _download(self, vnfd_id: str, found: RemotePackage) -> None:
         key = parse.quote(getattr(found, self._api.key), safe="")
         path = f"{self._api.root}/{key}/package_content"
         headers = self._version | {"Accept": "application/zip"}
         LOG.info("Fetching the VNF package of VNFD %s", vnfd_id)
-        with self._peer.stream("GET", path, headers) as answer:
-            if answer.status_code != httpx.codes.OK:
+        with self._client.stream("GET", path, headers) as response:
+            if response.status_code != httpx.codes.OK:
                 raise errors.PeerFailed(
-                    f"It answered {answer.status_code} when it was asked for "
+                    f"It answered {response.status_code} when it was asked for "
                     "the content."
                 )
-            content = cast("BinaryIO", Content(answer, found.checksum))
-            self._catalogue.adopt(vnfd_id, content, found.user_defined_data)
+            content = cast("BinaryIO", Content(response, found.checksum))
+            self._catalogue.import_package(
+                vnfd_id, content, found.user_defined_data
+            )
 
 
 class Content(io.RawIOBase):
     """What comes from the NFVO, piece by piece, its checksum verified."""
 
     def __init__(
-        self, answer: httpx.Response, checksum: Checksum | None
+        self, response: httpx.Response, checksum: Checksum | None
     ) -> None:
         super().__init__()
-        self._chunks: Iterator[bytes] = answer.iter_bytes(CHUNK)
+        self._chunks: Iterator[bytes] = response.iter_bytes(CHUNK_BYTES)
         self._checksum = checksum
         name = DIGESTS.get(checksum.algorithm) if checksum else None
         self._digest: Any = hashlib.new(name) if name else None
@@ -165,23 +167,27 @@ class Content(io.RawIOBase):
 
 
 def _quoted(value: str) -> str:
-    if PLAIN.fullmatch(value):
+    if UNQUOTED_VALUE.fullmatch(value):
         return value
     return "'" + value.replace("'", "''") + "'"
 
 
-def _read(answer: Answer) -> tuple[Found, ...]:
-    if answer.status != httpx.codes.OK:
-        raise errors.PeerFailed(f"It answered {answer.status}: {answer.told}")
+def _read(response: NfvoResponse) -> tuple[RemotePackage, ...]:
+    if response.status != httpx.codes.OK:
+        raise errors.PeerFailed(
+            f"It answered {response.status}: {response.error_detail}"
+        )
     try:
-        return msgspec.json.decode(answer.content, type=tuple[Found, ...])
+        return msgspec.json.decode(
+            response.content, type=tuple[RemotePackage, ...]
+        )
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.PeerFailed(
             f"Its list of packages is not valid: {error}."
         ) from None
 
 
-def _check_usable(found: Found) -> None:
+def _check_usable(found: RemotePackage) -> None:
     if found.onboarding_state != OnboardingState.ONBOARDED:
         raise errors.VnfdNotUsable(
             f"The NFVO's VNF package {found.id} is {found.onboarding_state}."

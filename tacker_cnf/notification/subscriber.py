@@ -15,9 +15,9 @@ import msgspec
 from oslo_log import log
 
 from tacker_cnf.db.deliveries import Delivery
-from tacker_cnf.notification import content
-from tacker_cnf.notification.content import Addressee
-from tacker_cnf.notification.delivery import Outcome
+from tacker_cnf.notification import payload
+from tacker_cnf.notification.payload import Recipient
+from tacker_cnf.notification.webhook_client import DeliveryResult
 from tacker_cnf.sol import base
 
 LOG = log.getLogger(__name__)
@@ -26,21 +26,21 @@ LOG = log.getLogger(__name__)
 CAPACITY: Final = 500
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How a subscriber is treated."""
 
     max_requests: int
     retry_interval: float
     max_retry_interval: float
 
-    def pause(self, failures: int) -> float:
+    def retry_delay(self, failures: int) -> float:
         """Tell how long to wait: longer each time, and never in step."""
-        longest = self.retry_interval * 2.0 ** min(failures - 1, 30)
-        most = min(longest, self.max_retry_interval)
-        return most * random.uniform(0.5, 1.0)  # noqa: S311
+        delay = self.retry_interval * 2.0 ** min(failures - 1, 30)
+        max_delay = min(delay, self.max_retry_interval)
+        return max_delay * random.uniform(0.5, 1.0)  # noqa: S311
 
 
-class Books(Protocol):
+class DeliveryRecorder(Protocol):
     """Who writes down what became of deliveries."""
 
     def made(self, delivery: Delivery) -> None:
@@ -50,7 +50,7 @@ class Books(Protocol):
         """Keep that a subscriber is out of trouble."""
 
     async def failed(
-        self, delivery: Delivery, outcome: Outcome
+        self, delivery: Delivery, result: DeliveryResult
     ) -> frozenset[int]:
         """Keep that it failed; tell the events that are parked now."""
 
@@ -58,7 +58,7 @@ class Books(Protocol):
         """Put in what waits in the database."""
 
 
-class Lane:
+class InstanceQueue:
     """The deliveries about one VNF instance, in order."""
 
     def __init__(self, instance_id: str) -> None:
@@ -82,36 +82,36 @@ class Subscriber:
 
     def __init__(
         self,
-        addressee: Addressee,
-        deliver: Callable[[bytes], Awaitable[Outcome]],
-        pace: Pace,
-        books: Books,
+        recipient: Recipient,
+        deliver: Callable[[bytes], Awaitable[DeliveryResult]],
+        policy: DeliveryPolicy,
+        recorder: DeliveryRecorder,
     ) -> None:
-        self.id = addressee.subscription_id
-        self._addressee = addressee
+        self.id = recipient.subscription_id
+        self._recipient = recipient
         self._deliver = deliver
-        self._pace = pace
-        self._books = books
-        self._lanes: dict[str, Lane] = {}
-        self._known: set[int] = set()
-        self._ready: asyncio.Queue[Lane] = asyncio.Queue()
+        self._policy = policy
+        self._recorder = recorder
+        self._queues: dict[str, InstanceQueue] = {}
+        self._queued_ids: set[int] = set()
+        self._ready: asyncio.Queue[InstanceQueue] = asyncio.Queue()
         #: the last event that was taken from the database in order
-        self.last = 0
+        self.last_event_id = 0
         #: whether the database has more of them than are known here
-        self.is_behind = False
+        self.has_backlog = False
         #: the first event that was missed since they were read
         self._missed: int | None = None
         self._failures = 0
         #: whether all that waits may count as failing, as another process may
         #: have left it
-        self._is_marked = True
-        self._rest_until = 0.0
-        self._turn = asyncio.Lock()
+        self._may_be_failing = True
+        self._paused_until = 0.0
+        self._probe_lock = asyncio.Lock()
 
     async def run(self) -> None:
         """Tell what there is to tell, until cancelled."""
         async with asyncio.TaskGroup() as workers:
-            for _ in range(self._pace.max_requests):
+            for _ in range(self._policy.max_requests):
                 workers.create_task(self._work())
 
     def offer(self, deliveries: Iterable[Delivery]) -> None:
@@ -119,27 +119,29 @@ class Subscriber:
         read already: then the database tells what waits.
         """
         for delivery in deliveries:
-            is_late = delivery.event_id <= self.last
-            is_full = len(self._known) >= CAPACITY
-            if is_late or is_full or self.is_behind:
-                self.miss(delivery.event_id)
+            is_late = delivery.event_id <= self.last_event_id
+            is_full = len(self._queued_ids) >= CAPACITY
+            if is_late or is_full or self.has_backlog:
+                self.mark_missed(delivery.event_id)
             else:
-                self.last = delivery.event_id
+                self.last_event_id = delivery.event_id
                 self.put(delivery)
 
-    def miss(self, event_id: int) -> None:
+    def mark_missed(self, event_id: int) -> None:
         """Have all from this event on read from the database again."""
-        self.is_behind = True
-        self.last = min(self.last, event_id - 1)
+        self.has_backlog = True
+        self.last_event_id = min(self.last_event_id, event_id - 1)
         before = self._missed
         self._missed = event_id if before is None else min(before, event_id)
 
-    def begin_to_read(self) -> int:
+    def start_reload(self) -> int:
         """Tell after which event to read."""
         self._missed = None
-        return self.last
+        return self.last_event_id
 
-    def take(self, page: Sequence[Delivery], *, made: Iterable[int]) -> None:
+    def load_page(
+        self, page: Sequence[Delivery], *, made: Iterable[int]
+    ) -> None:
         """Take what was read.
 
         :param made: events of which it was told while they were read
@@ -148,122 +150,124 @@ class Subscriber:
             if delivery.event_id not in made:
                 self.put(delivery)
         missed, self._missed = self._missed, None
-        self.is_behind = len(page) == CAPACITY
+        self.has_backlog = len(page) == CAPACITY
         if page:
-            self.last = page[-1].event_id
+            self.last_event_id = page[-1].event_id
         if missed is not None:
-            self.miss(missed)
+            self.mark_missed(missed)
 
     @property
     def has_room(self) -> bool:
         """Whether it is time to read more from the database."""
-        return self.is_behind and len(self._known) < CAPACITY // 2
+        return self.has_backlog and len(self._queued_ids) < CAPACITY // 2
 
     def put(self, delivery: Delivery) -> None:
         """Take a delivery."""
-        if delivery.event_id in self._known:
+        if delivery.event_id in self._queued_ids:
             return
-        self._known.add(delivery.event_id)
+        self._queued_ids.add(delivery.event_id)
         instance_id = delivery.announcement.subject.id
-        lane = self._lanes.get(instance_id)
-        if lane is None:
-            lane = self._lanes[instance_id] = Lane(instance_id)
-            self._ready.put_nowait(lane)
-        lane.put(delivery)
+        queue = self._queues.get(instance_id)
+        if queue is None:
+            queue = self._queues[instance_id] = InstanceQueue(instance_id)
+            self._ready.put_nowait(queue)
+        queue.put(delivery)
 
     async def _work(self) -> None:
         while True:
-            lane = await self._ready.get()
-            if not lane.deliveries:  # they were parked meanwhile
-                del self._lanes[lane.instance_id]
+            queue = await self._ready.get()
+            if not queue.deliveries:  # they were parked meanwhile
+                del self._queues[queue.instance_id]
                 continue
-            lane.is_busy = True
-            delivery = lane.deliveries[0]
-            outcome = await self._attempt(delivery)
-            lane.is_busy = False
-            if outcome is None:
-                self._go_on(lane)
-            elif outcome.problem is None:
-                lane.failures = 0
-                self._book(delivery)
-                self._leave(lane, frozenset({delivery.event_id}))
-                self._go_on(lane)
+            queue.is_busy = True
+            delivery = queue.deliveries[0]
+            result = await self._attempt(delivery)
+            queue.is_busy = False
+            if result is None:
+                self._requeue(queue)
+            elif result.problem is None:
+                queue.failures = 0
+                self._record_delivered(delivery)
+                self._drop(queue, frozenset({delivery.event_id}))
+                self._requeue(queue)
             else:
-                await self._postpone(lane, delivery, outcome)
+                await self._schedule_retry(queue, delivery, result)
             while self.has_room:
-                await self._books.refill(self)
+                await self._recorder.refill(self)
 
-    def _book(self, delivery: Delivery) -> None:
-        if self._is_marked:
-            self._is_marked = False
-            self._books.recovered(self.id)
-        self._books.made(delivery)
+    def _record_delivered(self, delivery: Delivery) -> None:
+        if self._may_be_failing:
+            self._may_be_failing = False
+            self._recorder.recovered(self.id)
+        self._recorder.made(delivery)
 
-    async def _attempt(self, delivery: Delivery) -> Outcome | None:
+    async def _attempt(self, delivery: Delivery) -> DeliveryResult | None:
         """Deliver when it is time; None: it was parked until then."""
         if not self._failures:
             return await self._send(delivery)
-        async with self._turn:
+        async with self._probe_lock:
             now = asyncio.get_running_loop().time()
-            await asyncio.sleep(max(self._rest_until - now, 0.0))
-            if delivery.event_id not in self._known:
+            await asyncio.sleep(max(self._paused_until - now, 0.0))
+            if delivery.event_id not in self._queued_ids:
                 return None
             return await self._send(delivery)
 
-    async def _send(self, delivery: Delivery) -> Outcome:
+    async def _send(self, delivery: Delivery) -> DeliveryResult:
         try:
-            told = content.of(delivery.announcement, self._addressee)
-            outcome = await self._deliver(base.encode(told))
+            notification = payload.build_notification(
+                delivery.announcement, self._recipient
+            )
+            result = await self._deliver(base.encode(notification))
         except Exception as error:
             LOG.exception("Event %d cannot be told", delivery.event_id)
-            return Outcome(problem=f"It cannot be told: {error!r}")
+            return DeliveryResult(problem=f"It cannot be told: {error!r}")
         now = asyncio.get_running_loop().time()
-        if not outcome.everything:
+        if not result.everything:
             self._failures = 0
-            return outcome
-        self._is_marked = True
-        if now >= self._rest_until:
+            return result
+        self._may_be_failing = True
+        if now >= self._paused_until:
             self._failures += 1
-            pause = self._pace.pause(self._failures)
-            self._rest_until = now + max(pause, outcome.retry_after)
-        return outcome
+            retry_delay = self._policy.retry_delay(self._failures)
+            self._paused_until = now + max(retry_delay, result.retry_after)
+        return result
 
-    async def _postpone(
-        self, lane: Lane, delivery: Delivery, outcome: Outcome
+    async def _schedule_retry(
+        self, queue: InstanceQueue, delivery: Delivery, result: DeliveryResult
     ) -> None:
-        lane.failures += 1
+        queue.failures += 1
         LOG.log(
-            log.WARNING if lane.failures == 1 else log.DEBUG,
+            log.WARNING if queue.failures == 1 else log.DEBUG,
             "Subscriber %s was not told of event %d: %s",
             self.id,
             delivery.event_id,
-            outcome.problem,
+            result.problem,
         )
-        parked = await self._books.failed(delivery, outcome)
+        parked = await self._recorder.failed(delivery, result)
         if parked:
             LOG.warning("%d deliveries to %s parked", len(parked), self.id)
-            concerned = self._lanes.values() if outcome.everything else [lane]
-            for one in concerned:
-                self._leave(one, parked)
-        if outcome.everything or delivery.event_id in parked:
-            self._go_on(lane)  # _attempt waits
+            affected = self._queues.values() if result.everything else [queue]
+            for one in affected:
+                self._drop(one, parked)
+        if result.everything or delivery.event_id in parked:
+            self._requeue(queue)  # _attempt waits
         else:
             asyncio.get_running_loop().call_later(
-                self._pace.pause(lane.failures), self._go_on, lane
+                self._policy.retry_delay(queue.failures), self._requeue, queue
             )
 
-    def _leave(self, lane: Lane, events: frozenset[int]) -> None:
+    def _drop(self, queue: InstanceQueue, events: frozenset[int]) -> None:
         """Forget deliveries that were made or parked."""
-        lane.deliveries = [
+        queue.deliveries = [
             delivery
-            for delivery in lane.deliveries
+            for delivery in queue.deliveries
             if delivery.event_id not in events
         ]
-        self._known -= events
+        self._queued_ids -= events
 
-    def _go_on(self, lane: Lane) -> None:
+    def _requeue(self, queue: InstanceQueue) -> None:
         """Put a lane in line again, if there is anything in it."""
-        if lane.deliveries:
-            self._ready.put_nowait(lane)
+        if queue.deliveries:
+            self._ready.put_nowait(queue)
         else:
-            del self._lanes[lane.instance_id]
+            del self._queues[queue.instance_id]

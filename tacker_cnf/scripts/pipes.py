@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import IO, Any, Final, Self
 
 #: bytes that are read or written at once
-CHUNK: Final = 64 * 1024
+CHUNK_BYTES: Final = 64 * 1024
 
 
 class Pipes:
@@ -22,15 +22,15 @@ class Pipes:
     def __init__(
         self,
         process: subprocess.Popen[bytes],
-        told: bytes,
-        hear_output: Callable[[bytes], None],
-        hear_errors: Callable[[bytes], None],
+        stdin_data: bytes,
+        on_stdout: Callable[[bytes], None],
+        on_stderr: Callable[[bytes], None],
     ) -> None:
-        self._left = memoryview(told)
+        self._unsent = memoryview(stdin_data)
         self._selector = selectors.DefaultSelector()
-        self._add(process.stdin, selectors.EVENT_WRITE, self._tell)
-        self._hear(process.stdout, hear_output)
-        self._hear(process.stderr, hear_errors)
+        self._add(process.stdin, selectors.EVENT_WRITE, self._write_stdin)
+        self._add_reader(process.stdout, on_stdout)
+        self._add_reader(process.stderr, on_stderr)
 
     def __enter__(self) -> Self:
         return self
@@ -53,36 +53,41 @@ class Pipes:
 
     def drain(self, seconds: float) -> None:
         """Read what is left in them, and wait for their end for so long."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0 and self.serve(left):
+        deadline = time.monotonic() + seconds
+        while (remaining := deadline - time.monotonic()) > 0 and self.serve(
+            remaining
+        ):
             pass
 
     def _add(
-        self, pipe: IO[bytes] | None, event: int, act: Callable[[Any], None]
+        self,
+        pipe: IO[bytes] | None,
+        event: int,
+        callback: Callable[[Any], None],
     ) -> None:
         assert pipe is not None
         os.set_blocking(pipe.fileno(), False)
-        self._selector.register(pipe, event, act)
+        self._selector.register(pipe, event, callback)
 
-    def _hear(
-        self, pipe: IO[bytes] | None, hear: Callable[[bytes], None]
+    def _add_reader(
+        self, pipe: IO[bytes] | None, on_chunk: Callable[[bytes], None]
     ) -> None:
         def read(ready: Any) -> None:
-            chunk = os.read(ready.fileno(), CHUNK)
+            chunk = os.read(ready.fileno(), CHUNK_BYTES)
             if chunk:
-                hear(chunk)
+                on_chunk(chunk)
             else:
                 self._close(ready)
 
         self._add(pipe, selectors.EVENT_READ, read)
 
-    def _tell(self, pipe: Any) -> None:
+    def _write_stdin(self, pipe: Any) -> None:
         try:
-            size = os.write(pipe.fileno(), self._left[:CHUNK])
+            size = os.write(pipe.fileno(), self._unsent[:CHUNK_BYTES])
         except BrokenPipeError:  # it does not want to know
-            size = len(self._left)
-        self._left = self._left[size:]
-        if not self._left:
+            size = len(self._unsent)
+        self._unsent = self._unsent[size:]
+        if not self._unsent:
             self._close(pipe)
 
     def _close(self, pipe: Any) -> None:

@@ -14,15 +14,15 @@ from tacker_cnf import errors
 
 #: a value may be named again and again: how much larger it may be than its
 #: pickle, and how large a small one may be
-GROWTH: Final = 4
-SMALL: Final = 10_000
+MAX_GROWTH_FACTOR: Final = 4
+MIN_SIZE_LIMIT: Final = 10_000
 #: how many containers may stand in each other
-DEEPEST: Final = 100
+MAX_DEPTH: Final = 100
 #: the numbers that may be keys: among larger ones too many share a hash
-_KEYS: Final = range(-(2**63), 2**64)
+_KEY_RANGE: Final = range(-(2**63), 2**64)
 #: what names a class or a function
-_BY_ARGUMENT: Final = frozenset({"GLOBAL", "INST"})
-_BY_STACK: Final = frozenset({"STACK_GLOBAL"})
+_NAMED_BY_ARGUMENT: Final = frozenset({"GLOBAL", "INST"})
+_NAMED_BY_STACK: Final = frozenset({"STACK_GLOBAL"})
 
 
 def load(data: bytes) -> Any:
@@ -37,19 +37,19 @@ def load(data: bytes) -> Any:
         raise
     except Exception:  # noqa: BLE001  # of damaged bytes, anything
         # what it complains of may be a secret
-        raise _refused("it is damaged") from None
-    _weigh(value, len(data) * GROWTH + SMALL)
+        raise _invalid("it is damaged") from None
+    _check_size(value, len(data) * MAX_GROWTH_FACTOR + MIN_SIZE_LIMIT)
     return value
 
 
-def _refused(why: str) -> errors.ScriptFailed:
+def _invalid(reason: str) -> errors.ScriptFailed:
     return errors.ScriptFailed(
-        f"what it wrote on stdout is no plain pickle: {why}"
+        f"what it wrote on stdout is no plain pickle: {reason}"
     )
 
 
 #: instructions of a pickle: some for each value; more would take long
-MOST: Final = 300_000
+MAX_INSTRUCTIONS: Final = 300_000
 
 
 class _Machine:
@@ -58,62 +58,62 @@ class _Machine:
     def __init__(self) -> None:
         self._stack: list[Any] = []
         #: the stacks below each mark
-        self._below: list[list[Any]] = []
+        self._outer_stacks: list[list[Any]] = []
         self._memory: dict[int, Any] = {}
 
     def run(self, data: bytes) -> Any:
-        given = pickletools.genops(io.BytesIO(data))
-        for count, (opcode, argument, _) in enumerate(given):
-            if count == MOST:
-                raise _refused(f"it has more than {MOST} parts")
+        opcodes = pickletools.genops(io.BytesIO(data))
+        for count, (opcode, argument, _) in enumerate(opcodes):
+            if count == MAX_INSTRUCTIONS:
+                raise _invalid(f"it has more than {MAX_INSTRUCTIONS} parts")
             operation = _OPERATIONS.get(opcode.name)
             if operation is None:
-                what = self._named(opcode.name, argument)
-                raise _refused(f"{what} is not plain data")
+                description = self._describe(opcode.name, argument)
+                raise _invalid(f"{description} is not plain data")
             operation(self, argument)
         return self._stack.pop()
 
-    def _named(self, operation: str, argument: Any) -> str:
+    def _describe(self, operation: str, argument: Any) -> str:
         """Tell what a class is called; of all else only the operation, as
         any text may be a secret.
         """
-        if operation in _BY_ARGUMENT:
+        if operation in _NAMED_BY_ARGUMENT:
             return str(argument).replace(" ", ".")[:200]
-        if operation in _BY_STACK:
+        if operation in _NAMED_BY_STACK:
             return ".".join(map(_text, self._stack[-2:]))[:200]
         return operation
 
-    def nothing(self, _: Any) -> None:
+    def ignore(self, _: Any) -> None:
         """Pass over what says nothing about the value."""
 
     def push(self, value: Any) -> None:
         self._stack.append(value)
 
     def mark(self, _: Any) -> None:
-        self._below.append(self._stack)
+        self._outer_stacks.append(self._stack)
         self._stack = []
 
-    def since_mark(self, _: Any = None) -> list[Any]:
-        values, self._stack = self._stack, self._below.pop()
+    def pop_to_mark(self, _: Any = None) -> list[Any]:
+        values, self._stack = self._stack, self._outer_stacks.pop()
         return values
 
     def pop(self, _: Any) -> None:
         if self._stack:
             self._stack.pop()
         else:
-            self.since_mark()
+            self.pop_to_mark()
 
-    def repeat(self, _: Any) -> None:
+    def duplicate(self, _: Any) -> None:
         self.push(self._stack[-1])
 
     def as_list(self, _: Any) -> None:
-        self.push(self.since_mark())
+        self.push(self.pop_to_mark())
 
     def as_tuple(self, _: Any) -> None:
-        self.push(tuple(self.since_mark()))
+        self.push(tuple(self.pop_to_mark()))
 
     def as_dict(self, _: Any) -> None:
-        values = self.since_mark()
+        values = self.pop_to_mark()
         self.push({})
         self._set(values)
 
@@ -121,14 +121,14 @@ class _Machine:
         self._extend([self._stack.pop()])
 
     def appends(self, _: Any) -> None:
-        self._extend(self.since_mark())
+        self._extend(self.pop_to_mark())
 
     def set_item(self, _: Any) -> None:
         value, key = self._stack.pop(), self._stack.pop()
         self._set([key, value])
 
     def set_items(self, _: Any) -> None:
-        self._set(self.since_mark())
+        self._set(self.pop_to_mark())
 
     def memoize(self, _: Any) -> None:
         self._memory[len(self._memory)] = self._stack[-1]
@@ -139,7 +139,7 @@ class _Machine:
     def get(self, number: Any) -> None:
         self.push(self._memory[int(number)])
 
-    def last(self, count: int) -> None:
+    def push_tuple(self, count: int) -> None:
         """Make a tuple of so many values."""
         values = [self._stack.pop() for _ in range(count)]
         self.push(tuple(reversed(values)))
@@ -147,13 +147,13 @@ class _Machine:
     def _extend(self, values: list[Any]) -> None:
         target = self._stack[-1]
         if not isinstance(target, list):
-            raise _refused("it appends to what is no list")
+            raise _invalid("it appends to what is no list")
         target += values
 
     def _set(self, values: list[Any]) -> None:
         target = self._stack[-1]
         if not isinstance(target, dict):
-            raise _refused("it sets an item of what is no dict")
+            raise _invalid("it sets an item of what is no dict")
         for key, value in zip(values[::2], values[1::2], strict=True):
             target[_key(key)] = value
 
@@ -167,8 +167,8 @@ def _key(value: Any) -> Any:
     that is in it, without an end.
     """
     plain = value is None or isinstance(value, str | int | float)
-    if not plain or (isinstance(value, int) and value not in _KEYS):
-        raise _refused("it has a key that is no text and no number")
+    if not plain or (isinstance(value, int) and value not in _KEY_RANGE):
+        raise _invalid("it has a key that is no text and no number")
     return value
 
 
@@ -180,12 +180,12 @@ def _constant(make: Callable[[], Any]) -> _Operation:
 
 
 def _tuple_of(count: int) -> _Operation:
-    return lambda machine, _: machine.last(count)
+    return lambda machine, _: machine.push_tuple(count)
 
 
 #: the opcodes that make, fill or remember plain values
 _OPERATIONS: Final[Mapping[str, _Operation]] = {
-    **dict.fromkeys(("PROTO", "FRAME", "STOP"), _Machine.nothing),
+    **dict.fromkeys(("PROTO", "FRAME", "STOP"), _Machine.ignore),
     **dict.fromkeys(
         (
             "INT",
@@ -215,8 +215,8 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
     "EMPTY_TUPLE": _constant(tuple),
     "MARK": _Machine.mark,
     "POP": _Machine.pop,
-    "POP_MARK": _Machine.since_mark,
-    "DUP": _Machine.repeat,
+    "POP_MARK": _Machine.pop_to_mark,
+    "DUP": _Machine.duplicate,
     "LIST": _Machine.as_list,
     "DICT": _Machine.as_dict,
     "TUPLE": _Machine.as_tuple,
@@ -230,23 +230,23 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
 }
 
 
-def _weigh(value: Any, most: int) -> None:
+def _check_size(value: Any, max_size: int) -> None:
     """Make sure that a value is not far larger than its pickle: one that
     holds another twice, and that the next twice, soon is.
     """
-    left = [(value, 0)]
-    weight = 0
-    while left:
-        one, depth = left.pop()
-        weight += len(one) + 1 if isinstance(one, str) else 1
-        if depth > DEEPEST:
-            raise _refused("it is too deep")
-        left += [(inner, depth + 1) for inner in _inner(one)]
-        if weight + len(left) > most:
-            raise _refused("it is larger than it says")
+    pending = [(value, 0)]
+    size = 0
+    while pending:
+        current, depth = pending.pop()
+        size += len(current) + 1 if isinstance(current, str) else 1
+        if depth > MAX_DEPTH:
+            raise _invalid("it is too deep")
+        pending += [(child, depth + 1) for child in _children(current)]
+        if size + len(pending) > max_size:
+            raise _invalid("it is larger than it says")
 
 
-def _inner(value: Any) -> list[Any]:
+def _children(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [*value.keys(), *value.values()]
     return list(value) if isinstance(value, list | tuple) else []

@@ -25,14 +25,14 @@ from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.vnfd import script_source
 
 #: what a script imports that reads a pickle
-PICKLES: Final = frozenset({"pickle", "_pickle"})
+PICKLE_MODULES: Final = frozenset({"pickle", "_pickle"})
 #: what one imports that is made of our base
-DRIVERS: Final = "tacker_cnf.mgmt_drivers"
+DRIVERS_PACKAGE: Final = "tacker_cnf.mgmt_drivers"
 #: bytes of JSON that a memory may have
-MEMORY: Final = 256 * 1024
+MAX_MEMORY_BYTES: Final = 256 * 1024
 
 
-class Tongue(enum.Enum):
+class ScriptProtocol(enum.Enum):
     """What a script speaks."""
 
     #: JSON; it may say nothing
@@ -91,30 +91,34 @@ class ScriptOutput(SolType):
     vims: Mapping[Identifier, ProvidedVim | None] = {}
 
 
-def tongue_of(script: Path) -> Tongue:
+def detect_protocol(script: Path) -> ScriptProtocol:
     """Tell what a script speaks, by what it imports."""
     names = script_source.imports(script_source.parse(script))
-    if any(f"{name}.".startswith(f"{DRIVERS}.") for name in names):
-        return Tongue.DRIVER
-    return Tongue.PICKLE if names & PICKLES else Tongue.JSON
+    if any(f"{name}.".startswith(f"{DRIVERS_PACKAGE}.") for name in names):
+        return ScriptProtocol.DRIVER
+    return (
+        ScriptProtocol.PICKLE
+        if names & PICKLE_MODULES
+        else ScriptProtocol.JSON
+    )
 
 
-def json_input(told: ScriptInput) -> bytes:
-    return base.encode(told)
+def json_input(script_input: ScriptInput) -> bytes:
+    return base.encode(script_input)
 
 
-def pickle_input(told: ScriptInput) -> bytes:
+def pickle_input(script_input: ScriptInput) -> bytes:
     """Give the dict that Tacker gives its scripts."""
-    plain = msgspec.to_builtins(told, enc_hook=str)
-    new = told.new_package_dir
+    plain = msgspec.to_builtins(script_input, enc_hook=str)
+    new = script_input.new_package_dir
     return pickle.dumps(
         {
-            "operation": told.operation,
+            "operation": script_input.operation,
             "request": plain["request"],
             "vnf_instance": plain["vnfInstance"],
             "grant_request": plain.get("grantRequest"),
             "grant_response": plain.get("grantResponse"),
-            "tmp_csar_dir": told.package_dir,
+            "tmp_csar_dir": script_input.package_dir,
             **({"new_csar_dir": new} if new else {}),
             "user_script_err_handling_data": plain.get(
                 "userScriptErrHandlingData"
@@ -123,15 +127,15 @@ def pickle_input(told: ScriptInput) -> bytes:
     )
 
 
-def json_output(said: bytes) -> ScriptOutput:
+def json_output(stdout: bytes) -> ScriptOutput:
     """Read what a script said.
 
     :raises ScriptFailed: it is not the JSON of a ScriptOutput
     """
-    if not said.strip():
+    if not stdout.strip():
         return ScriptOutput()
     try:
-        return base.decode(said, ScriptOutput)
+        return base.decode(stdout, ScriptOutput)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.ScriptFailed(
             f"what it wrote on stdout is no valid answer: {error}. Nothing "
@@ -139,51 +143,53 @@ def json_output(said: bytes) -> ScriptOutput:
         ) from None
 
 
-def driver_output(said: bytes) -> ScriptOutput:
+def driver_output(stdout: bytes) -> ScriptOutput:
     """Read what a script said that is made of our base.
 
     :raises ScriptFailed: it is not the JSON of a ScriptOutput, or nothing
     """
-    if not said.strip():
+    if not stdout.strip():
         raise errors.ScriptFailed(
             "it wrote no answer on stdout; a script that imports "
-            f"{DRIVERS} has to end with a call of main() of its class"
+            f"{DRIVERS_PACKAGE} has to end with a call of main() of its class"
         )
-    return json_output(said)
+    return json_output(stdout)
 
 
-def to_remember(told: ScriptInput, said: ScriptOutput) -> bool:
+def memory_changed(script_input: ScriptInput, output: ScriptOutput) -> bool:
     """Tell whether a script says something else to be remembered than it
     was told.
 
     :raises ScriptFailed: it is too much
     """
     # nothing and an empty memory are the same
-    if said.memory is UNSET or (said.memory or None) == (told.memory or None):
+    if output.memory is UNSET or (output.memory or None) == (
+        script_input.memory or None
+    ):
         return False
-    length = len(base.encode(said.memory))
-    if length > MEMORY:
+    length = len(base.encode(output.memory))
+    if length > MAX_MEMORY_BYTES:
         raise errors.ScriptFailed(
-            f"its memory has {length} bytes as JSON, and may have {MEMORY}; "
+            f"its memory has {length} bytes as JSON, and may have {MAX_MEMORY_BYTES}; "
             "what was remembered before stays"
         )
     return True
 
 
-def pickle_output(said: bytes) -> ScriptOutput:
+def pickle_output(stdout: bytes) -> ScriptOutput:
     """Read what a script of Tacker's said.
 
     :raises ScriptFailed: it is not plain data, or says something wrong
     """
-    if not said:
+    if not stdout:
         return ScriptOutput()
-    plain = plain_pickle.load(said)
-    known = plain if isinstance(plain, dict) else {}
-    data = known.get("user_script_err_handling_data")
+    loaded = plain_pickle.load(stdout)
+    fields = loaded if isinstance(loaded, dict) else {}
+    data = fields.get("user_script_err_handling_data")
     try:
         as_json = msgspec.json.encode(
             {
-                "vnfInstance": known.get("vnf_instance") or None,
+                "vnfInstance": fields.get("vnf_instance") or None,
                 "userScriptErrHandlingData": data or None,
             }
         )
@@ -194,13 +200,13 @@ def pickle_output(said: bytes) -> ScriptOutput:
     return json_output(as_json)
 
 
-GIVE: Final[Mapping[Tongue, Callable[[ScriptInput], bytes]]] = {
-    Tongue.JSON: json_input,
-    Tongue.DRIVER: json_input,
-    Tongue.PICKLE: pickle_input,
+ENCODERS: Final[Mapping[ScriptProtocol, Callable[[ScriptInput], bytes]]] = {
+    ScriptProtocol.JSON: json_input,
+    ScriptProtocol.DRIVER: json_input,
+    ScriptProtocol.PICKLE: pickle_input,
 }
-READ: Final[Mapping[Tongue, Callable[[bytes], ScriptOutput]]] = {
-    Tongue.JSON: json_output,
-    Tongue.DRIVER: driver_output,
-    Tongue.PICKLE: pickle_output,
+DECODERS: Final[Mapping[ScriptProtocol, Callable[[bytes], ScriptOutput]]] = {
+    ScriptProtocol.JSON: json_output,
+    ScriptProtocol.DRIVER: driver_output,
+    ScriptProtocol.PICKLE: pickle_output,
 }

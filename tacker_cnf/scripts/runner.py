@@ -12,38 +12,42 @@ import msgspec
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.halting import Halt
-from tacker_cnf.lcm import veil
-from tacker_cnf.lcm.veil import Veil
-from tacker_cnf.scripts import causes, protocol, stand_ins, workplace
-from tacker_cnf.scripts.process import Bounds, Child
-from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput, Tongue
+from tacker_cnf.lcm import secret_masking
+from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.scripts import compat, failure_reason, protocol, workdir
+from tacker_cnf.scripts.process import ScriptLimits, ScriptProcess
+from tacker_cnf.scripts.protocol import (
+    ScriptInput,
+    ScriptOutput,
+    ScriptProtocol,
+)
 
 LOG = log.getLogger(__name__)
 
 Said = TypeVar("Said")
 
 #: those that have a name; of the real-time ones only two do
-_SIGNALS: Final = {known.value: known.name for known in signal.Signals}
+_SIGNAL_NAMES: Final = {member.value: member.name for member in signal.Signals}
 #: seconds between two times that the log of a running script is shown
-SHOWN: Final = 2.0
+LOG_UPDATE_INTERVAL_S: Final = 2.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Ears:
+class ScriptCallbacks:
     """Who is told what a script writes on stderr, and what it remembers."""
 
     #: all of it so far, as it grows
     show: Callable[[str], None] = lambda _: None
     #: all of it that is kept, however it ended
-    keep: Callable[[str], None] = lambda _: None
+    save: Callable[[str], None] = lambda _: None
     #: what it says that is to be remembered, if that is something new,
     #: however it ended
     remember: Callable[[dict[str, Any] | None], None] = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Talk(Generic[Said]):
+class ScriptRun(Generic[Said]):
     """One run of a script: what is started, and how one talks to it."""
 
     #: its path in the package, and what it is run for
@@ -55,170 +59,200 @@ class Talk(Generic[Said]):
     #: reads what it says
     read: Callable[[bytes], Said]
     #: what it is told as a secret
-    veil: Veil
+    veil: SecretMasker
     #: what of an answer outlives the script's failure: what stands in its
     #: error, and what is kept at once; this raises ScriptFailed if it cannot
-    kept: Callable[[Said], dict[str, Any] | None] = lambda _: None
-    keep: Callable[[Said], None] = lambda _: None
+    failure_data: Callable[[Said], dict[str, Any] | None] = lambda _: None
+    save: Callable[[Said], None] = lambda _: None
 
 
 def run(
     packages: Sequence[Path],
     name: str,
-    told: ScriptInput,
-    bounds: Bounds,
-    halt: Halt,
-    ears: Ears,
+    script_input: ScriptInput,
+    limits: ScriptLimits,
+    cancel_token: CancelToken,
+    callbacks: ScriptCallbacks,
 ) -> ScriptOutput:
     """Run a management script of a package and give what it said.
 
     :param packages: the unpacked package, and the new one if there is one
     :param name: the script's path in the package
-    :param halt: kills it when the work is called off at once
+    :param cancel_token: kills it when the work is called off at once
     :raises ScriptFailed: it failed, took too long or said something wrong
     """
-    return talk(
+    return execute(
         packages,
-        lambda trees: _management(name, trees, told, ears, bounds),
-        bounds,
-        halt,
-        ears,
+        lambda package_dirs: _management_run(
+            name, package_dirs, script_input, callbacks, limits
+        ),
+        limits,
+        cancel_token,
+        callbacks,
     )
 
 
-def talk(
+def execute(
     packages: Sequence[Path],
-    make: Callable[[Sequence[Path]], Talk[Said]],
-    bounds: Bounds,
-    halt: Halt,
-    ears: Ears,
+    build_run: Callable[[Sequence[Path]], ScriptRun[Said]],
+    limits: ScriptLimits,
+    cancel_token: CancelToken,
+    callbacks: ScriptCallbacks,
 ) -> Said:
     """Run what is made for copies of packages, and give what it said.
 
     :raises ScriptFailed: it failed, took too long or said something wrong
     """
-    with workplace.prepared(bounds.scratch, packages, halt) as (home, trees):
-        script = make(trees)
-        head = f"{script.operation}, {script.name}"
-        with _child(script, home, bounds, halt) as child:
-            log = _Log(head, lambda: _plain(child.log(), trees), ears)
+    with workdir.prepare(
+        limits.temporary_directories, packages, cancel_token
+    ) as (home, package_dirs):
+        script = build_run(package_dirs)
+        header = f"{script.operation}, {script.name}"
+        with _child(script, home, limits, cancel_token) as child:
+            log = _Log(
+                header,
+                lambda: _without_paths(child.log(), package_dirs),
+                callbacks,
+            )
             try:
-                with halt.wakes(child.kill):
-                    code = child.talk(script.input, log.pulse)
+                with cancel_token.on_cancel(child.terminate):
+                    code = child.execute(script.input, log.update)
             finally:
-                heard = log.keep()
-    said, problem = None, _problem(code, bounds)
+                stderr = log.save()
+    output, problem = None, _problem(code, limits)
     try:
-        said = script.read(child.said())
-        script.keep(said)
+        output = script.read(child.output())
+        script.save(output)
     except errors.ScriptFailed as error:
         problem = problem or script.veil(str(error))
-    if problem or said is None:
+    if problem or output is None:
         raise errors.ScriptFailed(
             f"Script {script.name} ({script.operation}): "
-            + causes.told(str(problem), heard),
-            None if said is None else script.kept(said),
+            + failure_reason.describe(str(problem), stderr),
+            None if output is None else script.failure_data(output),
         )
-    return said
+    return output
 
 
 @contextlib.contextmanager
 def _child(
-    script: Talk[Said], home: Path, bounds: Bounds, halt: Halt
-) -> Iterator[Child]:
+    script: ScriptRun[Said],
+    home: Path,
+    limits: ScriptLimits,
+    cancel_token: CancelToken,
+) -> Iterator[ScriptProcess]:
     """Start a script, if it may still change anything.
 
     :raises VnfmError: the work was called off, or its lease has ended
     """
-    halt.check()
+    cancel_token.check()
     with contextlib.ExitStack() as stack:
         lease = (
-            stack.enter_context(halt.lease.shared()) if halt.lease else None
+            stack.enter_context(cancel_token.lease.shared())
+            if cancel_token.lease
+            else None
         )
-        child = Child(script.command, home, bounds, script.veil, lease)
+        child = ScriptProcess(script.command, home, limits, script.veil, lease)
         yield stack.enter_context(child)
 
 
-def _management(
+def _management_run(
     name: str,
-    trees: Sequence[Path],
-    told: ScriptInput,
-    ears: Ears,
-    bounds: Bounds,
-) -> Talk[ScriptOutput]:
-    def keep(said: ScriptOutput) -> None:
-        if protocol.to_remember(told, said):
-            ears.remember(said.memory or None)
+    package_dirs: Sequence[Path],
+    script_input: ScriptInput,
+    callbacks: ScriptCallbacks,
+    limits: ScriptLimits,
+) -> ScriptRun[ScriptOutput]:
+    def save(output: ScriptOutput) -> None:
+        if protocol.memory_changed(script_input, output):
+            callbacks.remember(output.memory or None)
 
-    path = trees[0] / name
-    module = stand_ins.module(path) if bounds.replaces_reference else None
+    path = package_dirs[0] / name
+    module = (
+        compat.replacement_module(path)
+        if limits.replace_reference_drivers
+        else None
+    )
     if module:
         LOG.info(
             "Reference script replaced: script=%s replaced_by=%s operation=%s",
             name,
             module,
-            told.operation,
+            script_input.operation,
         )
-        ears.keep(f"{told.operation}, {name}: replaced by {module}\n")
-    told = msgspec.structs.replace(
-        told,
-        package_dir=str(trees[0]),
-        new_package_dir=str(trees[1]) if trees[1:] else None,
+        callbacks.save(
+            f"{script_input.operation}, {name}: replaced by {module}\n"
+        )
+    script_input = msgspec.structs.replace(
+        script_input,
+        package_dir=str(package_dirs[0]),
+        new_package_dir=str(package_dirs[1]) if package_dirs[1:] else None,
     )
-    tongue = Tongue.DRIVER if module else protocol.tongue_of(path)
-    return Talk(
+    script_protocol = (
+        ScriptProtocol.DRIVER if module else protocol.detect_protocol(path)
+    )
+    return ScriptRun(
         name=name,
-        operation=told.operation,
+        operation=script_input.operation,
         command=("-m", module) if module else (str(path),),
-        input=protocol.GIVE[tongue](told),
-        read=protocol.READ[tongue],
-        veil=Veil(veil.secrets_of(msgspec.to_builtins(told))),
-        kept=lambda said: said.user_script_err_handling_data,
-        keep=keep,
+        input=protocol.ENCODERS[script_protocol](script_input),
+        read=protocol.DECODERS[script_protocol],
+        veil=SecretMasker(
+            secret_masking.secrets_of(msgspec.to_builtins(script_input))
+        ),
+        failure_data=lambda output: output.user_script_err_handling_data,
+        save=save,
     )
 
 
-def _plain(text: str, trees: Sequence[Path]) -> str:
+def _without_paths(text: str, package_dirs: Sequence[Path]) -> str:
     """Leave out where a script's files happened to be."""
-    for tree in trees:
-        text = text.replace(f"{tree}/", "")
+    for package_dir in package_dirs:
+        text = text.replace(f"{package_dir}/", "")
     return text
 
 
 class _Log:
     """What a script has written, told from time to time and at its end."""
 
-    def __init__(self, head: str, hear: Callable[[], str], ears: Ears) -> None:
-        self._head = head
-        self._hear = hear
-        self._ears = ears
+    def __init__(
+        self,
+        header: str,
+        read_log: Callable[[], str],
+        callbacks: ScriptCallbacks,
+    ) -> None:
+        self._header = header
+        self._read_log = read_log
+        self._callbacks = callbacks
         self._shown = ""
-        self._due = time.monotonic() + SHOWN
+        self._next_update = time.monotonic() + LOG_UPDATE_INTERVAL_S
 
-    def pulse(self) -> None:
+    def update(self) -> None:
         """Show what is new, if it is time."""
-        if time.monotonic() < self._due:
+        if time.monotonic() < self._next_update:
             return
-        heard = self._hear()
-        if heard != self._shown:
-            self._ears.show(self._under_head(heard))
-            self._shown = heard
-        self._due = time.monotonic() + SHOWN
+        stderr = self._read_log()
+        if stderr != self._shown:
+            self._callbacks.show(self._with_header(stderr))
+            self._shown = stderr
+        self._next_update = time.monotonic() + LOG_UPDATE_INTERVAL_S
 
-    def keep(self) -> str:
+    def save(self) -> str:
         """Keep what there is, and give it."""
-        heard = self._hear()
-        if heard:
-            self._ears.keep(self._under_head(heard))
-        return heard
+        stderr = self._read_log()
+        if stderr:
+            self._callbacks.save(self._with_header(stderr))
+        return stderr
 
-    def _under_head(self, heard: str) -> str:
-        return f"{self._head}:\n{heard}\n"
+    def _with_header(self, stderr: str) -> str:
+        return f"{self._header}:\n{stderr}\n"
 
 
-def _problem(code: int | None, bounds: Bounds) -> str | None:
+def _problem(code: int | None, limits: ScriptLimits) -> str | None:
     if code is None:
-        return f"it did not end within {bounds.timeout:g} s"
+        return f"it did not end within {limits.timeout:g} s"
     if code < 0:
-        return f"it was killed by {_SIGNALS.get(-code, f'signal {-code}')}"
+        return (
+            f"it was killed by {_SIGNAL_NAMES.get(-code, f'signal {-code}')}"
+        )
     return f"it ended with exit code {code}" if code else None

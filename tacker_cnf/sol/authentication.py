@@ -88,6 +88,11 @@ class SubscriptionAuthentication(SolType):
             field.name: field.encode_name
             for field in msgspec.structs.fields(self)
         }
-        for way, attribute in PARAMS.items():
-            if way in self.auth_type and getattr(self, attribute) is None:
-                raise ValueError(f"authType {way}: give {names[attribute]}")
+        for auth_type, attribute in PARAMS.items():
+            if (
+                auth_type in self.auth_type
+                and getattr(self, attribute) is None
+            ):
+                raise ValueError(
+                    f"authType {auth_type}: give {names[attribute]}"
+                )

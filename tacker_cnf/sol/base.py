@@ -48,7 +48,7 @@ class SolType(
     """
 
 
-def prepare() -> None:
+def precompile_types() -> None:
     """Have msgspec look at every type that there is by now.
 
     To be called when modules have been imported and before values are read

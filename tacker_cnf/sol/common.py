@@ -98,12 +98,12 @@ class IpAddresses(SolType):
     subnet_id: Identifier | None = None
 
     def __post_init__(self) -> None:
-        ways = (
+        alternatives = (
             self.fixed_addresses,
             self.num_dynamic_addresses,
             self.address_range,
         )
-        if sum(map(bool, ways)) != 1:
+        if sum(map(bool, alternatives)) != 1:
             raise ValueError(
                 "give exactly one of fixedAddresses, numDynamicAddresses and"
                 " addressRange"
@@ -111,18 +111,18 @@ class IpAddresses(SolType):
         _check_addresses(self)
 
 
-def _check_addresses(given: IpAddresses) -> None:
-    addresses = list(given.fixed_addresses)
-    if given.address_range:
-        addresses.append(given.address_range.min_address)
-        addresses.append(given.address_range.max_address)
+def _check_addresses(ip_addresses: IpAddresses) -> None:
+    addresses = list(ip_addresses.fixed_addresses)
+    if ip_addresses.address_range:
+        addresses.append(ip_addresses.address_range.min_address)
+        addresses.append(ip_addresses.address_range.max_address)
     for address in addresses:
         try:
             kind = f"IPV{ipaddress.ip_address(address).version}"
         except ValueError:
             kind = None
-        if kind != given.type:
-            raise ValueError(f"{address!r} is no {given.type} address")
+        if kind != ip_addresses.type:
+            raise ValueError(f"{address!r} is no {ip_addresses.type} address")
 
 
 class IpOverEthernetAddressData(SolType):
@@ -160,12 +160,12 @@ class VnfExtCpConfig(SolType):
     cp_protocol_data: tuple[CpProtocolData, ...] = ()
 
     def __post_init__(self) -> None:
-        ways = (
+        alternatives = (
             self.link_port_id,
             self.net_att_def_resource_id,
             self.cp_protocol_data,
         )
-        if not any(ways):
+        if not any(alternatives):
             raise ValueError("give linkPortId, cpProtocolData or both")
         if self.link_port_id and self.net_att_def_resource_id:
             raise ValueError(

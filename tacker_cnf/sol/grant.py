@@ -93,8 +93,8 @@ class ConstraintResourceRef(SolType):
     resource_provider_id: Identifier | None = None
 
     def __post_init__(self) -> None:
-        managed = self.id_type is ConstraintResourceIdType.RES_MGMT
-        if not managed and (
+        is_res_mgmt = self.id_type is ConstraintResourceIdType.RES_MGMT
+        if not is_res_mgmt and (
             self.vim_connection_id or self.resource_provider_id
         ):
             raise ValueError(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import inspect
 
-from tacker_cnf.sol import spelling
+from tacker_cnf.sol import suggestion
 
 T = TypeVar("T")
 
@@ -30,11 +30,11 @@ def decode(data: bytes, kind: type[T]) -> T:
     :raises msgspec.DecodeError: this is not JSON
     """
     try:
-        plain = msgspec.json.decode(data)
+        decoded = msgspec.json.decode(data)
     except msgspec.ValidationError:  # a number out of range
         msgspec.json.decode(data, type=kind)  # names its path
         raise
-    return convert(plain, kind)
+    return convert(decoded, kind)
 
 
 def convert(value: Any, kind: type[T]) -> T:
@@ -44,7 +44,7 @@ def convert(value: Any, kind: type[T]) -> T:
     :raises msgspec.ValidationError: an attribute is wrong
     """
     return msgspec.convert(
-        _present(value, _info(cast("Any", kind)), "$"), kind
+        _without_nulls(value, _info(cast("Any", kind)), "$"), kind
     )
 
 
@@ -64,7 +64,7 @@ def alternatives(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def _present(value: Any, kind: Any, path: str) -> Any:
+def _without_nulls(value: Any, kind: Any, path: str) -> Any:
     """Return a value without the attributes that are null and may not be.
 
     :raises UnknownName: an attribute is nearly a known one
@@ -72,52 +72,52 @@ def _present(value: Any, kind: Any, path: str) -> Any:
     for one in alternatives(kind):
         if isinstance(value, dict):
             if isinstance(one, inspect.StructType):
-                return _members(value, one, path)
+                return _struct_members(value, one, path)
             if isinstance(one, inspect.DictType):
                 inner = one.value_type
                 return {
-                    key: _present(entry, inner, f"{path}[...]")
+                    key: _without_nulls(entry, inner, f"{path}[...]")
                     for key, entry in value.items()
                 }
         if isinstance(value, list) and isinstance(
             one, inspect.CollectionType | inspect.VarTupleType
         ):
             return [
-                _present(entry, one.item_type, f"{path}[{number}]")
+                _without_nulls(entry, one.item_type, f"{path}[{number}]")
                 for number, entry in enumerate(value)
             ]
     return value
 
 
-def _members(
+def _struct_members(
     value: Mapping[str, Any], kind: inspect.StructType, path: str
 ) -> dict[str, Any]:
     fields = {field.encode_name: field for field in kind.fields}
-    known = {}
+    members = {}
     for name, entry in value.items():
         if name not in fields:
             _check_unknown(name, fields, path)
-        elif entry is not None or not drops_null(fields[name]):
+        elif entry is not None or not is_null_ignored(fields[name]):
             inner = fields[name].type
-            known[name] = _present(entry, inner, f"{path}.{name}")
-    return known
+            members[name] = _without_nulls(entry, inner, f"{path}.{name}")
+    return members
 
 
-def drops_null(field: inspect.Field) -> bool:
+def is_null_ignored(field: inspect.Field) -> bool:
     """Check whether null is as good as absent: an attribute of a merge patch
     has no default, and null means something there, or is an error.
     """
-    given = (field.default, field.default_factory)
-    return given != (msgspec.NODEFAULT, msgspec.NODEFAULT) and not any(
+    defaults = (field.default, field.default_factory)
+    return defaults != (msgspec.NODEFAULT, msgspec.NODEFAULT) and not any(
         isinstance(one, inspect.NoneType | inspect.AnyType)
         for one in alternatives(field.type)
     )
 
 
 def _check_unknown(name: str, known: Iterable[str], path: str) -> None:
-    meant = spelling.meant(name, known)
-    if meant is not None:
-        place = "" if path == "$" else f" at `{path}`"
+    closest_name = suggestion.closest_name(name, known)
+    if closest_name is not None:
+        location = "" if path == "$" else f" at `{path}`"
         raise UnknownName(
-            f'Unknown attribute "{name}"{place}; did you mean "{meant}"?'
+            f'Unknown attribute "{name}"{location}; did you mean "{closest_name}"?'
         )

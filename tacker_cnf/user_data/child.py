@@ -13,45 +13,49 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tacker_cnf.sol import base
-from tacker_cnf.user_data import parameters, stand_ins
-from tacker_cnf.user_data.protocol import Told
+from tacker_cnf.user_data import compat, parameters
+from tacker_cnf.user_data.protocol import UserDataInput
 
 
-def ask(told: Told) -> Any:
+def call_method(user_data_input: UserDataInput) -> Any:
     """Find the method that is asked, and ask it."""
-    path = PurePosixPath(told.path).with_suffix("")
-    sys.path.insert(0, told.package_dir)
+    path = PurePosixPath(user_data_input.path).with_suffix("")
+    sys.path.insert(0, user_data_input.package_dir)
     module = importlib.import_module(".".join(path.parts))
-    method = getattr(getattr(module, told.class_name), told.operation)
+    method = getattr(
+        getattr(module, user_data_input.class_name), user_data_input.operation
+    )
     return method(
-        told.request,
-        told.vnf_instance,
-        told.grant_request,
-        told.grant_response,
-        told.package_dir,
+        user_data_input.request,
+        user_data_input.vnf_instance,
+        user_data_input.grant_request,
+        user_data_input.grant_response,
+        user_data_input.package_dir,
     )
 
 
 def main() -> None:
     """Answer the one question."""
-    answer = os.fdopen(os.dup(1), "wb")
+    output_stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the package prints is no answer
-    told = base.decode(sys.stdin.buffer.read(), Told)
-    stand_ins.install()
+    user_data_input = base.decode(sys.stdin.buffer.read(), UserDataInput)
+    compat.install()
     try:
-        with parameters.knowing(told.package_dir, told.vnfd):
-            said = json.dumps(ask(told)).encode()
+        with parameters.use_package(
+            user_data_input.package_dir, user_data_input.vnfd
+        ):
+            output = json.dumps(call_method(user_data_input)).encode()
     except Exception as error:  # noqa: BLE001
         # from the package on: how it was asked concerns nobody
         frames = error.__traceback__
         while frames and not frames.tb_frame.f_code.co_filename.startswith(
-            f"{told.package_dir}/"
+            f"{user_data_input.package_dir}/"
         ):
             frames = frames.tb_next
         traceback.print_exception(error.with_traceback(frames))
         raise SystemExit(1) from None
-    with answer:
-        answer.write(said)
+    with output_stream:
+        output_stream.write(output)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,6 @@ class Package:
         """Tell the names of the images of VDUs and storages."""
         flavour = self._flavour(flavour_id)
         names = {image.id: image.name for image in self._vnfd.software_images}
-        held = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
-        held |= {id_: one.image for id_, one in flavour.storages.items()}
-        return {id_: names[image] for id_, image in held.items() if image}
+        image_ids = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
+        image_ids |= {id_: one.image for id_, one in flavour.storages.items()}
+        return {id_: names[image] for id_, image in image_ids.items() if image}

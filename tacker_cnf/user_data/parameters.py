@@ -14,28 +14,28 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from tacker_cnf.lcm.connectivity import GIVEN
+from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.package import Package
 from tacker_cnf.vnfd.model import Vnfd
 
 #: directory -> the VNFD of the package in it
-_KNOWN: ContextVar[Mapping[str, Vnfd]] = ContextVar("known")
+_PACKAGES: ContextVar[Mapping[str, Vnfd]] = ContextVar("known")
 
 
 @contextlib.contextmanager
-def knowing(csar_dir: str, vnfd: Vnfd) -> Iterator[None]:
+def use_package(csar_dir: str, vnfd: Vnfd) -> Iterator[None]:
     """Have get_vnfd know the package in a directory."""
-    token = _KNOWN.set({csar_dir: vnfd})
+    token = _PACKAGES.set({csar_dir: vnfd})
     try:
         yield
     finally:
-        _KNOWN.reset(token)
+        _PACKAGES.reset(token)
 
 
 def get_vnfd(vnfd_id: str, csar_dir: str) -> Package:
     """Give the package in a directory, which is that of a VNFD."""
-    vnfd = _KNOWN.get()[csar_dir]
+    vnfd = _PACKAGES.get()[csar_dir]
     if vnfd.id != vnfd_id:
         raise ValueError(f"the package has VNFD {vnfd.id}, not {vnfd_id}")
     return Package(vnfd, Path(csar_dir))
@@ -140,7 +140,7 @@ def get_param_capacity(vdu_name: str, inst: Json, grant_req: Json) -> int:
 
 def get_param_network(cp_name: str, grant: Json, req: Json) -> str | None:
     """Tell the network that a connection point is to be on."""
-    for link, _ in _asked(cp_name, grant, req):
+    for link, _ in _requested_cps(cp_name, grant, req):
         return str(link["resourceId"])
     return None
 
@@ -152,7 +152,7 @@ def get_param_fixed_ips(
 
     :param number: of the VNFC, if each has a configuration of its own
     """
-    for _, point in _asked(cp_name, grant, req):
+    for _, point in _requested_cps(cp_name, grant, req):
         return _fixed_ips(point, number)
     return None
 
@@ -164,7 +164,7 @@ def get_param_port(
 
     :param number: of the VNFC, if each has a configuration of its own
     """
-    for link, point in _asked(cp_name, grant, req):
+    for link, point in _requested_cps(cp_name, grant, req):
         ports = {
             port["id"]: port["resourceHandle"]["resourceId"]
             for port in link.get("extLinkPorts", ())
@@ -175,9 +175,9 @@ def get_param_port(
     return None
 
 
-def _asked(cp_name: str, *says: Json) -> Iterator[tuple[Json, Json]]:
+def _requested_cps(cp_name: str, *bodies: Json) -> Iterator[tuple[Json, Json]]:
     """Find what is said of a connection point, and its external link."""
-    for one in says:
+    for one in bodies:
         for link in one.get("extVirtualLinks", ()):
             for point in link["extCps"]:
                 if point["cpdId"] == cp_name:
@@ -186,7 +186,7 @@ def _asked(cp_name: str, *says: Json) -> Iterator[tuple[Json, Json]]:
 
 def get_param_network_from_inst(cp_name: str, inst: Json) -> str | None:
     """Tell the network that a connection point is on."""
-    for link, _ in _there(cp_name, inst):
+    for link, _ in _current_cps(cp_name, inst):
         return str(link["resourceHandle"]["resourceId"])
     return None
 
@@ -198,7 +198,7 @@ def get_param_fixed_ips_from_inst(
 
     :param number: of the VNFC, if each has a configuration of its own
     """
-    for _, point in _there(cp_name, inst):
+    for _, point in _current_cps(cp_name, inst):
         return _fixed_ips(point, number)
     return None
 
@@ -210,16 +210,16 @@ def get_param_port_from_inst(
 
     :param number: of the VNFC, if each has a configuration of its own
     """
-    for link, point in _there(cp_name, inst):
+    for link, point in _current_cps(cp_name, inst):
         configs = _configs(point, number)
         wanted = {config.get("linkPortId") for config in configs}
         for port in link.get("extLinkPorts", ()):
-            if port["id"].removeprefix(GIVEN) in wanted:
+            if port["id"].removeprefix(REQUEST_PORT_PREFIX) in wanted:
                 return str(port["resourceHandle"]["resourceId"])
     return None
 
 
-def _there(cp_name: str, inst: Json) -> Iterator[tuple[Json, Json]]:
+def _current_cps(cp_name: str, inst: Json) -> Iterator[tuple[Json, Json]]:
     info = inst.get("instantiatedVnfInfo") or {}
     for link in info.get("extVirtualLinkInfo", ()):
         for point in link.get("currentVnfExtCpData", ()):
@@ -242,17 +242,19 @@ def _fixed_ips(point: Json, number: int | None) -> list[Json]:
     for config in _configs(point, number):
         for protocol in config.get("cpProtocolData", ()):
             ethernet = protocol.get("ipOverEthernet") or {}
-            for asked in ethernet.get("ipAddresses", ()):
-                found += _fixed_ips_of(asked)
+            for requested in ethernet.get("ipAddresses", ()):
+                found += _fixed_ips_of(requested)
     return found
 
 
-def _fixed_ips_of(asked: Json) -> list[Json]:
+def _fixed_ips_of(requested: Json) -> list[Json]:
     """Give each address, with its subnet; or the subnet alone, of which
     Neutron chooses one.
     """
-    subnet = {"subnet": asked["subnetId"]} if asked.get("subnetId") else {}
-    addresses = asked.get("fixedAddresses") or ()
+    subnet = (
+        {"subnet": requested["subnetId"]} if requested.get("subnetId") else {}
+    )
+    addresses = requested.get("fixedAddresses") or ()
     fixed = [{"ip_address": str(one), **subnet} for one in addresses]
     return fixed or ([subnet] if subnet else [])
 
@@ -269,25 +271,25 @@ def apply_ext_managed_vls(hot_dict: Json, req: Json, grant: Json) -> None:
 
 
 def _replace_network(resources: Json, name: str, network: str) -> None:
-    made = {"get_resource": name}
-    gone = {name}
+    reference = {"get_resource": name}
+    removed = {name}
     for key, value in resources.items():
         of = (value.get("properties") or {}).get("network")
-        if value["type"] == "OS::Neutron::Subnet" and of == made:
-            gone.add(key)
-    for key in gone:
+        if value["type"] == "OS::Neutron::Subnet" and of == reference:
+            removed.add(key)
+    for key in removed:
         del resources[key]
     for value in resources.values():
-        _depend_no_more(value, gone)
-    _replace(resources, lambda value: network if value == made else value)
+        _drop_dependencies(value, removed)
+    _replace(resources, lambda value: network if value == reference else value)
 
 
-def _depend_no_more(resource: Json, gone: set[str]) -> None:
+def _drop_dependencies(resource: Json, removed: set[str]) -> None:
     """Let a resource wait for those only that are still there."""
-    named = resource.pop("depends_on", [])
-    names = [named] if isinstance(named, str) else named
-    if left := [name for name in names if name not in gone]:
-        resource["depends_on"] = left
+    depends_on = resource.pop("depends_on", [])
+    names = [depends_on] if isinstance(depends_on, str) else depends_on
+    if remaining := [name for name in names if name not in removed]:
+        resource["depends_on"] = remaining
 
 
 def _replace(value: Any, change: Callable[[Any], Any]) -> None:

@@ -11,7 +11,7 @@ from tacker_cnf.user_data.base import Json
 from tacker_cnf.vnfd.model import Vnfd
 
 
-class Told(SolType):
+class UserDataInput(SolType):
     """What user data is asked."""
 
     #: the method: instantiate, scale, scale_rollback, ...
@@ -28,7 +28,7 @@ class Told(SolType):
     class_name: str
 
 
-class Said(SolType):
+class UserDataOutput(SolType):
     """What user data says."""
 
     template: str | None = None
@@ -41,13 +41,13 @@ class Said(SolType):
             raise ValueError("parameters.nfv: this is no dict")  # noqa: TRY004  # msgspec's
 
 
-def read(answer: bytes) -> Said:
+def read(answer: bytes) -> UserDataOutput:
     """Read what user data wrote.
 
     :raises ScriptFailed: it is no such thing
     """
     try:
-        return base.decode(answer, Said)
+        return base.decode(answer, UserDataOutput)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.ScriptFailed(
             f"what its method gave is no valid answer: {error}"

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from tacker_cnf.user_data import filling, parameters
+from tacker_cnf.user_data import nfv_values, parameters
 from tacker_cnf.user_data.base import Json
-from tacker_cnf.user_data.filled import FilledUserData, Made
-from tacker_cnf.user_data.filling import Finders, Points, Sources
+from tacker_cnf.user_data.builtin import BuiltinUserData, StackContent
+from tacker_cnf.user_data.nfv_values import CpFinders, Finders, Sources
 
 #: VDU -> the numbers of some of its VNFCs
 Indexes = Mapping[str, Sequence[int]]
@@ -28,38 +28,47 @@ def rm_idx(name_idx: str) -> str:
     return name_idx.rpartition("-")[0]
 
 
-class StandardUserData(FilledUserData):
+class StandardUserData(BuiltinUserData):
     """Makes a resource of each VNFC."""
 
     @staticmethod
-    def made(told: Sources, points: Points) -> Made:
-        hot = told.base_hot()
+    def stack_content(sources: Sources, cp_finders: CpFinders) -> StackContent:
+        hot = sources.base_hot()
         template = hot["template"]
-        units = _Units(told, template)
-        resources, nfv, origins = units.made(units.wanted(), points)
+        vnfc_resources = _VnfcResources(sources, template)
+        resources, nfv, origins = vnfc_resources.stack_content(
+            vnfc_resources.desired(), cp_finders
+        )
         # what other resources than VDUs read
         read = parameters.init_nfv_dict(template)
-        for kind, by in (("VDU", filling.of_vdus(told)), ("CP", points(None))):
-            nfv[kind] |= filling.filled(read.get(kind, {}), by)
+        for kind, value_finders in (
+            ("VDU", nfv_values.vdu_finders(sources)),
+            ("CP", cp_finders(None)),
+        ):
+            nfv[kind] |= nfv_values.resolve_values(
+                read.get(kind, {}), value_finders
+            )
         template["resources"].update(resources)
-        return Made(hot=hot, nfv=nfv, origins=origins)
+        return StackContent(hot=hot, nfv=nfv, origins=origins)
 
     @staticmethod
     def scale(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        whole = told.base_hot()["template"]
-        units = _Units(told, whole)
+        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        whole = sources.base_hot()["template"]
+        vnfc_resources = _VnfcResources(sources, whole)
         if req["type"] == "SCALE_IN":
-            return units.without(units.removed())
-        points = filling.of_old_points(told)
-        resources, found, _ = units.made(units.added(), points)
-        nfv = told.with_own(found)
-        filling.check(nfv)
+            return vnfc_resources.removal_patch(vnfc_resources.removed())
+        cp_finders = nfv_values.current_cp_finders(sources)
+        resources, found, _ = vnfc_resources.stack_content(
+            vnfc_resources.added(), cp_finders
+        )
+        nfv = sources.with_overrides(found)
+        nfv_values.check(nfv)
         # those of others that they refer to may not be in the stack
         whole["resources"].update(resources)
-        parameters.apply_ext_managed_vls(whole, told.managed_links(), {})
+        parameters.apply_ext_managed_vls(whole, sources.managed_links(), {})
         added = {name: whole["resources"][name] for name in resources}
         template = {"resources": added}
         return {
@@ -72,9 +81,11 @@ class StandardUserData(FilledUserData):
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
         """Tell what the stack was made of before it was scaled out."""
-        told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        units = _Units(told, told.base_hot()["template"])
-        return units.without(units.added())
+        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        vnfc_resources = _VnfcResources(
+            sources, sources.base_hot()["template"]
+        )
+        return vnfc_resources.removal_patch(vnfc_resources.added())
 
     @staticmethod
     def heal(
@@ -83,41 +94,45 @@ class StandardUserData(FilledUserData):
         """Tell the images and flavours that the grant names, of what is made
         anew: servers, and with additionalParams.all their storages.
         """
-        told = filling.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        units = _Units(told, told.base_hot()["template"])
-        gone = units.removed()
-        _, nfv, origins = units.made(
-            gone, lambda _: {}, filling.of_assets(told)
+        sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
+        vnfc_resources = _VnfcResources(
+            sources, sources.base_hot()["template"]
         )
-        anew = set(gone)
+        removed_vnfcs = vnfc_resources.removed()
+        _, nfv, origins = vnfc_resources.stack_content(
+            removed_vnfcs, lambda _: {}, nfv_values.asset_finders(sources)
+        )
+        replaced = set(removed_vnfcs)
         if (req.get("additionalParams") or {}).get("all") is True:
-            anew |= set(origins.values())
+            replaced |= set(origins.values())
         found = {
             name: values
             for name, values in nfv["VDU"].items()
-            if origins[name] in anew
+            if origins[name] in replaced
         }
-        return filling.change(told, VDU=filling.told_only(found))
+        return nfv_values.nfv_patch(
+            sources, VDU=nfv_values.without_empty(found)
+        )
 
 
-class _Units:
+class _VnfcResources:
     """The VNFCs of a VNF, each a resource.
 
     :param template: BaseHOT, from which the resources of VDUs are taken away
     """
 
-    def __init__(self, told: Sources, template: Json) -> None:
-        self._told = told
+    def __init__(self, sources: Sources, template: Json) -> None:
+        self._sources = sources
         resources = template["resources"]
-        self._nodes = told.package.get_vdu_nodes(told.flavour_id)
+        self._nodes = sources.package.get_vdu_nodes(sources.flavour_id)
         self._resources = {
             vdu: resources.pop(vdu) for vdu in self._nodes if vdu in resources
         }
 
-    def there(self) -> dict[str, list[int]]:
+    def current(self) -> dict[str, list[int]]:
         """Tell the VNFCs that there are."""
         found: dict[str, list[int]] = {vdu: [] for vdu in self._resources}
-        for vdu, index in _known(self._told.inst).values():
+        for vdu, index in _vnfc_indexes(self._sources.inst).values():
             if vdu in found:
                 found[vdu].append(index)
         return found
@@ -127,41 +142,45 @@ class _Units:
         free numbers.
         """
         return {
-            vdu: _free(taken, max(self._more(vdu), 0))
-            for vdu, taken in self.there().items()
+            vdu: _free_indexes(taken, max(self._count_to_add(vdu), 0))
+            for vdu, taken in self.current().items()
         }
 
-    def wanted(self) -> dict[str, list[int]]:
+    def desired(self) -> dict[str, list[int]]:
         """Tell the VNFCs that there are to be: those that come first."""
-        there = self.there()
-        return {vdu: new + there[vdu] for vdu, new in self.added().items()}
+        current = self.current()
+        return {vdu: new + current[vdu] for vdu, new in self.added().items()}
 
-    def _more(self, vdu: str) -> int:
+    def _count_to_add(self, vdu: str) -> int:
         """Tell how many VNFCs of a VDU the grant adds to those it has."""
-        told = self._told
-        had = parameters.get_current_capacity(vdu, told.inst)
-        wanted = parameters.get_param_capacity(vdu, told.inst, told.grant_req)
-        return wanted - had
+        sources = self._sources
+        current_count = parameters.get_current_capacity(vdu, sources.inst)
+        desired = parameters.get_param_capacity(
+            vdu, sources.inst, sources.grant_req
+        )
+        return desired - current_count
 
     def removed(self) -> dict[str, list[int]]:
         """Tell the VNFCs that the grant removes."""
-        known = _known(self._told.inst)
+        by_server = _vnfc_indexes(self._sources.inst)
         found: dict[str, list[int]] = {vdu: [] for vdu in self._resources}
-        for one in self._told.grant_req.get("removeResources", ()):
+        for one in self._sources.grant_req.get("removeResources", ()):
             where = (one.get("resource") or {}).get("resourceId")
-            vdu, index = known.get(where, ("", 0))
+            vdu, index = by_server.get(where, ("", 0))
             if one["type"] == "COMPUTE" and vdu in found:
                 found[vdu].append(index)
         return found
 
     def _zones(self, vdu: str) -> list[str | None]:
-        told = self._told
-        return parameters.get_param_zones(vdu, told.grant_req, told.grant)
+        sources = self._sources
+        return parameters.get_param_zones(
+            vdu, sources.grant_req, sources.grant
+        )
 
-    def made(
+    def stack_content(
         self,
         indexes: Indexes,
-        points: Points,
+        cp_finders: CpFinders,
         vdus: Finders | None = None,
     ) -> tuple[Json, Json, dict[str, str]]:
         """Give resources of VNFCs, the nfv that they read, and for each name
@@ -180,19 +199,24 @@ class _Units:
                 {"resources": {name: resources[name]}}
             )
             suffix = add_idx("", index)
-            for kind, by in (("VDU", finders), ("CP", points(index))):
+            for kind, value_finders in (
+                ("VDU", finders),
+                ("CP", cp_finders(index)),
+            ):
                 names = read.get(kind, {})
-                nfv[kind] |= filling.filled(names, by, suffix)
+                nfv[kind] |= nfv_values.resolve_values(
+                    names, value_finders, suffix
+                )
                 origins |= {key: key.removesuffix(suffix) for key in names}
         return resources, nfv, origins
 
     def _finders(self, zone: str | None) -> Finders:
-        def its_own(_: str) -> str | None:
+        def fixed_zone(_: str) -> str | None:
             return zone
 
         return {
-            **filling.of_vdus(self._told),
-            "locationConstraints": its_own,
+            **nfv_values.vdu_finders(self._sources),
+            "locationConstraints": fixed_zone,
         }
 
     def _each(self, indexes: Indexes) -> Iterator[tuple[str, int, str | None]]:
@@ -202,15 +226,15 @@ class _Units:
                 zone = zones[place] if place < len(zones) else None
                 yield vdu, index, zone
 
-    def without(self, indexes: Indexes) -> Json:
+    def removal_patch(self, indexes: Indexes) -> Json:
         """Give what takes VNFCs from a stack."""
         resources: Json = {}
         nfv: Json = {"VDU": {}, "CP": {}}
         for vdu, index, _ in self._each(indexes):
             resources[add_idx(vdu, index)] = None
-            package = self._told.package
+            package = self._sources.package
             storages = package.get_vdu_storages(self._nodes[vdu])
-            cps = package.get_vdu_cps(self._told.flavour_id, vdu)
+            cps = package.get_vdu_cps(self._sources.flavour_id, vdu)
             for name in (vdu, *storages):
                 nfv["VDU"][add_idx(name, index)] = None
             for name in cps:
@@ -219,7 +243,7 @@ class _Units:
         return {"template": template, "parameters": {"nfv": nfv}}
 
 
-def _known(inst: Json) -> dict[Any, tuple[str, int]]:
+def _vnfc_indexes(inst: Json) -> dict[Any, tuple[str, int]]:
     """Tell the VDU and the number of each VNFC, by its compute resource."""
     info = inst.get("instantiatedVnfInfo") or {}
     return {
@@ -232,7 +256,7 @@ def _known(inst: Json) -> dict[Any, tuple[str, int]]:
     }
 
 
-def _free(taken: Sequence[int], count: int) -> list[int]:
+def _free_indexes(taken: Sequence[int], count: int) -> list[int]:
     numbers = (n for n in range(len(taken) + count) if n not in taken)
     return [next(numbers) for _ in range(count)]
 

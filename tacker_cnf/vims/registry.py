@@ -51,32 +51,32 @@ class Vims:
         self._store = store
 
     @transaction
-    def add(self, asked: NewVim, tenant_id: str | None) -> models.Vim:
+    def add(self, requested: NewVim, tenant_id: str | None) -> models.Vim:
         """Register a VIM.
 
         :raises Conflict: another VIM has this name
         """
         vim = models.Vim(
             id=str(uuid.uuid4()),
-            name=asked.name,
-            tenant_id=tenant_id or asked.tenant_id,
-            type=asked.type,
-            description=asked.description,
-            auth_url=asked.auth_url,
-            auth_cred=asked.auth_cred,
-            vim_project=asked.vim_project,
-            extra=asked.extra,
-            is_default=asked.is_default or None,
+            name=requested.name,
+            tenant_id=tenant_id or requested.tenant_id,
+            type=requested.type,
+            description=requested.description,
+            auth_url=requested.auth_url,
+            auth_cred=requested.auth_cred,
+            vim_project=requested.vim_project,
+            extra=requested.extra,
+            is_default=requested.is_default or None,
             created_at=datetime.datetime.now(datetime.UTC),
         )
         try:
             with self._store.writer() as session:
-                if asked.is_default:
+                if requested.is_default:
                     vims.demote_default(session)
                 vims.add(session, vim)
         except DuplicateEntry:
             raise errors.Conflict(
-                f"Another VIM is named {asked.name!r}."
+                f"Another VIM is named {requested.name!r}."
             ) from None
         return vim
 
@@ -90,13 +90,13 @@ class Vims:
             return vims.get(session, vim_id)
 
     @transaction
-    def find(self, **only: str) -> Sequence[models.Vim]:
+    def find(self, **filters: str) -> Sequence[models.Vim]:
         """List the VIMs; of one ``vim_id`` or ``name`` only, if given."""
         with self._store.reader() as session:
-            return vims.find(session, **only)
+            return vims.find(session, **filters)
 
     @transaction
-    def change(self, vim_id: str, asked: VimChange) -> models.Vim:
+    def change(self, vim_id: str, requested: VimChange) -> models.Vim:
         """Change a VIM.
 
         :raises NotFound: there is none of this id
@@ -105,13 +105,13 @@ class Vims:
         try:
             with self._store.writer() as session:
                 vim = vims.get(session, vim_id)
-                if asked.is_default:
+                if requested.is_default:
                     vims.demote_default(session)
-                apply(vim, asked)
+                apply(vim, requested)
                 vim.updated_at = datetime.datetime.now(datetime.UTC)
         except DuplicateEntry:
             raise errors.Conflict(
-                f"Another VIM is named {asked.name!r}."
+                f"Another VIM is named {requested.name!r}."
             ) from None
         return vim
 
@@ -128,31 +128,34 @@ class Vims:
         except ReferenceError:
             raise errors.Conflict(
                 f"VNF instances live on VIM {vim_id}, such as "
-                f"{self._user(vim_id)}."
+                f"{self._instance_using(vim_id)}."
             ) from None
 
     @transaction
-    def _user(self, vim_id: str) -> str:
+    def _instance_using(self, vim_id: str) -> str:
         with self._store.reader() as session:
-            return vims.user(session, vim_id) or "one just deleted"
+            return (
+                vims.get_user_instance_id(session, vim_id)
+                or "one just deleted"
+            )
 
 
-def apply(vim: models.Vim, asked: VimChange) -> None:
+def apply(vim: models.Vim, requested: VimChange) -> None:
     """Put a change into a VIM.
 
     :raises BadRequest: another address, without credentials for it
     """
-    moved = asked.auth_url not in {None, vim.auth_url}
-    if moved and asked.auth_cred is None:
+    address_changed = requested.auth_url not in {None, vim.auth_url}
+    if address_changed and requested.auth_cred is None:
         raise errors.BadRequest(
             "auth_url: what is registered goes to no other address; give "
             "auth_cred, too."
         )
     for name in VimChange.__struct_fields__:
-        value = getattr(asked, name)
+        value = getattr(requested, name)
         if value is None:
             continue
-        if name == "auth_cred" and not moved:
+        if name == "auth_cred" and not address_changed:
             value = {**vim.auth_cred, **value}
         if name == "is_default":
             value = value or None

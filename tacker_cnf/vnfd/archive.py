@@ -18,13 +18,13 @@ from tacker_cnf import errors
 from tacker_cnf.vnfd import digests, entry_names
 from tacker_cnf.vnfd.limits import MIB, Limits
 
-CHUNK: Final = 64 * 1024
+CHUNK_BYTES: Final = 64 * 1024
 ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
 COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 FILE_MODE: Final = 0o444
 DIRECTORY_MODE: Final = 0o755
 #: all that zipfile raises for an archive that is not as it should be
-FAULTS: Final = (
+ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
     zlib.error,
@@ -47,9 +47,9 @@ class Archive:
         self._source = _CountingReader(source, limits.max_directory_bytes)
         self._written = 0
         try:
-            with _faults_of("the archive"):
+            with _convert_errors("the archive"):
                 self._zip = zipfile.ZipFile(self._source)
-            self.files = self._checked()
+            self.files = self._list_files()
         except BaseException:
             self._source.close()
             raise
@@ -67,11 +67,11 @@ class Archive:
         :raises InvalidPackage: it is not there, too long or not UTF-8
         """
         try:
-            return self.small(path).decode("utf-8-sig")
+            return self.read_small(path).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise errors.InvalidPackage(f"{path}: not UTF-8") from error
 
-    def small(self, path: str) -> bytes:
+    def read_small(self, path: str) -> bytes:
         """Read a small file.
 
         :raises InvalidPackage: it is not there, or too long
@@ -141,7 +141,7 @@ class Archive:
             )
 
     def _chunks(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
-        with _faults_of(info.filename):
+        with _convert_errors(info.filename):
             content = self._zip.open(info)
         with content:
             while data := _read(content, info.filename):
@@ -165,7 +165,7 @@ class Archive:
                 f" {self._limits.max_ratio} times its packed size",
             )
 
-    def _checked(self) -> dict[str, zipfile.ZipInfo]:
+    def _list_files(self) -> dict[str, zipfile.ZipInfo]:
         """Give the files of the archive by their path."""
         entries = self._zip.infolist()
         names = entry_names.EntryNames(self._limits)
@@ -188,10 +188,10 @@ class _CountingReader(io.FileIO):
         self.consumed = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        wanted = self._max_read + 1 if size is None or size < 0 else size
-        if wanted > self._max_read + 1:
+        max_bytes = self._max_read + 1 if size is None or size < 0 else size
+        if max_bytes > self._max_read + 1:
             raise zipfile.BadZipFile("the archive's directory is too long")
-        data = super().read(wanted) or b""
+        data = super().read(max_bytes) or b""
         self.consumed += len(data)
         if len(data) > self._max_read:
             raise zipfile.BadZipFile("the archive's directory is too long")
@@ -199,10 +199,10 @@ class _CountingReader(io.FileIO):
 
 
 @contextlib.contextmanager
-def _faults_of(what: str) -> Iterator[None]:
+def _convert_errors(what: str) -> Iterator[None]:
     try:
         yield
-    except FAULTS as error:
+    except ZIP_ERRORS as error:
         why = str(error)
         if why == "File is not a zip file":
             why = "it is no ZIP, which a CSAR has to be, or its end is missing"
@@ -212,8 +212,8 @@ def _faults_of(what: str) -> Iterator[None]:
 
 
 def _read(content: IO[bytes], name: str) -> bytes:
-    with _faults_of(name):
-        return content.read(CHUNK)
+    with _convert_errors(name):
+        return content.read(CHUNK_BYTES)
 
 
 def _check_kind(info: zipfile.ZipInfo) -> None:

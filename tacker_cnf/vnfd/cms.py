@@ -44,7 +44,7 @@ DIGESTS: Final = {
     "2.16.840.1.101.3.4.2.3": "sha512",
 }
 #: the way of a signature, and the digest that is part of its name
-WAYS: Final[dict[str, tuple[str, str | None]]] = {
+SIGNATURE_ALGORITHMS: Final[dict[str, tuple[str, str | None]]] = {
     "1.2.840.113549.1.1.1": ("rsa", None),
     "1.2.840.113549.1.1.14": ("rsa", "sha224"),
     "1.2.840.113549.1.1.11": ("rsa", "sha256"),
@@ -67,7 +67,7 @@ class SignerInfo(NamedTuple):
     issuer_and_serial: bytes
     subject_key_id: bytes
     digest: str
-    way: str
+    signature_algorithm: str
     #: the signed attributes as they were signed; empty: there are none
     attributes: bytes
     signature: bytes
@@ -98,7 +98,7 @@ def read(data: bytes, where: str) -> SignedData:
 def verify(
     signed: SignedData,
     digests: Digests,
-    beside: Sequence[x509.Certificate],
+    extra_certificates: Sequence[x509.Certificate],
     where: str,
     what: str,
 ) -> tuple[x509.Certificate, ...]:
@@ -106,24 +106,26 @@ def verify(
 
     Whether these certificates are to be trusted is another question.
 
-    :param beside: certificates that are not in the signature
+    :param extra_certificates: certificates that are not in the signature
     :param where: the file of the signature
     :param what: what it is to be of, in words
 
     :raises InvalidPackage: a signature is not of this content, or nobody's
     """
-    known = (*signed.certificates, *beside)
+    candidates = (*signed.certificates, *extra_certificates)
     return tuple(
-        _verify(signer, signed.content_type, digests, known, where, what)
+        _verify(signer, signed.content_type, digests, candidates, where, what)
         for signer in signed.signers
     )
 
 
 def _signed_data(data: bytes) -> SignedData:
-    kind, content = der.values(der.only(data, der.SEQUENCE))
+    kind, content = der.values(der.read_one(data, der.SEQUENCE))
     if _oid(kind) != SIGNED_DATA or content.tag != der.CONTEXT[0]:
         raise der.Unreadable("it is no signature in CMS")
-    _, _, inside, *rest = der.values(der.only(content.content, der.SEQUENCE))
+    _, _, inside, *rest = der.values(
+        der.read_one(content.content, der.SEQUENCE)
+    )
     carried = der.values(inside.content)
     if len(carried) != 1:
         raise der.Unreadable(
@@ -154,32 +156,32 @@ def _certificates(content: bytes) -> Iterator[x509.Certificate]:
 
 
 def _signer(value: der.Value) -> SignerInfo:
-    _, who, digest, *rest = der.values(value.content)
+    _, signer_id, digest, *rest = der.values(value.content)
     attributes = b""
     if rest[0].tag == der.CONTEXT[0]:
         # signed as the SET that it is
         attributes = bytes([der.SET]) + rest.pop(0).whole[1:]
-    way, signature = rest[:2]
-    taken = _known(DIGESTS, digest)
-    name, own = _known(WAYS, way)
-    if own not in {None, taken}:
+    signature_algorithm, signature = rest[:2]
+    digest_name = _find_algorithm(DIGESTS, digest)
+    name, own = _find_algorithm(SIGNATURE_ALGORITHMS, signature_algorithm)
+    if own not in {None, digest_name}:
         raise der.Unreadable("its digests are of two kinds")
-    by_key = who.tag == der.CONTEXT_PLAIN
+    by_key = signer_id.tag == der.CONTEXT_PLAIN
     return SignerInfo(
-        issuer_and_serial=b"" if by_key else who.content,
-        subject_key_id=who.content if by_key else b"",
-        digest=taken,
-        way=name,
+        issuer_and_serial=b"" if by_key else signer_id.content,
+        subject_key_id=signer_id.content if by_key else b"",
+        digest=digest_name,
+        signature_algorithm=name,
         attributes=attributes,
         signature=signature.content,
     )
 
 
 def _oid(value: der.Value) -> str:
-    return der.dotted(der.only(value.whole, der.OBJECT_ID))
+    return der.dotted(der.read_one(value.whole, der.OBJECT_ID))
 
 
-def _known(table: Mapping[str, T], algorithm: der.Value) -> T:
+def _find_algorithm(table: Mapping[str, T], algorithm: der.Value) -> T:
     oid = _oid(der.values(algorithm.content)[0])
     if oid not in table:
         raise der.Unreadable(
@@ -193,11 +195,11 @@ def _verify(
     signer: SignerInfo,
     content_type: str,
     digests: Digests,
-    known: Sequence[x509.Certificate],
+    candidates: Sequence[x509.Certificate],
     where: str,
     what: str,
 ) -> x509.Certificate:
-    certificate = _certificate_of(signer, known, where)
+    certificate = _certificate_of(signer, candidates, where)
     digest = _signed_digest(signer, content_type, digests, where, what)
     try:
         _check(certificate, signer, digest)
@@ -211,10 +213,10 @@ def _verify(
 
 
 def _certificate_of(
-    signer: SignerInfo, known: Sequence[x509.Certificate], where: str
+    signer: SignerInfo, candidates: Sequence[x509.Certificate], where: str
 ) -> x509.Certificate:
-    for certificate in known:
-        if _is_of(signer, certificate):
+    for certificate in candidates:
+        if _is_signed_by(signer, certificate):
             return certificate
     raise errors.InvalidPackage(
         f"{where}: the certificate of who signed is not in the package; put"
@@ -223,7 +225,7 @@ def _certificate_of(
     )
 
 
-def _is_of(signer: SignerInfo, certificate: x509.Certificate) -> bool:
+def _is_signed_by(signer: SignerInfo, certificate: x509.Certificate) -> bool:
     if signer.subject_key_id:
         try:
             found = certificate.extensions.get_extension_for_class(
@@ -232,7 +234,7 @@ def _is_of(signer: SignerInfo, certificate: x509.Certificate) -> bool:
         except (x509.ExtensionNotFound, ValueError):
             return False
         return found.value.digest == signer.subject_key_id
-    inside = der.only(certificate.tbs_certificate_bytes, der.SEQUENCE)
+    inside = der.read_one(certificate.tbs_certificate_bytes, der.SEQUENCE)
     fields = der.values(inside)
     if fields[0].tag == der.CONTEXT[0]:  # the version
         fields.pop(0)
@@ -250,21 +252,21 @@ def _signed_digest(
     """Give the digest of what was signed: of attributes that have that of
     the content, or of the content itself.
     """
-    right = digests(signer.digest)
+    expected = digests(signer.digest)
     if not signer.attributes:
         if content_type != DATA:
             raise errors.InvalidPackage(
                 f"{where}: the signature has no signed attributes"
             )
-        return next(iter(right))
-    told = _attributes(signer.attributes, where)
-    if told.get(MESSAGE_DIGEST) not in right:
+        return next(iter(expected))
+    attributes = _attributes(signer.attributes, where)
+    if attributes.get(MESSAGE_DIGEST) not in expected:
         raise errors.InvalidPackage(
             f"{where}: the signature is of another content than {what}, which"
             " was changed after it was signed, or was not signed as it is"
             " (openssl: -binary)"
         )
-    if told.get(CONTENT_TYPE) != content_type.encode():
+    if attributes.get(CONTENT_TYPE) != content_type.encode():
         raise errors.InvalidPackage(
             f"{where}: the signature is of another type of content"
         )
@@ -273,30 +275,30 @@ def _signed_digest(
 
 def _attributes(signed: bytes, where: str) -> dict[str, bytes]:
     try:
-        return dict(_told(signed))
+        return dict(_iter_attributes(signed))
     except (ValueError, IndexError) as error:
         raise _unreadable(where, error) from None
 
 
 def _unreadable(where: str, error: Exception) -> errors.InvalidPackage:
-    known = isinstance(error, der.Unreadable)
-    why = str(error) if known else "it is damaged"
+    is_der_error = isinstance(error, der.Unreadable)
+    why = str(error) if is_der_error else "it is damaged"
     return errors.InvalidPackage(
         f"{where}: the signature cannot be read: {why}. It is to be one of CMS"
         " (RFC 5652), detached, in PEM or in DER without -stream."
     )
 
 
-def _told(signed: bytes) -> Iterator[tuple[str, bytes]]:
+def _iter_attributes(signed: bytes) -> Iterator[tuple[str, bytes]]:
     seen = set()
-    for attribute in der.values(der.only(signed, der.SET)):
+    for attribute in der.values(der.read_one(signed, der.SET)):
         kind, content = der.values(attribute.content)
         name = _oid(kind)
         if name in seen:
             raise der.Unreadable("an attribute is there twice")
         seen.add(name)
         if name == MESSAGE_DIGEST:
-            yield name, der.only(content.content, der.OCTETS)
+            yield name, der.read_one(content.content, der.OCTETS)
         elif name == CONTENT_TYPE:
             yield name, _oid(der.values(content.content)[0]).encode()
 
@@ -310,17 +312,23 @@ def _check(
     :raises ValueError: the key is not one for this way to sign
     """
     key = certificate.public_key()
-    taken = HASHES[signer.digest]
-    hashed = Prehashed(taken)
-    if signer.way == "rsa" and isinstance(key, rsa.RSAPublicKey):
+    hash_algorithm = HASHES[signer.digest]
+    hashed = Prehashed(hash_algorithm)
+    if signer.signature_algorithm == "rsa" and isinstance(
+        key, rsa.RSAPublicKey
+    ):
         key.verify(signer.signature, digest, padding.PKCS1v15(), hashed)
-    elif signer.way == "rsa-pss" and isinstance(key, rsa.RSAPublicKey):
-        mask = padding.PSS(padding.MGF1(taken), padding.PSS.AUTO)
+    elif signer.signature_algorithm == "rsa-pss" and isinstance(
+        key, rsa.RSAPublicKey
+    ):
+        mask = padding.PSS(padding.MGF1(hash_algorithm), padding.PSS.AUTO)
         key.verify(signer.signature, digest, mask, hashed)
-    elif signer.way == "ecdsa" and isinstance(key, ec.EllipticCurvePublicKey):
+    elif signer.signature_algorithm == "ecdsa" and isinstance(
+        key, ec.EllipticCurvePublicKey
+    ):
         key.verify(signer.signature, digest, ec.ECDSA(hashed))
     elif (
-        signer.way == "ed25519"
+        signer.signature_algorithm == "ed25519"
         and signer.attributes
         and isinstance(key, ed25519.Ed25519PublicKey)
     ):

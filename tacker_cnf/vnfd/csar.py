@@ -18,7 +18,7 @@ from tacker_cnf.vnfd.limits import Limits
 __all__ = ["Artifact", "Csar", "Limits", "unpack"]
 
 #: attributes that name files which were made after the manifest
-_LATER: Final = ("signature", "certificate")
+_SIGNING_FILES: Final = ("signature", "certificate")
 
 
 class Csar(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,9 @@ def _unpack(archive: Archive, into: Path) -> Csar:
     listed = manifest.digests if manifest else []
     stated = [*meta.digests, *listed]
     by_file = _by_file(stated, archive.files)
-    unsigned = _not_signed(manifest, meta, archive.files) if manifest else []
+    unsigned = (
+        _list_unsigned(manifest, meta, archive.files) if manifest else []
+    )
     if manifest:
         _check_complete(manifest, meta, unsigned)
     archive.unpack(into, by_file)
@@ -120,14 +122,14 @@ class _Manifest(NamedTuple):
 
 
 def _manifest(archive: Archive, meta: metadata.Meta) -> _Manifest | None:
-    path = meta.manifest or _beside_entry(archive, meta.entry_definitions)
+    path = meta.manifest or _find_manifest(archive, meta.entry_definitions)
     if path is None:
         return None
-    _check_there(meta.manifest, "Manifest", archive.files)
+    _check_exists(meta.manifest, "Manifest", archive.files)
     return _Manifest(path, metadata.read_manifest(archive.text(path), path))
 
 
-def _check_there(path: str | None, what: str, files: Iterable[str]) -> None:
+def _check_exists(path: str | None, what: str, files: Iterable[str]) -> None:
     if path and path not in files:
         raise errors.InvalidPackage(
             f"{metadata.TOSCA_META}: the ETSI-Entry-{what} {path} is not in the"
@@ -140,13 +142,13 @@ def _certificate(
 ) -> str | None:
     """Find the file of the certificate (SOL004 4.3.6)."""
     if meta.certificate:
-        _check_there(meta.certificate, "Certificate", files)
+        _check_exists(meta.certificate, "Certificate", files)
         return meta.certificate
     beside = posixpath.splitext(manifest.path)[0] if manifest else ""
     return f"{beside}.cert" if f"{beside}.cert" in files else None
 
 
-def _not_signed(
+def _list_unsigned(
     manifest: _Manifest, meta: metadata.Meta, files: Iterable[str]
 ) -> list[str]:
     """Tell which files a signature of the manifest would not be of.
@@ -156,7 +158,12 @@ def _not_signed(
     to be listed always.
     """
     listed = [digest.artifact for digest in manifest.digests]
-    later = {a.metadata[k] for a in listed for k in _LATER if k in a.metadata}
+    later = {
+        a.metadata[k]
+        for a in listed
+        for k in _SIGNING_FILES
+        if k in a.metadata
+    }
     later |= {manifest.path, _certificate(meta, manifest, files) or ""}
     later -= {metadata.TOSCA_META, meta.entry_definitions}
     found = {a.path for a in listed if a.hash or "signature" in a.metadata}
@@ -185,7 +192,7 @@ def _check_complete(
             )
 
 
-def _beside_entry(archive: Archive, entry: str) -> str | None:
+def _find_manifest(archive: Archive, entry: str) -> str | None:
     """Find a manifest that has the name of the entry definitions."""
     beside = posixpath.splitext(entry)[0] + ".mf"
     for path in (beside, posixpath.basename(beside)):
@@ -208,12 +215,12 @@ def _by_file(
     :raises InvalidPackage: a listed file is not in the package
     """
     found: dict[str, list[Stated]] = collections.defaultdict(list)
-    known = set(files)
+    file_paths = set(files)
     for digest in stated:
         path = digest.artifact.path
         if digest.artifact.is_external:
             continue
-        if path not in known:
+        if path not in file_paths:
             raise errors.InvalidPackage(
                 f"{digest.where}: {path} is not in the package",
             )
@@ -225,7 +232,7 @@ def _artifacts(stated: Iterable[Stated]) -> tuple[Artifact, ...]:
     """Give each listed file once; TOSCA.meta comes before the manifest."""
     found: dict[str, Artifact] = {}
     for digest in stated:
-        known = found.get(digest.artifact.path)
-        if known is None or known.hash is None:
+        previous = found.get(digest.artifact.path)
+        if previous is None or previous.hash is None:
             found[digest.artifact.path] = digest.artifact
     return tuple(found.values())

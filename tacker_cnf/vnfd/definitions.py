@@ -15,7 +15,7 @@ from tacker_cnf.vnfd.values import Budget, Value
 FOLDER: Final = "Definitions"
 #: by what a service template describes a flavour
 MAPPINGS: Final = "substitution_mappings"
-BUILT_IN_FILES: Final = "etsi_nfv_sol001_"
+BUILT_IN_FILE_PREFIX: Final = "etsi_nfv_sol001_"
 SECTIONS: Final = (
     "node_types",
     "policy_types",
@@ -86,9 +86,9 @@ def path_of(reference: Value) -> str:
     return path
 
 
-def _collect(known: dict[str, Value], section: Value) -> None:
+def _collect(collected: dict[str, Value], section: Value) -> None:
     for name, definition in section.entries().items():
-        other = known.setdefault(name, definition)
+        other = collected.setdefault(name, definition)
         if other.raw != definition.raw and not name.startswith("tosca."):
             raise definition.fault(f"defined otherwise in {other.file}")
 
@@ -101,8 +101,8 @@ class Reader:
         self._limits = limits
         self._documents: dict[str, Value] = {}
         #: file -> itself and all that it leads to
-        self._reached: dict[str, set[str]] = {}
-        self._budget = Budget(limits.max_looks)
+        self._import_closures: dict[str, set[str]] = {}
+        self._budget = Budget(limits.max_value_reads)
         self._bytes_left = limits.max_definitions_bytes
         self._open: list[str] = []
 
@@ -112,11 +112,11 @@ class Reader:
         :raises InvalidPackage: a file is missing, outside, broken or a cycle
         """
         entry = path_of(Value(entry, ""))
-        reached = self._load(entry, f"the entry definitions {entry} are")
+        closure = self._load(entry, f"the entry definitions {entry} are")
         documents = {
             path: document
             for path, document in self._documents.items()
-            if path in reached
+            if path in closure
         }
         types: dict[str, dict[str, Value]] = {
             section: {} for section in SECTIONS
@@ -133,10 +133,12 @@ class Reader:
         for folder in sorted({posixpath.dirname(entry) or FOLDER, FOLDER}):
             for file in sorted((self._tree / folder).glob("*.y*ml")):
                 path = posixpath.join(folder, file.name)
-                if path not in self._documents and self._describes(file):
+                if path not in self._documents and self._describes_flavour(
+                    file
+                ):
                     yield path
 
-    def _describes(self, file: Path) -> bool:
+    def _describes_flavour(self, file: Path) -> bool:
         """Check whether a file is a service template that stands for a VNF."""
         name = str(file.relative_to(self._tree))
         try:
@@ -151,24 +153,24 @@ class Reader:
             return False
         return not found.absent
 
-    def _load(self, path: str, who: str) -> set[str]:
+    def _load(self, path: str, subject: str) -> set[str]:
         if path in self._open:
             cycle = " -> ".join([*self._open[self._open.index(path) :], path])
             raise errors.InvalidPackage(f"the imports are a cycle: {cycle}")
-        if path in self._reached:
-            return self._reached[path]
+        if path in self._import_closures:
+            return self._import_closures[path]
         self._check_number(path)
         self._open.append(path)
         try:
-            document = self._document(path, who)
-            reached = {path}
+            document = self._document(path, subject)
+            closure = {path}
             for reference in document.get("imports").items():
-                reached |= self._follow(reference)
+                closure |= self._follow(reference)
         finally:
             self._open.pop()
         self._documents[path] = document
-        self._reached[path] = reached
-        return reached
+        self._import_closures[path] = closure
+        return closure
 
     def _check_number(self, path: str) -> None:
         number = len(self._open) + len(self._documents)
@@ -180,7 +182,7 @@ class Reader:
     def _follow(self, reference: Value) -> set[str]:
         target = _file_of_import(reference)
         written = target.text()
-        built_in = posixpath.basename(written).startswith(BUILT_IN_FILES)
+        built_in = posixpath.basename(written).startswith(BUILT_IN_FILE_PREFIX)
         if "://" in written:
             if not built_in:
                 raise target.fault(
@@ -193,9 +195,9 @@ class Reader:
         path = path_of(target)
         return self._load(path, f"{target.file} imports {path}, which is")
 
-    def _document(self, path: str, who: str) -> Value:
+    def _document(self, path: str, subject: str) -> Value:
         if not is_file(self._tree, path):
-            raise errors.InvalidPackage(f"{who} not in the package")
+            raise errors.InvalidPackage(f"{subject} not in the package")
         text = self._text(path)
         raw = bounded_yaml.load(text, path, self._limits)
         document = Value(raw, path, budget=self._budget)

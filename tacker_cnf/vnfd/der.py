@@ -10,7 +10,7 @@ SET: Final = 0x31
 #: context tags, constructed
 CONTEXT: Final = (0xA0, 0xA1)
 #: values that follow each other; a signature has some dozens
-MOST: Final = 10_000
+MAX_VALUES: Final = 10_000
 #: the context tag 0 when it holds no other values
 CONTEXT_PLAIN: Final = 0x80
 
@@ -35,14 +35,14 @@ def values(data: bytes) -> list[Value]:
     found: list[Value] = []
     at = 0
     while at < len(data):
-        if len(found) == MOST:
-            raise Unreadable(f"there are more than {MOST} values")
+        if len(found) == MAX_VALUES:
+            raise Unreadable(f"there are more than {MAX_VALUES} values")
         found.append(_value(data, at))
         at += len(found[-1].whole)
     return found
 
 
-def only(data: bytes, tag: int) -> bytes:
+def read_one(data: bytes, tag: int) -> bytes:
     """Give what is in the one value that there is.
 
     :raises Unreadable: there is not exactly one, or it is something else

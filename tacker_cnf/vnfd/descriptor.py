@@ -53,78 +53,80 @@ def read(
         and what is wrong
     """
     reader = Reader(tree, limits or Limits())
-    known = reader.read(entry_definitions)
-    described = _topologies(reader, known)
-    files = set(known.documents).union(
-        *(one.definitions.documents for one in described.values())
+    definitions = reader.read(entry_definitions)
+    flavour_topologies = _topologies(reader, definitions)
+    files = set(definitions.documents).union(
+        *(one.definitions.documents for one in flavour_topologies.values())
     )
     read_flavours = {
         name: flavours.flavour_of(found, name, tree)
-        for name, found in described.items()
+        for name, found in flavour_topologies.items()
     }
-    vnf = _vnf(known, described)
+    vnf = _vnf(definitions, flavour_topologies)
     return Vnfd(
         flavours=read_flavours,
-        default_flavour=_default_flavour(vnf, described),
-        software_images=_images(described, tree),
+        default_flavour=_default_flavour(vnf, flavour_topologies),
+        software_images=_images(flavour_topologies, tree),
         files=tuple(sorted(files)),
         **identity.identity_of(vnf),
         **identity.modifiable_of(vnf),
     )
 
 
-def _topologies(reader: Reader, known: Definitions) -> dict[str, Topology]:
+def _topologies(
+    reader: Reader, definitions: Definitions
+) -> dict[str, Topology]:
     """Read the topology of each flavour: of what the entry imports, and of
     files that describe others and are imported by none.
 
     :raises InvalidPackage: there is no flavour, or one twice
     """
     found: dict[str, Topology] = {}
-    for document in known.documents.values():
-        _add(found, topology.read(document, known), known.entry)
-    found |= _alone(reader, known, found)
+    for document in definitions.documents.values():
+        _add(found, topology.read(document, definitions), definitions.entry)
+    found |= _unimported_topologies(reader, definitions, found)
     if not found:
         raise errors.InvalidPackage(
-            f"{known.entry}: the VNFD has no deployment flavour",
+            f"{definitions.entry}: the VNFD has no deployment flavour",
         )
     return found
 
 
-def _alone(
-    reader: Reader, known: Definitions, found: Mapping[str, Topology]
+def _unimported_topologies(
+    reader: Reader, definitions: Definitions, found: Mapping[str, Topology]
 ) -> dict[str, Topology]:
     """Read the topologies that no file imports; what cannot be read, and
     those of another VNF, are skipped.
 
     :raises InvalidPackage: one flavour is there twice, or none can be read
     """
-    vnf = _find_vnf(known, found)
-    alone: dict[str, Topology] = {}
+    vnf = _find_vnf(definitions, found)
+    unimported: dict[str, Topology] = {}
     faults: list[errors.InvalidPackage] = []
-    for path in reader.unimported(known.entry):
+    for path in reader.unimported(definitions.entry):
         try:
-            one = _read_alone(reader, path, vnf)
-            name = flavours.flavour_id_of(one, known.entry)
+            one = _read_unimported(reader, path, vnf)
+            name = flavours.flavour_id_of(one, definitions.entry)
         except errors.InvalidPackage as error:
             LOG.warning("Definitions file skipped: %s: %s", path, error)
             faults.append(error)
             continue
         if name not in found:
-            _add(alone, one, known.entry)
-            vnf = vnf or _find_vnf(known, alone)
-    if faults and not found and not alone:
+            _add(unimported, one, definitions.entry)
+            vnf = vnf or _find_vnf(definitions, unimported)
+    if faults and not found and not unimported:
         raise faults[0]
-    return alone
+    return unimported
 
 
-def _read_alone(reader: Reader, path: str, vnf: Node | None) -> Topology:
+def _read_unimported(reader: Reader, path: str, vnf: Node | None) -> Topology:
     """Read a topology that no file imports.
 
     :raises InvalidPackage: it cannot be read, or is of another VNF
     """
     own = reader.read(path)
     one = topology.read(own.documents[path], own)
-    if vnf and not flavours.stands_for(one, vnf.kind):
+    if vnf and not flavours.can_substitute(one, vnf.kind):
         raise errors.InvalidPackage(f"{path}: not of {vnf.kind}")
     return one
 
@@ -138,26 +140,30 @@ def _add(found: dict[str, Topology], one: Topology, entry: str) -> None:
         found[name] = one
 
 
-def _vnf(known: Definitions, described: Mapping[str, Topology]) -> Node:
+def _vnf(
+    definitions: Definitions, flavour_topologies: Mapping[str, Topology]
+) -> Node:
     """Return the node that says who the VNF is.
 
     :raises InvalidPackage: there is none
     """
-    vnf = _find_vnf(known, described)
+    vnf = _find_vnf(definitions, flavour_topologies)
     if vnf is None:
         raise errors.InvalidPackage(
-            f"{known.entry}: there is no VNF node, one of a type that derives"
+            f"{definitions.entry}: there is no VNF node, one of a type that derives"
             " from tosca.nodes.nfv.VNF, in it or in what it imports"
         )
     return vnf
 
 
 def _find_vnf(
-    known: Definitions, described: Mapping[str, Topology]
+    definitions: Definitions, flavour_topologies: Mapping[str, Topology]
 ) -> Node | None:
     """Find the node that says who the VNF is: the entry's, or a flavour's."""
-    entry = topology.read(known.documents[known.entry], known)
-    candidates = (entry, *described.values())
+    entry = topology.read(
+        definitions.documents[definitions.entry], definitions
+    )
+    candidates = (entry, *flavour_topologies.values())
     for find in (flavours.vnf_of, flavours.substituted_vnf_of):
         for vnf in map(find, candidates):
             if vnf is not None:
@@ -167,22 +173,29 @@ def _find_vnf(
 
 def _default_flavour(
     vnf: Node,
-    described: Mapping[str, Topology],
+    flavour_topologies: Mapping[str, Topology],
 ) -> str | None:
     """Give the flavour that the VNF node itself names, or the only one."""
-    named = vnf.property("flavour_id")
-    if isinstance(named.raw, str) and named.raw in described:
-        return named.raw
-    return next(iter(described)) if len(described) == 1 else None
+    flavour_id = vnf.property("flavour_id")
+    if (
+        isinstance(flavour_id.raw, str)
+        and flavour_id.raw in flavour_topologies
+    ):
+        return flavour_id.raw
+    return (
+        next(iter(flavour_topologies))
+        if len(flavour_topologies) == 1
+        else None
+    )
 
 
 def _images(
-    described: Mapping[str, Topology],
+    flavour_topologies: Mapping[str, Topology],
     tree: Path,
 ) -> tuple[SoftwareImage, ...]:
     """Give the images of all flavours; flavours may share one."""
     found: dict[str, SoftwareImage] = {}
-    for of_flavour in described.values():
+    for of_flavour in flavour_topologies.values():
         for image in nodes.software_images_of(of_flavour, tree):
             found.setdefault(image.id, image)
     return tuple(found.values())

@@ -53,8 +53,8 @@ class Check:
         }
 
     def update(self, data: bytes) -> None:
-        for taken in self._hashes.values():
-            taken.update(data)
+        for hasher in self._hashes.values():
+            hasher.update(data)
 
     def finish(self) -> None:
         """Compare.

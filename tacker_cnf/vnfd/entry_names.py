@@ -7,7 +7,7 @@ from tacker_cnf import errors
 from tacker_cnf.vnfd.limits import Limits
 
 #: bytes that file systems allow for one name
-MAX_NAME: Final = 255
+MAX_NAME_BYTES: Final = 255
 
 
 class EntryNames:
@@ -31,13 +31,13 @@ class EntryNames:
             )
         parts = path.split("/")
         for depth in range(1, len(parts)):
-            self._place("/".join(parts[:depth]), is_directory=True)
+            self._register("/".join(parts[:depth]), is_directory=True)
         is_directory = name.endswith("/")
-        is_new = self._place(path, is_directory=is_directory)
+        is_new = self._register(path, is_directory=is_directory)
         if not is_new and not is_directory:
             raise errors.InvalidPackage(f"the archive holds {path!r} twice")
 
-    def _place(self, path: str, *, is_directory: bool) -> bool:
+    def _register(self, path: str, *, is_directory: bool) -> bool:
         """Find a place for a path; tell whether it is a new one."""
         folded = unicodedata.normalize("NFC", path).casefold()
         number = len(self._seen)
@@ -72,4 +72,6 @@ def _fault_of_name(path: str, limits: Limits) -> str | None:
         return "which is too deep"
     sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
     is_long = sum(sizes) + len(sizes) > limits.max_path_bytes
-    return "which is too long" if is_long or max(sizes) > MAX_NAME else None
+    return (
+        "which is too long" if is_long or max(sizes) > MAX_NAME_BYTES else None
+    )

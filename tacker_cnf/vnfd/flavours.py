@@ -20,7 +20,7 @@ def flavour_id_of(topology: Topology, entry: str) -> str | None:
     mappings = _mappings_of(topology)
     found = mappings.get("properties", "flavour_id")
     if found.absent:
-        found = _filtered(mappings)
+        found = _flavour_of_filter(mappings)
     if found.absent and (not mappings.absent or _is_single(topology, entry)):
         vnf = vnf_of(topology) or substituted_vnf_of(topology)
         found = vnf.property("flavour_id") if vnf else found
@@ -32,7 +32,7 @@ def vnf_of(topology: Topology) -> Node | None:
 
     :raises InvalidPackage: there are several
     """
-    found = list(topology.of(VNF_TYPE).values())
+    found = list(topology.nodes_of_type(VNF_TYPE).values())
     if len(found) > 1:
         raise found[1].value.fault("the template has a second VNF node")
     return found[0] if found else None
@@ -50,7 +50,7 @@ def substituted_vnf_of(topology: Topology) -> Node | None:
     return node if node.is_a(VNF_TYPE) else None
 
 
-def stands_for(topology: Topology, kind: str) -> bool:
+def can_substitute(topology: Topology, kind: str) -> bool:
     """Check whether the template can substitute a VNF node of a type."""
     own = _mappings_of(topology).get("node_type").text_or_none()
     if own is None:
@@ -96,13 +96,13 @@ def _mappings_of(topology: Topology) -> Value:
 def _is_single(topology: Topology, entry: str) -> bool:
     """Tell whether the entry file holds the VDUs, as in a VNFD of one file."""
     is_entry = topology.document.file == entry
-    return is_entry and bool(topology.of(*nodes.VDU_TYPES))
+    return is_entry and bool(topology.nodes_of_type(*nodes.VDU_TYPES))
 
 
-def _filtered(mappings: Value) -> Value:
+def _flavour_of_filter(mappings: Value) -> Value:
     """Find the flavour in a substitution filter (TOSCA 1.3)."""
     conditions = mappings.get("substitution_filter", "properties")
-    for name, condition in conditions.named():
+    for name, condition in conditions.named_values():
         if name == "flavour_id":
             return condition
     return mappings.get("substitution_filter", "flavour_id")

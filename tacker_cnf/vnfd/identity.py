@@ -21,11 +21,11 @@ def identity_of(vnf: Node) -> dict[str, Any]:
     :raises InvalidPackage: one that must be there is not
     """
     return {
-        "id": _needed(vnf, "descriptor_id"),
-        "provider": _needed(vnf, "provider"),
-        "product_name": _needed(vnf, "product_name"),
-        "software_version": _needed(vnf, "software_version"),
-        "descriptor_version": _needed(vnf, "descriptor_version"),
+        "id": _required(vnf, "descriptor_id"),
+        "provider": _required(vnf, "provider"),
+        "product_name": _required(vnf, "product_name"),
+        "software_version": _required(vnf, "software_version"),
+        "descriptor_version": _required(vnf, "descriptor_version"),
         "product_info_name": vnf.property("product_info_name").text_or_none(),
         "product_info_description": vnf.property(
             "product_info_description",
@@ -44,13 +44,13 @@ def modifiable_of(vnf: Node) -> dict[str, Any]:
     """Give the defaults of what a PATCH may set, by attribute of a Vnfd."""
     attributes = _defaults(vnf, "modifiable_attributes")
     return {
-        "configurable_properties": _bounded(_configurable(vnf), vnf),
-        "extensions": _bounded(_map_of(vnf, attributes, "extensions"), vnf),
-        "metadata": _bounded(_map_of(vnf, attributes, "metadata"), vnf),
+        "configurable_properties": _check_size(_configurable(vnf), vnf),
+        "extensions": _check_size(_map_of(vnf, attributes, "extensions"), vnf),
+        "metadata": _check_size(_map_of(vnf, attributes, "metadata"), vnf),
     }
 
 
-def _needed(vnf: Node, name: str) -> str:
+def _required(vnf: Node, name: str) -> str:
     value = vnf.property(name)
     if value.absent or not value.text():
         raise value.fault("the VNFD does not say it")
@@ -81,7 +81,7 @@ def _map(found: Any, place: Value, name: str) -> dict[str, Any]:
     return found or {}
 
 
-def _bounded(found: dict[str, Any], vnf: Node) -> dict[str, Any]:
+def _check_size(found: dict[str, Any], vnf: Node) -> dict[str, Any]:
     """Refuse what would be too large with all that it shares written out."""
     number = 0
     rest: list[dict[str, Any] | list[Any]] = [found]
@@ -108,19 +108,21 @@ def _defaults(vnf: Node, name: str) -> dict[str, Any]:
     return found | {key: item.raw for key, item in given.entries().items()}
 
 
-def _default_of(known: Definitions, declared: Value, depth: int) -> Any:
+def _default_of(definitions: Definitions, declared: Value, depth: int) -> Any:
     if depth > MAX_NESTING:
         raise declared.fault("the data types are nested too deep")
     default = declared.get("default")
     if not default.absent:
         return default.raw
     kind = declared.get("type").text_or_none()
-    if kind is None or kind not in known.types["data_types"]:
+    if kind is None or kind not in definitions.types["data_types"]:
         return None
     found: dict[str, Any] = {}
-    for _, definition in reversed(list(known.lineage("data_types", kind))):
+    for _, definition in reversed(
+        list(definitions.lineage("data_types", kind))
+    ):
         for name, inner in definition.get("properties").entries().items():
-            value = _default_of(known, inner, depth + 1)
+            value = _default_of(definitions, inner, depth + 1)
             if value is not None:
                 found[name] = value
     return found or None

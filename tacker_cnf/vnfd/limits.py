@@ -25,5 +25,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_definitions: int = 100
     max_definitions_bytes: int = 8 * MIB
     #: how often a value of the definitions may be looked at
-    max_looks: int = 1_000_000
+    max_value_reads: int = 1_000_000
     max_import_depth: int = 32

@@ -19,7 +19,9 @@ LINE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_./-]*)[ \t]*:[ \t]*(.*)")
 #: where the signature of a manifest begins (SOL004 5.2)
 SIGNATURE: Final = re.compile(r"^-----BEGIN (?:CMS|PKCS7)-----", re.MULTILINE)
 #: what a manifest says of a file, beside its name
-STATED: Final = frozenset({"algorithm", "hash", "signature", "certificate"})
+FILE_ATTRIBUTES: Final = frozenset(
+    {"algorithm", "hash", "signature", "certificate"}
+)
 URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 
 
@@ -84,7 +86,7 @@ def read_manifest(text: str, path: str) -> list[Stated]:
     for line in lines:
         if line.name.lower() == "source":
             blocks.append([])
-        if blocks and line.name.lower() in {"source", *STATED}:
+        if blocks and line.name.lower() in {"source", *FILE_ATTRIBUTES}:
             blocks[-1].append(line)
     digest_blocks = [block for block in blocks if len(block) > 1]
     return list(_of_blocks(digest_blocks, path))
@@ -171,11 +173,11 @@ def _check_version(
 def _of_blocks(blocks: list[Block], path: str) -> Iterator[Stated]:
     for block in blocks:
         attributes = _attributes(block, path)
-        named = attributes.get("name") or attributes.get("source")
+        name_line = attributes.get("name") or attributes.get("source")
         where = f"{path}, line {block[0].number}"
-        if named is None or not named.value:
+        if name_line is None or not name_line.value:
             raise errors.InvalidPackage(f"{where}: the block names no file")
-        source = named.value
+        source = name_line.value
         listed = source if URL.fullmatch(source) else canonical(source)
         values = {name: line.value for name, line in attributes.items()}
         yield digests.stated(values, listed, where)

@@ -30,8 +30,8 @@ IMAGE_TYPE: Final = "tosca.artifacts.nfv.SwImage"
 
 
 def vdus_of(topology: Topology) -> dict[str, Vdu]:
-    nodes = topology.of(*VDU_TYPES)
-    storages = topology.of(*STORAGE_TYPES.values())
+    nodes = topology.nodes_of_type(*VDU_TYPES)
+    storages = topology.nodes_of_type(*STORAGE_TYPES.values())
     return {name: _vdu(node, storages) for name, node in nodes.items()}
 
 
@@ -39,7 +39,7 @@ def storages_of(topology: Topology) -> dict[str, VirtualStorage]:
     return {
         name: _storage(kind, node)
         for kind, base in STORAGE_TYPES.items()
-        for name, node in topology.of(base).items()
+        for name, node in topology.nodes_of_type(base).items()
     }
 
 
@@ -52,7 +52,7 @@ def virtual_links_of(topology: Topology) -> dict[str, VirtualLink]:
             .get("layer_protocols")
             .texts(),
         )
-        for name, node in topology.of(LINK_TYPE).items()
+        for name, node in topology.nodes_of_type(LINK_TYPE).items()
     }
 
 
@@ -60,8 +60,8 @@ def connection_points_of(
     topology: Topology,
     external: Container[str],
 ) -> dict[str, ConnectionPoint]:
-    vdus = topology.of(*VDU_TYPES)
-    links = topology.of(LINK_TYPE)
+    vdus = topology.nodes_of_type(*VDU_TYPES)
+    links = topology.nodes_of_type(LINK_TYPE)
     return {
         name: ConnectionPoint(
             id=name,
@@ -74,7 +74,7 @@ def connection_points_of(
             layer_protocols=node.property("layer_protocols").texts(),
             external=name in external,
         )
-        for name, node in topology.of(CP_TYPE).items()
+        for name, node in topology.nodes_of_type(CP_TYPE).items()
     }
 
 
@@ -89,7 +89,7 @@ def external_connection_points_of(topology: Topology) -> dict[str, str]:
         "requirements",
     )
     found = {}
-    for requirement, value in mappings.named():
+    for requirement, value in mappings.named_values():
         pair = value.get("mapping") if isinstance(value.raw, dict) else value
         for target in pair.items()[:1]:
             if target.text() not in topology.nodes:
@@ -99,7 +99,7 @@ def external_connection_points_of(topology: Topology) -> dict[str, str]:
 
 
 def software_images_of(topology: Topology, tree: Path) -> list[SoftwareImage]:
-    holders = topology.of(*VDU_TYPES, *STORAGE_TYPES.values())
+    holders = topology.nodes_of_type(*VDU_TYPES, *STORAGE_TYPES.values())
     return [
         _image(node, tree) for node in holders.values() if _has_image(node)
     ]
@@ -118,7 +118,7 @@ def _vdu(node: Node, storages: Container[str]) -> Vdu:
         min_instances=low,
         max_instances=high,
         storages=tuple(
-            _known(storages, target)
+            _check_node(storages, target)
             for target in node.requirements("virtual_storage")
         ),
         image=node.name if _has_image(node) else None,
@@ -129,10 +129,10 @@ def _vdu(node: Node, storages: Container[str]) -> Vdu:
 def _compute(node: Node) -> dict[str, Any]:
     """Read what the VDU asks of the compute resource it runs on."""
     compute = node.value.get("capabilities", "virtual_compute", "properties")
-    wanted = compute.get("requested_additional_capabilities").entries()
+    capabilities = compute.get("requested_additional_capabilities").entries()
     names = (
         value.get("requested_additional_capability_name").text_or_none()
-        for value in wanted.values()
+        for value in capabilities.values()
     )
     cpus = compute.get("virtual_cpu", "num_virtual_cpu")
     memory = compute.get("virtual_memory", "virtual_mem_size")
@@ -205,13 +205,13 @@ def _image_files(node: Node) -> list[Value]:
     ]
 
 
-def _one_of(known: Container[str], targets: list[Value]) -> str | None:
+def _one_of(candidates: Container[str], targets: list[Value]) -> str | None:
     if len(targets) > 1:
         raise targets[1].fault("the requirement is there more than once")
-    return _known(known, targets[0]) if targets else None
+    return _check_node(candidates, targets[0]) if targets else None
 
 
-def _known(known: Container[str], target: Value) -> str:
-    if target.text() not in known:
+def _check_node(candidates: Container[str], target: Value) -> str:
+    if target.text() not in candidates:
         raise target.fault(f"there is no fitting node {target.text()}")
     return target.text()

@@ -21,7 +21,11 @@ Vdus = Mapping[str, Vdu]
 
 def aspects_of(topology: Topology, vdus: Vdus) -> dict[str, Aspect]:
     policies = topology.policies(PREFIX + "ScalingAspects")
-    section = _only(policies).get("aspects") if policies else Value(None, "")
+    section = (
+        _single_policy(policies).get("aspects")
+        if policies
+        else Value(None, "")
+    )
     written = section.entries()
     deltas = _deltas(topology, vdus, written)
     return {
@@ -37,7 +41,7 @@ def initial_deltas_of(topology: Topology, vdus: Vdus) -> dict[str, int]:
         for target, vdu in _targets(policy, vdus):
             if vdu.id in found:
                 raise target.fault(f"{vdu.id} has two initial deltas")
-            found[vdu.id] = _within(value, vdu)
+            found[vdu.id] = _count_in_profile(value, vdu)
     return found
 
 
@@ -48,7 +52,7 @@ def levels_of(
 ) -> tuple[dict[str, Level], str | None]:
     """Give the instantiation levels, and which one is the default."""
     policies = topology.policies(PREFIX + "InstantiationLevels")
-    properties = _only(policies) if policies else Value(None, "")
+    properties = _single_policy(policies) if policies else Value(None, "")
     written = properties.get("levels").entries()
     if policies and not written:
         raise properties.fault("there are no levels")
@@ -66,13 +70,16 @@ def levels_of(
 
 
 def affinity_rules_of(topology: Topology) -> tuple[AffinityRule, ...]:
-    known = {*topology.nodes, *topology.groups(PLACEMENT_GROUP)}
+    defined_names = {*topology.nodes, *topology.groups(PLACEMENT_GROUP)}
     return tuple(
         AffinityRule(
             id=policy.name,
             kind=kind,
             scope=policy.properties.get("scope").text().upper(),
-            targets=tuple(_named(target, known) for target in policy.targets),
+            targets=tuple(
+                _check_defined(target, defined_names)
+                for target in policy.targets
+            ),
         )
         for name, kind in RULES.items()
         for policy in topology.policies(PREFIX + name)
@@ -82,7 +89,7 @@ def affinity_rules_of(topology: Topology) -> tuple[AffinityRule, ...]:
 def placement_groups_of(topology: Topology) -> dict[str, tuple[str, ...]]:
     return {
         name: tuple(
-            _named(member, topology.nodes)
+            _check_defined(member, topology.nodes)
             for member in group.get("members").items()
         )
         for name, group in topology.groups(PLACEMENT_GROUP).items()
@@ -109,18 +116,20 @@ def _step_deltas(
     deltas: Mapping[str, Mapping[str, int]],
 ) -> tuple[str, ...]:
     """Give the delta of each step; the only delta there is goes unnamed."""
-    known = {delta for of_vdu in deltas.values() for delta in of_vdu}
+    defined_deltas = {delta for of_vdu in deltas.values() for delta in of_vdu}
     steps = aspect.get("step_deltas")
-    named = steps.texts()
-    if not named and len(known) > 1:
+    step_names = steps.texts()
+    if not step_names and len(defined_deltas) > 1:
         raise steps.fault("several deltas exist, and no step names one")
-    missing = sorted(set(named) - known) if known else []
+    missing = (
+        sorted(set(step_names) - defined_deltas) if defined_deltas else []
+    )
     if missing:
         raise steps.fault(f"the delta {missing[0]} is not defined")
-    unused = sorted(known - set(named)) if named else []
+    unused = sorted(defined_deltas - set(step_names)) if step_names else []
     if unused:
         raise steps.fault(f"no step uses the delta {unused[0]}")
-    return named or tuple(known)
+    return step_names or tuple(defined_deltas)
 
 
 def _deltas(
@@ -131,7 +140,7 @@ def _deltas(
     """Give aspect -> vdu -> delta -> number of instances."""
     found: dict[str, dict[str, dict[str, int]]] = collections.defaultdict(dict)
     for policy in topology.policies(PREFIX + "VduScalingAspectDeltas"):
-        aspect = _named(policy.properties.get("aspect"), aspects)
+        aspect = _check_defined(policy.properties.get("aspect"), aspects)
         for target, vdu in _targets(policy, vdus):
             if vdu.id in found[aspect]:
                 raise target.fault(f"{vdu.id} has deltas of {aspect} already")
@@ -165,7 +174,7 @@ def _counts(
                 if vdu.id in found[name]:
                     raise target.fault(f"{vdu.id} has a count of {name} twice")
                 count = value.get("number_of_instances")
-                found[name][vdu.id] = _within(count, vdu)
+                found[name][vdu.id] = _count_in_profile(count, vdu)
     return found
 
 
@@ -178,9 +187,9 @@ def _scale_levels(
         if name not in aspects:
             raise value.fault(f"there is no scaling aspect {name}")
         level = value.get("scale_level").count()
-        most = aspects[name].max_scale_level
-        if level > most:
-            raise value.fault(f"the scale level {level} is above {most}")
+        max_level = aspects[name].max_scale_level
+        if level > max_level:
+            raise value.fault(f"the scale level {level} is above {max_level}")
         found[name] = level
     return found
 
@@ -191,13 +200,13 @@ def _default_level(
 ) -> str | None:
     default = properties.get("default_level")
     if not default.absent:
-        return _named(default, levels)
+        return _check_defined(default, levels)
     if len(levels) > 1:
         raise default.fault("of several levels one must be the default")
     return next(iter(levels), None)
 
 
-def _only(policies: list[Policy]) -> Value:
+def _single_policy(policies: list[Policy]) -> Value:
     if len(policies) > 1:
         raise policies[1].value.fault("the flavour has this policy twice")
     return policies[0].properties
@@ -212,7 +221,7 @@ def _targets(policy: Policy, vdus: Vdus) -> Iterator[tuple[Value, Vdu]]:
         yield target, vdus[target.text()]
 
 
-def _within(value: Value, vdu: Vdu) -> int:
+def _count_in_profile(value: Value, vdu: Vdu) -> int:
     count = value.count()
     if not vdu.min_instances <= count <= vdu.max_instances:
         raise value.fault(
@@ -229,7 +238,7 @@ def _number(value: Value) -> int:
     return number
 
 
-def _named(value: Value, known: Container[str]) -> str:
-    if value.text() not in known:
+def _check_defined(value: Value, defined_names: Container[str]) -> str:
+    if value.text() not in defined_names:
         raise value.fault(f"there is no {value.text()} in this flavour")
     return value.text()

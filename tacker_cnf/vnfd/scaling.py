@@ -16,7 +16,7 @@ def counts_of_level(flavour: Flavour, level_id: str | None) -> dict[str, int]:
     """
     level = _level(flavour, level_id)
     return {
-        vdu: _base(flavour, vdu) + _grown_at(flavour, vdu, level)
+        vdu: _base(flavour, vdu) + _added_at_level(flavour, vdu, level)
         for vdu in flavour.vdus
     } | level.counts
 
@@ -56,7 +56,8 @@ def step(
             f" is {to_level}, outside of 0 to {aspect.max_scale_level}",
         )
     return {
-        vdu: _grown(aspect, vdu, to_level) - _grown(aspect, vdu, from_level)
+        vdu: _added_by_aspect(aspect, vdu, to_level)
+        - _added_by_aspect(aspect, vdu, from_level)
         for vdu in aspect.deltas
     }
 
@@ -68,7 +69,7 @@ def counts_at(flavour: Flavour, levels: Mapping[str, int]) -> dict[str, int]:
     counts = {}
     for vdu in flavour.vdus:
         counts[vdu] = _base(flavour, vdu) + sum(
-            _grown(aspect, vdu, levels.get(name, 0))
+            _added_by_aspect(aspect, vdu, levels.get(name, 0))
             for name, aspect in flavour.aspects.items()
             if vdu in aspect.deltas
         )
@@ -88,20 +89,23 @@ def level_of(
     :raises UnknownAspect: the flavour has no such aspect
     """
     aspect = _aspect(flavour, aspect_id)
-    grown = {
+    added_counts = {
         vdu: counts.get(vdu, 0) - _base(flavour, vdu)
         for vdu, deltas in aspect.deltas.items()
         if any(deltas.values())
     }
-    if not grown:
+    if not added_counts:
         return None
-    for level in _candidates(aspect, grown):
-        if all(_grown(aspect, vdu, level) == n for vdu, n in grown.items()):
+    for level in _candidates(aspect, added_counts):
+        if all(
+            _added_by_aspect(aspect, vdu, level) == n
+            for vdu, n in added_counts.items()
+        ):
             return level
     return None
 
 
-def counts_moved(
+def counts_of_aspect(
     flavour: Flavour, aspect_id: str, counts: Mapping[str, int]
 ) -> dict[str, int]:
     """Give the counts of the VDUs that an aspect moves.
@@ -113,24 +117,24 @@ def counts_moved(
     }
 
 
-def _candidates(aspect: Aspect, grown: dict[str, int]) -> list[int]:
+def _candidates(aspect: Aspect, added_counts: dict[str, int]) -> list[int]:
     """Give the only levels that can be meant.
 
     Those of the steps that differ, and the one that division finds among the
     steps that repeat the last delta.
     """
-    most = aspect.max_scale_level
-    differing = min(len(aspect.step_deltas), most)
+    max_level = aspect.max_scale_level
+    differing = min(len(aspect.step_deltas), max_level)
     candidates = list(range(differing + 1))
-    for vdu, number in grown.items():
+    for vdu, number in added_counts.items():
         each = _delta(aspect, vdu, differing)
-        rest = number - _grown(aspect, vdu, differing)
-        if each and rest % each == 0 and differing + rest // each <= most:
+        rest = number - _added_by_aspect(aspect, vdu, differing)
+        if each and rest % each == 0 and differing + rest // each <= max_level:
             candidates.append(differing + rest // each)
     return [level for level in candidates if level >= 0]
 
 
-def _grown(aspect: Aspect, vdu: str, level: int) -> int:
+def _added_by_aspect(aspect: Aspect, vdu: str, level: int) -> int:
     """Give what the steps from scale level 0 to this one add to a VDU."""
     differing = min(len(aspect.step_deltas), level)
     added = sum(_delta(aspect, vdu, step) for step in range(differing))
@@ -155,14 +159,14 @@ def _base(flavour: Flavour, vdu: str) -> int:
         return flavour.initial_deltas[vdu]
     level = _level(flavour, None)
     if vdu in level.counts:
-        return max(0, level.counts[vdu] - _grown_at(flavour, vdu, level))
+        return max(0, level.counts[vdu] - _added_at_level(flavour, vdu, level))
     return flavour.vdus[vdu].min_instances
 
 
-def _grown_at(flavour: Flavour, vdu: str, level: Level) -> int:
+def _added_at_level(flavour: Flavour, vdu: str, level: Level) -> int:
     """Give what the scale levels of an instantiation level add to a VDU."""
     return sum(
-        _grown(flavour.aspects[name], vdu, scale_level)
+        _added_by_aspect(flavour.aspects[name], vdu, scale_level)
         for name, scale_level in level.scale_levels.items()
         if vdu in flavour.aspects[name].deltas
     )
@@ -170,22 +174,22 @@ def _grown_at(flavour: Flavour, vdu: str, level: Level) -> int:
 
 def _aspect(flavour: Flavour, aspect_id: str) -> Aspect:
     if aspect_id not in flavour.aspects:
-        known = ", ".join(flavour.aspects) or "none"
+        aspect_ids = ", ".join(flavour.aspects) or "none"
         raise errors.UnknownAspect(
             f"There is no scaling aspect {aspect_id!r:.80} in flavour"
-            f" {flavour.id}; it has {known}",
+            f" {flavour.id}; it has {aspect_ids}",
         )
     return flavour.aspects[aspect_id]
 
 
 def _level(flavour: Flavour, level_id: str | None) -> Level:
-    wanted = flavour.default_level if level_id is None else level_id
-    if wanted is None:
+    requested_id = flavour.default_level if level_id is None else level_id
+    if requested_id is None:
         return Level(id="")
-    if wanted not in flavour.levels:
-        known = ", ".join(flavour.levels) or "none"
+    if requested_id not in flavour.levels:
+        level_ids = ", ".join(flavour.levels) or "none"
         raise errors.UnknownLevel(
-            f"There is no instantiation level {wanted!r:.80} in flavour"
-            f" {flavour.id}; it has {known}",
+            f"There is no instantiation level {requested_id!r:.80} in flavour"
+            f" {flavour.id}; it has {level_ids}",
         )
-    return flavour.levels[wanted]
+    return flavour.levels[requested_id]

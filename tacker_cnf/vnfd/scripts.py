@@ -10,7 +10,7 @@ from tacker_cnf.vnfd.values import Value
 
 INTERFACE: Final = "Vnflcm"
 INTERFACE_TYPE: Final = "tosca.interfaces.nfv.Vnflcm"
-NO_OPERATIONS: Final = frozenset(
+NON_OPERATION_KEYS: Final = frozenset(
     {"type", "description", "inputs", "operations", "notifications"},
 )
 #: what may be named there: by SOL001 6.7, and around a rollback. Not all of
@@ -73,10 +73,10 @@ def _check_entry(operation: Value, tree: Path, path: str) -> None:
     source = script_source.parse(tree / path)
     if not script_source.does_nothing(source):
         return
-    named = sorted(script_source.classes(source))
-    end = f"{named[0]}.main()" if named else "main()"
+    class_names = sorted(script_source.classes(source))
+    end = f"{class_names[0]}.main()" if class_names else "main()"
     raise operation.fault(
-        f"{path:.200} defines {', '.join(named)[:200] or 'functions'} and "
+        f"{path:.200} defines {', '.join(class_names)[:200] or 'functions'} and "
         "never calls anything, so that the script would do nothing: it has to "
         f"end with a call such as {end:.80}"
     )
@@ -101,7 +101,7 @@ def operations(interface: Value) -> dict[str, Value]:
     direct = {
         name: value
         for name, value in interface.entries().items()
-        if name not in NO_OPERATIONS
+        if name not in NON_OPERATION_KEYS
     }
     return direct | interface.get("operations").entries()
 

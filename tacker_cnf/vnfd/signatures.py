@@ -30,7 +30,7 @@ SIGNATURES: Final = frozenset({".cms", ".p7s"})
 _BEGIN: Final = re.compile(metadata.SIGNATURE.pattern.encode(), re.MULTILINE)
 
 
-class Demand(enum.StrEnum):
+class SignaturePolicy(enum.StrEnum):
     """What is asked of packages."""
 
     REQUIRED = "required"
@@ -38,7 +38,7 @@ class Demand(enum.StrEnum):
     OFF = "off"
 
 
-class Seal(msgspec.Struct, frozen=True, kw_only=True):
+class PackageSignature(msgspec.Struct, frozen=True, kw_only=True):
     """That a package is signed, and by whom."""
 
     option: PackageSecurityOption
@@ -64,12 +64,12 @@ class Signatures:
         signatures are required
     """
 
-    def __init__(self, demand: Demand, trusted: str | None) -> None:
-        self._demand = demand
+    def __init__(self, policy: SignaturePolicy, trusted: str | None) -> None:
+        self._policy = policy
         self._trusted = trusted
-        if demand == Demand.OFF or self._read():
+        if policy == SignaturePolicy.OFF or self._read():
             return
-        if demand == Demand.REQUIRED:
+        if policy == SignaturePolicy.REQUIRED:
             raise errors.VnfmError(
                 "[catalogue] signatures is required, and trusted_certificates"
                 " has none, so that no package could be taken. Put there"
@@ -98,40 +98,51 @@ class Signatures:
                 "service tells why."
             ) from None
 
-    def of_envelope(self, envelope: Envelope, package: Path) -> Seal | None:
+    def verify_envelope(
+        self, envelope: Envelope, package: Path
+    ) -> PackageSignature | None:
         """Verify the signature beside a package.
 
         :raises InvalidPackage: it is not good
         """
-        if self._demand == Demand.OFF:
+        if self._policy == SignaturePolicy.OFF:
             return None
 
         def digests(algorithm: str) -> tuple[bytes, ...]:
             return (_digest(package, algorithm),)
 
         where = envelope.signature_name
-        beside = _loaded(envelope.certificates, where)
+        extra_certificates = _load_certificates(envelope.certificates, where)
         name = envelope.name
-        signer = self._verify(envelope.signature, digests, beside, where, name)
-        return Seal(option=PackageSecurityOption.OPTION_2, certificate=signer)
+        signer = self._verify(
+            envelope.signature, digests, extra_certificates, where, name
+        )
+        return PackageSignature(
+            option=PackageSecurityOption.OPTION_2, certificate=signer
+        )
 
-    def of_tree(self, tree: Path, opened: Csar) -> Seal | None:
+    def verify_tree(self, tree: Path, opened: Csar) -> PackageSignature | None:
         """Verify the manifest's signature, and those of single files.
 
         :raises InvalidPackage: one is not good
         """
-        if self._demand == Demand.OFF:
+        if self._policy == SignaturePolicy.OFF:
             return None
-        beside = _of_file(tree, opened.certificate)
+        extra_certificates = _read_certificates(tree, opened.certificate)
         for artifact in opened.signed:
-            told = artifact.metadata
-            own = _of_file(tree, told.get("certificate")) or beside
-            self._of_artifact(tree, artifact.path, told["signature"], own)
-        return self._of_manifest(tree, opened, beside)
+            attributes = artifact.metadata
+            own = (
+                _read_certificates(tree, attributes.get("certificate"))
+                or extra_certificates
+            )
+            self._verify_artifact(
+                tree, artifact.path, attributes["signature"], own
+            )
+        return self._verify_manifest(tree, opened, extra_certificates)
 
-    def _of_manifest(
-        self, tree: Path, opened: Csar, beside: trust.Certificates
-    ) -> Seal | None:
+    def _verify_manifest(
+        self, tree: Path, opened: Csar, extra_certificates: trust.Certificates
+    ) -> PackageSignature | None:
         name = opened.manifest
         whole = (tree / name).read_bytes() if name else b""
         begin = _BEGIN.search(whole)
@@ -146,7 +157,11 @@ class Signatures:
 
         signature = whole[begin.start() :]
         signer = self._verify(
-            signature, digests, beside, name, "what stands before it"
+            signature,
+            digests,
+            extra_certificates,
+            name,
+            "what stands before it",
         )
         if opened.unsigned:
             raise errors.InvalidPackage(
@@ -154,21 +169,25 @@ class Signatures:
                 " signature is not of it; list it with its digest, and sign"
                 " again"
             )
-        return Seal(option=PackageSecurityOption.OPTION_1, certificate=signer)
+        return PackageSignature(
+            option=PackageSecurityOption.OPTION_1, certificate=signer
+        )
 
-    def _of_artifact(
+    def _verify_artifact(
         self, tree: Path, name: str, signature: str, own: trust.Certificates
     ) -> None:
         def digests(algorithm: str) -> tuple[bytes, ...]:
             return (_digest(tree / name, algorithm),)
 
-        self._verify(_bytes(tree, signature), digests, own, signature, name)
+        self._verify(
+            _read_file(tree, signature), digests, own, signature, name
+        )
 
     def _verify(
         self,
         signature: bytes,
         digests: cms.Digests,
-        beside: trust.Certificates,
+        extra_certificates: trust.Certificates,
         where: str,
         what: str,
     ) -> str:
@@ -178,26 +197,28 @@ class Signatures:
         :param what: what it is to be of, in words
         """
         signed = cms.read(signature, where)
-        signers = cms.verify(signed, digests, beside, where, what)
-        others = (*signed.certificates, *beside)
+        signers = cms.verify(signed, digests, extra_certificates, where, what)
+        others = (*signed.certificates, *extra_certificates)
         trusted = self._certificates()
         for signer in signers:
             trust.check(signer, others, trusted, where)
         return signers[0].public_bytes(Encoding.PEM).decode()
 
-    def check_demand(self, seal: Seal | None) -> None:
+    def check_required(self, seal: PackageSignature | None) -> None:
         """Refuse a package that should be signed and is not.
 
         :raises InvalidPackage: it is not
         """
-        if seal is None and self._demand == Demand.REQUIRED:
+        if seal is None and self._policy == SignaturePolicy.REQUIRED:
             raise errors.InvalidPackage(
                 "the package is not signed, and [catalogue] signatures is"
                 " required: sign its manifest, or the package as a whole"
             )
 
 
-def envelope_of(archive: Path, into: Path, limits: Limits) -> Envelope | None:
+def extract_envelope(
+    archive: Path, into: Path, limits: Limits
+) -> Envelope | None:
     """Take the package out of its envelope; None: it has none.
 
     :param into: the file that the package becomes
@@ -221,10 +242,10 @@ def envelope_of(archive: Path, into: Path, limits: Limits) -> Envelope | None:
         opened.extract(names[0], into)
         return Envelope(
             name=names[0],
-            signature=opened.small(signatures[0]),
+            signature=opened.read_small(signatures[0]),
             signature_name=signatures[0],
             certificates=tuple(
-                opened.small(name)
+                opened.read_small(name)
                 for name in kinds
                 if kinds[name] in trust.SUFFIXES
             ),
@@ -236,15 +257,15 @@ def _digest(path: Path, algorithm: str) -> bytes:
         return hashlib.file_digest(file, algorithm).digest()
 
 
-def _of_file(tree: Path, name: str | None) -> trust.Certificates:
+def _read_certificates(tree: Path, name: str | None) -> trust.Certificates:
     """Read a file of certificates that need not be signed.
 
     :raises InvalidPackage: it holds anything else, which nobody vouches for
     """
     if not name:
         return ()
-    data = _bytes(tree, name)
-    found = _loaded([data], name)
+    data = _read_file(tree, name)
+    found = _load_certificates([data], name)
     if not trust.is_bare(data):
         raise errors.InvalidPackage(
             f"{name}: it holds more than certificates; take out what stands"
@@ -253,7 +274,9 @@ def _of_file(tree: Path, name: str | None) -> trust.Certificates:
     return found
 
 
-def _loaded(files: Iterable[bytes], where: str) -> trust.Certificates:
+def _load_certificates(
+    files: Iterable[bytes], where: str
+) -> trust.Certificates:
     try:
         return tuple(one for data in files for one in trust.load(data))
     except ValueError:
@@ -263,7 +286,7 @@ def _loaded(files: Iterable[bytes], where: str) -> trust.Certificates:
         ) from None
 
 
-def _bytes(tree: Path, name: str) -> bytes:
+def _read_file(tree: Path, name: str) -> bytes:
     """Read a file that the manifest names.
 
     :raises InvalidPackage: the package has none of this name, or it is huge

@@ -63,7 +63,7 @@ class Node:
     def requirements(self, *names: str) -> list[Value]:
         """Give the names of the nodes that requirements point to."""
         targets = []
-        for name, value in self.value.get("requirements").named():
+        for name, value in self.value.get("requirements").named_values():
             if name in names and not value.absent:
                 is_map = isinstance(value.raw, dict)
                 targets.append(value.get("node") if is_map else value)
@@ -102,7 +102,7 @@ class Topology:
     definitions: Definitions
     nodes: Mapping[str, Node]
 
-    def of(self, *bases: str) -> dict[str, Node]:
+    def nodes_of_type(self, *bases: str) -> dict[str, Node]:
         """Give the nodes whose type is, or derives from, one of these."""
         return {
             name: node
@@ -113,7 +113,7 @@ class Topology:
     def policies(self, base: str) -> list[Policy]:
         section = self.document.get("topology_template", "policies")
         found = []
-        for name, value in section.named():
+        for name, value in section.named_values():
             kind = self.definitions.check_type(
                 "policy_types",
                 value.get("type"),
@@ -135,7 +135,7 @@ class Topology:
         }
 
 
-def read(document: Value, known: Definitions) -> Topology:
+def read(document: Value, vnfd_definitions: Definitions) -> Topology:
     """Read the topology template of a definitions file.
 
     :raises InvalidPackage: a node template is broken or of no known type
@@ -143,9 +143,9 @@ def read(document: Value, known: Definitions) -> Topology:
     nodes = {}
     section = document.get("topology_template", "node_templates")
     for name, value in section.entries().items():
-        kind = known.check_type("node_types", value.get("type"))
-        nodes[name] = Node(name, value, kind, known)
-    return Topology(document, known, nodes)
+        kind = vnfd_definitions.check_type("node_types", value.get("type"))
+        nodes[name] = Node(name, value, kind, vnfd_definitions)
+    return Topology(document, vnfd_definitions, nodes)
 
 
 def _artifact(value: Value) -> Artifact:

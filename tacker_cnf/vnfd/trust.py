@@ -17,7 +17,7 @@ PEM: Final = b"-----BEGIN CERTIFICATE-----"
 SUFFIXES: Final = frozenset({".pem", ".crt", ".cer", ".cert"})
 
 #: what an RSA key has at least, as for the authorities
-RSA_BITS: Final = 2048
+MIN_RSA_BITS: Final = 2048
 
 _BARE: Final = re.compile(
     rb"\s*(?:-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+"
@@ -121,7 +121,7 @@ def _fault_of_time(
 
 def _fault_of_key(certificate: x509.Certificate) -> str | None:
     key = certificate.public_key()
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size < RSA_BITS:
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:
         return f"its key has {key.key_size} bits"
     return None
 

@@ -35,7 +35,7 @@ SECONDS: Final[Mapping[str, float]] = {
     "us": 1e-6,
     "ns": 1e-9,
 }
-NAMES: Final[Mapping[type, str]] = {
+TYPE_NAMES: Final[Mapping[type, str]] = {
     dict: "a map",
     list: "a list",
     str: "a text",
@@ -53,12 +53,12 @@ class Budget:
     takes for ever to read; this bounds it all.
     """
 
-    def __init__(self, looks: int) -> None:
-        self._left = looks
+    def __init__(self, max_reads: int) -> None:
+        self._reads_left = max_reads
 
-    def spend(self, place: "Value") -> None:
-        self._left -= 1
-        if self._left < 0:
+    def count_read(self, place: "Value") -> None:
+        self._reads_left -= 1
+        if self._reads_left < 0:
             raise place.fault("the VNFD takes too long to read")
 
 
@@ -103,10 +103,10 @@ class Value:
         """Give the values of a list; nothing is an empty one."""
         raw = [] if self.raw is None else self.raw
         if not isinstance(raw, list):
-            raise self._unfit("a list")
+            raise self._wrong_type("a list")
         return [self._child(item, str(n)) for n, item in enumerate(raw)]
 
-    def named(self) -> list[tuple[str, "Value"]]:
+    def named_values(self) -> list[tuple[str, "Value"]]:
         """Give the values of a map, or of a list of maps of one key each."""
         if not isinstance(self.raw, list):
             return list(self.entries().items())
@@ -124,7 +124,7 @@ class Value:
         if isinstance(raw, (bool, int, float)):
             raise self.fault(f"a text is expected; put {raw} in quotes")
         if not isinstance(raw, str):
-            raise self._unfit("a text")
+            raise self._wrong_type("a text")
         return raw
 
     def text_or_none(self) -> str | None:
@@ -136,7 +136,7 @@ class Value:
     def count(self) -> int:
         raw = self.raw
         if isinstance(raw, bool) or not isinstance(raw, int):
-            raise self._unfit("a number of 0 or more")
+            raise self._wrong_type("a number of 0 or more")
         if raw < 0:
             raise self.fault(f"a number of 0 or more is expected, not {raw}")
         return raw
@@ -148,7 +148,7 @@ class Value:
         raw = self.raw
         if raw is None or isinstance(raw, bool):
             return raw
-        raise self._unfit("a boolean")
+        raise self._wrong_type("a boolean")
 
     def size(self) -> int | None:
         """Read a scalar-unit.size, in bytes."""
@@ -179,7 +179,7 @@ class Value:
     def _map(self) -> dict[str, Any]:
         raw = {} if self.raw is None else self.raw
         if not isinstance(raw, dict):
-            raise self._unfit("a map")
+            raise self._wrong_type("a map")
         return raw
 
     def _input(self) -> Any:
@@ -191,10 +191,10 @@ class Value:
 
     def _child(self, written: Any, key: str) -> "Value":
         if self.budget:
-            self.budget.spend(self)
+            self.budget.count_read(self)
         path = f"{self.path}.{key:.80}" if self.path else f"{key:.80}"
         return Value(written, self.file, path, self.inputs, self.budget)
 
-    def _unfit(self, expected: str) -> errors.InvalidPackage:
-        found = NAMES[type(self.raw)]
+    def _wrong_type(self, expected: str) -> errors.InvalidPackage:
+        found = TYPE_NAMES[type(self.raw)]
         return self.fault(f"{expected} is expected, not {found}")

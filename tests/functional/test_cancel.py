@@ -8,21 +8,21 @@ from typing import Any
 import testtools
 
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tests.fixtures import waiting
-from tests.fixtures.mortal import conductor_of
-from tests.fixtures.processes import is_there
-from tests.fixtures.vnfm import FAKE_VIM, Answer, Csar, Vnfm
+from tests.fixtures.crashing_conductor import start_conductor
+from tests.fixtures.processes import is_running
+from tests.fixtures.vnfm import FAKE_VIM, Csar, Response, Vnfm
 from tests.functional.test_scripts import (
     FLAVOUR,
     SCRIPT,
     flavour_with_scripts,
 )
 
-OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
+OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 #: seconds, longer than any test
-LONG = 60.0
+WAIT_TIMEOUT_S = 60.0
 
 
 class CancelCase(testtools.TestCase):
@@ -37,39 +37,39 @@ class CancelCase(testtools.TestCase):
         self.released = threading.Event()
         self.addCleanup(self.released.set)
 
-    def stuck(self, task: InfraTask) -> None:
+    def block(self, task: InfraTask) -> None:
         """Wait as a driver waits for its VIM."""
-        task.tell("3 of 8 pods are ready")
+        task.report_progress("3 of 8 pods are ready")
         self.waiting.set()
-        task.halt.wait(LONG)
+        task.cancel_token.wait(WAIT_TIMEOUT_S)
 
-    def slow(self, _task: InfraTask) -> None:
+    def block_uncancelled(self, _task: InfraTask) -> None:
         """Do what cannot be stopped in its middle."""
         self.waiting.set()
-        self.released.wait(LONG)
+        self.released.wait(WAIT_TIMEOUT_S)
 
-    def begun(self, task: str = "instantiate", **request: Any) -> str:
+    def start_blocked(self, task: str = "instantiate", **request: Any) -> str:
         """Begin an operation that gets stuck; give its id."""
         body = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         instance_id = self.vnfm.create()
         answer = self.vnfm.task(instance_id, task, body | request)
         self.assertEqual(202, answer.status)
-        self.assertTrue(self.waiting.wait(LONG))
+        self.assertTrue(self.waiting.wait(WAIT_TIMEOUT_S))
         return str(answer.headers["Location"]).rsplit("/", 1)[1]
 
-    def cancel(self, op_occ_id: str, mode: str = "FORCEFUL") -> Answer:
-        path = f"{OCCS}/{op_occ_id}/cancel"
+    def cancel(self, op_occ_id: str, mode: str = "FORCEFUL") -> Response:
+        path = f"{OP_OCCS}/{op_occ_id}/cancel"
         return self.vnfm.call("POST", path, {"cancelMode": mode})
 
-    def cancelled(self, op_occ_id: str, mode: str = "FORCEFUL") -> Any:
+    def cancel_and_wait(self, op_occ_id: str, mode: str = "FORCEFUL") -> Any:
         """Cancel an operation and wait for its end."""
         answer = self.cancel(op_occ_id, mode)
         self.assertEqual(202, answer.status)
         self.assertEqual(b"", answer.content)
-        return self.vnfm.ended(f"{OCCS}/{op_occ_id}")
+        return self.vnfm.wait_operation(f"{OP_OCCS}/{op_occ_id}")
 
     def op_occ(self, op_occ_id: str) -> Any:
-        return self.vnfm.call("GET", f"{OCCS}/{op_occ_id}").json
+        return self.vnfm.call("GET", f"{OP_OCCS}/{op_occ_id}").json
 
     def assert_cancelled(self, end: Any, state: str = "FAILED_TEMP") -> None:
         self.assertEqual(state, end["operationState"], end)
@@ -82,10 +82,10 @@ class CancelCase(testtools.TestCase):
 
 class TestForceful(CancelCase):
     def test_what_waits_for_the_vim_stops_and_can_be_retried(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        op_occ_id = self.begun()
+        self.vnfm.driver.before["apply"] = self.block
+        op_occ_id = self.start_blocked()
         self.assertIn("cancel", self.op_occ(op_occ_id)["_links"])
-        end = self.cancelled(op_occ_id)
+        end = self.cancel_and_wait(op_occ_id)
         self.assert_cancelled(end)
         self.assertIn("FORCEFUL", end["error"]["detail"])
         self.assertEqual("INFRA: 3 of 8 pods are ready", end["progress"])
@@ -96,44 +96,46 @@ class TestForceful(CancelCase):
         self.assertNotIn("progress", again)
 
     def test_it_can_be_rolled_back(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        op_occ_id = self.begun()
-        self.cancelled(op_occ_id)
+        self.vnfm.driver.before["apply"] = self.block
+        op_occ_id = self.start_blocked()
+        self.cancel_and_wait(op_occ_id)
         end = self.vnfm.decide(op_occ_id, "rollback")
         self.assertEqual("ROLLED_BACK", end["operationState"])
         self.assertEqual({}, self.vnfm.driver.vnfcs)
 
     def test_a_rollback_stops_as_well(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        self.vnfm.driver.before["destroy"] = self.stuck
-        op_occ_id = self.begun()
-        self.cancelled(op_occ_id)
+        self.vnfm.driver.before["apply"] = self.block
+        self.vnfm.driver.before["destroy"] = self.block
+        op_occ_id = self.start_blocked()
+        self.cancel_and_wait(op_occ_id)
         self.waiting.clear()
-        self.vnfm.call("POST", f"{OCCS}/{op_occ_id}/rollback")
-        self.assertTrue(self.waiting.wait(LONG))
-        self.assert_cancelled(self.cancelled(op_occ_id))
+        self.vnfm.call("POST", f"{OP_OCCS}/{op_occ_id}/rollback")
+        self.assertTrue(self.waiting.wait(WAIT_TIMEOUT_S))
+        self.assert_cancelled(self.cancel_and_wait(op_occ_id))
 
     def test_what_cannot_be_stopped_in_its_middle_stops_after_it(self) -> None:
-        self.vnfm.driver.before["apply"] = self.slow
-        op_occ_id = self.begun()
+        self.vnfm.driver.before["apply"] = self.block_uncancelled
+        op_occ_id = self.start_blocked()
         self.assertEqual(202, self.cancel(op_occ_id).status)
         pending = self.op_occ(op_occ_id)
         self.assertTrue(pending["isCancelPending"])
         self.assertEqual("FORCEFUL", pending["cancelMode"])
         self.assertEqual("PROCESSING", pending["operationState"])
         self.released.set()
-        self.assert_cancelled(self.vnfm.ended(f"{OCCS}/{op_occ_id}"))
+        self.assert_cancelled(
+            self.vnfm.wait_operation(f"{OP_OCCS}/{op_occ_id}")
+        )
 
     def test_where_it_stands_can_be_read_meanwhile(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        op_occ_id = self.begun()
-        told = threading.Event()
+        self.vnfm.driver.before["apply"] = self.block
+        op_occ_id = self.start_blocked()
+        reported = threading.Event()
         while "3 of 8" not in self.op_occ(op_occ_id).get("progress", ""):
-            self.assertFalse(told.wait(0.05))
+            self.assertFalse(reported.wait(0.05))
         self.assertEqual(
             "INFRA: 3 of 8 pods are ready", self.op_occ(op_occ_id)["progress"]
         )
-        self.cancelled(op_occ_id)
+        self.cancel_and_wait(op_occ_id)
 
     def test_a_script_is_killed(self) -> None:
         script = """\
@@ -160,106 +162,112 @@ class TestForceful(CancelCase):
         while not seen.exists() or not seen.read_text():
             self.released.wait(0.02)
         op_occ_id = answer.headers["Location"].rsplit("/", 1)[1]
-        self.assert_cancelled(self.cancelled(op_occ_id))
+        self.assert_cancelled(self.cancel_and_wait(op_occ_id))
         child = int(seen.read_text())
-        waiting.until(lambda: not is_there(child), "the child's end")
+        waiting.until(lambda: not is_running(child), "the child's end")
 
 
 class TestGraceful(CancelCase):
     def test_what_is_under_way_ends_first(self) -> None:
-        self.vnfm.driver.before["apply"] = self.slow
-        op_occ_id = self.begun()
+        self.vnfm.driver.before["apply"] = self.block_uncancelled
+        op_occ_id = self.start_blocked()
         self.assertEqual(202, self.cancel(op_occ_id, "GRACEFUL").status)
         self.assertEqual("GRACEFUL", self.op_occ(op_occ_id)["cancelMode"])
         self.released.set()
-        end = self.vnfm.ended(f"{OCCS}/{op_occ_id}")
+        end = self.vnfm.wait_operation(f"{OP_OCCS}/{op_occ_id}")
         self.assert_cancelled(end)
         added = end["resourceChanges"]["affectedVnfcs"]
         self.assertEqual({"ADDED"}, {vnfc["changeType"] for vnfc in added})
 
     def test_what_only_rests_ends_at_once(self) -> None:
-        def rests(task: InfraTask) -> None:
+        def wait_cancelled(task: InfraTask) -> None:
             self.waiting.set()
-            assert task.rest
-            task.rest(threading.TIMEOUT_MAX)
+            assert task.wait_idle
+            task.wait_idle(threading.TIMEOUT_MAX)
 
-        self.vnfm.driver.before["apply"] = rests
-        op_occ_id = self.begun()
+        self.vnfm.driver.before["apply"] = wait_cancelled
+        op_occ_id = self.start_blocked()
         self.cancel(op_occ_id, "GRACEFUL")
-        self.assert_cancelled(self.vnfm.ended(f"{OCCS}/{op_occ_id}"))
+        self.assert_cancelled(
+            self.vnfm.wait_operation(f"{OP_OCCS}/{op_occ_id}")
+        )
 
-    def test_who_cannot_wait_any_longer_cancels_forcefully(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        op_occ_id = self.begun()
+    def test_a_graceful_cancel_can_become_forceful(self) -> None:
+        self.vnfm.driver.before["apply"] = self.block
+        op_occ_id = self.start_blocked()
         self.assertEqual(202, self.cancel(op_occ_id, "GRACEFUL").status)
-        end = self.cancelled(op_occ_id)
+        end = self.cancel_and_wait(op_occ_id)
         self.assert_cancelled(end)
         self.assertIn("(FORCEFUL)", end["error"]["detail"])
 
     def test_before_the_grant_nothing_is_to_be_decided(self) -> None:
         ask = self.vnfm.nfvo.grant
 
-        def slow_grant(
-            request: GrantRequest, halt: Halt, deadline: Deadline
+        def blocking_grant(
+            request: GrantRequest,
+            cancel_token: CancelToken,
+            deadline: Deadline,
         ) -> Grant:
-            self.slow(None)  # type: ignore[arg-type]
-            return ask(request, halt, deadline)
+            self.block_uncancelled(None)  # type: ignore[arg-type]
+            return ask(request, cancel_token, deadline)
 
-        self.vnfm.nfvo.grant = slow_grant  # type: ignore[method-assign]
-        op_occ_id = self.begun()
+        self.vnfm.nfvo.grant = blocking_grant  # type: ignore[method-assign]
+        op_occ_id = self.start_blocked()
         self.assertEqual("STARTING", self.op_occ(op_occ_id)["operationState"])
         self.cancel(op_occ_id, "GRACEFUL")
         self.released.set()
-        end = self.vnfm.ended(f"{OCCS}/{op_occ_id}")
+        end = self.vnfm.wait_operation(f"{OP_OCCS}/{op_occ_id}")
         self.assert_cancelled(end, "ROLLED_BACK")
         self.assertEqual({}, self.vnfm.driver.vnfcs)
 
 
-class TestNobodyThere(CancelCase):
-    def test_what_nobody_has_begun_ends_with_the_first_who_comes(self) -> None:
+class TestWithoutConductor(CancelCase):
+    def test_an_unclaimed_operation_is_cancelled_by_the_first_conductor(
+        self,
+    ) -> None:
         self.vnfm.conductor.stop()
         instance_id = self.vnfm.create()
         body = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         answer = self.vnfm.task(instance_id, "instantiate", body)
         op_occ_id = answer.headers["Location"].rsplit("/", 1)[1]
         self.assertEqual(202, self.cancel(op_occ_id).status)
-        conductor_of(self.vnfm)
-        end = self.vnfm.ended(f"{OCCS}/{op_occ_id}")
+        start_conductor(self.vnfm)
+        end = self.vnfm.wait_operation(f"{OP_OCCS}/{op_occ_id}")
         self.assert_cancelled(end, "ROLLED_BACK")
         self.assertEqual([], self.vnfm.nfvo.requests)
 
     def test_of_two_conductors_the_right_one_hears_it(self) -> None:
-        conductor_of(self.vnfm)
-        self.vnfm.driver.before["apply"] = self.stuck
-        self.assert_cancelled(self.cancelled(self.begun()))
+        start_conductor(self.vnfm)
+        self.vnfm.driver.before["apply"] = self.block
+        self.assert_cancelled(self.cancel_and_wait(self.start_blocked()))
 
 
 class TestLostMessage(CancelCase):
     lease = 3.0
 
     def test_the_heartbeat_hears_it_too(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        op_occ_id = self.begun()
+        self.vnfm.driver.before["apply"] = self.block
+        op_occ_id = self.start_blocked()
         listener = self.vnfm.conductor._listener
         assert listener is not None
         listener.stop()
-        self.assert_cancelled(self.cancelled(op_occ_id))
+        self.assert_cancelled(self.cancel_and_wait(op_occ_id))
 
-    def test_who_has_lost_its_lease_stops_as_well(self) -> None:
+    def test_a_conductor_without_its_lease_stops_as_well(self) -> None:
         ended = threading.Event()
 
-        def stuck(task: InfraTask) -> None:
+        def block(task: InfraTask) -> None:
             try:
-                self.stuck(task)
+                self.block(task)
             finally:
                 ended.set()
 
-        self.vnfm.driver.before["apply"] = stuck
-        op_occ_id = self.begun()
+        self.vnfm.driver.before["apply"] = block
+        op_occ_id = self.start_blocked()
         taken = "UPDATE vnf_lcm_op_occs SET owner = 'another', fence = 99"
         with self.vnfm.parts.store.engine.begin() as connection:
             connection.exec_driver_sql(taken)
-        self.assertTrue(ended.wait(LONG))
+        self.assertTrue(ended.wait(WAIT_TIMEOUT_S))
         self.assertEqual(
             "PROCESSING", self.op_occ(op_occ_id)["operationState"]
         )
@@ -267,17 +275,17 @@ class TestLostMessage(CancelCase):
 
 class TestRefusals(CancelCase):
     def test_what_is_over_cannot_be_cancelled(self) -> None:
-        self.vnfm.instantiated()
-        op_occ = self.vnfm.call("GET", OCCS).json[0]
+        self.vnfm.create_instantiated()
+        op_occ = self.vnfm.call("GET", OP_OCCS).json[0]
         self.assertNotIn("cancel", op_occ["_links"])
         answer = self.cancel(op_occ["id"])
         self.assertEqual(409, answer.status)
         self.assertIn("the operation is COMPLETED, not", answer.detail)
 
     def test_what_has_failed_is_decided_about_otherwise(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        op_occ_id = self.begun()
-        self.cancelled(op_occ_id)
+        self.vnfm.driver.before["apply"] = self.block
+        op_occ_id = self.start_blocked()
+        self.cancel_and_wait(op_occ_id)
         answer = self.cancel(op_occ_id)
         self.assertEqual(409, answer.status)
         self.assertIn("FAILED_TEMP", answer.detail)
@@ -286,18 +294,18 @@ class TestRefusals(CancelCase):
         self.assertEqual(404, self.cancel("nothing").status)
 
     def test_a_mode_is_needed(self) -> None:
-        self.vnfm.driver.before["apply"] = self.stuck
-        op_occ_id = self.begun()
-        path = f"{OCCS}/{op_occ_id}/cancel"
-        for body, told in (
+        self.vnfm.driver.before["apply"] = self.block
+        op_occ_id = self.start_blocked()
+        path = f"{OP_OCCS}/{op_occ_id}/cancel"
+        for body, message in (
             ({}, "cancelMode"),
             ({"cancelMode": "SOFT"}, "$.cancelMode"),
         ):
             answer = self.vnfm.call("POST", path, body)
             self.assertEqual(400, answer.status)
-            self.assertIn(told, answer.detail)
+            self.assertIn(message, answer.detail)
         self.assertFalse(self.op_occ(op_occ_id)["isCancelPending"])
-        self.cancelled(op_occ_id)
+        self.cancel_and_wait(op_occ_id)
 
 
 class TestDeadline(CancelCase):
@@ -309,7 +317,7 @@ class TestDeadline(CancelCase):
             left.append(task.deadline.remaining)
 
         self.vnfm.driver.before["apply"] = look
-        instance_id = self.vnfm.instantiated()
+        instance_id = self.vnfm.create_instantiated()
         scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
         self.vnfm.run(instance_id, "scale", scale)
         usual, own = left

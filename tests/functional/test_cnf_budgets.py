@@ -11,7 +11,7 @@ from kubernetes_sandbox.errors import ApiError
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
-from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tests.fixtures.cluster import CORE, CnfCase
 
 POLICY = "/apis/policy/v1"
@@ -26,13 +26,13 @@ class BudgetCase(CnfCase):
         self.driver = KubernetesDriver(self.vnfm.conf)
         self.instance_id = self.start()
 
-    def impatient(self) -> None:
+    def shorten_timeouts(self) -> None:
         """Do not wait long for budgets that will not allow anything."""
         group = "kubernetes"
         self.vnfm.conf.set_override("disruption_timeout", 0.6, group)
 
     def start(self, **access: str) -> str:
-        instance_id = self.vnfm.started(
+        instance_id = self.vnfm.start_vnf(
             self.vnfm.deployment_only(
                 vimConnectionInfo=self.cluster.vim(**access)
             )
@@ -102,7 +102,7 @@ class BudgetCase(CnfCase):
             time.sleep(0.02)
 
 
-class Fewest:
+class MinServing:
     """Counts the fewest pods that serve within a with block."""
 
     def __init__(self, case: BudgetCase) -> None:
@@ -110,12 +110,12 @@ class Fewest:
         self._ends = threading.Event()
         self.found = 99
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while not self._ends.wait(0.01):
             self.found = min(self.found, len(self._case.serving()))
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._look)
+        self._thread = threading.Thread(target=self._sample)
         self._thread.start()
         return self
 
@@ -133,7 +133,7 @@ class TestBatches(BudgetCase):
         ):
             self.budget(**spec)
             before = self.uids()
-            with Fewest(self) as seen:
+            with MinServing(self) as seen:
                 done = self.heal()
             self.assertEqual("COMPLETED", done["operationState"], done)
             self.assertEqual(set(), before & self.uids())
@@ -148,7 +148,7 @@ class TestBatches(BudgetCase):
 
     def test_a_budget_that_never_allows(self) -> None:
         self.budget(minAvailable=3)
-        self.impatient()
+        self.shorten_timeouts()
         before = self.uids()
         failed = self.heal(2)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
@@ -184,7 +184,7 @@ class TestBatches(BudgetCase):
 
     def test_pods_that_do_not_serve_and_too_few_do(self) -> None:
         self.budget(minAvailable=2)
-        self.impatient()
+        self.shorten_timeouts()
         self.break_pods(2)
         failed = self.heal()
         self.assertIn("PodDisruptionBudget web", failed["error"]["detail"])
@@ -197,7 +197,7 @@ class TestBatches(BudgetCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(set(), before & self.uids())
 
-    def called_off(self) -> InfraTask:
+    def cancel_heal(self) -> InfraTask:
         """Heal all until the driver has healed some of them; return the task
         of a retry.
 
@@ -205,22 +205,27 @@ class TestBatches(BudgetCase):
         first, whose successor serves before it is asked for.
         """
         self.cluster.sandbox.set_pod_start_delay(1.0)
-        halt = Halt()
+        cancel_token = CancelToken()
         notes: list[tuple[str, ...]] = []
 
         def tell(line: str) -> None:
             if line in {"2 of 3 pods to heal", "1 of 3 pods to heal"}:
-                halt.call_off(errors.Cancelled("Called off."), at_once=False)
+                cancel_token.cancel(
+                    errors.Cancelled("Called off."), forceful=False
+                )
 
         task = self.vnfm.infra_task(self.instance_id)
         first = dataclasses.replace(
-            task, halt=halt, tell=tell, note=notes.append
+            task,
+            cancel_token=cancel_token,
+            report_progress=tell,
+            save_checkpoint=notes.append,
         )
         self.assertRaises(errors.Cancelled, self.driver.replace, first)
         self.cluster.sandbox.set_pod_start_delay(0.0)
-        return dataclasses.replace(task, notes=notes[-1])
+        return dataclasses.replace(task, checkpoint=notes[-1])
 
-    def end_pod(self, uid: str) -> None:
+    def delete_pod_and_wait(self, uid: str) -> None:
         """Delete a pod as somebody else may, and await its successor."""
         (meta,) = (
             pod["metadata"]
@@ -237,27 +242,27 @@ class TestBatches(BudgetCase):
     def test_a_retry_goes_on_with_those_that_are_left(self) -> None:
         self.budget(maxUnavailable=1)
         before = self.uids()
-        again = self.called_off()
+        retry_task = self.cancel_heal()
         self.assertIn(len(before & self.uids()), {1, 2})
         after_first = self.uids() - before
-        self.driver.replace(again)
+        self.driver.replace(retry_task)
         self.assertEqual(set(), before & self.uids())
         self.assertLessEqual(after_first, self.uids())
 
     def test_a_retry_that_finds_but_one_left_regards_its_budget(self) -> None:
         self.budget(maxUnavailable=1)
         before = self.uids()
-        again = self.called_off()
+        retry_task = self.cancel_heal()
         for uid in sorted(before & self.uids())[1:]:
-            self.end_pod(uid)
+            self.delete_pod_and_wait(uid)
         self.assertEqual(1, len(before & self.uids()))
         self.drop_budget()
         self.budget(minAvailable=3)
-        self.impatient()
-        self.assertRaises(errors.NotReady, self.driver.replace, again)
+        self.shorten_timeouts()
+        self.assertRaises(errors.NotReady, self.driver.replace, retry_task)
         self.assertEqual(1, len(before & self.uids()))
         self.drop_budget()
-        self.driver.replace(again)
+        self.driver.replace(retry_task)
         self.assertEqual(set(), before & self.uids())
 
 
@@ -289,26 +294,26 @@ class TestNarrowCredentials(BudgetCase):
     def test_budgets_that_cannot_be_read_are_regarded(self) -> None:
         self.allow("pods/eviction")
         before = self.uids()
-        with Fewest(self) as seen:
+        with MinServing(self) as seen:
             done = self.heal()
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(set(), before & self.uids())
         self.assertGreaterEqual(seen.found, 2)
 
-    def check_fails(self, *told: str) -> None:
+    def assert_heal_fails(self, *messages: str) -> None:
         """A heal of several fails, for good then, and has ended no pod."""
-        self.impatient()
+        self.shorten_timeouts()
         before = self.uids()
         failed = self.heal()
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
-        for part in told:
+        for part in messages:
             self.assertIn(part, failed["error"]["detail"])
         self.assertEqual(before, self.uids())
         self.vnfm.decide(failed["id"], "fail")
 
-    def test_who_may_neither_read_nor_evict_is_told_so(self) -> None:
+    def test_missing_permissions_to_read_and_evict_are_reported(self) -> None:
         self.allow()
-        self.check_fails(
+        self.assert_heal_fails(
             'cannot create resource "pods/eviction"',
             'cannot list resource "poddisruptionbudgets"',
             "A heal of it alone regards no budget.",
@@ -318,7 +323,7 @@ class TestNarrowCredentials(BudgetCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(2, len(before & self.uids()))
 
-    def test_an_eviction_that_nobody_may_do_deletes_nothing(self) -> None:
+    def test_a_denied_eviction_deletes_nothing(self) -> None:
         denied = 'admission webhook "calm.example" denied the request: no'
 
         def deny(*_: object, **__: object) -> None:
@@ -327,7 +332,7 @@ class TestNarrowCredentials(BudgetCase):
         place = "kubernetes_sandbox.controllers.disruption.Disruption"
         self.allow("pods/eviction")
         self.useFixture(fixtures.MonkeyPatch(f"{place}.check_eviction", deny))
-        self.check_fails(f"The cluster refused (403): {denied}")
+        self.assert_heal_fails(f"The cluster refused (403): {denied}")
 
 
 class TestDeadline(BudgetCase):

@@ -146,15 +146,15 @@ class TestChange(ChangeCase):
         secret = self.config("secrets", "update-secret")
         self.assertEqual({"TOKEN": "YmF0dGVyeS1zdGFwbGU="}, secret)
         self.check_record(vnfd_id, op_occ)
-        self.assert_as_known()
+        self.assert_recorded()
         scale = {"type": "SCALE_OUT", "aspectId": "front_aspect"}
         end = self.vnfm.run(self.instance_id, "scale", scale)
         self.assertEqual("COMPLETED", end["operationState"], str(end))
 
     def check_record(self, vnfd_id: str, op_occ: Any) -> None:
-        told = op_occ["modificationsTriggeredByVnfPkgChange"]
-        self.assertEqual(vnfd_id, told["vnfdId"])
-        self.assertEqual("2.0", told["vnfSoftwareVersion"])
+        modifications = op_occ["modificationsTriggeredByVnfPkgChange"]
+        self.assertEqual(vnfd_id, modifications["vnfdId"])
+        self.assertEqual("2.0", modifications["vnfSoftwareVersion"])
         changes = op_occ["resourceChanges"]["affectedVnfcs"]
         vdus = {one["vduId"] for one in changes}
         self.assertEqual({"front", *READERS}, vdus)
@@ -194,7 +194,7 @@ class TestChange(ChangeCase):
         self.assertEqual("1.0", instance["vnfSoftwareVersion"])
         self.assertEqual("IN_USE", self.usage(self.before))
         self.assertEqual("NOT_IN_USE", self.usage(vnfd_id))
-        self.assert_as_known()
+        self.assert_recorded()
 
 
 class TestAfterAnUpdate(ChangeCase):
@@ -228,7 +228,7 @@ class TestReaders(ChangeCase):
         text = CONFIG % greeting
         return self.package("cnf-update-before", other=text)
 
-    def test_who_reads_it_restarts(self) -> None:
+    def test_its_readers_restart(self) -> None:
         files = {"lcm-kubernetes-def-files": DEF_FILES}
         self.changed(self.with_greeting("Bye"), **files)
         self.assert_untouched("idle")
@@ -238,14 +238,14 @@ class TestReaders(ChangeCase):
         self.changed(self.with_greeting("Bye"), **files)
         self.assert_untouched()
 
-    def test_nobody_whom_the_request_does_not_name(self) -> None:
+    def test_vdus_not_named_by_the_request_stay(self) -> None:
         files = {"lcm-kubernetes-def-files": DEF_FILES}
-        named = [{"vdu_id": "front"}]
+        vdu_params = [{"vdu_id": "front"}]
         vnfd_id = self.with_greeting("Bye")
-        self.changed(vnfd_id, vdu_params=named, **files)
+        self.changed(vnfd_id, vdu_params=vdu_params, **files)
         self.assert_untouched()
 
-    def test_a_rollback_restarts_who_was_restarted(self) -> None:
+    def test_a_rollback_restarts_what_was_restarted(self) -> None:
         new = workloads("before")
         image(new["front"], "invalid:1")
         text = yaml.safe_dump_all(new.values())
@@ -262,7 +262,7 @@ class TestReaders(ChangeCase):
         self.assert_untouched("idle")
         config = self.config("configmaps", "other-config")
         self.assertEqual({"GREETING": "Hello"}, config)
-        self.assert_as_known()
+        self.assert_recorded()
 
 
 class TestObjects(ChangeCase):
@@ -276,7 +276,7 @@ class TestObjects(ChangeCase):
         other = CONFIG % "Hello" + "---\n" + NEXT
         return self.package("cnf-update-after", other=other, **files)
 
-    def there(self, *places: str) -> dict[str, Any]:
+    def existing_objects(self, *places: str) -> dict[str, Any]:
         """Give what is there of some objects, without what the cluster keeps
         of it.
         """
@@ -304,9 +304,9 @@ class TestObjects(ChangeCase):
         self.changed(self.next_package())
         self.assertEqual(
             {"services/both", "networkpolicies/closed", KEPT_CLAIM},
-            self.there(*OLD, *NEW).keys(),
+            self.existing_objects(*OLD, *NEW).keys(),
         )
-        (service,) = self.there("services/both").values()
+        (service,) = self.existing_objects("services/both").values()
         (port,) = service["spec"]["ports"]
         self.assertEqual(80, port["port"])
         self.assertNotIn("old", service["labels"])
@@ -314,21 +314,25 @@ class TestObjects(ChangeCase):
             self.instance_id, "terminate", {"terminationType": "FORCEFUL"}
         )
         self.assertEqual("COMPLETED", end["operationState"], str(end))
-        self.assertEqual({}, self.there(*OLD, *NEW))
-        self.assertIn("configmaps/foreign", self.there("configmaps/foreign"))
+        self.assertEqual({}, self.existing_objects(*OLD, *NEW))
+        self.assertIn(
+            "configmaps/foreign", self.existing_objects("configmaps/foreign")
+        )
 
     def test_a_rollback_brings_back_what_was(self) -> None:
-        before = self.there(*OLD, *NEW)
+        before = self.existing_objects(*OLD, *NEW)
         new = workloads("after")
         image(new["front"], "invalid:1")
         text = yaml.safe_dump_all(new.values())
         op_occ = self.change(self.next_package(workloads=text))
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
-        self.assertIn(NEW[0], self.there(*NEW))
-        self.assertEqual(OLD, tuple(self.there(*OLD)))  # until all is ready
+        self.assertIn(NEW[0], self.existing_objects(*NEW))
+        self.assertEqual(
+            OLD, tuple(self.existing_objects(*OLD))
+        )  # until all is ready
         end = self.vnfm.decide(op_occ["id"], "rollback")
         self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
-        self.assertEqual(before, self.there(*OLD, *NEW))
+        self.assertEqual(before, self.existing_objects(*OLD, *NEW))
 
     def test_cancelled_while_something_goes(self) -> None:
         """A rollback makes again what has gone; a retry lets it go."""
@@ -343,7 +347,7 @@ class TestObjects(ChangeCase):
                 self.request(self.next_package()),
             )
             location = answer.headers["Location"]
-            self.await_that(
+            self.wait_until(
                 lambda: (
                     "deletionTimestamp"
                     in self.cluster.call("GET", role)["metadata"]
@@ -351,16 +355,16 @@ class TestObjects(ChangeCase):
             )
             cancel = {"cancelMode": "FORCEFUL"}
             self.vnfm.call("POST", f"{location}/cancel", cancel)
-            op_occ = self.vnfm.ended(location)
+            op_occ = self.vnfm.wait_operation(location)
             self.assertEqual("FAILED_TEMP", op_occ["operationState"])
             held = self.cluster.call("GET", role)
             del held["metadata"]["finalizers"]
             self.cluster.call("PUT", role, held)
             self.vnfm.decide(op_occ["id"], decision)
-            there = self.there(*OLD, *NEW)
-            self.assertEqual(left, "roles/reader" in there)
-            self.assertEqual(left, "deployments/helper" in there)
-            self.assertEqual(not left, NEW[0] in there)
+            objects = self.existing_objects(*OLD, *NEW)
+            self.assertEqual(left, "roles/reader" in objects)
+            self.assertEqual(left, "deployments/helper" in objects)
+            self.assertEqual(not left, NEW[0] in objects)
 
     def test_what_is_read_still_stays(self) -> None:
         """The StatefulSet is of the former package until it is healed."""
@@ -378,10 +382,10 @@ class TestObjects(ChangeCase):
         }
         self.changed(self.next_package(**files))
         secret = "secrets/update-secret"
-        self.assertIn(secret, self.there(secret))
+        self.assertIn(secret, self.existing_objects(secret))
         end = self.vnfm.run(self.instance_id, "heal", {})
         self.assertEqual("COMPLETED", end["operationState"], str(end))
-        self.assertNotIn(secret, self.there(secret))
+        self.assertNotIn(secret, self.existing_objects(secret))
 
 
 class TestRefusals(ChangeCase):
@@ -408,7 +412,7 @@ class TestRefusals(ChangeCase):
         self.assertIn("makes no new VDU", answer.detail)
 
     def test_a_workload_of_another_kind_or_name(self) -> None:
-        for attributes, told in (
+        for attributes, message in (
             ({"kind": "StatefulSet"}, "have a StatefulSet of that name"),
             ({"name": "facade"}, "Its kind and name cannot change"),
         ):
@@ -419,8 +423,8 @@ class TestRefusals(ChangeCase):
             body = self.request(self.with_workloads(new))
             answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
             self.assertEqual(400, answer.status, str(answer.json))
-            there = f"Deployment front in namespace {self.vnfm.namespace}"
-            for text in (f"VDU front: {there}", NEW_FILES[0], told):
+            resource = f"Deployment front in namespace {self.vnfm.namespace}"
+            for text in (f"VDU front: {resource}", NEW_FILES[0], message):
                 self.assertIn(text, answer.detail)
         self.assert_untouched()
 
@@ -428,17 +432,17 @@ class TestRefusals(ChangeCase):
         new = workloads("after")
         del new["front"]["spec"]
         vnfd_id = self.with_workloads(new)
-        told = (
+        message = (
             f"The manifest {DEF_FILES[2]}: Deployment front: Object missing "
             "required field `spec`."
         )
         body = self.request(vnfd_id)
         answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
         self.assertEqual(400, answer.status, str(answer.json))
-        self.assertEqual(told, answer.detail)
+        self.assertEqual(message, answer.detail)
         op_occ = self.update(vnfd_id)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
-        self.assertIn(told, op_occ["error"]["detail"])
+        self.assertIn(message, op_occ["error"]["detail"])
         config = self.config("configmaps", "update-config")
         self.assertEqual("Hello", config["GREETING"])
         self.assert_untouched()
@@ -461,7 +465,7 @@ class TestRefusals(ChangeCase):
         self.assertIn("ConfigMap fixed-config is immutable", answer.detail)
         self.changed(before, **files)  # it holds the same
 
-    def test_content_of_what_somebody_made_immutable(self) -> None:
+    def test_content_of_immutable_objects(self) -> None:
         place = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
         config = self.cluster.call("GET", f"{place}/update-config")
         self.cluster.call(
@@ -476,7 +480,7 @@ class TestRefusals(ChangeCase):
 
     def test_requests_that_cannot_be(self) -> None:
         vnfd_id = self.after()
-        for parameters, told in (
+        for parameters, message in (
             ({"upgrade_type": "BlueGreen"}, "upgrade_type"),
             ({"upgrade_type": None}, "upgrade_type"),
             ({"vdu_params": [{"vdu_id": "moon"}]}, "'moon'"),
@@ -490,8 +494,8 @@ class TestRefusals(ChangeCase):
             body = self.request(vnfd_id, **parameters)
             answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
             self.assertEqual(400, answer.status, str(answer.json))
-            self.assertIn(told, answer.detail)
-        nobody = self.request("11111111-2222-4333-8444-555555555555")
-        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", nobody)
+            self.assertIn(message, answer.detail)
+        unknown_id = self.request("11111111-2222-4333-8444-555555555555")
+        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", unknown_id)
         self.assertEqual(422, answer.status, str(answer.json))
         self.assert_untouched()

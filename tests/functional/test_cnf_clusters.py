@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.nfvo.fake import FakeNfvo
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tests.fixtures.cluster import Cluster, CnfCase, CnfService
 
@@ -22,9 +22,9 @@ class TwoClusters(CnfCase):
         self.other = self.useFixture(Cluster())
         body = {"metadata": {"name": self.vnfm.namespace}}
         self.other.call("POST", "/api/v1/namespaces", body)
-        self.empty = [set(found) for found in self.both()]
+        self.empty = [set(found) for found in self.list_objects_by_cluster()]
 
-    def both(self) -> list[dict[tuple[str, str], Any]]:
+    def list_objects_by_cluster(self) -> list[dict[tuple[str, str], Any]]:
         """Give what is on each cluster."""
         return [
             one.objects(self.vnfm.namespace)
@@ -37,9 +37,9 @@ class TwoClusters(CnfCase):
         request["additionalParams"]["vim_connections"] = places
         return request
 
-    def parted(self) -> str:
+    def create_on_two_clusters(self) -> str:
         """Make a VNF with two of its VDUs on the other cluster."""
-        return self.vnfm.started(self.request(store="there", probe="there"))
+        return self.vnfm.start_vnf(self.request(store="there", probe="there"))
 
     def vdus(self) -> list[set[str]]:
         """Tell the VDUs that have pods on each cluster."""
@@ -49,7 +49,7 @@ class TwoClusters(CnfCase):
                 for (kind, _), body in found.items()
                 if kind == "pods"
             }
-            for found in self.both()
+            for found in self.list_objects_by_cluster()
         ]
 
     def keys(self, instance_id: str) -> dict[str, str]:
@@ -67,32 +67,34 @@ class TwoClusters(CnfCase):
 
 class TestLife(TwoClusters):
     def test_each_vdu_is_where_the_request_says(self) -> None:
-        instance_id = self.parted()
+        instance_id = self.create_on_two_clusters()
         self.assertEqual([HERE, THERE], self.vdus())
         expected = dict.fromkeys(HERE, "vim1") | dict.fromkeys(THERE, "there")
         self.assertEqual(expected, self.keys(instance_id))
-        for found in self.both():  # what is no VDU's is on both
+        for (
+            found
+        ) in self.list_objects_by_cluster():  # what is no VDU's is on both
             self.assertIn(("secrets", "web-secret"), found)
-        here, there = self.both()
-        self.assertIn(("deployments", "web"), here)
-        self.assertNotIn(("deployments", "web"), there)
-        self.assertIn(("statefulsets", "store"), there)
-        self.assertNotIn(("statefulsets", "store"), here)
+        local_objects, remote_objects = self.list_objects_by_cluster()
+        self.assertIn(("deployments", "web"), local_objects)
+        self.assertNotIn(("deployments", "web"), remote_objects)
+        self.assertIn(("statefulsets", "store"), remote_objects)
+        self.assertNotIn(("statefulsets", "store"), local_objects)
 
     def test_the_first_is_used_where_nothing_is_said(self) -> None:
-        instance_id = self.vnfm.started(self.request())
+        instance_id = self.vnfm.start_vnf(self.request())
         self.assertEqual([HERE | THERE, set()], self.vdus())
         self.assertEqual({"vim1"}, set(self.keys(instance_id).values()))
-        self.assertEqual(self.empty[1], set(self.both()[1]))
+        self.assertEqual(self.empty[1], set(self.list_objects_by_cluster()[1]))
 
     def test_a_cluster_without_vdus_is_not_used(self) -> None:
         places = dict.fromkeys(HERE | THERE, "there")
-        self.vnfm.started(self.request(**places))
+        self.vnfm.start_vnf(self.request(**places))
         self.assertEqual([set(), HERE | THERE], self.vdus())
-        self.assertEqual(self.empty[0], set(self.both()[0]))
+        self.assertEqual(self.empty[0], set(self.list_objects_by_cluster()[0]))
 
     def test_scale(self) -> None:
-        instance_id = self.parted()
+        instance_id = self.create_on_two_clusters()
         before = self.uids()
         scaled = {"type": "SCALE_OUT", "aspectId": "store_aspect"}
         done = self.vnfm.run(instance_id, "scale", scaled)
@@ -101,7 +103,7 @@ class TestLife(TwoClusters):
         self.assertIn(("pods", "store-1"), self.uids()[1])
 
     def test_heal_of_vnfcs_on_both(self) -> None:
-        instance_id = self.parted()
+        instance_id = self.create_on_two_clusters()
         before = self.uids()
         vnfcs = [self.vnfm.vnfc_of(instance_id, v) for v in ("web", "probe")]
         body = {"vnfcInstanceId": vnfcs}
@@ -120,7 +122,7 @@ class TestLife(TwoClusters):
         self.assertEqual([HERE, THERE], self.vdus())
 
     def test_heal_of_all(self) -> None:
-        instance_id = self.parted()
+        instance_id = self.create_on_two_clusters()
         before = self.uids()
         done = self.vnfm.run(instance_id, "heal", {})
         self.assertEqual("COMPLETED", done["operationState"], done)
@@ -133,24 +135,27 @@ class TestLife(TwoClusters):
         self.assertEqual([HERE, THERE], self.vdus())
 
     def test_terminate(self) -> None:
-        instance_id = self.parted()
+        instance_id = self.create_on_two_clusters()
         done = self.vnfm.run(
             instance_id, "terminate", {"terminationType": "FORCEFUL"}
         )
         self.assertEqual("COMPLETED", done["operationState"], done)
-        self.assertEqual(self.empty, [set(found) for found in self.both()])
+        self.assertEqual(
+            self.empty,
+            [set(found) for found in self.list_objects_by_cluster()],
+        )
 
     def test_synchronize(self) -> None:
-        instance_id = self.parted()
+        instance_id = self.create_on_two_clusters()
         self.other.sandbox.kill_pod(self.vnfm.namespace, "store-0")
         until = time.monotonic() + 60
-        while not self.is_known(instance_id):
+        while not self.is_store_pod_recorded(instance_id):
             self.assertLess(time.monotonic(), until)
             self.vnfm.task(instance_id, "sync", None)
             time.sleep(0.1)
         self.assertEqual("there", self.keys(instance_id)["store"])
 
-    def is_known(self, instance_id: str) -> bool:
+    def is_store_pod_recorded(self, instance_id: str) -> bool:
         """Tell whether the pod of the store that is there now is known."""
         now = self.uids()[1].get(("pods", "store-0"))
         return now in {
@@ -166,7 +171,10 @@ class TestWrongRequests(TwoClusters):
             instance_id, "instantiate", self.request(**places)
         )
         self.assertEqual(400, answer.status, answer.detail)
-        self.assertEqual(self.empty, [set(found) for found in self.both()])
+        self.assertEqual(
+            self.empty,
+            [set(found) for found in self.list_objects_by_cluster()],
+        )
         return answer.detail
 
     def test_an_unknown_connection(self) -> None:
@@ -181,7 +189,7 @@ class TestWrongRequests(TwoClusters):
         self.assertIn("vim_connections", self.refused(web=1))
 
 
-class PlacingNfvo(FakeNfvo):
+class VimAssigningNfvo(FakeNfvo):
     """Grants each VDU's VNFCs on the VIM connections it was told."""
 
     def __init__(self) -> None:
@@ -189,9 +197,12 @@ class PlacingNfvo(FakeNfvo):
         self.places: dict[str, list[str]] = {}
 
     def grant(
-        self, request: GrantRequest, halt: Halt, deadline: Deadline
+        self,
+        request: GrantRequest,
+        cancel_token: CancelToken,
+        deadline: Deadline,
     ) -> Grant:
-        usual = super().grant(request, halt, deadline)
+        usual = super().grant(request, cancel_token, deadline)
         vdus = {one.id: one.vdu_id or "" for one in request.add_resources}
         left = {vdu: list(keys) for vdu, keys in self.places.items()}
         placed = []
@@ -205,12 +216,12 @@ class PlacingNfvo(FakeNfvo):
 class TestGranted(TwoClusters):
     def make_service(self) -> CnfService:
         service = CnfService()
-        self.nfvo = service.nfvo = PlacingNfvo()
+        self.nfvo = service.nfvo = VimAssigningNfvo()
         return service
 
     def test_the_grant_wins(self) -> None:
         self.nfvo.places = {"web": ["there"], "cache": ["there"]}
-        instance_id = self.vnfm.started(self.request(web="vim1"))
+        instance_id = self.vnfm.start_vnf(self.request(web="vim1"))
         self.assertEqual(
             [{"agent", "store", "probe"}, {"web", "cache"}], self.vdus()
         )
@@ -221,7 +232,7 @@ class TestGranted(TwoClusters):
         self.assertEqual("there", self.keys(instance_id)["web"])
         self.assertNotIn("web", self.vdus()[0])
 
-    def fails(self, **places: list[str]) -> str:
+    def instantiate_failing(self, **places: list[str]) -> str:
         """Instantiate by a grant that cannot be carried out."""
         self.nfvo.places = places
         request = self.request()
@@ -230,16 +241,19 @@ class TestGranted(TwoClusters):
         self.assertEqual("FAILED_TEMP", failed["operationState"])
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
-        self.assertEqual(self.empty, [set(found) for found in self.both()])
+        self.assertEqual(
+            self.empty,
+            [set(found) for found in self.list_objects_by_cluster()],
+        )
         return str(failed["error"]["detail"])
 
-    def test_a_connection_that_nobody_knows(self) -> None:
-        detail = self.fails(web=["moon"])
+    def test_an_unknown_vim_connection(self) -> None:
+        detail = self.instantiate_failing(web=["moon"])
         self.assertIn("The grant's addResources: VDU web", detail)
         self.assertIn("'moon'", detail)
 
     def test_a_workload_cannot_be_parted(self) -> None:
-        detail = self.fails(web=["vim1", "there"])
+        detail = self.instantiate_failing(web=["vim1", "there"])
         self.assertIn("cannot be on several clusters (there, vim1)", detail)
 
     def test_a_rollback_goes_where_the_grant_said(self) -> None:
@@ -249,7 +263,12 @@ class TestGranted(TwoClusters):
         request = self.request()
         failed = self.vnfm.run(self.vnfm.create(), "instantiate", request)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
-        self.assertIn(("deployments", "web"), self.both()[1])
+        self.assertIn(
+            ("deployments", "web"), self.list_objects_by_cluster()[1]
+        )
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
-        self.assertEqual(self.empty, [set(found) for found in self.both()])
+        self.assertEqual(
+            self.empty,
+            [set(found) for found in self.list_objects_by_cluster()],
+        )

@@ -12,7 +12,7 @@ NEW, OLD = (
     f"lcm-operation-coordinate-{which}-vnf" for which in ("new", "old")
 )
 SCRIPT = "Scripts/coordinate.py"
-TELLING = """\
+RECORDING_SCRIPT = """\
 import json
 import pickle
 import sys
@@ -30,7 +30,7 @@ class TestCoordination(UpdateCase):
     def package(self, name: str, **_files: str) -> str:
         """Onboard a package with a coordination script."""
         self.seen = Path(self.vnfm.state_path) / "seen"
-        text = TELLING.format(seen=str(self.seen), fails=self.fails)
+        text = RECORDING_SCRIPT.format(seen=str(self.seen), fails=self.fails)
         changed = {SCRIPT: text}
         source = SAMPLES / name / "Scripts" / "update.py"
         changed["Scripts/update.py"] = source.read_text()
@@ -38,7 +38,7 @@ class TestCoordination(UpdateCase):
             self.useFixture(Csar(name=name, files=changed))
         )
 
-    def asked(self, **more: Any) -> dict[str, Any]:
+    def change_request(self, **more: Any) -> dict[str, Any]:
         return {
             "vnfdId": self.after(),
             "additionalParams": {
@@ -50,16 +50,16 @@ class TestCoordination(UpdateCase):
             },
         }
 
-    def told(self) -> list[Any]:
+    def script_inputs(self) -> list[Any]:
         return [json.loads(line) for line in self.seen.open()]
 
     def test_each_vnfc_is_coordinated(self) -> None:
-        body = self.asked()
+        body = self.change_request()
         task = "change_vnfpkg"
         done = self.vnfm.run(self.instance_id, task, body)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        told = self.told()
-        ids = {one["vnfc_info_id"] for one in told}
+        script_inputs = self.script_inputs()
+        ids = {one["vnfc_info_id"] for one in script_inputs}
         infos = self.vnfm.vnfcs(self.instance_id)
         kinds = {
             name
@@ -67,11 +67,11 @@ class TestCoordination(UpdateCase):
             if vnfc["computeResource"]["vimLevelResourceType"] == "Deployment"
         }
         self.assertEqual(kinds, ids)
-        for one in told:
+        for one in script_inputs:
             self.assertFalse(one["is_rollback"])
             self.assertTrue(one["ssh_ip"])
-            known = one["inst"]["instantiatedVnfInfo"]["vnfcInfo"]
-            self.assertIn(one["vnfc_info_id"], [v["id"] for v in known])
+            vnfc_infos = one["inst"]["instantiatedVnfInfo"]["vnfcInfo"]
+            self.assertIn(one["vnfc_info_id"], [v["id"] for v in vnfc_infos])
             request = one["LcmCoordRequest"]
             self.assertEqual(self.instance_id, request["vnfInstanceId"])
             self.assertEqual(done["id"], request["vnfLcmOpOccId"])
@@ -87,9 +87,13 @@ class TestCoordination(UpdateCase):
             for vnfc in self.vnfm.vnfcs(self.instance_id).values()
             if vnfc["computeResource"]["vimLevelResourceType"] == "Deployment"
         ]
-        mine = {"endpoint": "http://peer", "password": secret}
-        one = {"vdu_id": vdu, "new_vnfc_param": mine, "old_vnfc_param": mine}
-        body = self.asked(vdu_params=[one])
+        own_params = {"endpoint": "http://peer", "password": secret}
+        one = {
+            "vdu_id": vdu,
+            "new_vnfc_param": own_params,
+            "old_vnfc_param": own_params,
+        }
+        body = self.change_request(vdu_params=[one])
         task = "change_vnfpkg"
         failed = self.vnfm.run(self.instance_id, task, body)
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
@@ -97,19 +101,19 @@ class TestCoordination(UpdateCase):
         self.assertIn(f"Script {SCRIPT} ({NEW})", detail)
         self.assertIn("the peer said ABORT", detail)
         self.assertNotIn(secret, json.dumps(failed))
-        (told,) = self.told()
-        self.assertEqual(secret, told["password"])
+        (script_inputs,) = self.script_inputs()
+        self.assertEqual(secret, script_inputs["password"])
         again = self.vnfm.decide(failed["id"], "retry")
         self.assertEqual("FAILED_TEMP", again["operationState"], again)
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
-        last = self.told()[-1]
+        last = self.script_inputs()[-1]
         self.assertTrue(last["is_rollback"])
         self.assertEqual("http://peer", last["endpoint"])
 
     def test_a_script_that_is_not_there(self) -> None:
         for name in (NEW, OLD):
-            body = self.asked(**{name: "Scripts/moon.py"})
+            body = self.change_request(**{name: "Scripts/moon.py"})
             answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
             self.assertEqual(400, answer.status)
             self.assertIn(f"{name}: the VNF package", answer.detail)

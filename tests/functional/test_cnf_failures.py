@@ -20,7 +20,7 @@ spec:
 
 
 @contextlib.contextmanager
-def deaf_port() -> Iterator[int]:
+def closed_port() -> Iterator[int]:
     """Give a port at which nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -52,14 +52,14 @@ class FailureCase(testtools.TestCase):
 
 
 class TestInstantiate(FailureCase):
-    def fails(self, **files: str) -> Any:
+    def instantiate_failing(self, **files: str) -> Any:
         """Instantiate a package with these files; it is not to work."""
-        instance_id = self.vnfm.created_from(**files)
+        instance_id = self.vnfm.create_with_files(**files)
         return self.vnfm.run(instance_id, "instantiate", self.vnfm.request())
 
     def test_a_manifest_that_the_cluster_refuses(self) -> None:
         pod = POD.replace("name: probe, image", "name: Probe, image")
-        op_occ = self.fails(pod=pod % "x")
+        op_occ = self.instantiate_failing(pod=pod % "x")
         detail = op_occ["error"]["detail"]
         self.assertIn("pod.yaml: Pod probe: The cluster answered 422", detail)
         self.assertIn("spec.containers[0].name", detail)
@@ -70,7 +70,7 @@ class TestInstantiate(FailureCase):
         text = (Csar.source("cnf") / name).read_text()
         self.assertIn("spec:\n", text)
         wrong = text.replace("spec:\n", "spec:\n  replicass: 3\n", 1)
-        op_occ = self.fails(deployment=wrong)
+        op_occ = self.instantiate_failing(deployment=wrong)
         self.assertEqual(
             f"The manifest {name}: Deployment web: The cluster answered 400: "
             'Deployment in version "v1" cannot be handled as a Deployment: '
@@ -80,7 +80,7 @@ class TestInstantiate(FailureCase):
         self.assert_rolled_back(op_occ)
 
     def test_an_image_that_cannot_be_pulled(self) -> None:
-        op_occ = self.fails(pod=POD % "registry/invalid:1")
+        op_occ = self.instantiate_failing(pod=POD % "registry/invalid:1")
         detail = op_occ["error"]["detail"]
         self.assertIn("Pod probe", detail)
         self.assertRegex(detail, "ErrImagePull|ImagePullBackOff")
@@ -88,14 +88,14 @@ class TestInstantiate(FailureCase):
         self.assert_rolled_back(op_occ)
 
     def test_a_container_that_crashes(self) -> None:
-        op_occ = self.fails(pod=POD % "crash:1")
+        op_occ = self.instantiate_failing(pod=POD % "crash:1")
         self.assertIn("Pod probe", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
 
     def test_no_node_has_room(self) -> None:
         for node in ("sandbox-node-1", "sandbox-node-2"):
             self.cluster.sandbox.set_node_capacity(node, pods=0)
-        op_occ = self.fails()
+        op_occ = self.instantiate_failing()
         self.assertIn("Unschedulable", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
 
@@ -103,7 +103,7 @@ class TestInstantiate(FailureCase):
         quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
         self.cluster.call("POST", path, quota)
-        op_occ = self.fails()
+        op_occ = self.instantiate_failing()
         self.assertIn("exceeded quota", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
 
@@ -111,7 +111,7 @@ class TestInstantiate(FailureCase):
         quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
         self.cluster.call("POST", path, quota)
-        op_occ = self.fails()
+        op_occ = self.instantiate_failing()
         detail = op_occ["error"]["detail"]
         self.assertIn(
             'The cluster refused (403): pods "probe" is forbidden: exceeded '
@@ -121,18 +121,18 @@ class TestInstantiate(FailureCase):
         self.assertNotIn("credentials", detail)
         self.assert_rolled_back(op_occ)
 
-    def test_an_object_of_somebody_else_is_not_touched(self) -> None:
+    def test_a_foreign_object_is_not_touched(self) -> None:
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
-        theirs = {"metadata": {"name": "web-config"}, "data": {"a": "b"}}
-        made = self.cluster.call("POST", path, theirs)
-        op_occ = self.fails()
+        foreign = {"metadata": {"name": "web-config"}, "data": {"a": "b"}}
+        made = self.cluster.call("POST", path, foreign)
+        op_occ = self.instantiate_failing()
         self.assertIn("web-config", op_occ["error"]["detail"])
         self.assertIn("does not belong", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
         self.assertEqual(made, self.cluster.call("GET", f"{path}/web-config"))
 
     def test_what_exists_of_this_vnf_is_taken_over(self) -> None:
-        op_occ = self.fails(pod=POD % "registry/invalid:1")
+        op_occ = self.instantiate_failing(pod=POD % "registry/invalid:1")
         self.vnfm.decide(op_occ["id"], "fail")
         # the rest of it is there; a second try takes it, and fails again
         again = self.vnfm.run(
@@ -141,14 +141,14 @@ class TestInstantiate(FailureCase):
         self.assertIn("probe", again["error"]["detail"])
         self.assert_rolled_back(again)
 
-    def test_changes_are_told_when_half_is_done(self) -> None:
-        op_occ = self.fails(pod=POD % "registry/invalid:1")
+    def test_partial_changes_are_reported(self) -> None:
+        op_occ = self.instantiate_failing(pod=POD % "registry/invalid:1")
         added = op_occ["resourceChanges"]["affectedVnfcs"]
         self.assertIn("web", {c["vduId"] for c in added})
 
     def test_the_namespace_of_the_request_wins(self) -> None:
         pod = POD.replace("{name: probe}", "{name: probe, namespace: other}")
-        instance_id = self.vnfm.created_from(pod=pod % "busybox")
+        instance_id = self.vnfm.create_with_files(pod=pod % "busybox")
         request = self.vnfm.request()
         done = self.vnfm.run(instance_id, "instantiate", request)
         self.assertEqual("COMPLETED", done["operationState"], done)
@@ -186,7 +186,7 @@ class TestOtherPods(testtools.TestCase):
             *DEF_FILES,
             "Files/kubernetes/other.yaml",
         ]
-        instance_id = vnfm.created_from(other=other)
+        instance_id = vnfm.create_with_files(other=other)
         op_occ = vnfm.run(instance_id, "instantiate", request)
         self.assertIn("Pod other-", op_occ["error"]["detail"])
         self.assertRegex(op_occ["error"]["detail"], "ImagePull")
@@ -196,7 +196,7 @@ class TestRefusedAtOnce(FailureCase):
     """What the request or the package shows, no operation begins for."""
 
     def refused(self, request: Any, **files: str) -> str:
-        instance_id = self.vnfm.created_from(**files)
+        instance_id = self.vnfm.create_with_files(**files)
         answer = self.vnfm.task(instance_id, "instantiate", request)
         self.assertEqual(400, answer.status, str(answer.content))
         self.assertEqual([], self.vnfm.call("GET", "/v2/vnf_lcm_op_occs").json)
@@ -256,7 +256,7 @@ class TestRefusedAtOnce(FailureCase):
         self.assertIn("(a, b)", detail)
 
     def test_a_daemon_set_cannot_be_scaled(self) -> None:
-        instance_id = self.vnfm.started()
+        instance_id = self.vnfm.start_vnf()
         body = {"type": "SCALE_OUT", "aspectId": "agent_aspect"}
         answer = self.vnfm.task(instance_id, "scale", body)
         self.assertEqual(400, answer.status)
@@ -265,7 +265,7 @@ class TestRefusedAtOnce(FailureCase):
         self.assertNotIn(1, [s["scaleLevel"] for s in levels["scaleStatus"]])
 
     def test_heal_with_all_is_not_for_a_cnf(self) -> None:
-        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         body = {"additionalParams": {"all": True}}
         answer = self.vnfm.task(instance_id, "heal", body)
         self.assertEqual(400, answer.status)
@@ -278,7 +278,7 @@ class TestVim(FailureCase):
         return self.vnfm.run(self.vnfm.create(), "instantiate", request)
 
     def test_a_cluster_that_does_not_answer(self) -> None:
-        with deaf_port() as port:
+        with closed_port() as port:
             vim = self.cluster.vim()
             endpoint = f"https://127.0.0.1:{port}"
             vim["vim1"]["interfaceInfo"]["endpoint"] = endpoint
@@ -308,7 +308,7 @@ class TestVim(FailureCase):
         op_occ = self.instantiate(self.cluster.vim(bearer_token="s3cret"))
         self.assertNotIn("s3cret", str(op_occ))
 
-    def test_a_token_with_an_end_of_line_is_refused_and_not_told(self) -> None:
+    def test_a_token_with_a_newline_is_refused_and_not_shown(self) -> None:
         op_occ = self.instantiate(self.cluster.vim(bearer_token="s3cret\n"))
         self.assertIn("no token has", op_occ["error"]["detail"])
         self.assertNotIn("s3cret", str(op_occ))
@@ -334,8 +334,8 @@ class TestVim(FailureCase):
         }
         made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim}).json["vim"]
         elsewhere = {"endpoint": "https://attacker.example"}
-        asked = {"vimId": made["id"], "interfaceInfo": elsewhere}
-        op_occ = self.instantiate({"v": asked})
+        vim_connection = {"vimId": made["id"], "interfaceInfo": elsewhere}
+        op_occ = self.instantiate({"v": vim_connection})
         self.assertIn("bearer_token, or client_cert", str(op_occ["error"]))
         path = f"/v1.0/vims/{made['id']}"
         change = {"vim": {"auth_url": "https://attacker.example"}}
@@ -346,7 +346,7 @@ class TestVim(FailureCase):
     def test_registration_tries_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox
         good = {"bearer_token": sandbox.token, "ssl_ca_cert": sandbox.ca_pem}
-        with deaf_port() as port:
+        with closed_port() as port:
             cases: tuple[tuple[dict[str, str], str, int], ...] = (
                 (good, sandbox.endpoint, 201),
                 (good | {"bearer_token": "x"}, sandbox.endpoint, 422),
@@ -371,12 +371,12 @@ class TestVim(FailureCase):
 class TestHeal(FailureCase):
     def setUp(self) -> None:
         super().setUp()
-        self.vnf = self.vnfm.started()
+        self.vnf = self.vnfm.start_vnf()
 
     def uids(self) -> dict[tuple[str, str], str]:
         return self.cluster.uids(self.vnfm.namespace)
 
-    def test_a_pod_that_has_gone_is_told(self) -> None:
+    def test_a_deleted_pod_is_reported(self) -> None:
         name = self.vnfm.vnfc_of(self.vnf, "web")
         pod = self.vnfm.vnfcs(self.vnf)[name]["id"]
         self.cluster.sandbox.kill_pod(self.vnfm.namespace, pod)
@@ -443,7 +443,7 @@ class TestHeal(FailureCase):
             1, len(self.vnfm.call("GET", "/v2/vnf_instances").json)
         )
 
-    def test_a_size_that_somebody_else_set_is_taken_as_it_is(self) -> None:
+    def test_a_size_set_by_another_client_is_kept(self) -> None:
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
         scale = self.cluster.call("GET", f"{path}/scale")
         scale["spec"]["replicas"] = 3  # as an autoscaler does

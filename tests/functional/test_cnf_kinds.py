@@ -111,21 +111,21 @@ class KindsCase(CnfCase):
         names += [f"Files/kubernetes/{name}.yaml" for name in more]
         return request
 
-    def started(self, **files: str) -> str:
+    def start_vnf(self, **files: str) -> str:
         """Make a VNF that runs with more manifests."""
-        instance_id = self.vnfm.created_from(**files)
-        self.completes(instance_id, "instantiate", self.request(*files))
+        instance_id = self.vnfm.create_with_files(**files)
+        self.assert_completes(instance_id, "instantiate", self.request(*files))
         return instance_id
 
-    def completes(self, instance_id: str, task: str, body: Any) -> None:
+    def assert_completes(self, instance_id: str, task: str, body: Any) -> None:
         done = self.vnfm.run(instance_id, task, body)
         self.assertEqual("COMPLETED", done["operationState"], done)
 
     def terminate(self, instance_id: str) -> None:
         body = {"terminationType": "FORCEFUL"}
-        self.completes(instance_id, "terminate", body)
+        self.assert_completes(instance_id, "terminate", body)
 
-    def inside(self, root: str, plural: str, name: str) -> str:
+    def object_path(self, root: str, plural: str, name: str) -> str:
         """Give the path of an object in the namespace."""
         return f"{root}/namespaces/{self.vnfm.namespace}/{plural}/{name}"
 
@@ -135,54 +135,60 @@ class TestManyKinds(KindsCase):
         """Tell where the objects of MANY are."""
         custom = f"/apis/{CUSTOM}/v1"
         return {
-            "Gadget": self.inside(custom, "gadgets", "one"),
-            "RoleBinding": self.inside(RBAC, "rolebindings", "reader"),
-            "Role": self.inside(RBAC, "roles", "reader"),
+            "Gadget": self.object_path(custom, "gadgets", "one"),
+            "RoleBinding": self.object_path(RBAC, "rolebindings", "reader"),
+            "Role": self.object_path(RBAC, "roles", "reader"),
             "ClusterRole": f"{RBAC}/clusterroles/node-reader",
             "ClusterRoleBinding": f"{RBAC}/clusterrolebindings/node-reader",
-            "ServiceAccount": self.inside(CORE, "serviceaccounts", "worker"),
-            "Ingress": self.inside(NETWORK, "ingresses", "web"),
-            "NetworkPolicy": self.inside(NETWORK, "networkpolicies", "web"),
-            "CronJob": self.inside("/apis/batch/v1", "cronjobs", "nightly"),
+            "ServiceAccount": self.object_path(
+                CORE, "serviceaccounts", "worker"
+            ),
+            "Ingress": self.object_path(NETWORK, "ingresses", "web"),
+            "NetworkPolicy": self.object_path(
+                NETWORK, "networkpolicies", "web"
+            ),
+            "CronJob": self.object_path(
+                "/apis/batch/v1", "cronjobs", "nightly"
+            ),
             "PriorityClass": f"{SCHEDULING}/priorityclasses/vnf-high",
-            "HorizontalPodAutoscaler": self.inside(
+            "HorizontalPodAutoscaler": self.object_path(
                 "/apis/autoscaling/v2", "horizontalpodautoscalers", "web"
             ),
-            "PodDisruptionBudget": self.inside(
+            "PodDisruptionBudget": self.object_path(
                 "/apis/policy/v1", "poddisruptionbudgets", "web"
             ),
             "CustomResourceDefinition": f"{DEFINITIONS}/gadgets.{CUSTOM}",
         }
 
-    def found(self) -> dict[str, Any]:
+    def list_found(self) -> dict[str, Any]:
         return {
             kind: self.cluster.call("GET", path)
             for kind, path in self.paths().items()
         }
 
     def test_each_is_made_healed_and_deleted(self) -> None:
-        instance_id = self.started(many=MANY)
-        before = self.found()
+        instance_id = self.start_vnf(many=MANY)
+        before = self.list_found()
         for kind, body in before.items():
             self.assertIsNotNone(body, kind)
             labels = body["metadata"]["labels"]
             self.assertEqual(
                 instance_id, labels["tacker_vnf_instance_id"], kind
             )
-        self.completes(instance_id, "heal", {})
-        after = self.found()
+        self.assert_completes(instance_id, "heal", {})
+        after = self.list_found()
         for kind in before:
             is_kept = kind == "CustomResourceDefinition"
             uids = [one[kind]["metadata"]["uid"] for one in (before, after)]
             self.assertEqual(is_kept, uids[0] == uids[1], kind)
         self.terminate(instance_id)
-        self.assertEqual(dict.fromkeys(before), self.found())
+        self.assertEqual(dict.fromkeys(before), self.list_found())
 
     def test_what_others_have_is_refused_and_left_alone(self) -> None:
         body = {"metadata": {"name": "vnf-high"}, "value": 5}
         path = f"{SCHEDULING}/priorityclasses"
-        theirs = self.cluster.call("POST", path, body)
-        instance_id = self.vnfm.created_from(many=MANY)
+        foreign = self.cluster.call("POST", path, body)
+        instance_id = self.vnfm.create_with_files(many=MANY)
         failed = self.vnfm.run(
             instance_id, "instantiate", self.request("many")
         )
@@ -193,14 +199,14 @@ class TestManyKinds(KindsCase):
         )
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
-        left = {kind: body for kind, body in self.found().items() if body}
-        self.assertEqual({"PriorityClass": theirs}, left)
+        left = {kind: body for kind, body in self.list_found().items() if body}
+        self.assertEqual({"PriorityClass": foreign}, left)
 
 
 class TestDefinitions(KindsCase):
     def gadget(self, *, is_namespaced: bool) -> Any:
         custom = f"/apis/{CUSTOM}/v1"
-        path = self.inside(custom, "gadgets", "one")
+        path = self.object_path(custom, "gadgets", "one")
         return self.cluster.call(
             "GET", path if is_namespaced else f"{custom}/gadgets/one"
         )
@@ -208,7 +214,7 @@ class TestDefinitions(KindsCase):
     def test_a_kind_that_gets_another_scope(self) -> None:
         for scope in ("Namespaced", "Cluster", "Namespaced"):
             text = f"{GADGET}\n---\n{DEFINITION % scope}"
-            instance_id = self.started(gadgets=text)
+            instance_id = self.start_vnf(gadgets=text)
             is_namespaced = scope == "Namespaced"
             found = self.gadget(is_namespaced=is_namespaced)
             self.assertIsNotNone(found, scope)
@@ -216,8 +222,8 @@ class TestDefinitions(KindsCase):
             self.terminate(instance_id)
             self.assertIsNone(self.gadget(is_namespaced=is_namespaced))
 
-    def test_a_kind_that_nobody_defines(self) -> None:
-        instance_id = self.vnfm.created_from(gadgets=GADGET)
+    def test_an_undefined_kind(self) -> None:
+        instance_id = self.vnfm.create_with_files(gadgets=GADGET)
         failed = self.vnfm.run(
             instance_id, "instantiate", self.request("gadgets")
         )
@@ -238,13 +244,13 @@ spec:
 
 class TestPodsThatEnd(KindsCase):
     def test_a_pod_that_has_done_its_work_is_ready(self) -> None:
-        self.started(once=POD % "migrate")
-        path = self.inside(CORE, "pods", "migrate")
+        self.start_vnf(once=POD % "migrate")
+        path = self.object_path(CORE, "pods", "migrate")
         pod = self.cluster.call("GET", path)
         self.assertEqual("Succeeded", pod["status"]["phase"])
 
     def test_a_vdu_that_ends_is_not_waited_for_in_full(self) -> None:
-        instance_id = self.vnfm.created_from(pod=POD % "probe")
+        instance_id = self.vnfm.create_with_files(pod=POD % "probe")
         failed = self.vnfm.run(instance_id, "instantiate", self.vnfm.request())
         self.assertIn(
             "Pod probe is not ready: Completed", failed["error"]["detail"]
@@ -276,11 +282,11 @@ spec: {containers: [{name: main, image: nginx}]}
 """
 
     def other(self) -> str:
-        instance_id = self.vnfm.created_from(others=self.OTHERS)
+        instance_id = self.vnfm.create_with_files(others=self.OTHERS)
         request = self.request("others")
         names = request["additionalParams"]["lcm-kubernetes-def-files"]
         names[:] = names[-1:]
-        self.completes(instance_id, "instantiate", request)
+        self.assert_completes(instance_id, "instantiate", request)
         return instance_id
 
     def uids_of(self, instance_id: str) -> dict[tuple[str, str], str]:
@@ -292,25 +298,25 @@ spec: {containers: [{name: main, image: nginx}]}
         }
 
     def test_no_operation_touches_the_other(self) -> None:
-        mine = self.vnfm.started(self.vnfm.deployment_only())
+        instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         other = self.other()
         before = self.uids_of(other)
         self.assertEqual(5, len(before))  # 1 Deployment, its set, 3 pods
         scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
-        self.completes(mine, "scale", scaled)
-        vnfc = self.vnfm.vnfc_of(mine, "web")
-        self.completes(mine, "heal", {"vnfcInstanceId": [vnfc]})
-        self.completes(mine, "heal", {})
-        own = self.uids_of(mine)
+        self.assert_completes(instance_id, "scale", scaled)
+        vnfc = self.vnfm.vnfc_of(instance_id, "web")
+        self.assert_completes(instance_id, "heal", {"vnfcInstanceId": [vnfc]})
+        self.assert_completes(instance_id, "heal", {})
+        own = self.uids_of(instance_id)
         self.assertEqual(before, self.uids_of(other))
-        self.terminate(mine)
-        self.assertEqual({}, self.uids_of(mine))
+        self.terminate(instance_id)
+        self.assertEqual({}, self.uids_of(instance_id))
         self.assertEqual(before, self.uids_of(other))
         self.assertNotEqual({}, own)
 
     def test_a_second_one_of_the_same_names_is_refused(self) -> None:
-        mine = self.vnfm.started(self.vnfm.deployment_only())
-        before = self.uids_of(mine)
+        own_vnf = self.vnfm.start_vnf(self.vnfm.deployment_only())
+        before = self.uids_of(own_vnf)
         second = self.vnfm.create()
         failed = self.vnfm.run(
             second, "instantiate", self.vnfm.deployment_only()
@@ -318,7 +324,7 @@ spec: {containers: [{name: main, image: nginx}]}
         self.assertIn("does not belong", failed["error"]["detail"])
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
-        self.assertEqual(before, self.uids_of(mine))
+        self.assertEqual(before, self.uids_of(own_vnf))
         where = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
         self.assertIsNotNone(self.cluster.call("GET", where))
 
@@ -331,7 +337,7 @@ kind: Binding
 metadata: {name: nobody}
 target: {apiVersion: v1, kind: Node, name: sandbox-node-1}
 """
-        instance_id = self.vnfm.created_from(bindings=text)
+        instance_id = self.vnfm.create_with_files(bindings=text)
         failed = self.vnfm.run(
             instance_id, "instantiate", self.request("bindings")
         )
@@ -381,20 +387,20 @@ class TestQuestions(KindsCase):
         return QUESTIONS % {"namespace": self.vnfm.namespace}
 
     def revision(self) -> Any:
-        path = self.inside(REVISIONS, "controllerrevisions", "first")
+        path = self.object_path(REVISIONS, "controllerrevisions", "first")
         return self.cluster.call("GET", path)
 
     def test_they_are_created_healed_and_deleted(self) -> None:
-        instance_id = self.started(questions=self.text())
+        instance_id = self.start_vnf(questions=self.text())
         before = self.revision()
-        self.completes(instance_id, "heal", {})
+        self.assert_completes(instance_id, "heal", {})
         after = self.revision()
         self.assertNotEqual(before["metadata"], after["metadata"])
         self.terminate(instance_id)
         self.assertIsNone(self.revision())
 
     def test_a_second_try_finds_what_the_first_created(self) -> None:
-        instance_id = self.vnfm.created_from(
+        instance_id = self.vnfm.create_with_files(
             questions=self.text(), pod=POD % "probe"
         )
         others = ("services", "replicaset", "statefulset", "daemonset")
@@ -429,13 +435,13 @@ spec: {containers: [{name: main, image: nginx}]}
         return CnfService(finalizer_timeout=0.3)
 
     def release(self, plural: str) -> None:
-        path = self.inside(CORE, plural, "held")
+        path = self.object_path(CORE, plural, "held")
         body = self.cluster.call("GET", path)
         body["metadata"].pop("finalizers")
         self.cluster.call("PUT", path, body)
 
     def test_a_termination_names_them_and_goes_on_when_they_end(self) -> None:
-        instance_id = self.started(held=self.HELD)
+        instance_id = self.start_vnf(held=self.HELD)
         body = {"terminationType": "FORCEFUL"}
         failed = self.vnfm.run(instance_id, "terminate", body)
         for kind, plural in (("Pod", "pods"), ("ConfigMap", "configmaps")):

@@ -13,7 +13,7 @@ class TestLostNodes(CnfCase):
         super().setUp()
         # all pods but an agent come to the node that is lost then
         self.cordon("sandbox-node-2", is_cordoned=True)
-        self.instance_id = self.vnfm.started()
+        self.instance_id = self.vnfm.start_vnf()
         self.cordon("sandbox-node-2", is_cordoned=False)
 
     def cordon(self, name: str, *, is_cordoned: bool) -> None:
@@ -23,7 +23,7 @@ class TestLostNodes(CnfCase):
         node["spec"]["unschedulable"] = is_cordoned
         self.cluster.call("PUT", path, node)
 
-    def lose(self, notice: float = 0.0) -> None:
+    def fail_node(self, notice: float = 0.0) -> None:
         self.cluster.sandbox.lose_node(LOST, notice)
 
     def pods(self) -> dict[str, Any]:
@@ -40,52 +40,52 @@ class TestLostNodes(CnfCase):
             self.instance_id, "heal", {"vnfcInstanceId": vnfcs}
         )
 
-    def assert_elsewhere(self, vdu: str, before: dict[str, Any]) -> None:
+    def assert_rescheduled(self, vdu: str, before: dict[str, Any]) -> None:
         """All pods of a VDU are new ones, on a node that works."""
-        mine = {
+        vdu_pods = {
             uid: pod
             for uid, pod in self.pods().items()
             if pod["metadata"]["labels"].get("tacker_vdu_id") == vdu
         }
-        self.assertNotEqual({}, mine)
-        self.assertEqual(set(), mine.keys() & before.keys())
-        nodes = {pod["spec"]["nodeName"] for pod in mine.values()}
+        self.assertNotEqual({}, vdu_pods)
+        self.assertEqual(set(), vdu_pods.keys() & before.keys())
+        nodes = {pod["spec"]["nodeName"] for pod in vdu_pods.values()}
         self.assertEqual({"sandbox-node-2"}, nodes)
 
     def test_each_kind_of_vdu_comes_again_elsewhere(self) -> None:
         before = self.pods()
-        self.lose()
+        self.fail_node()
         done = self.heal("web", "store", "probe", "cache")
         self.assertEqual("COMPLETED", done["operationState"], done)
         for vdu in ("web", "store", "probe", "cache"):
-            self.assert_elsewhere(vdu, before)
+            self.assert_rescheduled(vdu, before)
 
     def test_a_loss_that_is_noticed_later(self) -> None:
         before = self.pods()
-        self.lose(notice=2.5)
+        self.fail_node(notice=2.5)
         done = self.heal("store")
         self.assertEqual("COMPLETED", done["operationState"], done)
-        self.assert_elsewhere("store", before)
+        self.assert_rescheduled("store", before)
 
     def test_a_node_that_no_longer_exists(self) -> None:
         before = self.pods()
-        self.lose()
+        self.fail_node()
         self.cluster.call("DELETE", f"{CORE}/nodes/{LOST}")
         done = self.heal("store", "probe")
         self.assertEqual("COMPLETED", done["operationState"], done)
         for vdu in ("store", "probe"):
-            self.assert_elsewhere(vdu, before)
+            self.assert_rescheduled(vdu, before)
 
     def test_the_whole_vnf_comes_again_elsewhere(self) -> None:
         before = self.pods()
-        self.lose()
+        self.fail_node()
         done = self.vnfm.run(self.instance_id, "heal", {})
         self.assertEqual("COMPLETED", done["operationState"], done)
         for vdu in ("web", "store", "probe", "cache"):
-            self.assert_elsewhere(vdu, before)
+            self.assert_rescheduled(vdu, before)
 
     def test_the_vnf_is_terminated(self) -> None:
-        self.lose()
+        self.fail_node()
         body = {
             "terminationType": "GRACEFUL",
             "gracefulTerminationTimeout": 1,
@@ -98,7 +98,7 @@ class TestLostNodes(CnfCase):
         self,
     ) -> None:
         before = self.pods()
-        self.lose()
+        self.fail_node()
         agents = {
             pod["spec"]["nodeName"]: uid
             for uid, pod in before.items()
@@ -114,9 +114,9 @@ class TestLostNodes(CnfCase):
         self.assertIn(agents[LOST], now)
         self.assertEqual(len(before), len(now))
 
-    def test_a_pod_that_is_going_already_holds_up_nobody(self) -> None:
+    def test_a_terminating_pod_blocks_nothing(self) -> None:
         before = self.pods()
-        self.lose()
+        self.fail_node()
         for pod in before.values():
             self.cluster.call(
                 "DELETE",
@@ -127,7 +127,7 @@ class TestLostNodes(CnfCase):
         scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
         done = self.vnfm.run(self.instance_id, "scale", scaled)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        self.assert_elsewhere("web", before)
+        self.assert_rescheduled("web", before)
 
 
 class TestNodesThatCannotBeRead(CnfCase):
@@ -137,7 +137,7 @@ class TestNodesThatCannotBeRead(CnfCase):
         token = self.cluster.sandbox.viewer_token
         vim = self.cluster.vim(bearer_token=token)
         request = self.vnfm.request(vimConnectionInfo=vim)
-        instance_id = self.vnfm.started(request)
+        instance_id = self.vnfm.start_vnf(request)
         for node in (LOST, "sandbox-node-2"):
             self.cluster.sandbox.lose_node(node)
         vnfc = self.vnfm.vnfc_of(instance_id, "store")

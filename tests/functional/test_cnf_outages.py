@@ -7,11 +7,11 @@ from collections.abc import Callable
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tests.fixtures.cluster import CnfCase
 
 #: seconds for which the API server is away
-AWAY = 0.7
+OUTAGE_S = 0.7
 
 
 class TestOutages(CnfCase):
@@ -21,13 +21,13 @@ class TestOutages(CnfCase):
         self.cluster.sandbox.set_pod_start_delay(0.3)
         self.empty = set(self.objects())
 
-    def go_away(self) -> None:
+    def start_outage(self) -> None:
         self.cluster.sandbox.leave_api()
-        timer = threading.Timer(AWAY, self.cluster.sandbox.return_api)
+        timer = threading.Timer(OUTAGE_S, self.cluster.sandbox.return_api)
         timer.start()
         self.addCleanup(timer.join)
 
-    def away_at(self, *words: str) -> Callable[[str], None]:
+    def outage_at(self, *words: str) -> Callable[[str], None]:
         """Let it go away when such words are told, once for each."""
         left = list(words)
 
@@ -35,30 +35,32 @@ class TestOutages(CnfCase):
             for word in left:
                 if word in line:
                     left.remove(word)
-                    self.go_away()
+                    self.start_outage()
 
         self.addCleanup(lambda: self.assertEqual([], left))
         return tell
 
     def task(self, tell: Callable[[str], None]) -> InfraTask:
-        return dataclasses.replace(self.vnfm.infra_task(), tell=tell)
+        return dataclasses.replace(
+            self.vnfm.infra_task(), report_progress=tell
+        )
 
-    def made(self) -> tuple[InfraTask, InfraResult]:
+    def instantiate(self) -> tuple[InfraTask, InfraResult]:
         task = self.task(lambda _: None)
         return task, self.driver.apply(task)
 
     def test_while_objects_are_made_and_while_pods_start(self) -> None:
-        task = self.task(self.away_at("Making Deployment", "of 6 pods are"))
+        task = self.task(self.outage_at("Making Deployment", "of 6 pods are"))
         self.assertEqual(6, len(self.driver.apply(task).vnfc_resource_info))
 
     def test_while_pods_are_healed(self) -> None:
-        task, before = self.made()
+        task, before = self.instantiate()
         healed = dataclasses.replace(
             task,
             current=task.target,
-            heals=True,
+            is_heal=True,
             vnfcs=before.vnfc_resource_info,
-            tell=self.away_at("have to go", "of 6 pods are"),
+            report_progress=self.outage_at("have to go", "of 6 pods are"),
         )
         after = self.driver.replace(healed).vnfc_resource_info
         uids = [
@@ -68,12 +70,12 @@ class TestOutages(CnfCase):
         self.assertEqual(set(), uids[0] & uids[1])
         self.assertEqual(6, len(after))
 
-    def test_while_all_is_made_anew(self) -> None:
-        task, _ = self.made()
+    def test_while_everything_is_recreated(self) -> None:
+        task, _ = self.instantiate()
         before = self.cluster.uids(self.vnfm.namespace)
-        tell = self.away_at("have to go", "Making ReplicaSet")
+        tell = self.outage_at("have to go", "Making ReplicaSet")
         healed = dataclasses.replace(
-            task, current=task.target, heals=True, tell=tell
+            task, current=task.target, is_heal=True, report_progress=tell
         )
         self.driver.replace(healed)
         after = self.cluster.uids(self.vnfm.namespace)
@@ -82,26 +84,26 @@ class TestOutages(CnfCase):
         )
 
     def test_while_all_is_deleted(self) -> None:
-        task, _ = self.made()
-        gone = dataclasses.replace(
+        task, _ = self.instantiate()
+        termination = dataclasses.replace(
             task,
             current=task.target,
             target=None,
-            tell=self.away_at("have to go"),
+            report_progress=self.outage_at("have to go"),
         )
-        self.driver.destroy(gone)
+        self.driver.destroy(termination)
         self.assertEqual(self.empty, set(self.objects()))
 
     def test_before_the_first_contact(self) -> None:
         self.vnfm.conf.set_override("contact_timeout", 5.0, "kubernetes")
         task = self.task(lambda _: None)
-        self.go_away()
+        self.start_outage()
         driver = KubernetesDriver(self.vnfm.conf)
         self.assertEqual(6, len(driver.apply(task).vnfc_resource_info))
 
     def test_for_too_long(self) -> None:
         self.vnfm.conf.set_override("outage_timeout", 0.1, "kubernetes")
         driver = KubernetesDriver(self.vnfm.conf)
-        task = self.task(self.away_at("of 6 pods are"))
+        task = self.task(self.outage_at("of 6 pods are"))
         error = self.assertRaises(errors.VimUnreachable, driver.apply, task)
         self.assertIn("does not answer", str(error))

@@ -37,7 +37,7 @@ SCRIPT = "Scripts/update.py"
 #: seconds: that pods need in order that an update waits, and that no
 #: update takes
 SLOW: Final = 4.0
-LONG: Final = 120.0
+UPDATE_TIMEOUT_S: Final = 120.0
 
 
 class UpdateCase(CnfCase):
@@ -90,8 +90,8 @@ class UpdateCase(CnfCase):
         text = yaml.safe_dump_all(bodies.values())
         return self.package(name, workloads=text)
 
-    def await_that(self, condition: Callable[[], bool]) -> None:
-        until = time.monotonic() + LONG
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + UPDATE_TIMEOUT_S
         while not condition():
             self.assertLess(time.monotonic(), until, "It did not come to be")
             time.sleep(0.05)
@@ -123,16 +123,16 @@ class UpdateCase(CnfCase):
         place = f"{CORE}/namespaces/{self.vnfm.namespace}/{kind}"
         return self.cluster.call("GET", f"{place}/{name}")["data"]
 
-    def assert_as_known(self) -> None:
+    def assert_recorded(self) -> None:
         """Make sure that the record of the instance is as the cluster."""
-        known = {
+        recorded = {
             (vnfc["id"], vnfc["metadata"]["uid"])
             for vnfc in self.vnfm.vnfcs(self.instance_id).values()
         }
-        there = {
+        actual = {
             one for pods in self.pods().values() for one in identities(pods)
         }
-        self.assertEqual(there, known)
+        self.assertEqual(actual, recorded)
 
 
 def identities(pods: dict[str, Any]) -> set[tuple[str, str]]:
@@ -162,7 +162,7 @@ def restarts(pod: Any) -> int:
 
 
 class TestUpdate(UpdateCase):
-    def test_who_restarts_and_how(self) -> None:
+    def test_which_workloads_restart(self) -> None:
         op_occ = self.updated(self.after(), vnfInstanceName="newer")
         after = self.pods()
         for vdu in NEW:
@@ -179,7 +179,7 @@ class TestUpdate(UpdateCase):
         self.check_content()
         self.check_images(after)
         self.check_changes(op_occ)
-        self.assert_as_known()
+        self.assert_recorded()
 
     def check_content(self) -> None:
         self.assertEqual(
@@ -215,7 +215,7 @@ class TestUpdate(UpdateCase):
         pods = {vdu: len(self.pods_before[vdu]) for vdu in NEW}
         self.assertEqual(
             {vdu: sorted(both * count) for vdu, count in pods.items()},
-            {vdu: sorted(told) for vdu, told in changed.items()},
+            {vdu: sorted(changes) for vdu, changes in changed.items()},
         )
         self.assertEqual("newer", op_occ["changedInfo"]["vnfInstanceName"])
         instance = self.vnfm.instance(self.instance_id)
@@ -244,7 +244,7 @@ class TestUpdate(UpdateCase):
             # a heal of the whole VNF takes all that the package changes
             self.assertEqual(8080, container["ports"][0]["containerPort"])
         self.check_content()
-        self.assert_as_known()
+        self.assert_recorded()
 
     def test_another_update_follows(self) -> None:
         self.updated(self.after())
@@ -289,11 +289,11 @@ class TestUpdate(UpdateCase):
 
 
 class TestRules(UpdateCase):
-    def refused(self, vnfd_id: str, *told: str, **request: Any) -> None:
+    def refused(self, vnfd_id: str, *messages: str, **request: Any) -> None:
         """Make sure that an update changes nothing, and says why."""
         op_occ = self.update(vnfd_id, **request)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
-        for text in told:
+        for text in messages:
             self.assertIn(text, op_occ["error"]["detail"])
         self.assertNotIn("Traceback", op_occ["error"]["detail"])
         end = self.vnfm.decide(op_occ["id"], "rollback")
@@ -311,13 +311,13 @@ class TestRules(UpdateCase):
             f"The VNF package of VNFD {vnfd_id} has no file {nothing!r}.",
             metadata={"configmap_secret_paths": [nothing]},
         )
-        for paths, told in (
+        for paths, message in (
             ([f"{MANIFESTS}/workloads.yaml"], "holds a DaemonSet"),
             ("text", "metadata.configmap_secret_paths"),
         ):
             self.refused(
                 self.after(),
-                told,
+                message,
                 metadata={"configmap_secret_paths": paths},
             )
 
@@ -344,7 +344,7 @@ class TestRules(UpdateCase):
                 f"Deployment front in namespace {self.vnfm.namespace}",
                 f"is in none of {MANIFESTS}/configuration-2.yaml",
             )
-            self.assert_as_known()
+            self.assert_recorded()
 
     def test_a_file_that_the_new_package_lacks(self) -> None:
         self.refused(
@@ -392,11 +392,11 @@ class TestFailure(UpdateCase):
             self.assertEqual(
                 identities(before["idle"]), identities(after["idle"])
             )
-            self.assert_as_known()
+            self.assert_recorded()
             instance = self.vnfm.instance(self.instance_id)
             self.assertEqual(self.before, instance["vnfdId"])
 
-    def test_who_was_not_replaced_yet_stays(self) -> None:
+    def test_what_was_not_replaced_yet_stays(self) -> None:
         """Pods of the former template, which a rollback brings back."""
         self.enlarge("replicasets", "cache", 2)
         before = self.pods()
@@ -423,7 +423,7 @@ class TestFailure(UpdateCase):
         scale = self.cluster.call("GET", f"{place}/scale")
         scale["spec"]["replicas"] = number
         self.cluster.call("PUT", f"{place}/scale", scale)
-        self.await_that(
+        self.wait_until(
             lambda: (
                 self.objects()[kind, name]["status"]["readyReplicas"] == number
             )
@@ -441,23 +441,23 @@ class TestFailure(UpdateCase):
             {"vnfdId": self.with_workloads(new, "cnf-update-before")},
         )
         location = answer.headers["Location"]
-        self.await_image("busybox:2")
+        self.wait_image("busybox:2")
         cancel = {"cancelMode": "FORCEFUL"}
         self.vnfm.call("POST", f"{location}/cancel", cancel)
-        op_occ = self.vnfm.ended(location)
+        op_occ = self.vnfm.wait_operation(location)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
         self.vnfm.call("POST", f"{location}/rollback")
-        self.await_image("busybox:1.37")
+        self.wait_image("busybox:1.37")
         self.cluster.sandbox.restore_node(node)
-        end = self.vnfm.ended(location)
+        end = self.vnfm.wait_operation(location)
         self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
         (pod,) = self.pods()["probe"].values()
         self.assertEqual(0, restarts(pod))
 
-    def await_image(self, name: str) -> None:
+    def wait_image(self, name: str) -> None:
         """Wait until the Pod probe is to run an image."""
         key = ("pods", "probe")
-        self.await_that(lambda: name in images(self.objects()[key]))
+        self.wait_until(lambda: name in images(self.objects()[key]))
 
     def test_rollback_of_a_pod_that_was_made_again(self) -> None:
         """It is of the former package, whatever else the new one says."""
@@ -518,25 +518,25 @@ class TestFailure(UpdateCase):
                 self.instance_id, {"vnfdId": vnfd_id, **PATHS}
             )
             location = answer.headers["Location"]
-            self.await_marked()
+            self.wait_marked()
             self.vnfm.call(
                 "POST", f"{location}/cancel", {"cancelMode": "FORCEFUL"}
             )
-            op_occ = self.vnfm.ended(location)
+            op_occ = self.vnfm.wait_operation(location)
             self.assertEqual("FAILED_TEMP", op_occ["operationState"])
             self.assertIn("cancelled", op_occ["error"]["detail"])
             self.cluster.sandbox.set_pod_start_delay(0.02)
             end = self.vnfm.decide(op_occ["id"], decision)
             self.assertEqual(state, end["operationState"], str(end))
             config = self.config("configmaps", "update-config")
-            there = {"rollback": "Hello", "retry": "Good morning"}
-            self.assertEqual(there[decision], config["GREETING"])
-            self.assert_as_known()
+            greetings = {"rollback": "Hello", "retry": "Good morning"}
+            self.assertEqual(greetings[decision], config["GREETING"])
+            self.assert_recorded()
 
-    def await_marked(self) -> None:
+    def wait_marked(self) -> None:
         """Wait until the update has changed the Deployment."""
         key = ("deployments", "front")
-        self.await_that(
+        self.wait_until(
             lambda: (
                 "nginx:1.28" in images(self.objects()[key]["spec"]["template"])
             )
@@ -551,7 +551,7 @@ class TestFailure(UpdateCase):
         self.assertIn("does not answer", op_occ["error"]["detail"])
         end = self.vnfm.decide(op_occ["id"], "retry")
         self.assertEqual("COMPLETED", end["operationState"], str(end))
-        self.assert_as_known()
+        self.assert_recorded()
 
 
 class TestTackersName(UpdateCase):
@@ -593,7 +593,7 @@ class TestTackersName(UpdateCase):
             self.instance_id, {"vnfdId": self.after(), **PATHS}
         )
         location = answer.headers["Location"]
-        op_occ = self.vnfm.ended(location, patience=120.0)
+        op_occ = self.vnfm.wait_operation(location, timeout=120.0)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
         self.assertNotIn("never run", op_occ["error"]["detail"])
         for node in (1, 2):
@@ -605,4 +605,4 @@ class TestTackersName(UpdateCase):
         config = self.config("configmaps", "update-config")
         self.assertEqual("Hello", config["GREETING"])
         self.assertEqual(identities(before["idle"]), self.identities("idle"))
-        self.assert_as_known()
+        self.assert_recorded()

@@ -49,7 +49,7 @@ class WorkloadCase(CnfCase):
         }
         return self.vnfm.onboard(self.useFixture(Csar(files=files)))
 
-    def asked(self, **parameters: Any) -> dict[str, Any]:
+    def instantiate_request(self, **parameters: Any) -> dict[str, Any]:
         """Ask for the small flavour with more additionalParams."""
         request = self.vnfm.deployment_only()
         request["additionalParams"] |= parameters
@@ -87,7 +87,9 @@ class TestMissing(WorkloadCase):
     def test_another_name(self) -> None:
         vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
         instance_id = self.vnfm.create(vnfd)
-        detail = self.refused(instance_id, "instantiate", self.asked())
+        detail = self.refused(
+            instance_id, "instantiate", self.instantiate_request()
+        )
         self.assertEqual(
             "additionalParams.lcm-kubernetes-def-files: VDU web has no "
             "workload: no manifest of a DaemonSet, Deployment, Pod, "
@@ -100,13 +102,15 @@ class TestMissing(WorkloadCase):
     def test_no_workload_at_all(self) -> None:
         files = {"lcm-kubernetes-def-files": ["Files/kubernetes/secret.yaml"]}
         detail = self.refused(
-            self.vnfm.create(), "instantiate", self.asked(**files)
+            self.vnfm.create(),
+            "instantiate",
+            self.instantiate_request(**files),
         )
         self.assertIn("VDU web has no workload", detail)
         self.assertIn("There is no workload", detail)
 
     def test_a_package_that_does_not_know_the_workload(self) -> None:
-        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
         detail = self.refused(instance_id, "", {"vnfdId": vnfd})
         self.assertIn("VDU web has no workload", detail)
@@ -126,7 +130,7 @@ class TestMapping(WorkloadCase):
         vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
         instance_id = self.vnfm.create(vnfd)
         mapped = {"web": {"kind": "Deployment", "name": "web"}}
-        request = self.asked(vdu_mapping=mapped)
+        request = self.instantiate_request(vdu_mapping=mapped)
         self.assert_done(instance_id, "instantiate", request)
         out = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
         self.assert_done(instance_id, "scale", out)
@@ -139,7 +143,7 @@ class TestMapping(WorkloadCase):
     def test_what_cannot_be_mapped(self) -> None:
         instance_id = self.vnfm.create()
         web = {"kind": "Deployment", "name": "web"}
-        for mapped, told in (
+        for mapped, message in (
             ({"moon": web}, "there is no VDU 'moon', only web"),
             ({"web": {**web, "kind": "Service"}}, "a Service is no workload"),
             ({"web": {**web, "name": "moon"}}, "VDU web has no workload"),
@@ -147,9 +151,9 @@ class TestMapping(WorkloadCase):
             ({"web": {**web, "nmae": "x"}}, 'did you mean "name"?'),
             ([], "Expected `object`"),
         ):
-            request = self.asked(vdu_mapping=mapped)
+            request = self.instantiate_request(vdu_mapping=mapped)
             detail = self.refused(instance_id, "instantiate", request)
-            self.assertIn(told, detail)
+            self.assertIn(message, detail)
             self.assertIn("vdu_mapping", detail)
         both = self.vnfm.request()
         both["additionalParams"]["vdu_mapping"] = {"web": web, "cache": web}
@@ -167,14 +171,14 @@ class TestParameters(WorkloadCase):
             ("vim_connection", "vim_connections"),
             ("vdu-mapping", "vdu_mapping"),
         ):
-            request = self.asked(**{name: "other"})
+            request = self.instantiate_request(**{name: "other"})
             detail = self.refused(instance_id, "instantiate", request)
             self.assertIn(
                 f'Unknown parameter "{name}"; did you mean "{meant}"?', detail
             )
 
     def test_of_each_operation(self) -> None:
-        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         for task, body in (
             ("heal", {"additionalParams": {"All": True}}),
             (
@@ -199,7 +203,7 @@ class TestParameters(WorkloadCase):
         text = text_of(FLAVOUR).replace(old, new)
         files = {FLAVOUR: text + EXTRA}
         vnfd = self.vnfm.onboard(self.useFixture(Csar(files=files)))
-        request = self.asked(
+        request = self.instantiate_request(
             namespaces="a",
             name_space="b",
             vim_connection="c",
@@ -208,17 +212,20 @@ class TestParameters(WorkloadCase):
         )
         instance_id = self.vnfm.create(vnfd)
         done = self.assert_done(instance_id, "instantiate", request)
-        told = done["operationParams"]["additionalParams"]
-        self.assertEqual("d", told["my_script_parameter"])
+        shown_params = done["operationParams"]["additionalParams"]
+        self.assertEqual("d", shown_params["my_script_parameter"])
 
     def test_what_an_earlier_release_did_not_record_is_not_guessed(
         self,
     ) -> None:
-        known = {"namespace"}
+        known_params = {"namespace"}
         task = self.vnfm.infra_task()
         task = dataclasses.replace(task, parameters={"name_space": "a"})
         self.assertRaises(
-            errors.InvalidParameters, parameters.check_names, task, known
+            errors.InvalidParameters,
+            parameters.check_names,
+            task,
+            known_params,
         )
         vnfd = json.loads(base.encode(task.package.vnfd))
         for flavour in vnfd["flavours"].values():
@@ -227,10 +234,10 @@ class TestParameters(WorkloadCase):
             task.package, vnfd=msgspec.convert(vnfd, Vnfd)
         )
         earlier = dataclasses.replace(task, package=package)
-        parameters.check_names(earlier, known)
+        parameters.check_names(earlier, known_params)
 
     def test_all_is_false_or_not_there(self) -> None:
-        instance_id = self.vnfm.started(self.vnfm.deployment_only())
+        instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         for value in (False, None):
             body = {"additionalParams": {"all": value}}
             self.assert_done(instance_id, "heal", body)
@@ -238,6 +245,6 @@ class TestParameters(WorkloadCase):
             (True, "not valid for a CNF"),
             ("no", "Expected `bool | null`, got `str`"),
         )
-        for value, told in refused:
+        for value, message in refused:
             body = {"additionalParams": {"all": value}}
-            self.assertIn(told, self.refused(instance_id, "heal", body))
+            self.assertIn(message, self.refused(instance_id, "heal", body))

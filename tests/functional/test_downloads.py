@@ -3,7 +3,7 @@
 import random
 from typing import ClassVar
 
-from tests.fixtures.vnfm import Answer
+from tests.fixtures.vnfm import Response
 from tests.functional import test_packages
 
 SIZE = 1_000_000
@@ -14,14 +14,14 @@ class TestDownloads(test_packages.PackageTest):
     def setUp(self) -> None:
         super().setUp()
         files = self.files | {"Files/image": BINARY, "Files/none": b""}
-        self.path = self.onboarded(test_packages.packed(files))
+        self.path = self.onboarded(test_packages.build_zip(files))
         self.image = f"{self.path}/artifacts/Files/image"
 
-    def ask(self, wanted: str, **more: str) -> Answer:
+    def ask(self, wanted: str, **more: str) -> Response:
         headers = {"Range": wanted, **more}
         return self.call("GET", self.image, headers=headers)
 
-    def assert_whole(self, answer: Answer) -> None:
+    def assert_whole(self, answer: Response) -> None:
         self.assertEqual(200, answer.status)
         self.assertEqual(BINARY, answer.content)
         self.assertEqual(str(SIZE), answer.headers["Content-Length"])
@@ -87,7 +87,7 @@ class TestDownloads(test_packages.PackageTest):
         for wanted in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
             self.assert_problem(400, self.ask(wanted), "one range at a time")
 
-    def test_what_is_no_range_is_not_heeded(self) -> None:
+    def test_what_is_no_range_is_ignored(self) -> None:
         for wanted in (
             "",
             "bytes",
@@ -111,7 +111,7 @@ class TestDownloads(test_packages.PackageTest):
         for other in ('"other"', f"W/{tag}", "Sat, 01 Jan 2000 00:00:00 GMT"):
             self.assert_whole(self.ask("bytes=0-0", **{"If-Range": other}))
 
-    def test_head_tells_the_size(self) -> None:
+    def test_head_has_the_size(self) -> None:
         for path in (self.image, f"{self.path}/package_content"):
             whole = self.call("GET", path)
             wanted = {"Range": "bytes=0-0,5-6"}

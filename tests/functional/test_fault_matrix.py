@@ -18,20 +18,23 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.nfvo.fake import FakeNfvo
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tests.fixtures.cluster import CnfService
-from tests.fixtures.mortal import MortalConductor, conductor_of
-from tests.fixtures.receiver import Receiver
+from tests.fixtures.crashing_conductor import (
+    CrashingConductor,
+    start_conductor,
+)
+from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.vnfm import Csar
 from tests.functional.test_scripts import (
     FLAVOUR,
     SCRIPT,
     flavour_with_scripts,
 )
-from tests.kinds import KINDS, Kind
+from tests.operation_kinds import KINDS, OperationKind
 
 VIM_TYPE: Final = "ETSINFV.KUBERNETES.V_1"
 INSTANCES: Final = "/vnflcm/v2/vnf_instances"
@@ -48,8 +51,8 @@ SCRIPT_TEXT: Final = """\
 """
 FAULTS: Final = ("raises", "killed before", "killed after")
 #: cases that run at the same time, and seconds that any may take
-AT_ONCE: Final = 8
-PATIENCE: Final = 180.0
+PARALLEL_CASES: Final = 8
+OPERATION_TIMEOUT_S: Final = 180.0
 
 
 class FaultyDriver:
@@ -63,19 +66,21 @@ class FaultyDriver:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def _then_fail(self, task: InfraTask, result: InfraResult) -> InfraResult:
+    def _fail_if_armed(
+        self, task: InfraTask, result: InfraResult
+    ) -> InfraResult:
         if task.instance.id in self.faults:
             raise errors.InfraError("the VIM failed half-way")
         return result
 
     def apply(self, task: InfraTask) -> InfraResult:
-        return self._then_fail(task, self._inner.apply(task))
+        return self._fail_if_armed(task, self._inner.apply(task))
 
     def replace(self, task: InfraTask) -> InfraResult:
-        return self._then_fail(task, self._inner.replace(task))
+        return self._fail_if_armed(task, self._inner.replace(task))
 
     def destroy(self, task: InfraTask) -> InfraResult:
-        return self._then_fail(task, self._inner.destroy(task))
+        return self._fail_if_armed(task, self._inner.destroy(task))
 
 
 class FaultyNfvo(FakeNfvo):
@@ -86,22 +91,25 @@ class FaultyNfvo(FakeNfvo):
         self.faults: set[str] = set()
 
     def grant(
-        self, request: GrantRequest, halt: Halt, deadline: Deadline
+        self,
+        request: GrantRequest,
+        cancel_token: CancelToken,
+        deadline: Deadline,
     ) -> Grant:
         if request.vnf_instance_id in self.faults:
-            raise errors.GrantRefused("not today")
-        return super().grant(request, halt, deadline)
+            raise errors.GrantRejected("not today")
+        return super().grant(request, cancel_token, deadline)
 
 
 class Matrix(testtools.TestCase):
     """One kind of operation, through all that may go wrong."""
 
-    kind: Kind
+    kind: OperationKind
 
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(CnfService())
-        self.receiver = self.useFixture(Receiver())
+        self.receiver = self.useFixture(HttpReceiver())
         body = {"callbackUri": self.receiver.url}
         self.assertEqual(
             201, self.vnfm.call("POST", SUBSCRIPTIONS, body).status
@@ -109,7 +117,7 @@ class Matrix(testtools.TestCase):
         self.vnfm.conductor.stop()
         self.nfvo = FaultyNfvo()
         self.vnfm.nfvo = self.nfvo
-        self.driver = FaultyDriver(self.vnfm.parts.drivers.of_type(VIM_TYPE))
+        self.driver = FaultyDriver(self.vnfm.parts.drivers.for_type(VIM_TYPE))
         self.vnfm.parts.drivers.install(VIM_TYPE, self.driver)
         self.faults = Path(self.vnfm.state_path) / "faults"
         self.faults.mkdir()
@@ -122,7 +130,7 @@ class Matrix(testtools.TestCase):
         script = text.format(faults=str(self.faults))
         files = {SCRIPT: script, FLAVOUR: flavour_with_scripts(*hooks)}
         self.vnfd_id = self.vnfm.onboard(self.useFixture(Csar(files=files)))
-        self.conductor = conductor_of(self.vnfm, MortalConductor)
+        self.conductor = start_conductor(self.vnfm, CrashingConductor)
         self.namespaces: dict[str, str] = {}
 
     # what is asked for
@@ -137,16 +145,16 @@ class Matrix(testtools.TestCase):
     def vnfc_of(self, instance_id: str) -> str:
         return self.vnfm.vnfc_of(instance_id, "web")
 
-    def prepared(self) -> str:
+    def prepare_instance(self) -> str:
         """Make an instance on which the operation is possible."""
         instance_id = self.vnfm.create(self.vnfd_id)
         for task, body in self.kind.before:
-            asked = body or self.request(instance_id)
-            end = self.vnfm.run(instance_id, task, asked)
+            request_body = body or self.request(instance_id)
+            end = self.vnfm.run(instance_id, task, request_body)
             self.assertEqual("COMPLETED", end["operationState"], end)
         return instance_id
 
-    def begin(self, instance_id: str) -> str:
+    def start_operation(self, instance_id: str) -> str:
         path = f"{INSTANCES}/{instance_id}{self.kind.task}"
         body = self.kind.body(self, instance_id)
         answer = self.vnfm.call(self.kind.method, path, body)
@@ -156,28 +164,33 @@ class Matrix(testtools.TestCase):
     def decide(self, location: str, decision: str) -> Any:
         answer = self.vnfm.call("POST", f"{location}/{decision}")
         self.assertEqual(202, answer.status)
-        return self.ended(location)
+        return self.wait_operation(location)
 
-    def ended(self, location: str) -> Any:
-        return self.vnfm.ended(location, PATIENCE)
+    def wait_operation(self, location: str) -> Any:
+        return self.vnfm.wait_operation(location, OPERATION_TIMEOUT_S)
 
     # what goes wrong
 
     def arm(
-        self, instance_id: str, step: str, fault: str, *, back: bool = False
+        self,
+        instance_id: str,
+        step: str,
+        fault: str,
+        *,
+        rollback: bool = False,
     ) -> None:
         """Let something go wrong at a step."""
-        steps = self.kind.back if back else self.kind.steps
+        steps = self.kind.rollback_steps if rollback else self.kind.steps
         if fault != "raises":
-            fate = (steps.index(step), fault == "killed after")
-            self.conductor.dies_at[instance_id] = fate
+            crash = (steps.index(step), fault == "killed after")
+            self.conductor.crash_at[instance_id] = crash
         elif step == "GRANT":
             self.nfvo.faults.add(instance_id)
         elif step in {"INFRA", "RESTORE"}:
             self.driver.faults.add(instance_id)
         else:
             phase = "start" if step == "PREAMBLE" else "end"
-            hook = self.kind.hook + "_rollback" * back
+            hook = self.kind.hook + "_rollback" * rollback
             (self.faults / instance_id).write_text(f"{hook}_{phase}")
 
     def disarm(self, instance_id: str) -> None:
@@ -189,8 +202,8 @@ class Matrix(testtools.TestCase):
 
     def expected(self, step: str, fault: str) -> list[str]:
         """Tell the states that an operation goes through by itself."""
-        began = [self.kind.begins]
-        if self.kind.begins == "STARTING":
+        began = [self.kind.first_state]
+        if self.kind.first_state == "STARTING":
             began.append("PROCESSING")
         last = self.kind.steps[-1]
         if (step, fault) == ("GRANT", "raises"):
@@ -215,18 +228,18 @@ class Matrix(testtools.TestCase):
     ) -> None:
         """Compare the state, who was told what, and who holds the instance."""
         self.assertEqual(states[-1], op_occ["operationState"], op_occ)
-        self.assert_told(op_occ["id"], states)
+        self.assert_notified(op_occ["id"], states)
         failed = states[-1] == "FAILED_TEMP"
         self.assertEqual(failed, self.is_held(instance_id))
         self.assertEqual(states[-1] != "COMPLETED", "error" in op_occ)
 
-    def assert_partly_told(self, op_occ: Any, step: str) -> None:
+    def assert_changes_reported(self, op_occ: Any, step: str) -> None:
         """See that what was changed on the VIM before it failed is told."""
         steps = self.kind.steps
         if "INFRA" in steps:
             changed = steps.index(step) >= steps.index("INFRA")
-            told = bool(op_occ.get("resourceChanges"))
-            self.assertEqual(changed, told, op_occ)
+            has_changes = bool(op_occ.get("resourceChanges"))
+            self.assertEqual(changed, has_changes, op_occ)
 
     def assert_offered(self, location: str, op_occ: Any) -> None:
         """See that rollback is offered where it can be done, else refused."""
@@ -242,11 +255,13 @@ class Matrix(testtools.TestCase):
         self.assertEqual(409, answer.status)
         return "is held by" in answer.detail
 
-    def assert_told(self, op_occ_id: str, states: list[str]) -> None:
+    def assert_notified(self, op_occ_id: str, states: list[str]) -> None:
         """Compare what the subscriber was told, in its order."""
-        told = self.receiver.wait(len(states), vnfLcmOpOccId=op_occ_id)
+        notifications = self.receiver.wait(
+            len(states), vnfLcmOpOccId=op_occ_id
+        )
         self.assertEqual(
-            states, [sent.json["operationState"] for sent in told]
+            states, [sent.json["operationState"] for sent in notifications]
         )
 
     def test_start(self) -> None:
@@ -259,7 +274,7 @@ class Matrix(testtools.TestCase):
         go_through: Callable[..., None],
         cases: Iterable[tuple[str, ...]],
     ) -> None:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(PARALLEL_CASES) as pool:
             futures = {pool.submit(go_through, *case): case for case in cases}
         for future, case in futures.items():
             name = " | ".join([self.kind.name, *case])
@@ -267,21 +282,23 @@ class Matrix(testtools.TestCase):
             future.result()
 
     def started(self, step: str, fault: str, decision: str) -> None:
-        instance_id = self.prepared()
-        there = self.objects(instance_id)
+        instance_id = self.prepare_instance()
+        objects_before = self.objects(instance_id)
         self.arm(instance_id, step, fault)
-        location = self.begin(instance_id)
-        end = self.ended(location)
+        location = self.start_operation(instance_id)
+        end = self.wait_operation(location)
         self.disarm(instance_id)
         states = self.expected(step, fault)
         if end["operationState"] == "ROLLED_BACK":
-            self.assertEqual(there, self.objects(instance_id))
+            self.assertEqual(objects_before, self.objects(instance_id))
         self.assert_right(instance_id, end, states)
         if states[-1] == "FAILED_TEMP":
-            self.assert_partly_told(end, step)
+            self.assert_changes_reported(end, step)
             self.assert_offered(location, end)
             end = self.decide(location, decision)
-            self.assert_decided(instance_id, end, states, decision, there)
+            self.assert_decided(
+                instance_id, end, states, decision, objects_before
+            )
 
     def assert_decided(
         self,
@@ -289,10 +306,10 @@ class Matrix(testtools.TestCase):
         end: Any,
         states: list[str],
         decision: str,
-        there: dict[tuple[str, str], str],
+        objects_before: dict[tuple[str, str], str],
     ) -> None:
         if decision == "rollback":
-            self.assert_restored(there, self.objects(instance_id))
+            self.assert_restored(objects_before, self.objects(instance_id))
             after = ["ROLLING_BACK", "ROLLED_BACK"]
         else:
             after = ["PROCESSING", "COMPLETED"]
@@ -323,29 +340,32 @@ class ReversibleMatrix(Matrix):
     def test_rollback(self) -> None:
         """A rollback's step fails; another rollback ends it."""
         self.all_at_once(
-            self.rolled_back, itertools.product(self.kind.back, FAULTS)
+            self.rolled_back,
+            itertools.product(self.kind.rollback_steps, FAULTS),
         )
 
     def rolled_back(self, step: str, fault: str) -> None:
         failing = self.kind.steps[-1]
-        instance_id = self.prepared()
-        there = self.objects(instance_id)
+        instance_id = self.prepare_instance()
+        objects_before = self.objects(instance_id)
         self.arm(instance_id, failing, "raises")
-        location = self.begin(instance_id)
-        self.ended(location)
+        location = self.start_operation(instance_id)
+        self.wait_operation(location)
         self.disarm(instance_id)
         states = [*self.expected(failing, "raises"), "ROLLING_BACK"]
-        self.arm(instance_id, step, fault, back=True)
+        self.arm(instance_id, step, fault, rollback=True)
         end = self.decide(location, "rollback")
         self.disarm(instance_id)
-        if (step, fault) == (self.kind.back[-1], "killed after"):
-            self.assert_restored(there, self.objects(instance_id))
+        if (step, fault) == (self.kind.rollback_steps[-1], "killed after"):
+            self.assert_restored(objects_before, self.objects(instance_id))
             self.assert_right(instance_id, end, [*states, "ROLLED_BACK"])
             return
         states.append("FAILED_TEMP")
         self.assert_right(instance_id, end, states)
         end = self.decide(location, "rollback")
-        self.assert_decided(instance_id, end, states, "rollback", there)
+        self.assert_decided(
+            instance_id, end, states, "rollback", objects_before
+        )
 
 
 def _cases() -> Iterator[type[Matrix]]:

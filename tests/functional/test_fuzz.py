@@ -18,14 +18,14 @@ import yaml
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
-from tacker_cnf.catalogue.reading import Reader
+from tacker_cnf.catalogue.package_reader import PackageReader
 from tacker_cnf.scripts import protocol
 from tacker_cnf.sol import base
 from tests.fixtures import mutation
 from tests.fixtures.mutation import Corpus
 from tests.functional import test_packages
 from tests.unit.drivers import update_plans
-from tests.unit.drivers.test_shapes import CRON_JOB
+from tests.unit.drivers.test_manifest_validation import CRON_JOB
 from tests.unit.vnfd.test_mutations import mutated_bytes
 
 ROUNDS = int(os.environ.get("TACKER_CNF_FUZZ_ROUNDS", "300"))
@@ -51,18 +51,18 @@ class FuzzTest(testtools.TestCase):
         #: what happened how often
         self.outcomes: dict[str, int] = {}
 
-    def chances(self, rounds: int) -> Any:
+    def seeded_rounds(self, rounds: int) -> Any:
         """Give each round its own dice, so that it can be played again."""
         before = memory()
         for number in range(SEED, SEED + rounds):
-            with self.named(number):
+            with self.create_package(number):
                 yield random.Random(number)  # noqa: S311
         self.assertLess(memory() - before, MEMORY)
         self.assertFalse([*Path("/").glob("fuzz-evil*")])
         self.assertFalse([*self.root.rglob("fuzz-evil*")])
 
     @contextlib.contextmanager
-    def named(self, number: int) -> Any:
+    def create_package(self, number: int) -> Any:
         try:
             yield
         except Exception as error:
@@ -82,23 +82,23 @@ class TestPackages(FuzzTest):
         for name, value in LIMITS.items():
             conf.set_override(name, value, "catalogue")
         conf.set_override("trusted_certificates", str(vendor), "catalogue")
-        self.reader = Reader(conf)
+        self.reader = PackageReader(conf)
 
     def test_right_ones_are_taken(self) -> None:
-        for number, files in enumerate(self.corpus.right):
+        for number, files in enumerate(self.corpus.valid_packages):
             archive = self.root / "package.csar"
-            archive.write_bytes(test_packages.packed(files))
-            known = self.reader.read(archive, self.root / str(number))
-            self.assertTrue(known.vnfd.flavours)
+            archive.write_bytes(test_packages.build_zip(files))
+            vnfd = self.reader.read(archive, self.root / str(number))
+            self.assertTrue(vnfd.vnfd.flavours)
 
     def test_whatever_comes(self) -> None:
         archive = self.root / "package.csar"
-        for chance in self.chances(ROUNDS):
-            archive.write_bytes(self.corpus.one(chance))
+        for chance in self.seeded_rounds(ROUNDS):
+            archive.write_bytes(self.corpus.mutate_one(chance))
             tree = self.root / "tree"
             try:
-                known = self.reader.read(archive, tree)
-                base.encode(known.vnfd)
+                vnfd = self.reader.read(archive, tree)
+                base.encode(vnfd.vnfd)
                 self.count("taken")
             except errors.InvalidPackage as error:
                 self.assertTrue(str(error))
@@ -109,8 +109,8 @@ class TestPackages(FuzzTest):
 
     def check_files(self, tree: Path) -> None:
         """See that nothing is elsewhere, and make place again."""
-        there = {path.name for path in self.root.iterdir()} - {tree.name}
-        self.assertEqual({"package.csar", "vendor.pem"}, there)
+        entries = {path.name for path in self.root.iterdir()} - {tree.name}
+        self.assertEqual({"package.csar", "vendor.pem"}, entries)
         for path in sorted(tree.rglob("*"), reverse=True):
             self.assertFalse(path.is_symlink())
             path.rmdir() if path.is_dir() else path.unlink()
@@ -123,25 +123,25 @@ class TestService(test_packages.PackageTest):
 
     def test_whatever_is_uploaded(self) -> None:
         corpus = self.useFixture(Corpus())
-        path = self.made()
+        path = self.create_package()
         for number in range(SEED, SEED + max(ROUNDS // 20, 10)):
-            content = corpus.one(random.Random(number))  # noqa: S311
+            content = corpus.mutate_one(random.Random(number))  # noqa: S311
             answer = self.upload(path, content)
             with self.subTest(number):
                 self.assertIn(answer.status, {202, 400}, str(answer.content))
             if answer.status == 202:
-                self.assertEqual(1, len(self.kept()))
+                self.assertEqual(1, len(self.list_contents()))
                 for part in ("", "/vnfd", "/package_content"):
                     shown = self.call("GET", f"{path}{part}")
                     self.assertEqual(200, shown.status)
                 self.disable(path)
                 self.assertEqual(204, self.call("DELETE", path).status)
-                path = self.made()
-            self.assertEqual(set(), self.kept())
-        there = {p.name for p in Path(self.vnfm.state_path).iterdir()}
+                path = self.create_package()
+            self.assertEqual(set(), self.list_contents())
+        entries = {p.name for p in Path(self.vnfm.state_path).iterdir()}
         self.assertEqual(
             {"packages", "secrets.key"},
-            {name for name in there if "sqlite" not in name},
+            {name for name in entries if "sqlite" not in name},
         )
 
 
@@ -168,7 +168,7 @@ class TestManifests(FuzzTest):
         return {**self.right, name: "\n---\n".join(map(json.dumps, bodies))}
 
     def test_whatever_comes(self) -> None:
-        for chance in self.chances(max(ROUNDS // 5, 100)):
+        for chance in self.seeded_rounds(max(ROUNDS // 5, 100)):
             tree = self.root / str(sum(self.outcomes.values()))
             update_plans.write(tree, self.mutated(chance))
             try:
@@ -182,9 +182,9 @@ class TestManifests(FuzzTest):
 
 
 class TestReplies(FuzzTest):
-    def say(self, read: Any, said: bytes) -> None:
+    def check_reply(self, read: Any, reply: bytes) -> None:
         try:
-            base.encode(read(said))
+            base.encode(read(reply))
             self.count("taken")
         except errors.ScriptFailed as error:
             self.assertTrue(str(error))
@@ -202,32 +202,32 @@ class TestReplies(FuzzTest):
 
     def test_json(self) -> None:
         right = self.right()
-        self.say(protocol.json_output, right)
+        self.check_reply(protocol.json_output, right)
         self.assertEqual({"taken": 1}, self.outcomes)
-        for chance in self.chances(ROUNDS):
-            said = mutation.mutated_reply(chance, right)
-            self.say(protocol.json_output, said)
+        for chance in self.seeded_rounds(ROUNDS):
+            reply = mutation.mutated_reply(chance, right)
+            self.check_reply(protocol.json_output, reply)
             value = mutation.odd_value(chance, json.loads(right))
-            self.say(protocol.json_output, json.dumps(value).encode())
+            self.check_reply(protocol.json_output, json.dumps(value).encode())
         self.assertEqual({"taken", "refused"}, self.outcomes.keys())
 
     def test_pickle(self) -> None:
         rights = [pickle.dumps(REPLY, protocol) for protocol in range(6)]
         for right in rights:
-            self.say(protocol.pickle_output, right)
+            self.check_reply(protocol.pickle_output, right)
         self.assertEqual({"taken": 6}, self.outcomes)
-        for chance in self.chances(ROUNDS):
+        for chance in self.seeded_rounds(ROUNDS):
             right = chance.choice(rights)
-            said = mutation.mutated_reply(chance, right)
-            self.say(protocol.pickle_output, said)
+            reply = mutation.mutated_reply(chance, right)
+            self.check_reply(protocol.pickle_output, reply)
             value = mutation.odd_value(chance, REPLY)
-            self.say(protocol.pickle_output, pickle.dumps(value))
+            self.check_reply(protocol.pickle_output, pickle.dumps(value))
         self.assertEqual({"taken", "refused"}, self.outcomes.keys())
 
     def test_pickles_that_would_run_something(self) -> None:
-        gone = self.root / "gone"
+        marker = self.root / "gone"
         for payload in (
-            b"cos\nsystem\n(S'touch %s'\ntR." % str(gone).encode(),
+            b"cos\nsystem\n(S'touch %s'\ntR." % str(marker).encode(),
             b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",
             b"(i__builtin__\neval\n.",
             b"\x80\x02\x82\x01.",
@@ -237,4 +237,4 @@ class TestReplies(FuzzTest):
             self.assertRaises(
                 errors.ScriptFailed, protocol.pickle_output, payload
             )
-        self.assertFalse(gone.exists())
+        self.assertFalse(marker.exists())

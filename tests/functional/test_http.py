@@ -10,7 +10,7 @@ import webob
 from keystonemiddleware import fixture as keystone
 
 from tacker_cnf.cmd import compose
-from tests.fixtures.vnfm import FAKE_VIM, Answer, Csar, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, Csar, Response, Vnfm
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
@@ -32,7 +32,7 @@ class HttpTest(testtools.TestCase):
         self.call = self.vnfm.call
 
     def assert_problem(
-        self, status: int, answer: Answer, detail: str = ""
+        self, status: int, answer: Response, detail: str = ""
     ) -> None:
         self.assertEqual(status, answer.status, str(answer.content))
         self.assertEqual(PROBLEM, answer.type)
@@ -58,11 +58,11 @@ class TestPaths(HttpTest):
         ):
             self.assert_problem(404, self.call("GET", path), "nothing at /")
 
-    def test_version_1_is_told_of_version_2(self) -> None:
+    def test_version_1_is_answered_with_version_2(self) -> None:
         answer = self.call("GET", "/vnflcm/v1/vnf_instances")
         self.assert_problem(404, answer, "--os-tacker-api-version 2")
 
-    def test_nobody_has_this_id(self) -> None:
+    def test_an_unknown_id(self) -> None:
         for path in (
             INSTANCES,
             OP_OCCS,
@@ -73,7 +73,7 @@ class TestPaths(HttpTest):
                 answer = self.call("GET", f"{path}/{name}")
                 self.assert_problem(404, answer, "There is no ")
 
-    def test_other_methods_are_told_which_there_are(self) -> None:
+    def test_other_methods_get_an_allow_header(self) -> None:
         task = f"{INSTANCES}/x/instantiate"
         for method, path, allowed in (
             ("PUT", INSTANCES, "GET, POST"),
@@ -141,7 +141,7 @@ class TestNegotiation(HttpTest):
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         answer = self.call("POST", f"{instance}/instantiate", request, zipped)
         self.assertEqual(202, answer.status, str(answer.content))
-        self.vnfm.ended(answer.headers["Location"])
+        self.vnfm.wait_operation(answer.headers["Location"])
         other = f"{INSTANCES}/{self.vnfm.create(csar.vnfd_id)}"
         answer = self.call("DELETE", other, headers=zipped)
         self.assertEqual(204, answer.status, str(answer.content))
@@ -151,14 +151,14 @@ class TestNegotiation(HttpTest):
         paths = self.call("GET", "/openapi.json").json["paths"]
         for path, methods in paths.items():
             for method in methods.keys() & {"put", "post", "patch", "delete"}:
-                told = methods[method]["responses"]
-                if any("content" in told.get(s, {}) for s in SUCCESSES):
+                responses = methods[method]["responses"]
+                if any("content" in responses.get(s, {}) for s in SUCCESSES):
                     continue
                 found += 1
-                there = path.replace("{id}", "x")
+                url = path.replace("{id}", "x")
                 zipped = {"Accept": "application/zip"}
-                answer = self.call(method.upper(), there, headers=zipped)
-                self.assertIn(answer.status, {400, 404}, there)
+                answer = self.call(method.upper(), url, headers=zipped)
+                self.assertIn(answer.status, {400, 404}, url)
         self.assertLess(15, found)
 
     def test_what_is_given_here_is(self) -> None:
@@ -169,7 +169,7 @@ class TestNegotiation(HttpTest):
             "text/html, application/json;q=0.1",
         ):
             answer = self.call("GET", INSTANCES, headers={"Accept": accept})
-            self.assertEqual((200, "application/json"), answer_of(answer))
+            self.assertEqual((200, "application/json"), to_answer(answer))
 
     def test_bodies_of_other_types_are_not_read(self) -> None:
         for method, path, kind in (
@@ -194,7 +194,7 @@ class TestNegotiation(HttpTest):
             self.assertEqual(201, answer.status, kind)
 
 
-def answer_of(answer: Answer) -> tuple[int, str]:
+def to_answer(answer: Response) -> tuple[int, str]:
     return answer.status, answer.type
 
 
@@ -203,7 +203,7 @@ class TestBodies(HttpTest):
         "api": {"max_body_bytes": 1000}
     }
 
-    def send(self, body: bytes, **environ: Any) -> Answer:
+    def send(self, body: bytes, **environ: Any) -> Response:
         request = webob.Request.blank(INSTANCES, method="POST", headers=JSON)
         request.headers["Version"] = "2.0.0"
         request.body = body
@@ -211,7 +211,7 @@ class TestBodies(HttpTest):
             request.environ.pop(name, None)
             if value is not None:
                 request.environ[name] = value
-        return Answer(request.get_response(self.vnfm.app))
+        return Response(request.get_response(self.vnfm.app))
 
     def test_what_is_not_json(self) -> None:
         self.assert_problem(400, self.send(b""), "The body is empty")
@@ -224,8 +224,8 @@ class TestBodies(HttpTest):
         ):
             self.assert_problem(400, self.send(body), "The body is not JSON")
 
-    def test_what_is_of_the_wrong_type_is_told_with_its_path(self) -> None:
-        for body, told in (
+    def test_wrong_types_are_reported_with_their_path(self) -> None:
+        for body, message in (
             ("[]", "Expected `object`, got `array`"),
             ("null", "Expected `object`, got `null`"),
             ("{}", "missing required field `vnfdId`"),
@@ -237,11 +237,11 @@ class TestBodies(HttpTest):
             ('{"vnfdId": "x", "vnfInstanceName": 1}', "$.vnfInstanceName`"),
             ('{"vnfdId": "x", "metadata": {"a": 1e400}}', "$.metadata"),
         ):
-            self.assert_problem(400, self.send(body.encode()), told)
+            self.assert_problem(400, self.send(body.encode()), message)
 
     def test_a_path_leads_deep_into_a_request(self) -> None:
         path = f"{INSTANCES}/x/instantiate"
-        for body, told in (
+        for body, message in (
             ({}, "missing required field `flavourId`"),
             (
                 {"flavourId": "a", "vimConnectionInfo": {"v": {"vimId": 1}}},
@@ -256,9 +256,9 @@ class TestBodies(HttpTest):
                 "at `$.extVirtualLinks[0]`",
             ),
         ):
-            self.assert_problem(400, self.call("POST", path, body), told)
+            self.assert_problem(400, self.call("POST", path, body), message)
 
-    def test_attributes_that_nobody_knows_are_ignored(self) -> None:
+    def test_unknown_attributes_are_ignored(self) -> None:
         body = {"userDefinedData": {"a": 1}, "more": {"deep": [1]}}
         answer = self.call("POST", PACKAGES, body)
         self.assertEqual(201, answer.status)
@@ -294,11 +294,11 @@ class TestBodies(HttpTest):
 
 
 class TestVersion(HttpTest):
-    def ask(self, version: str | None, path: str = INSTANCES) -> Answer:
+    def ask(self, version: str | None, path: str = INSTANCES) -> Response:
         request = webob.Request.blank(path)
         if version is not None:
             request.headers["Version"] = version
-        return Answer(request.get_response(self.vnfm.app))
+        return Response(request.get_response(self.vnfm.app))
 
     def test_it_is_required(self) -> None:
         for path in (INSTANCES, "/v2/vnf_instances", f"{OP_OCCS}/x"):
@@ -328,7 +328,7 @@ class TestVersion(HttpTest):
         ):
             self.assertEqual(200, self.ask(None, path).status, path)
 
-    def test_the_versions_are_told(self) -> None:
+    def test_the_versions_are_listed(self) -> None:
         for path, prefix in (
             ("/vnflcm/api_versions", "/vnflcm"),
             ("/vnflcm/v2/api_versions", "/vnflcm/v2"),
@@ -378,7 +378,7 @@ class TestAnswers(HttpTest):
         self.assertNotIn("Content-Type", answer.headers)
         where = answer.headers["Location"]
         self.assertTrue(where.startswith(f"http://localhost{OP_OCCS}/"))
-        self.vnfm.ended(where)
+        self.vnfm.wait_operation(where)
 
     def test_what_was_deleted_leaves_no_body(self) -> None:
         instance_id = self.vnfm.create()
@@ -401,7 +401,7 @@ class TestEndpoint(HttpTest):
         "api": {"endpoint": "https://vnfm.example/proxy/"}
     }
 
-    def test_clients_are_told_how_they_reach_it(self) -> None:
+    def test_links_use_the_configured_endpoint(self) -> None:
         vnfd_id = self.vnfm.onboard()
         made = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
         where = f"https://vnfm.example/proxy{INSTANCES}/{made.json['id']}"
@@ -458,11 +458,11 @@ class TestPolicy(HttpTest):
         )
         self.vnfm.app = compose.application(self.vnfm.parts)
 
-    def as_(self, role: str, method: str, path: str) -> Answer:
+    def as_(self, role: str, method: str, path: str) -> Response:
         body: Any = None if method in {"GET", "DELETE"} else {}
         return self.call(method, path, body, {"X-Auth-Token": role})
 
-    def test_who_may_only_read(self) -> None:
+    def test_a_read_only_role(self) -> None:
         for path in (INSTANCES, OP_OCCS, PACKAGES, VIMS):
             self.assertEqual(200, self.as_("reader", "GET", path).status)
         for method, path in (
@@ -478,7 +478,9 @@ class TestPolicy(HttpTest):
             answer = self.as_("reader", method, path)
             self.assert_problem(403, answer, "does not allow this")
 
-    def test_who_may_not_is_told_so_before_the_body_is_read(self) -> None:
+    def test_a_forbidden_request_is_refused_before_its_body_is_read(
+        self,
+    ) -> None:
         token = {"X-Auth-Token": "reader"}
         for method, path in (
             ("POST", INSTANCES),
@@ -492,13 +494,13 @@ class TestPolicy(HttpTest):
             answer = self.call(method, path, b"{", token)
             self.assert_problem(403, answer, "does not allow this")
 
-    def test_who_may_write(self) -> None:
+    def test_a_writing_role(self) -> None:
         for role in ("admin", "member"):
             self.assertEqual(201, self.as_(role, "POST", PACKAGES).status)
             answer = self.as_(role, "DELETE", f"{VIMS}/x")
             self.assert_problem(404, answer)
 
-    def test_who_may_nothing(self) -> None:
+    def test_a_role_without_permissions(self) -> None:
         for path in (INSTANCES, OP_OCCS, PACKAGES, VIMS):
             self.assert_problem(403, self.as_("stranger", "GET", path))
 

@@ -12,7 +12,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.cmd import manage
-from tacker_cnf.conductor.upkeep import TURN
+from tacker_cnf.conductor.synchronizer import RESYNC_LEASE
 from tacker_cnf.db import models
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
@@ -39,9 +39,9 @@ spec:
 
 
 class LeftoverCase(CnfCase):
-    def failing(self) -> Any:
+    def create_failing(self) -> Any:
         """Instantiate a VNF of which one image is missing."""
-        instance_id = self.vnfm.created_from(pod=POD)
+        instance_id = self.vnfm.create_with_files(pod=POD)
         failed = self.vnfm.run(instance_id, "instantiate", self.request())
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         return failed
@@ -52,7 +52,7 @@ class LeftoverCase(CnfCase):
     def delete(self, instance_id: str) -> Any:
         return self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
 
-    def late(self, instance_id: str) -> None:
+    def create_late_objects(self, instance_id: str) -> None:
         """Create what a conductor posts after its lease: labelled objects."""
         labels = {"tacker_vnf_instance_id": instance_id}
         meta = {"name": "late", "labels": labels}
@@ -86,11 +86,11 @@ class LeftoverCase(CnfCase):
             == instance_id
         }
 
-    def turn(self) -> None:
+    def full_resync(self) -> None:
         """Let the conductor look at everything once."""
-        upkeep = self.vnfm.conductor.upkeep
-        self.assertTrue(upkeep.duties.take(TURN))
-        upkeep.turn()
+        upkeep = self.vnfm.conductor.synchronizer
+        self.assertTrue(upkeep.lease_set.acquire(RESYNC_LEASE))
+        upkeep.full_resync()
 
     def removed(self, instance_id: str) -> None:
         """Wait until nothing of an instance is left."""
@@ -101,7 +101,7 @@ class TestFailed(LeftoverCase):
     """An instantiation that was given up, and what it made."""
 
     def test_the_deletion_waits_until_it_is_removed(self) -> None:
-        failed = self.failing()
+        failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "fail")
         self.assertIn("web-config", self.labelled(instance_id))
@@ -115,7 +115,7 @@ class TestFailed(LeftoverCase):
         self.assertEqual(set(), self.labelled(instance_id))
 
     def test_a_sync_removes_it_and_another_try_may_begin(self) -> None:
-        failed = self.failing()
+        failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "fail")
         # another request would leave what the first one made
@@ -128,7 +128,7 @@ class TestFailed(LeftoverCase):
         self.assertEqual(set(), self.labelled(instance_id))
         again = self.vnfm.run(instance_id, "instantiate", other)
         self.assertEqual("COMPLETED", again["operationState"], again)
-        self.turn()
+        self.full_resync()
         self.assertIn("web-config", self.labelled(instance_id))
 
     def is_clean(self, instance_id: str) -> bool:
@@ -136,12 +136,12 @@ class TestFailed(LeftoverCase):
         return answer.status == 409 and "has nothing on" in answer.detail
 
     def test_a_turn_removes_it(self) -> None:
-        failed = self.failing()
-        self.turn()  # an operation holds the instance
+        failed = self.create_failing()
+        self.full_resync()  # an operation holds the instance
         instance_id = failed["vnfInstanceId"]
         self.assertIn("web-config", self.labelled(instance_id))
         self.vnfm.decide(failed["id"], "fail")
-        self.turn()
+        self.full_resync()
         self.removed(instance_id)
 
 
@@ -149,31 +149,31 @@ class TestOrphans(LeftoverCase):
     """What a conductor made when its operation was another's."""
 
     def test_a_turn_removes_what_came_after_the_rollback(self) -> None:
-        failed = self.failing()
+        failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "rollback")
         self.removed(instance_id)
-        self.late(instance_id)
-        self.turn()
+        self.create_late_objects(instance_id)
+        self.full_resync()
         self.removed(instance_id)
         self.assertEqual(204, self.delete(instance_id).status)
 
     def test_objects_of_a_deleted_instance_and_of_an_unknown_one(self) -> None:
-        instance_id = self.vnfm.started()
+        instance_id = self.vnfm.start_vnf()
         self.vnfm.run(instance_id, "terminate", TERMINATE)
         self.assertEqual(204, self.delete(instance_id).status)
         unknown = str(uuid.uuid4())
-        self.late(instance_id)
-        orphans = self.vnfm.conductor.upkeep.sync.orphans
-        ((key, task),) = orphans.searches(lambda: True).items()
+        self.create_late_objects(instance_id)
+        orphans = self.vnfm.conductor.synchronizer.sync.orphans
+        ((key, task),) = orphans.build_search_tasks(lambda: True).items()
         self.assertEqual([], orphans.search("another", task))
         self.assertIn("found on another VIM", self.vnfm.logger.output)
         self.assertEqual([instance_id], orphans.search(key, task))
-        self.turn()
+        self.full_resync()
         self.removed(instance_id)
-        self.late(unknown)
-        self.turn()
-        self.turn()
+        self.create_late_objects(unknown)
+        self.full_resync()
+        self.full_resync()
         self.assertIn("late", self.labelled(unknown))
         log = self.vnfm.logger.output
         self.assertIn(f"vnf_instance_id={instance_id}", log)
@@ -186,10 +186,10 @@ class TestOrphans(LeftoverCase):
         token = self.cluster.sandbox.viewer_token
         vim = self.cluster.vim(bearer_token=token)
         request = self.vnfm.deployment_only(vimConnectionInfo=vim)
-        instance_id = self.vnfm.started(request)
+        instance_id = self.vnfm.start_vnf(request)
         self.vnfm.run(instance_id, "terminate", TERMINATE)
-        self.late(instance_id)
-        self.turn()
+        self.create_late_objects(instance_id)
+        self.full_resync()
         self.removed(instance_id)
 
 
@@ -197,18 +197,18 @@ class TestWatch(LeftoverCase):
     def make_service(self) -> CnfService:
         return CnfService({"sync_watch": True, "lease": 3.0})
 
-    def elsewhere(self) -> dict[str, Any]:
+    def other_namespace_request(self) -> dict[str, Any]:
         """Make a request for another namespace of the same cluster."""
         request = self.vnfm.deployment_only()
         request["additionalParams"]["namespace"] = self.cluster.namespace()
         return request
 
     def test_pods_that_come_too_late_are_removed_at_once(self) -> None:
-        self.vnfm.started(self.elsewhere())
-        failed = self.failing()
+        self.vnfm.start_vnf(self.other_namespace_request())
+        failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "rollback")
-        self.late(instance_id)
+        self.create_late_objects(instance_id)
         self.removed(instance_id)
 
 
@@ -224,7 +224,7 @@ class TestClaim(testtools.TestCase):
     def instantiate(self) -> Any:
         return self.vnfm.task(self.vnf, "instantiate", REQUEST)
 
-    def given_up(self) -> None:
+    def fail_instantiation(self) -> None:
         """Let an instantiation fail when it has created something."""
 
         def left(_: Any) -> None:
@@ -237,10 +237,10 @@ class TestClaim(testtools.TestCase):
         self.driver.before.clear()
 
     def clean(self) -> None:
-        self.vnfm.conductor.upkeep.sync.once(self.vnf)
+        self.vnfm.conductor.synchronizer.sync.sync_instance(self.vnf)
 
     def test_no_operation_begins_meanwhile(self) -> None:
-        self.given_up()
+        self.fail_instantiation()
         answers = []
         self.driver.before["clean"] = lambda _: answers.append(
             self.instantiate()
@@ -253,18 +253,18 @@ class TestClaim(testtools.TestCase):
         self.assertEqual(202, self.instantiate().status)
 
     def test_a_claim_whose_conductor_is_lost_runs_out(self) -> None:
-        self.given_up()
-        begun, lost = threading.Event(), threading.Event()
+        self.fail_instantiation()
+        claim_started, lost = threading.Event(), threading.Event()
         self.addCleanup(lost.set)
 
         def freeze(_: Any) -> None:
-            begun.set()
+            claim_started.set()
             lost.wait(60)
 
         self.driver.before["clean"] = freeze
         thread = threading.Thread(target=self.try_to_clean)
         thread.start()
-        self.assertTrue(begun.wait(60))
+        self.assertTrue(claim_started.wait(60))
         self.driver.before.clear()
         self.assertEqual(409, self.instantiate().status)
         waiting.until(lambda: self.instantiate().status == 202, "the start")
@@ -275,10 +275,12 @@ class TestClaim(testtools.TestCase):
         self.assertIn(self.vnf, self.driver.vnfcs)
 
     def manage(self, *words: str) -> str:
-        known = ("--config-dir", str(self.vnfm.state_path))
+        config_args = ("--config-dir", str(self.vnfm.state_path))
         made = self.useFixture(fixtures.StringStream("stdout")).stream
         with contextlib.redirect_stdout(made):
-            self.assertEqual(0, manage.main([*known, "leftovers", *words]))
+            self.assertEqual(
+                0, manage.main([*config_args, "leftovers", *words])
+            )
         made.seek(0)
         return str(made.read())
 
@@ -290,7 +292,7 @@ class TestClaim(testtools.TestCase):
             f"[DEFAULT]\nstate_path = {self.vnfm.state_path}\n"
         )
         self.assertIn("Nothing is left.", self.manage("list"))
-        self.given_up()
+        self.fail_instantiation()
         self.driver.before["clean"] = unreachable
         path = f"{INSTANCES}/{self.vnf}"
         self.assertEqual(409, self.vnfm.call("DELETE", path).status)
@@ -313,7 +315,7 @@ class TestClaim(testtools.TestCase):
         cleaned: list[Any] = []
         self.driver.before["clean"] = cleaned.append
         self.driver.vnfcs[self.vnf] = (A_VNFC,)
-        self.vnfm.conductor.upkeep.sync.orphans.suspect(self.vnf)
+        self.vnfm.conductor.synchronizer.sync.orphans.suspect(self.vnf)
         self.assertRaises(errors.OperationInProgress, self.clean)
         self.clean()
         self.assertEqual(2, len(cleaned))

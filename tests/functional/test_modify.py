@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from tests.fixtures.vnfm import FAKE_VIM, Csar
-from tests.functional.test_checks import INSTANCES, PACKAGES, CheckTest
+from tests.functional.test_request_checks import INSTANCES, PACKAGES, CheckTest
 from tests.functional.test_scripts import ScriptCase
 
 SMALL = "Definitions/five_kinds_df_small.yaml"
-NOBODY = "11111111-2222-4333-8444-555555555555"
+UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 SCALE = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
 
 
@@ -35,11 +35,11 @@ class ModifyCase(CheckTest):
         return op_occ
 
     def assert_refused(
-        self, status: int, instance_id: str, body: Any, told: str
+        self, status: int, instance_id: str, body: Any, message: str
     ) -> None:
         before = self.vnfm.instance(instance_id)
         answer = self.vnfm.patch(instance_id, body)
-        self.assert_problem(status, answer, told)
+        self.assert_problem(status, answer, message)
         self.assertEqual(before, self.vnfm.instance(instance_id))
 
     def usage(self, vnfd_id: str) -> str:
@@ -51,7 +51,10 @@ class ModifyCase(CheckTest):
 class TestAttributes(ModifyCase):
     def test_of_an_instance_in_either_state(self) -> None:
         after = CHANGES | {"metadata": {"owner": {"name": "ops"}}}
-        for instance_id in (self.vnfm.create(), self.vnfm.instantiated()):
+        for instance_id in (
+            self.vnfm.create(),
+            self.vnfm.create_instantiated(),
+        ):
             before = self.vnfm.instance(instance_id)
             op_occ = self.modify(instance_id, CHANGES)
             self.assertEqual(after, op_occ["changedInfo"])
@@ -60,8 +63,8 @@ class TestAttributes(ModifyCase):
             self.assertNotIn("grantId", op_occ)
             self.assertEqual(before | after, self.vnfm.instance(instance_id))
 
-    def test_secrets_are_not_told_and_not_lost(self) -> None:
-        up = self.vnfm.instantiated()
+    def test_secrets_are_not_shown_and_not_lost(self) -> None:
+        up = self.vnfm.create_instantiated()
         info = self.vnfm.instance(up)["instantiatedVnfInfo"]
         vnfc_id = info["vnfcInfo"][0]["id"]
         hidden = {"adminPass": "s3cret", "env": [{"token": "s3cret", "a": 1}]}
@@ -100,8 +103,8 @@ class TestAttributes(ModifyCase):
             op_occ["changedInfo"],
         )
         found = self.vnfm.instance(instance_id)
-        for gone in ("vnfInstanceName", "metadata", "extensions"):
-            self.assertNotIn(gone, found)
+        for attribute in ("vnfInstanceName", "metadata", "extensions"):
+            self.assertNotIn(attribute, found)
         self.assertEqual("moved to hall 2", found["vnfInstanceDescription"])
 
     def test_a_patch_that_changes_nothing_is_an_operation_too(self) -> None:
@@ -116,21 +119,21 @@ class TestAttributes(ModifyCase):
         path = f"{INSTANCES}/{instance_id}"
         answer = self.call("PATCH", path, {"vnfInstanceName": "a"})
         self.assertEqual(202, answer.status)
-        self.vnfm.ended(answer.headers["Location"])
+        self.vnfm.wait_operation(answer.headers["Location"])
         plain = {"Content-Type": "text/plain"}
         answer = self.call("PATCH", path, b"{}", plain)
         self.assert_problem(415, answer, "merge-patch+json")
 
     def test_no_request_at_all(self) -> None:
         instance_id = self.vnfm.create()
-        for body, told in (
+        for body, message in (
             ({"vnfInstanceName": 1}, "$.vnfInstanceName"),
             ({"vnfInstanceName": "n" * 256}, "$.vnfInstanceName"),
             ({"metadata": []}, "$.metadata"),
             ({"vnfdId": None}, "$.vnfdId"),
             ([], "object"),
         ):
-            self.assert_refused(400, instance_id, body, told)
+            self.assert_refused(400, instance_id, body, message)
 
     def test_the_grant_is_not_asked_for(self) -> None:
         self.modify(self.vnfm.create(), CHANGES)
@@ -148,29 +151,29 @@ class TestAttributes(ModifyCase):
 
 class TestOrder(ModifyCase):
     def test_there_free_and_right(self) -> None:
-        bodies: list[Any] = [{}, UNKNOWN_VNFC, {"vnfdId": NOBODY}]
+        bodies: list[Any] = [{}, UNKNOWN_VNFC, {"vnfdId": UNKNOWN_ID}]
         for body in bodies:
             answer = self.vnfm.patch("none", body)
             self.assert_problem(404, answer, "There is no VNF instance")
-        up = self.vnfm.instantiated()
-        gate, where = self.hold(up, "scale", SCALE)
+        up = self.vnfm.create_instantiated()
+        gate, where = self.start_blocked(up, "scale", SCALE)
         for body in bodies:
             answer = self.vnfm.patch(up, body)
             self.assert_problem(409, answer, where.split("/")[-1])
         gate.open()
-        self.vnfm.ended(where)
+        self.vnfm.wait_operation(where)
         self.assert_refused(400, up, UNKNOWN_VNFC, "no VNFC instance moon")
 
-    def test_a_failed_operation_holds_it(self) -> None:
-        up = self.vnfm.instantiated()
-        failed = self.failed(up, "scale", SCALE)
+    def test_a_failed_operation_reserves_it(self) -> None:
+        up = self.vnfm.create_instantiated()
+        failed = self.run_failing(up, "scale", SCALE)
         answer = self.vnfm.patch(up, {"vnfInstanceName": "a"})
         self.assert_problem(409, answer, failed["id"])
 
 
 class TestVnfcs(ModifyCase):
     def test_what_was_set_survives_other_operations(self) -> None:
-        up = self.vnfm.instantiated()
+        up = self.vnfm.create_instantiated()
         info = self.vnfm.instance(up)["instantiatedVnfInfo"]
         vnfc_id = info["vnfcInfo"][0]["id"]
         change = {
@@ -207,15 +210,15 @@ class TestVimConnections(ModifyCase):
     def deletion(self, vim_id: str) -> int:
         return self.call("DELETE", f"/v1.0/vims/{vim_id}").status
 
-    def test_new_credentials_are_used_and_not_told(self) -> None:
-        up = self.vnfm.instantiated()
+    def test_new_credentials_are_used_and_not_shown(self) -> None:
+        up = self.vnfm.create_instantiated()
         patch = {"vim1": {"accessInfo": {"bearer_token": "n3w"}}}
         op_occ = self.modify(up, {"vimConnectionInfo": patch})
         self.assertEqual(
             {"vimConnectionInfo": FAKE_VIM}, op_occ["changedInfo"]
         )
-        told = [self.vnfm.instance(up), op_occ]
-        self.assertNotIn("n3w", json.dumps(told))
+        bodies = [self.vnfm.instance(up), op_occ]
+        self.assertNotIn("n3w", json.dumps(bodies))
         seen: list[Any] = []
         self.vnfm.driver.before["apply"] = seen.append
         self.vnfm.run(up, "scale", SCALE)
@@ -225,7 +228,7 @@ class TestVimConnections(ModifyCase):
 
     def test_credentials_go_to_no_other_address(self) -> None:
         stored = {"accessInfo": {"bearer_token": "s3cret"}}
-        up = self.vnfm.instantiated(
+        up = self.vnfm.create_instantiated(
             vimConnectionInfo={"vim1": FAKE_VIM["vim1"] | stored}
         )
         moved: Any = {"interfaceInfo": {"endpoint": "evil"}}
@@ -243,7 +246,9 @@ class TestVimConnections(ModifyCase):
 
     def test_the_registered_vims_that_are_named_have_to_stay(self) -> None:
         one, two = self.vim("one"), self.vim("two")
-        up = self.vnfm.instantiated(vimConnectionInfo={"v": {"vimId": one}})
+        up = self.vnfm.create_instantiated(
+            vimConnectionInfo={"v": {"vimId": one}}
+        )
         self.assertEqual(409, self.deletion(one))
         self.modify(up, {"vimConnectionInfo": {"v": {"vimId": two}}})
         found = self.vnfm.instance(up)["vimConnectionInfo"]
@@ -254,20 +259,23 @@ class TestVimConnections(ModifyCase):
         self.assertEqual(204, self.deletion(two))
 
     def test_what_would_not_reach_the_vnf_is_refused(self) -> None:
-        up = self.vnfm.instantiated()
+        up = self.vnfm.create_instantiated()
         noop = {"vimType": "noop", "interfaceInfo": {"endpoint": "y"}}
-        for patch, told in (
+        for patch, message in (
             (None, "reached by vim1"),
             ({"vim1": None}, "reached by vim1"),
             ({"vim1": {"vimType": "noop"}}, "a VIM of another kind"),
             ({"vim2": noop}, "several kinds"),
             ({"vim1": {"vimType": "moon"}}, "no driver for 'moon'"),
-            ({"vim1": {"vimId": NOBODY, "interfaceInfo": None}}, NOBODY),
-            ({"vim2": {"vimId": NOBODY}}, NOBODY),
+            (
+                {"vim1": {"vimId": UNKNOWN_ID, "interfaceInfo": None}},
+                UNKNOWN_ID,
+            ),
+            ({"vim2": {"vimId": UNKNOWN_ID}}, UNKNOWN_ID),
             ({"vim2": {}}, "give vimType"),
         ):
             body: Any = {"vimConnectionInfo": patch}
-            self.assert_refused(400, up, body, told)
+            self.assert_refused(400, up, body, message)
 
     def test_an_instance_on_no_vim_is_reached_by_none(self) -> None:
         body = {"vimConnectionInfo": FAKE_VIM}
@@ -286,7 +294,10 @@ class TestVnfd(ModifyCase):
         return self.other(files={name: text})
 
     def test_the_instance_becomes_one_of_the_other_package(self) -> None:
-        for instance_id in (self.vnfm.create(), self.vnfm.instantiated()):
+        for instance_id in (
+            self.vnfm.create(),
+            self.vnfm.create_instantiated(),
+        ):
             before = self.vnfm.instance(instance_id)
             newer = self.newer()
             op_occ = self.modify(instance_id, {"vnfdId": newer})
@@ -297,14 +308,16 @@ class TestVnfd(ModifyCase):
             }
             self.assertEqual(changes, op_occ["changedInfo"])
             runs = before["instantiationState"] == "INSTANTIATED"
-            told = "names no management script" in op_occ.get("scriptLog", "")
-            self.assertEqual(runs, told)
+            is_reported = "names no management script" in op_occ.get(
+                "scriptLog", ""
+            )
+            self.assertEqual(runs, is_reported)
             self.assertEqual(before | changes, self.vnfm.instance(instance_id))
             self.assertEqual("NOT_IN_USE", self.usage(before["vnfdId"]))
             self.assertEqual("IN_USE", self.usage(newer))
 
     def test_what_follows_is_of_the_other_package(self) -> None:
-        up = self.vnfm.instantiated()
+        up = self.vnfm.create_instantiated()
         newer = self.newer()
         self.modify(up, {"vnfdId": newer})
         seen: list[Any] = []
@@ -314,13 +327,15 @@ class TestVnfd(ModifyCase):
         self.assertEqual(newer, seen[0].package.vnfd.id)
 
     def test_its_own_changes_nothing(self) -> None:
-        up = self.vnfm.instantiated()
+        up = self.vnfm.create_instantiated()
         own = self.vnfm.instance(up)["vnfdId"]
         self.assertNotIn("changedInfo", self.modify(up, {"vnfdId": own}))
 
     def test_a_package_has_to_be_there_and_enabled(self) -> None:
         instance_id = self.vnfm.create()
-        self.assert_refused(422, instance_id, {"vnfdId": NOBODY}, NOBODY)
+        self.assert_refused(
+            422, instance_id, {"vnfdId": UNKNOWN_ID}, UNKNOWN_ID
+        )
         other = self.other()
         (package,) = self.call(
             "GET", f"{PACKAGES}?filter=(eq,vnfdId,{other})"
@@ -331,7 +346,7 @@ class TestVnfd(ModifyCase):
         self.assert_refused(422, instance_id, body, "is disabled")
 
     def test_a_vnf_that_runs_has_to_fit(self) -> None:
-        up = self.vnfm.instantiated()
+        up = self.vnfm.create_instantiated()
         name = "Definitions/five_kinds_df_simple.yaml"
         csar = self.useFixture(Csar())
         text = (csar.path.parent / "source" / name).read_text()
@@ -356,17 +371,17 @@ class TestScripts(ScriptCase):
         "modify_information_rollback_end",
     )
 
-    def up(self, script: str) -> str:
+    def create_running(self, script: str) -> str:
         instance_id = self.instance(script)
         op_occ = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
         return instance_id
 
     def test_they_see_the_instance_before_and_after(self) -> None:
-        up = self.up(self.recording())
+        up = self.create_running(self.recording())
         op_occ = self.vnfm.modify(up, RENAME)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
-        start, end = self.told()
+        start, end = self.read_script_inputs()
         self.assertEqual("modify_information_start", start["operation"])
         self.assertEqual("modify_information_end", end["operation"])
         self.assertEqual(RENAME, end["request"])
@@ -374,10 +389,10 @@ class TestScripts(ScriptCase):
         self.assertEqual("renamed", end["vnfInstance"]["vnfInstanceName"])
 
     def test_they_are_those_of_the_old_package(self) -> None:
-        up = self.up(self.recording())
+        up = self.create_running(self.recording())
         other = self.vnfm.onboard(self.useFixture(Csar()))
         self.vnfm.modify(up, {"vnfdId": other})
-        start, end = self.told()
+        start, end = self.read_script_inputs()
         self.assertEqual(other, end["vnfInstance"]["vnfdId"])
         self.assertNotEqual(other, start["vnfInstance"]["vnfdId"])
 
@@ -385,7 +400,7 @@ class TestScripts(ScriptCase):
         instance_id = self.instance(self.recording())
         op_occ = self.vnfm.modify(instance_id, RENAME)
         self.assertEqual("COMPLETED", op_occ["operationState"])
-        self.assertFalse(self.seen.exists())
+        self.assertFalse(self.inputs_path.exists())
 
     def failing(self, up: str, body: Any) -> Any:
         op_occ = self.vnfm.modify(up, body)
@@ -395,7 +410,7 @@ class TestScripts(ScriptCase):
         return op_occ
 
     def test_rolled_back_the_instance_is_as_it_was(self) -> None:
-        up = self.up(self.recording(FAILS))
+        up = self.create_running(self.recording(FAILS))
         before = self.vnfm.instance(up)
         other = self.vnfm.onboard(self.useFixture(Csar()))
         op_occ = self.failing(up, RENAME | {"vnfdId": other})
@@ -405,18 +420,19 @@ class TestScripts(ScriptCase):
         self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
         self.assertNotIn("changedInfo", end)
         self.assertEqual(before, self.vnfm.instance(up))
-        told = [one["operation"] for one in self.told()]
-        self.assertEqual(list(self.hooks), told)
+        operations = [one["operation"] for one in self.read_script_inputs()]
+        self.assertEqual(list(self.hooks), operations)
         self.assertEqual(
-            before["vnfdId"], self.told()[-1]["vnfInstance"]["vnfdId"]
+            before["vnfdId"],
+            self.read_script_inputs()[-1]["vnfInstance"]["vnfdId"],
         )
         # nothing of it is held any more
         self.delete_package(other)
 
     def test_a_retry_goes_on_from_the_start(self) -> None:
-        runs = f"Path({str(self.seen)!r}).read_text().count('information_end')"
+        runs = f"Path({str(self.inputs_path)!r}).read_text().count('information_end')"
         once = f"self.write(told); {END} and {runs} == 1 and exit(1)"
-        up = self.up(self.recording(once))
+        up = self.create_running(self.recording(once))
         op_occ = self.failing(up, RENAME)
         end = self.vnfm.decide(op_occ["id"], "retry")
         self.assertEqual("COMPLETED", end["operationState"], str(end))
@@ -424,7 +440,7 @@ class TestScripts(ScriptCase):
         self.assertEqual("renamed", self.vnfm.instance(up)["vnfInstanceName"])
 
     def test_given_up_the_instance_is_as_it_was_and_free(self) -> None:
-        up = self.up(self.recording(FAILS))
+        up = self.create_running(self.recording(FAILS))
         before = self.vnfm.instance(up)
         other = self.vnfm.onboard(self.useFixture(Csar()))
         op_occ = self.failing(up, {"vnfdId": other})

@@ -16,29 +16,29 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.cmd import compose
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm import grant_plan
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import GrantRequest
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tests.factories import a_flavour, a_target, an_instance, an_op_occ
-from tests.fixtures.nfvo import NfvoServer, answered, problem
-from tests.fixtures.receiver import Answer, Received
+from tests.fixtures.http_receiver import ReceivedRequest, Response
+from tests.fixtures.nfvo import NfvoServer, json_response, problem_response
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
 HERE = "https://vnfm.example"
 INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 
 
-def hang(_: Received) -> Answer:
+def hang(_: ReceivedRequest) -> Response:
     time.sleep(20)
     raise AssertionError("nobody waits for this")
 
 
-def always(answer: Answer) -> Callable[[Received], Answer]:
+def always_respond(answer: Response) -> Callable[[ReceivedRequest], Response]:
     return lambda _: answer
 
 
-def die(_: Received) -> Answer:
+def die(_: ReceivedRequest) -> Response:
     raise ConnectionResetError
 
 
@@ -67,11 +67,11 @@ class NfvoTest(testtools.TestCase):
     def instantiate(self, **body: Any) -> Any:
         return self.run_task("instantiate", **INSTANTIATE | body)
 
-    def assert_rolled_back(self, end: Any, status: int, told: str) -> None:
+    def assert_rolled_back(self, end: Any, status: int, message: str) -> None:
         """Make sure that nothing was done, and that the instance is free."""
         self.assertEqual("ROLLED_BACK", end["operationState"], end)
         self.assertEqual(status, end["error"]["status"])
-        self.assertIn(told, end["error"]["detail"])
+        self.assertIn(message, end["error"]["detail"])
         self.assertNotIn("grantId", end)
         self.assertEqual({}, self.vnfm.driver.vnfcs)
         self.assertEqual("COMPLETED", self.instantiate()["operationState"])
@@ -88,9 +88,9 @@ class TestGranted(NfvoTest):
         self.assertEqual("1.4.0", request.headers["Version"])
         self.assertEqual("application/json", request.headers["Content-Type"])
         self.assertEqual(end["id"], request.headers["Idempotency-Key"])
-        asked = request.json
-        self.assertEqual("INSTANTIATE", asked["operation"])
-        self.assertEqual({"colour": "red"}, asked["additionalParams"])
+        grant_request = request.json
+        self.assertEqual("INSTANTIATE", grant_request["operation"])
+        self.assertEqual({"colour": "red"}, grant_request["additionalParams"])
         lcm = f"{HERE}/vnflcm/v2"
         self.assertEqual(
             {
@@ -99,7 +99,7 @@ class TestGranted(NfvoTest):
                     "href": f"{lcm}/vnf_instances/{self.instance_id}"
                 },
             },
-            asked["_links"],
+            grant_request["_links"],
         )
 
     def test_each_operation_is_granted_on_its_own(self) -> None:
@@ -109,24 +109,26 @@ class TestGranted(NfvoTest):
         self.run_task("terminate", terminationType="FORCEFUL")
         self.assertEqual(
             ["INSTANTIATE", "SCALE", "HEAL", "TERMINATE"],
-            [asked["operation"] for asked in self.nfvo.asked],
+            [asked["operation"] for asked in self.nfvo.grant_requests],
         )
 
-    def test_the_grant_is_told(self) -> None:
-        self.nfvo.grants = {"id": "a-grant"}
+    def test_the_grant_is_recorded(self) -> None:
+        self.nfvo.grant_attributes = {"id": "a-grant"}
         self.assertEqual("a-grant", self.instantiate()["grantId"])
 
     def test_it_may_take_its_time(self) -> None:
-        self.nfvo.thinks = 3
+        self.nfvo.pending_polls = 3
         self.assertEqual("COMPLETED", self.instantiate()["operationState"])
-        self.assertEqual(1, len(self.nfvo.asked))
+        self.assertEqual(1, len(self.nfvo.grant_requests))
         # at the address that is configured, wherever Location leads
         (path,) = {r.path for r in self.nfvo.requests if r.method == "GET"}
         self.assertRegex(path, "^/grant/v1/grants/[0-9a-f-]{36}$")
 
-    def later(self, when: str) -> Callable[[Received], Answer]:
-        def answer(request: Received) -> Answer:
-            status, headers, body = self.nfvo.first(request.json)
+    def later(self, when: str) -> Callable[[ReceivedRequest], Response]:
+        def answer(request: ReceivedRequest) -> Response:
+            status, headers, body = self.nfvo.respond_to_grant_request(
+                request.json
+            )
             return status, headers | {"Retry-After": when}, body
 
         return answer
@@ -134,13 +136,13 @@ class TestGranted(NfvoTest):
     def test_it_says_when_to_come_back(self) -> None:
         soon = datetime.datetime.now(datetime.UTC)
         soon += datetime.timedelta(seconds=2)
-        for told, least in (
+        for retry_after, least in (
             ("1", 1.0),
             (email.utils.format_datetime(soon), 0),
         ):
             self.nfvo.requests.clear()
-            self.nfvo.thinks = 1
-            self.nfvo.instead = [self.later(told)]
+            self.nfvo.pending_polls = 1
+            self.nfvo.next_responses = [self.later(retry_after)]
             self.instantiate()
             first, second = self.nfvo.requests
             self.assertGreaterEqual(second.at - first.at, least)
@@ -149,19 +151,21 @@ class TestGranted(NfvoTest):
 
     def test_it_is_busy_for_a_moment(self) -> None:
         busy = {"Retry-After": "0"}
-        self.nfvo.instead = [
-            lambda _: problem(503, "come back", **busy),
-            lambda _: problem(429, "not so fast", **busy),
+        self.nfvo.next_responses = [
+            lambda _: problem_response(503, "come back", **busy),
+            lambda _: problem_response(429, "not so fast", **busy),
         ]
         self.assertEqual("COMPLETED", self.instantiate()["operationState"])
-        self.assertEqual(3, len(self.nfvo.asked))
+        self.assertEqual(3, len(self.nfvo.grant_requests))
 
 
 class TestRefused(NfvoTest):
     more: ClassVar[dict[str, Any]] = {"grant_timeout": 1.0}
 
     def test_at_once(self) -> None:
-        self.nfvo.instead = [lambda _: problem(403, "no room in the cloud")]
+        self.nfvo.next_responses = [
+            lambda _: problem_response(403, "no room in the cloud")
+        ]
         self.assert_rolled_back(
             self.instantiate(),
             403,
@@ -169,27 +173,36 @@ class TestRefused(NfvoTest):
         )
 
     def test_after_a_while(self) -> None:
-        self.nfvo.thinks = 1
-        self.nfvo.instead = [
-            lambda r: self.nfvo.first(r.json),
-            lambda _: problem(403, "no room in the cloud"),
+        self.nfvo.pending_polls = 1
+        self.nfvo.next_responses = [
+            lambda r: self.nfvo.respond_to_grant_request(r.json),
+            lambda _: problem_response(403, "no room in the cloud"),
         ]
         end = self.instantiate()
-        self.nfvo.thinks = 0
+        self.nfvo.pending_polls = 0
         self.assert_rolled_back(end, 403, "no room in the cloud")
 
     def test_it_grants_a_part(self) -> None:
-        self.nfvo.edit = lambda grant: grant["addResources"].pop()
+        self.nfvo.edit_grant = lambda grant: grant["addResources"].pop()
         end = self.instantiate()
-        self.nfvo.edit = lambda _: None
+        self.nfvo.edit_grant = lambda _: None
         self.assert_rolled_back(end, 403, "resources that were asked for")
 
     def test_what_it_answers_is_no_grant(self) -> None:
         other = {"vnfLcmOpOccId": "other"}
-        for answer, told in (
-            (problem(500, "I am on fire"), "answered 500 when it was asked"),
-            (problem(400, "what?"), "answered 400 when it was asked for a"),
-            (problem(401, "who?"), "answered 401 when it was asked for a"),
+        for answer, message in (
+            (
+                problem_response(500, "I am on fire"),
+                "answered 500 when it was asked",
+            ),
+            (
+                problem_response(400, "what?"),
+                "answered 400 when it was asked for a",
+            ),
+            (
+                problem_response(401, "who?"),
+                "answered 401 when it was asked for a",
+            ),
             ((404, {}, b"<html>"), "it does not say why"),
             ((307, {"Location": "http://x"}, b""), "answered 307"),
             ((202, {}, b""), "did not say where its decision will be"),
@@ -197,80 +210,86 @@ class TestRefused(NfvoTest):
             ((202, {"Location": "http://[x"}, b""), "did not say where"),
             ((201, {}, b"garbage"), "The NFVO's grant is not valid"),
             ((201, {}, b"\xff"), "The NFVO's grant is not valid"),
-            (answered({"id": 5}, 201), "`str`, got `int` - at `$.id`"),
-            (answered([], 201), "The NFVO's grant is not valid"),
+            (json_response({"id": 5}, 201), "`str`, got `int` - at `$.id`"),
+            (json_response([], 201), "The NFVO's grant is not valid"),
         ):
-            self.nfvo.instead = [always(answer)]
-            self.assert_rolled_back(self.instantiate(), 503, told)
+            self.nfvo.next_responses = [always_respond(answer)]
+            self.assert_rolled_back(self.instantiate(), 503, message)
             self.run_task("terminate", terminationType="FORCEFUL")
-        self.nfvo.grants = other
+        self.nfvo.grant_attributes = other
         end = self.instantiate()
-        self.nfvo.grants = {}
+        self.nfvo.grant_attributes = {}
         self.assert_rolled_back(end, 503, "The NFVO granted another operation")
 
     def test_it_forgets_what_it_thought_about(self) -> None:
-        self.nfvo.thinks = 1
-        self.nfvo.instead = [
-            lambda r: self.nfvo.first(r.json),
-            lambda _: problem(404, "never heard of it"),
+        self.nfvo.pending_polls = 1
+        self.nfvo.next_responses = [
+            lambda r: self.nfvo.respond_to_grant_request(r.json),
+            lambda _: problem_response(404, "never heard of it"),
         ]
         end = self.instantiate()
-        self.nfvo.thinks = 0
+        self.nfvo.pending_polls = 0
         self.assert_rolled_back(end, 503, "never heard of it")
 
     def test_it_does_not_decide_in_time(self) -> None:
-        self.nfvo.thinks = 1_000_000
+        self.nfvo.pending_polls = 1_000_000
         end = self.instantiate()
-        self.nfvo.thinks = 0
-        told = "The NFVO has not decided within 1 seconds."
-        self.assert_rolled_back(end, 503, told)
+        self.nfvo.pending_polls = 0
+        message = "The NFVO has not decided within 1 seconds."
+        self.assert_rolled_back(end, 503, message)
 
     def test_it_is_busy_all_the_time(self) -> None:
-        self.nfvo.instead = [always(problem(503, "come back"))] * 1000
+        self.nfvo.next_responses = [
+            always_respond(problem_response(503, "come back"))
+        ] * 1000
         end = self.instantiate()
-        self.nfvo.instead = []
-        told = "within 1 seconds. It answered 503: come back"
-        self.assert_rolled_back(end, 503, told)
+        self.nfvo.next_responses = []
+        message = "within 1 seconds. It answered 503: come back"
+        self.assert_rolled_back(end, 503, message)
 
     def test_it_does_not_answer_at_all(self) -> None:
-        self.nfvo.instead = [hang]
-        told = "The NFVO has not decided within 1 seconds."
-        self.assert_rolled_back(self.instantiate(), 503, told)
+        self.nfvo.next_responses = [hang]
+        message = "The NFVO has not decided within 1 seconds."
+        self.assert_rolled_back(self.instantiate(), 503, message)
 
     def test_its_answer_is_endless(self) -> None:
         flood = b" " * (17 * 1024 * 1024)
-        self.nfvo.instead = [lambda _: (201, {}, flood)]
+        self.nfvo.next_responses = [lambda _: (201, {}, flood)]
         self.assert_rolled_back(self.instantiate(), 503, "is too large")
 
     def test_a_refused_scale_leaves_what_runs(self) -> None:
         self.instantiate()
         before = self.vnfm.instance(self.instance_id)
-        self.nfvo.instead = [lambda _: problem(403, "enough")]
+        self.nfvo.next_responses = [lambda _: problem_response(403, "enough")]
         end = self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
         self.assertEqual("ROLLED_BACK", end["operationState"])
         self.assertEqual(before, self.vnfm.instance(self.instance_id))
 
 
-class TestGone(NfvoTest):
+class TestUnreachable(NfvoTest):
     def test_it_goes_in_the_middle_and_comes_back(self) -> None:
         """Its answer is lost: it is asked again, in the same words."""
 
-        def lost(request: Received) -> Answer:
-            self.nfvo.first(request.json)
+        def lost(request: ReceivedRequest) -> Response:
+            self.nfvo.respond_to_grant_request(request.json)
             raise ConnectionResetError
 
-        self.nfvo.instead = [lost, die]
+        self.nfvo.next_responses = [lost, die]
         self.assertEqual("COMPLETED", self.instantiate()["operationState"])
-        self.assertEqual(3, len(self.nfvo.asked))
+        self.assertEqual(3, len(self.nfvo.grant_requests))
         self.assertEqual(1, len({r.body for r in self.nfvo.requests}))
         keys = {r.headers["Idempotency-Key"] for r in self.nfvo.requests}
         self.assertEqual(1, len(keys))
 
     def test_it_goes_while_it_thinks(self) -> None:
-        self.nfvo.thinks = 2
-        self.nfvo.instead = [lambda r: self.nfvo.first(r.json), die, die]
+        self.nfvo.pending_polls = 2
+        self.nfvo.next_responses = [
+            lambda r: self.nfvo.respond_to_grant_request(r.json),
+            die,
+            die,
+        ]
         self.assertEqual("COMPLETED", self.instantiate()["operationState"])
-        self.assertEqual(1, len(self.nfvo.asked))
+        self.assertEqual(1, len(self.nfvo.grant_requests))
 
     def test_it_is_restarted(self) -> None:
         self.nfvo.stop()
@@ -282,7 +301,7 @@ class TestGone(NfvoTest):
         state = self.vnfm.call("GET", location).json["operationState"]
         self.assertEqual("STARTING", state)
         self.useFixture(NfvoServer(port=self.nfvo.port))
-        end = self.vnfm.ended(location)
+        end = self.vnfm.wait_operation(location)
         self.assertEqual("COMPLETED", end["operationState"], end)
 
     def test_a_retry_does_not_ask_again(self) -> None:
@@ -297,7 +316,7 @@ class TestGone(NfvoTest):
         end = self.vnfm.decide(failed["id"], "retry")
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.assertEqual(failed["grantId"], end["grantId"])
-        self.assertEqual(1, len(self.nfvo.asked))
+        self.assertEqual(1, len(self.nfvo.grant_requests))
 
 
 class TestLost(NfvoTest):
@@ -308,9 +327,9 @@ class TestLost(NfvoTest):
         end = self.instantiate()
         self.assertEqual("ROLLED_BACK", end["operationState"])
         self.assertEqual(503, end["error"]["status"])
-        told = end["error"]["detail"]
-        self.assertIn("The NFVO has not decided within 0.5 seconds.", told)
-        self.assertIn("cannot be reached", told)
+        detail = end["error"]["detail"]
+        self.assertIn("The NFVO has not decided within 0.5 seconds.", detail)
+        self.assertIn("cannot be reached", detail)
 
 
 OTHER = {
@@ -347,10 +366,10 @@ class TestAnswer(NfvoTest):
         return self.vnfm.instance(self.instance_id)["vimConnectionInfo"]
 
     def test_it_names_the_vim(self) -> None:
-        self.nfvo.grants = {"vimConnectionInfo": {"cloud": OTHER}}
+        self.nfvo.grant_attributes = {"vimConnectionInfo": {"cloud": OTHER}}
         end = self.instantiate_anywhere()
         self.assertEqual("COMPLETED", end["operationState"], end)
-        self.nfvo.grants = {}
+        self.nfvo.grant_attributes = {}
         self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")
         for task in self.tasks:
             (vim,) = task.vim_connections.values()
@@ -361,27 +380,31 @@ class TestAnswer(NfvoTest):
     def test_it_names_a_registered_vim(self) -> None:
         vim_id = self.register()
         path = f"/v1.0/vims/{vim_id}"
-        self.nfvo.grants = {"vimConnectionInfo": {"v": {"vimId": vim_id}}}
+        self.nfvo.grant_attributes = {
+            "vimConnectionInfo": {"v": {"vimId": vim_id}}
+        }
         end = self.instantiate_anywhere()
         self.assertEqual("COMPLETED", end["operationState"], end)
         (vim,) = self.tasks[0].vim_connections.values()
         self.assertEqual("fake", vim.vim_type)
         self.assertEqual({"password": "s3cret"}, vim.access_info)
         self.assertEqual(409, self.vnfm.call("DELETE", path).status)
-        self.nfvo.grants = {}
+        self.nfvo.grant_attributes = {}
         self.run_task("terminate", terminationType="FORCEFUL")
         self.assertEqual(204, self.vnfm.call("DELETE", path).status)
 
     def test_registered_credentials_go_to_no_other_address(self) -> None:
-        named = {"vimId": self.register(), "vimType": "fake"}
+        vim_connection = {"vimId": self.register(), "vimType": "fake"}
         endpoint = {"interfaceInfo": {"endpoint": "https://else.example"}}
-        self.nfvo.grants = {"vimConnectionInfo": {"v": named | endpoint}}
+        self.nfvo.grant_attributes = {
+            "vimConnectionInfo": {"v": vim_connection | endpoint}
+        }
         self.instantiate_anywhere()
         (vim,) = self.tasks[0].vim_connections.values()
         self.assertEqual({}, vim.access_info)
 
     def test_what_it_says_goes_over_what_the_request_says(self) -> None:
-        self.nfvo.grants = {"vimConnectionInfo": {"vim1": OTHER}}
+        self.nfvo.grant_attributes = {"vimConnectionInfo": {"vim1": OTHER}}
         end = self.instantiate(
             vimConnectionInfo={"vim1": OTHER | {"extra": {"a": 1}}} | FAKE_VIM
         )
@@ -393,32 +416,32 @@ class TestAnswer(NfvoTest):
 
     def test_what_it_names_stands_in_for_the_default_vim(self) -> None:
         self.register(is_default=True)
-        self.nfvo.grants = {"vimConnectionInfo": {"cloud": OTHER}}
+        self.nfvo.grant_attributes = {"vimConnectionInfo": {"cloud": OTHER}}
         self.instantiate_anywhere()
         self.assertEqual(["cloud"], list(self.vims()))
 
-    def test_nobody_names_a_vim(self) -> None:
+    def test_no_vim_is_named(self) -> None:
         end = self.instantiate_anywhere()
         self.assert_rolled_back(end, 400, "no VIM is named")
 
     def test_it_names_a_vim_that_cannot_be_used(self) -> None:
-        strange = OTHER | {"vimType": "moon"}
-        for vim, told in (
+        unknown_vim = OTHER | {"vimType": "moon"}
+        for vim, message in (
             ({"vimId": "unknown"}, "no VIM unknown is registered"),
             ({"vimType": "fake"}, "does not say how to reach a VIM"),
-            (strange, "there is no driver for 'moon'"),
+            (unknown_vim, "there is no driver for 'moon'"),
             (OTHER | {"vimType": "noop"}, "take no VNFs"),
         ):
-            self.nfvo.grants = {"vimConnectionInfo": {"v": vim}}
+            self.nfvo.grant_attributes = {"vimConnectionInfo": {"v": vim}}
             end = self.instantiate_anywhere()
-            self.nfvo.grants = {}
-            self.assert_rolled_back(end, 400, told)
+            self.nfvo.grant_attributes = {}
+            self.assert_rolled_back(end, 400, message)
             self.run_task("terminate", terminationType="FORCEFUL")
 
     def test_it_sends_no_credentials_elsewhere(self) -> None:
         stored = {"accessInfo": {"bearer_token": "s3cret"}}
         moved = {key: OTHER[key] for key in ("vimType", "interfaceInfo")}
-        self.nfvo.grants = {"vimConnectionInfo": {"vim1": moved}}
+        self.nfvo.grant_attributes = {"vimConnectionInfo": {"vim1": moved}}
         end = self.run_task(
             "instantiate",
             flavourId="simple",
@@ -433,7 +456,7 @@ class TestAnswer(NfvoTest):
         self.assertEqual([], self.nfvo.requests)
 
     def test_its_parameters(self) -> None:
-        self.nfvo.grants = {"additionalParams": {"a": 2, "c": 4}}
+        self.nfvo.grant_attributes = {"additionalParams": {"a": 2, "c": 4}}
         self.instantiate(additionalParams={"a": 1, "b": 3})
         (task,) = self.tasks
         self.assertEqual({"a": 2, "b": 3, "c": 4}, task.parameters)
@@ -447,8 +470,8 @@ class TestAnswer(NfvoTest):
                 resource["zoneId"] = "here"
 
         images = [{"vnfdSoftwareImageId": "a", "vimSoftwareImageId": "b"}]
-        self.nfvo.grants = {"vimAssets": {"softwareImages": images}}
-        self.nfvo.edit = place
+        self.nfvo.grant_attributes = {"vimAssets": {"softwareImages": images}}
+        self.nfvo.edit_grant = place
         end = self.instantiate()
         info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
         zones = {vnfc["zoneId"] for vnfc in info["vnfcResourceInfo"]}
@@ -466,7 +489,7 @@ class TestAnswer(NfvoTest):
             raise errors.InfraError("quota exceeded")
 
         vim_id = self.register()
-        self.nfvo.grants = {
+        self.nfvo.grant_attributes = {
             "vimConnectionInfo": {"v": {"vimId": vim_id}},
             "additionalParams": {"a": 2},
         }
@@ -487,7 +510,9 @@ class TestAnswer(NfvoTest):
             raise errors.InfraError("quota exceeded")
 
         vim_id = self.register()
-        self.nfvo.grants = {"vimConnectionInfo": {"v": {"vimId": vim_id}}}
+        self.nfvo.grant_attributes = {
+            "vimConnectionInfo": {"v": {"vimId": vim_id}}
+        }
         self.vnfm.driver.before["apply"] = fail
         failed = self.instantiate_anywhere()
         end = self.vnfm.decide(failed["id"], "rollback")
@@ -501,19 +526,19 @@ class TestAnswer(NfvoTest):
 class TestStopped(NfvoTest):
     """A conductor is stopped while it waits for the NFVO."""
 
-    def test_another_one_begins_anew(self) -> None:
-        self.nfvo.thinks = 1_000_000
+    def test_another_one_starts_again(self) -> None:
+        self.nfvo.pending_polls = 1_000_000
         answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
         location = answer.headers["Location"]
-        self.nfvo.wait_asked()
+        self.nfvo.wait_requests()
         self.assertTrue(self.vnfm.conductor.stop())
         state = self.vnfm.call("GET", location).json["operationState"]
         self.assertEqual("STARTING", state)
-        self.nfvo.thinks = 0
+        self.nfvo.pending_polls = 0
         other = compose.conductor(self.vnfm.parts)
         other.start(self.vnfm.parts.transport)
         self.addCleanup(other.stop)
-        end = self.vnfm.ended(location)
+        end = self.vnfm.wait_operation(location)
         self.assertEqual("COMPLETED", end["operationState"], end)
         # in the same words
         posts = [r.body for r in self.nfvo.requests if r.method == "POST"]
@@ -527,24 +552,24 @@ class TestCancelled(NfvoTest):
     def cancel(self, mode: str) -> None:
         answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
         location = answer.headers["Location"]
-        self.nfvo.wait_asked()
+        self.nfvo.wait_requests()
         asked_to = {"cancelMode": mode}
         answer = self.vnfm.call("POST", f"{location}/cancel", asked_to)
         self.assertEqual(202, answer.status, str(answer.content))
-        end = self.vnfm.ended(location, 5.0)
-        self.nfvo.thinks = 0
+        end = self.vnfm.wait_operation(location, 5.0)
+        self.nfvo.pending_polls = 0
         self.assert_rolled_back(end, 409, "cancelled")
 
     def test_while_it_thinks(self) -> None:
         for mode in ("GRACEFUL", "FORCEFUL"):
-            self.nfvo.thinks = 1_000_000
+            self.nfvo.pending_polls = 1_000_000
             self.nfvo.requests.clear()
             self.cancel(mode)
             self.run_task("terminate", terminationType="FORCEFUL")
 
     def test_while_it_does_not_answer(self) -> None:
         for mode in ("GRACEFUL", "FORCEFUL"):
-            self.nfvo.instead = [hang]
+            self.nfvo.next_responses = [hang]
             self.nfvo.requests.clear()
             self.cancel(mode)
             self.run_task("terminate", terminationType="FORCEFUL")
@@ -571,13 +596,13 @@ def configured(nfvo: NfvoServer, **more: Any) -> cfg.ConfigOpts:
     return conf
 
 
-class TestCalledOff(testtools.TestCase):
+class TestCancelledWait(testtools.TestCase):
     """A cancel, or a stop of the conductor, ends the waiting at once."""
 
     def setUp(self) -> None:
         super().setUp()
         self.server = self.useFixture(NfvoServer())
-        self.halt = Halt()
+        self.cancel_token = CancelToken()
 
     def ask(self, **more: Any) -> threading.Thread:
         nfvo = compose.nfvo_of(configured(self.server, **more))
@@ -585,7 +610,7 @@ class TestCalledOff(testtools.TestCase):
 
         def wait() -> None:
             try:
-                nfvo.grant(asked(), self.halt, Deadline.within(30))
+                nfvo.grant(asked(), self.cancel_token, Deadline.within(30))
             except errors.VnfmError as error:
                 self.ends.append(error)
 
@@ -599,46 +624,46 @@ class TestCalledOff(testtools.TestCase):
         (end,) = self.ends
         self.assertIsInstance(end, errors.Cancelled)
 
-    def call_off(self, *, at_once: bool) -> None:
-        self.halt.call_off(errors.Cancelled(), at_once=at_once)
+    def cancel(self, *, forceful: bool) -> None:
+        self.cancel_token.cancel(errors.Cancelled(), forceful=forceful)
 
     def test_while_the_nfvo_thinks(self) -> None:
-        self.server.thinks = 1_000_000
+        self.server.pending_polls = 1_000_000
         waiting = self.ask(poll_interval=30.0)
-        self.server.wait_asked()
-        self.call_off(at_once=True)
+        self.server.wait_requests()
+        self.cancel(forceful=True)
         self.assert_ends(waiting)
 
     def test_while_it_does_not_answer(self) -> None:
-        self.server.instead = [hang]
+        self.server.next_responses = [hang]
         waiting = self.ask()
-        self.server.wait_asked()
-        self.call_off(at_once=True)
+        self.server.wait_requests()
+        self.cancel(forceful=True)
         self.assert_ends(waiting)
 
     def test_while_it_cannot_be_reached(self) -> None:
         self.server.stop()
         waiting = self.ask(poll_interval=30.0)
-        self.call_off(at_once=True)
+        self.cancel(forceful=True)
         self.assert_ends(waiting)
 
     def test_gracefully(self) -> None:
         """Nothing has begun that would have to go on to its end."""
-        self.server.thinks = 1_000_000
+        self.server.pending_polls = 1_000_000
         waiting = self.ask(poll_interval=30.0)
-        self.server.wait_asked()
-        self.call_off(at_once=False)
+        self.server.wait_requests()
+        self.cancel(forceful=False)
         self.assert_ends(waiting)
 
     def test_gracefully_while_it_does_not_answer(self) -> None:
-        self.server.instead = [hang]
+        self.server.next_responses = [hang]
         waiting = self.ask()
-        self.server.wait_asked()
-        self.call_off(at_once=False)
+        self.server.wait_requests()
+        self.cancel(forceful=False)
         self.assert_ends(waiting)
 
 
-class TestWhoWeAre(testtools.TestCase):
+class TestClientAuthentication(testtools.TestCase):
     """How the service proves to the NFVO who it is."""
 
     def grant(self, server: NfvoServer, **more: Any) -> None:
@@ -647,7 +672,7 @@ class TestWhoWeAre(testtools.TestCase):
             for name, value in values.items():
                 conf.set_override(name, value, group)
         nfvo = compose.nfvo_of(conf)
-        nfvo.grant(asked(), Halt(), Deadline.within(5))
+        nfvo.grant(asked(), CancelToken(), Deadline.within(5))
 
     def test_basic(self) -> None:
         server = self.useFixture(NfvoServer(basic=("vnfm", "s3cret")))
@@ -681,21 +706,21 @@ class TestWhoWeAre(testtools.TestCase):
     def test_tls(self) -> None:
         authority = CA()
         folder = self.useFixture(fixtures.TempDir())
-        ours, ca = folder.join("ours.pem"), folder.join("ca.pem")
+        client_pem, ca = folder.join("ours.pem"), folder.join("ca.pem")
         pair = authority.issue_cert("vnfm")
-        pair.private_key_and_cert_chain_pem.write_to_path(ours)
+        pair.private_key_and_cert_chain_pem.write_to_path(client_pem)
         authority.cert_pem.write_to_path(ca)
         server = self.useFixture(
             NfvoServer(authority=authority, wants_certificate=True)
         )
         own = {"auth_type": "TLS_CERT"}
-        shown = {"ca_file": ca, "client_certificate": ours}
+        shown = {"ca_file": ca, "client_certificate": client_pem}
         self.grant(server, nfvo=own, outgoing=shown)
         # without a certificate, and without knowing whom to trust
         short = {"grant_timeout": 0.5}
         for nfvo, outgoing in (
             (short, {"ca_file": ca}),
-            (own | short, {"client_certificate": ours}),
+            (own | short, {"client_certificate": client_pem}),
         ):
             self.assertRaises(
                 errors.PeerUnreachable,
@@ -712,7 +737,7 @@ class TestConfigured(testtools.TestCase):
     def test_what_is_missing(self) -> None:
         server = self.useFixture(NfvoServer())
         token = "OAUTH2_CLIENT_CREDENTIALS"
-        for group, name, value, told in (
+        for group, name, value, message in (
             ("api", "endpoint", None, "[nfvo] endpoint needs [api] endpoint"),
             ("nfvo", "auth_type", "BASIC", "[nfvo] user_name is needed"),
             ("nfvo", "auth_type", token, "[nfvo] client_id is needed"),
@@ -721,4 +746,4 @@ class TestConfigured(testtools.TestCase):
             conf = configured(server)
             conf.set_override(name, value, group)
             error = self.assertRaises(errors.VnfmError, compose.nfvo_of, conf)
-            self.assertIn(told, str(error))
+            self.assertIn(message, str(error))

@@ -6,11 +6,11 @@ import fixtures
 import testtools
 
 from tests.fixtures.cluster import DEF_FILES, Cluster
-from tests.fixtures.nfvo import NfvoServer, problem
+from tests.fixtures.nfvo import NfvoServer, problem_response
 from tests.fixtures.vnfm import Csar, Vnfm
 
 
-class TestLed(testtools.TestCase):
+class TestNfvoManaged(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
@@ -25,9 +25,9 @@ class TestLed(testtools.TestCase):
                 kubernetes={"ready_timeout": 15.0},
             )
         )
-        vnfd_id = self.nfvo.offer(self.useFixture(Csar()))
+        vnfd_id = self.nfvo.add_package(self.useFixture(Csar()))
         self.instance_id = self.vnfm.create(vnfd_id)
-        self.place = {
+        self.assign_vim = {
             "vimConnectionInfo": self.cluster.vim(),
             "additionalParams": {
                 "lcm-kubernetes-def-files": DEF_FILES,
@@ -43,11 +43,11 @@ class TestLed(testtools.TestCase):
         self.assertEqual("COMPLETED", end["operationState"], end)
 
     def test_its_whole_life(self) -> None:
-        self.nfvo.grants = self.place
-        self.nfvo.thinks = 2
+        self.nfvo.grant_attributes = self.assign_vim
+        self.nfvo.pending_polls = 2
         self.assert_completed("instantiate", flavourId="simple")
-        self.nfvo.grants = {}
-        (asked,) = self.nfvo.asked
+        self.nfvo.grant_attributes = {}
+        (asked,) = self.nfvo.grant_requests
         info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
         self.assertEqual(
             {vnfc["vduId"] for vnfc in info["vnfcResourceInfo"]},
@@ -56,7 +56,9 @@ class TestLed(testtools.TestCase):
         self.assert_completed("scale", type="SCALE_OUT", aspectId="web_aspect")
         vnfc = info["vnfcInfo"][0]["id"]
         self.assert_completed("heal", vnfcInstanceId=[vnfc])
-        self.nfvo.instead = [lambda _: problem(403, "it is needed")]
+        self.nfvo.next_responses = [
+            lambda _: problem_response(403, "it is needed")
+        ]
         end = self.run_task("terminate", terminationType="FORCEFUL")
         self.assertEqual("ROLLED_BACK", end["operationState"])
         info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
@@ -67,10 +69,12 @@ class TestLed(testtools.TestCase):
         self.assertEqual(set(), {key for key in left if key[0] not in kept})
 
     def test_the_parameters_it_gives_are_checked(self) -> None:
-        parameters = self.place["additionalParams"] | {
+        parameters = self.assign_vim["additionalParams"] | {
             "lcm-kubernetes-def-files": ["moon.yaml"]
         }
-        self.nfvo.grants = self.place | {"additionalParams": parameters}
+        self.nfvo.grant_attributes = self.assign_vim | {
+            "additionalParams": parameters
+        }
         end = self.run_task("instantiate", flavourId="simple")
         self.assertEqual("ROLLED_BACK", end["operationState"])
         self.assertEqual(400, end["error"]["status"])

@@ -9,17 +9,17 @@ from typing import Any
 import fixtures
 import testtools
 
-from tests.fixtures.nfvo import NfvoServer, answered, problem
-from tests.fixtures.receiver import Answer, Received
+from tests.fixtures.http_receiver import ReceivedRequest, Response
+from tests.fixtures.nfvo import NfvoServer, json_response, problem_response
 from tests.fixtures.vnfm import FAKE_VIM, Csar, Vnfm
-from tests.fixtures.vnfm import Answer as Answered
+from tests.fixtures.vnfm import Response as Answered
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
 V2 = "/vnfpkgm/v2/onboarded_vnf_packages"
 
 
-def always(answer: Answer) -> Callable[[Received], Answer]:
+def always_respond(answer: Response) -> Callable[[ReceivedRequest], Response]:
     return lambda _: answer
 
 
@@ -42,7 +42,7 @@ class PackageTest(testtools.TestCase):
             )
         )
         self.csar = self.useFixture(Csar())
-        self.vnfd_id = self.nfvo.offer(self.csar)
+        self.vnfd_id = self.nfvo.add_package(self.csar)
 
     def create(self, vnfd_id: str | None = None) -> Answered:
         body = {"vnfdId": vnfd_id or self.vnfd_id}
@@ -52,10 +52,12 @@ class PackageTest(testtools.TestCase):
         path = f"{PACKAGES}?all_fields"
         return self.vnfm.call("GET", path).json
 
-    def assert_problem(self, status: int, answer: Answered, told: str) -> None:
+    def assert_problem(
+        self, status: int, answer: Answered, message: str
+    ) -> None:
         self.assertEqual(status, answer.status, str(answer.content))
         self.assertEqual("application/problem+json", answer.type)
-        self.assertIn(told, answer.detail)
+        self.assertIn(message, answer.detail)
         self.assertEqual([], self.packages())
 
 
@@ -112,9 +114,9 @@ class TestFetch(PackageTest):
         self.assertEqual([201] * 4, statuses)
         self.assertEqual(1, len(self.packages()))
 
-    def test_a_checksum_of_a_kind_that_nobody_knows(self) -> None:
-        strange = {"algorithm": "CRC-8", "hash": "0"}
-        self.nfvo.offer(self.csar, checksum=strange)
+    def test_an_unknown_checksum_algorithm(self) -> None:
+        checksum = {"algorithm": "CRC-8", "hash": "0"}
+        self.nfvo.add_package(self.csar, checksum=checksum)
         self.assertEqual(201, self.create().status)
 
 
@@ -128,12 +130,12 @@ class TestModify(PackageTest):
         self.assertEqual(2, len(self.packages()))
 
     def test_a_change_of_the_package_fetches_it_too(self) -> None:
-        up = self.vnfm.instantiated()
+        up = self.vnfm.create_instantiated()
         end = self.vnfm.run(up, "change_vnfpkg", {"vnfdId": self.vnfd_id})
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.assertEqual(self.vnfd_id, self.vnfm.instance(up)["vnfdId"])
 
-    def test_nobody_is_asked_for_an_instance_that_is_not_there(self) -> None:
+    def test_the_nfvo_is_not_requested_for_an_unknown_instance(self) -> None:
         answer = self.vnfm.patch("none", {"vnfdId": self.vnfd_id})
         self.assert_problem(404, answer, "There is no VNF instance")
         self.assertEqual([], self.nfvo.requests)
@@ -144,7 +146,9 @@ class TestModify(PackageTest):
         answer = self.vnfm.patch(instance_id, {"vnfdId": "moon"})
         self.assertEqual(422, answer.status, str(answer.content))
         self.assertIn("here or at the NFVO", answer.detail)
-        self.nfvo.instead = [always(problem(500, "broken"))]
+        self.nfvo.next_responses = [
+            always_respond(problem_response(500, "broken"))
+        ]
         answer = self.vnfm.patch(instance_id, {"vnfdId": self.vnfd_id})
         self.assertEqual(503, answer.status, str(answer.content))
         self.assertEqual(before, self.vnfm.instance(instance_id))
@@ -165,24 +169,24 @@ class TestVersion1(PackageTest):
 
 
 class TestNotUsable(PackageTest):
-    def test_nobody_has_it(self) -> None:
+    def test_it_does_not_exist(self) -> None:
         for vnfd_id in ("moon", "a 'strange', (one)"):
             self.assert_problem(
                 422, self.create(vnfd_id), "here or at the NFVO"
             )
 
     def test_it_is_not_ready(self) -> None:
-        for more, told in (
+        for more, message in (
             ({"operationalState": "DISABLED"}, "is disabled"),
             ({"onboardingState": "PROCESSING"}, "is PROCESSING"),
             ({"vnfdId": "other"}, "here or at the NFVO"),
         ):
-            self.nfvo.offer(self.csar, **more)
-            self.assert_problem(422, self.create(), told)
+            self.nfvo.add_package(self.csar, **more)
+            self.assert_problem(422, self.create(), message)
 
     def test_it_is_not_what_the_nfvo_says(self) -> None:
         checksum = {"algorithm": "SHA-512", "hash": "00"}
-        self.nfvo.offer(self.csar, checksum=checksum)
+        self.nfvo.add_package(self.csar, checksum=checksum)
         self.assert_problem(422, self.create(), "its checksum is not the one")
 
     def test_it_holds_another_vnfd(self) -> None:
@@ -207,44 +211,47 @@ class TestNotUsable(PackageTest):
         self.assertIn("5 bytes at most", answer.detail)
 
 
-class TestGone(PackageTest):
-    def test_nobody_answers(self) -> None:
+class TestPackageDeleted(PackageTest):
+    def test_the_nfvo_is_unreachable(self) -> None:
         self.nfvo.stop()
         self.assert_problem(503, self.create(), "cannot be reached")
-        self.useFixture(NfvoServer(port=self.nfvo.port)).offer(self.csar)
+        self.useFixture(NfvoServer(port=self.nfvo.port)).add_package(self.csar)
         self.assertEqual(201, self.create().status)
 
     def test_it_answers_something_else(self) -> None:
-        for answer, told in (
-            (problem(500, "I am on fire"), "answered 500: I am on fire"),
-            (problem(401, "who?"), "It answered 401"),
+        for answer, message in (
+            (
+                problem_response(500, "I am on fire"),
+                "answered 500: I am on fire",
+            ),
+            (problem_response(401, "who?"), "It answered 401"),
             ((200, {}, b"garbage"), "list of packages is not valid"),
-            (answered({"id": 5}), "list of packages is not valid"),
-            (answered([{"id": 5}]), "`str`, got `int` - at `$[0].id`"),
+            (json_response({"id": 5}), "list of packages is not valid"),
+            (json_response([{"id": 5}]), "`str`, got `int` - at `$[0].id`"),
         ):
-            self.nfvo.instead = [always(answer)]
-            self.assert_problem(503, self.create(), told)
+            self.nfvo.next_responses = [always_respond(answer)]
+            self.assert_problem(503, self.create(), message)
 
     def test_the_content_is_not_there(self) -> None:
-        ask = self.nfvo._usual
-        self.nfvo.answers = lambda request: (
-            problem(404, "gone")
+        ask = self.nfvo._default_response
+        self.nfvo.responder = lambda request: (
+            problem_response(404, "gone")
             if request.path.endswith("package_content")
             else ask(request)
         )
         self.assert_problem(503, self.create(), "It answered 404")
 
     def test_it_goes_in_the_middle(self) -> None:
-        ask = self.nfvo._usual
+        ask = self.nfvo._default_response
 
-        def break_off(request: Received) -> Answer:
+        def break_off(request: ReceivedRequest) -> Response:
             status, headers, body = ask(request)
             if request.path.endswith("package_content"):
                 cut = {"Content-Length": "999999", "Connection": "close"}
                 return status, headers | cut, body
             return status, headers, body
 
-        self.nfvo.answers = break_off
+        self.nfvo.responder = break_off
         self.assert_problem(503, self.create(), "was cut short")
         incoming = Path(self.vnfm.state_path) / "packages" / "incoming"
         self.assertEqual([], list(incoming.iterdir()))

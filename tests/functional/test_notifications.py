@@ -12,18 +12,22 @@ from sqlalchemy.orm import Session
 
 from tacker_cnf import errors, rpc
 from tacker_cnf.cmd import manage
-from tacker_cnf.cmd.herald import Herald
+from tacker_cnf.cmd.notification_waker import NotificationWaker
 from tacker_cnf.db import deliveries, models, outbox, session
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.notification.dispatcher import Dispatcher
 from tests.factories import an_instance
-from tests.fixtures.receiver import Answer, Received, Receiver
+from tests.fixtures.http_receiver import (
+    HttpReceiver,
+    ReceivedRequest,
+    Response,
+)
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
 PATH = "/vnflcm/v2/subscriptions"
-QUICK = {"retry_interval": 0.02, "max_retry_interval": 0.1}
+FAST_RETRY = {"retry_interval": 0.02, "max_retry_interval": 0.1}
 #: seconds that no test waits
-LONG = 600.0
+RETRY_INTERVAL_S = 600.0
 INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 TERMINATE = {"terminationType": "FORCEFUL"}
 
@@ -33,24 +37,28 @@ class NotificationTest(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.receiver = self.useFixture(Receiver())
+        self.receiver = self.useFixture(HttpReceiver())
         self.vnfm = self.useFixture(
             Vnfm(
-                notification=QUICK | self.options,
-                outgoing={"timeout": 2 * LONG},
+                notification=FAST_RETRY | self.options,
+                outgoing={"timeout": 2 * RETRY_INTERVAL_S},
             )
         )
 
-    def subscribe(self, receiver: Receiver | None = None, **body: Any) -> str:
+    def subscribe(
+        self, receiver: HttpReceiver | None = None, **body: Any
+    ) -> str:
         uri = (receiver or self.receiver).url
         answer = self.vnfm.call("POST", PATH, {"callbackUri": uri} | body)
         self.assertEqual(201, answer.status, str(answer.json))
         return str(answer.json["id"])
 
-    def told(self, count: int, receiver: Receiver | None = None) -> list[Any]:
+    def wait_notifications(
+        self, count: int, receiver: HttpReceiver | None = None
+    ) -> list[Any]:
         """Give what was told, as (operation, status, state)."""
         came = (receiver or self.receiver).wait(count)
-        return [_short(request.json) for request in came]
+        return [_summarize(request.json) for request in came]
 
     def left(self) -> int:
         """Count what is still to be told, or is kept of events."""
@@ -61,27 +69,27 @@ class NotificationTest(testtools.TestCase):
                 for table in (models.Delivery, models.LifecycleEvent)
             )
 
-    def another(self) -> Dispatcher:
+    def start_dispatcher(self) -> Dispatcher:
         return Dispatcher(self.vnfm.conf, self.vnfm.parts.store)
 
     def restart(self) -> None:
-        self.vnfm.dispatcher = self.another()
+        self.vnfm.dispatcher = self.start_dispatcher()
         self.vnfm.dispatcher.start()
 
-    def wait_until(self, condition: Any, patience: float = 120.0) -> None:
-        until = time.monotonic() + patience
+    def wait_until(self, condition: Any, timeout: float = 120.0) -> None:
+        until = time.monotonic() + timeout
         while not condition():
             self.assertLess(time.monotonic(), until, "it did not come true")
             time.sleep(0.02)
 
 
-def _short(told: Any) -> tuple[str, ...]:
-    if "operation" not in told:
-        return (told["notificationType"],)
+def _summarize(notification: Any) -> tuple[str, ...]:
+    if "operation" not in notification:
+        return (notification["notificationType"],)
     return (
-        told["operation"],
-        told["notificationStatus"],
-        told["operationState"],
+        notification["operation"],
+        notification["notificationStatus"],
+        notification["operationState"],
     )
 
 
@@ -94,7 +102,7 @@ def steps(operation: str, *states: str) -> list[tuple[str, ...]]:
 
 
 def _refuse(_: InfraTask) -> None:
-    raise errors.VimRefused("quota exceeded")
+    raise errors.VimRejected("quota exceeded")
 
 
 CREATED = [("VnfIdentifierCreationNotification",)]
@@ -104,7 +112,7 @@ DELETED = [("VnfIdentifierDeletionNotification",)]
 class TestSequences(NotificationTest):
     def test_a_whole_life(self) -> None:
         self.subscribe()
-        instance_id = self.vnfm.instantiated()
+        instance_id = self.vnfm.create_instantiated()
         self.vnfm.run(instance_id, "terminate", TERMINATE)
         self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
         done = ("STARTING", "PROCESSING", "COMPLETED")
@@ -113,7 +121,7 @@ class TestSequences(NotificationTest):
             + steps("INSTANTIATE", *done)
             + steps("TERMINATE", *done)
             + DELETED,
-            self.told(8),
+            self.wait_notifications(8),
         )
         self.wait_until(lambda: self.left() == 0)
 
@@ -132,13 +140,13 @@ class TestSequences(NotificationTest):
             ("rollback", ("ROLLING_BACK", "ROLLED_BACK")),
             ("fail", ("FAILED",)),
         ):
-            self.receiver = self.useFixture(Receiver())
+            self.receiver = self.useFixture(HttpReceiver())
             op_occ_id = self.failed()
             self.vnfm.decide(op_occ_id, decision)
             failed = ("STARTING", "PROCESSING", "FAILED_TEMP")
             expected = CREATED + steps("INSTANTIATE", *failed, *states)
-            told = self.told(len(expected))
-            self.assertEqual(expected, told)
+            received = self.wait_notifications(len(expected))
+            self.assertEqual(expected, received)
             for request in self.receiver.received:
                 state = request.json.get("operationState")
                 if state in {"FAILED_TEMP", "FAILED", "ROLLED_BACK"}:
@@ -148,15 +156,15 @@ class TestSequences(NotificationTest):
                     self.assertNotIn("error", request.json)
 
     def test_a_grant_that_is_refused(self) -> None:
-        self.vnfm.nfvo.fails_with = errors.GrantRefused("not today")
+        self.vnfm.nfvo.fails_with = errors.GrantRejected("not today")
         self.subscribe()
         self.vnfm.run(self.vnfm.create(), "instantiate", INSTANTIATE)
         self.assertEqual(
             CREATED + steps("INSTANTIATE", "STARTING", "ROLLED_BACK"),
-            self.told(3),
+            self.wait_notifications(3),
         )
 
-    def test_what_is_not_taken_is_not_told(self) -> None:
+    def test_rejected_requests_send_no_notification(self) -> None:
         """A request that is refused changes nothing."""
         self.subscribe()
         instance_id = self.vnfm.create()
@@ -164,13 +172,13 @@ class TestSequences(NotificationTest):
             409, self.vnfm.task(instance_id, "terminate", TERMINATE).status
         )
         self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
-        self.assertEqual(CREATED + DELETED, self.told(2))
+        self.assertEqual(CREATED + DELETED, self.wait_notifications(2))
 
 
 class TestContent(NotificationTest):
     def test_how_it_is_sent_and_where_its_links_lead(self) -> None:
         subscription_id = self.subscribe()
-        instance_id = self.vnfm.instantiated()
+        instance_id = self.vnfm.create_instantiated()
         first, *_, last = self.receiver.wait(4)
         self.assertEqual("POST", last.method)
         for name, value in (
@@ -191,44 +199,44 @@ class TestContent(NotificationTest):
         vnfm = self.useFixture(Vnfm(api={"endpoint": "https://vnfm/base/"}))
         vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
         instance_id = vnfm.create()
-        told = self.receiver.wait(1)[0].json
+        notification = self.receiver.wait(1)[0].json
         self.assertEqual(
             f"https://vnfm/base/vnflcm/v2/vnf_instances/{instance_id}",
-            told["_links"]["vnfInstance"]["href"],
+            notification["_links"]["vnfInstance"]["href"],
         )
 
-    def test_what_was_changed_is_told_in_full_and_at_the_end(self) -> None:
-        short = self.useFixture(Receiver())
+    def test_changes_are_sent_in_full_at_the_end(self) -> None:
+        short = self.useFixture(HttpReceiver())
         self.subscribe()
         self.subscribe(short, verbosity="SHORT")
-        self.vnfm.instantiated()
+        self.vnfm.create_instantiated()
         for receiver, verbosity in (
             (self.receiver, "FULL"),
             (short, "SHORT"),
         ):
-            told = [request.json for request in receiver.wait(4)]
-            self.assertEqual(verbosity, told[-1]["verbosity"])
-            has = [bool(t.get("affectedVnfcs")) for t in told]
+            bodies = [request.json for request in receiver.wait(4)]
+            self.assertEqual(verbosity, bodies[-1]["verbosity"])
+            has = [bool(t.get("affectedVnfcs")) for t in bodies]
             self.assertEqual([False] * 3 + [verbosity == "FULL"], has)
 
-    def test_all_subscribers_are_told_of_it_by_one_id(self) -> None:
-        other = self.useFixture(Receiver())
+    def test_all_subscribers_receive_the_same_id(self) -> None:
+        other = self.useFixture(HttpReceiver())
         self.subscribe()
         self.subscribe(other)
         self.vnfm.create()
         ids = {r.wait(1)[0].json["id"] for r in (self.receiver, other)}
         self.assertEqual(1, len(ids))
 
-    def test_no_secret_is_told_or_kept(self) -> None:
+    def test_no_secret_is_sent_or_stored(self) -> None:
         secret = {
             "vim1": FAKE_VIM["vim1"] | {"accessInfo": {"password": "pw-x"}}
         }
         self.subscribe()
-        self.vnfm.instantiated(
+        self.vnfm.create_instantiated(
             vimConnectionInfo=secret, additionalParams={"token": "pw-x"}
         )
-        told = self.receiver.wait(4)
-        self.assertNotIn(b"pw-x", b"".join(r.body for r in told))
+        received = self.receiver.wait(4)
+        self.assertNotIn(b"pw-x", b"".join(r.body for r in received))
 
     def test_only_what_was_asked_for(self) -> None:
         types = ["VnfLcmOperationOccurrenceNotification"]
@@ -237,20 +245,26 @@ class TestContent(NotificationTest):
             "operationTypes": ["TERMINATE"],
             "operationStates": ["COMPLETED"],
         }
-        none = self.useFixture(Receiver())
-        named = {"vnfInstanceSubscriptionFilter": {"vnfInstanceNames": ["x"]}}
+        none = self.useFixture(HttpReceiver())
+        name_filter = {
+            "vnfInstanceSubscriptionFilter": {"vnfInstanceNames": ["x"]}
+        }
         self.subscribe(filter=wanted)
-        self.subscribe(none, filter=named)
-        instance_id = self.vnfm.instantiated()
+        self.subscribe(none, filter=name_filter)
+        instance_id = self.vnfm.create_instantiated()
         self.vnfm.run(instance_id, "terminate", TERMINATE)
-        self.assertEqual(steps("TERMINATE", "COMPLETED"), self.told(1))
+        self.assertEqual(
+            steps("TERMINATE", "COMPLETED"), self.wait_notifications(1)
+        )
         self.wait_until(lambda: self.left() == 0)
         self.assertEqual([], none.received)
 
 
 class TestAuthentication(NotificationTest):
     def test_notifications_carry_what_was_agreed(self) -> None:
-        self.receiver = self.useFixture(Receiver(oauth2=("vnfm", "s3cret")))
+        self.receiver = self.useFixture(
+            HttpReceiver(oauth2=("vnfm", "s3cret"))
+        )
         params = {
             "clientId": "vnfm",
             "clientPassword": "s3cret",
@@ -262,31 +276,33 @@ class TestAuthentication(NotificationTest):
                 "paramsOauth2ClientCredentials": params,
             }
         )
-        self.vnfm.instantiated()
-        self.told(4)
+        self.vnfm.create_instantiated()
+        self.wait_notifications(4)
         # one for the test, one for all notifications
-        self.assertEqual(2, self.receiver.tokens_given)
+        self.assertEqual(2, self.receiver.issued_tokens)
 
 
 class TestFailures(NotificationTest):
     def test_order_is_kept_while_the_subscriber_fails(self) -> None:
         self.subscribe()
-        self.receiver.once.extend([500, 503, 404, 429, 302, 500])
-        self.vnfm.instantiated()
+        self.receiver.next_statuses.extend([500, 503, 404, 429, 302, 500])
+        self.vnfm.create_instantiated()
         done = ("STARTING", "PROCESSING", "COMPLETED")
-        self.assertEqual(CREATED + steps("INSTANTIATE", *done), self.told(4))
+        self.assertEqual(
+            CREATED + steps("INSTANTIATE", *done), self.wait_notifications(4)
+        )
 
-    def test_a_subscriber_that_comes_back_is_told_all(self) -> None:
+    def test_a_subscriber_that_recovers_receives_everything(self) -> None:
         self.subscribe()
         self.receiver.stop()
-        first = self.vnfm.instantiated()
+        first = self.vnfm.create_instantiated()
         second = self.vnfm.create()
-        back = self.useFixture(Receiver(port=self.receiver.port))
-        told = back.wait(5)
+        back = self.useFixture(HttpReceiver(port=self.receiver.port))
+        received = back.wait(5)
         by_instance: dict[str, list[Any]] = {first: [], second: []}
-        for request in told:
+        for request in received:
             by_instance[request.json["vnfInstanceId"]].append(
-                _short(request.json)
+                _summarize(request.json)
             )
         done = ("STARTING", "PROCESSING", "COMPLETED")
         self.assertEqual(
@@ -294,41 +310,43 @@ class TestFailures(NotificationTest):
         )
         self.assertEqual(CREATED, by_instance[second])
 
-    def test_one_refused_instance_does_not_hold_up_others(self) -> None:
+    def test_one_refused_instance_does_not_block_others(self) -> None:
         self.subscribe()
-        poison = self.vnfm.create()
-        self.told(1)
+        rejected_id = self.vnfm.create()
+        self.wait_notifications(1)
 
-        def answer(request: Received) -> Answer:
-            if request.json["vnfInstanceId"] == poison:
+        def answer(request: ReceivedRequest) -> Response:
+            if request.json["vnfInstanceId"] == rejected_id:
                 return 500, {}, b""
-            return self.receiver._usual(request)
+            return self.receiver._default_response(request)
 
-        self.receiver.answers = answer
-        self.vnfm.run(poison, "instantiate", INSTANTIATE)
+        self.receiver.responder = answer
+        self.vnfm.run(rejected_id, "instantiate", INSTANTIATE)
         other = self.vnfm.create()
         self.receiver.wait(1, vnfInstanceId=other)
 
-    def test_dead_and_slow_subscribers_delay_nobody(self) -> None:
-        dead, slow = (self.useFixture(Receiver()) for _ in range(2))
+    def test_dead_and_slow_subscribers_delay_no_other(self) -> None:
+        dead, slow = (self.useFixture(HttpReceiver()) for _ in range(2))
         for receiver in (dead, slow, self.receiver):
             self.subscribe(receiver)
         dead.stop()
-        slow.delay = LONG
-        self.vnfm.instantiated()
-        self.told(4)
+        slow.delay = RETRY_INTERVAL_S
+        self.vnfm.create_instantiated()
+        self.wait_notifications(4)
         self.assertEqual([], slow.received)
-        slow.hurry()
-        self.assertEqual(self.told(4), self.told(4, slow))
+        slow.release_delayed()
+        self.assertEqual(
+            self.wait_notifications(4), self.wait_notifications(4, slow)
+        )
 
-    def test_credentials_nobody_can_read_hold_up_nobody(self) -> None:
+    def test_unreadable_credentials_block_no_other_subscriber(self) -> None:
         subscription_id = self.subscribe(
             authentication={
                 "authType": ["BASIC"],
                 "paramsBasic": {"userName": "u", "password": "p"},
             }
         )
-        other = self.useFixture(Receiver())
+        other = self.useFixture(HttpReceiver())
         self.subscribe(other)
         with self.vnfm.parts.store.writer() as session:
             session.execute(
@@ -342,46 +360,46 @@ class TestFailures(NotificationTest):
         other.wait(1)
         self.assertEqual([], self.receiver.received)
 
-    def test_retry_after_is_heeded(self) -> None:
+    def test_retry_after_is_respected(self) -> None:
         self.subscribe()
-        self.receiver.once.append(503)
+        self.receiver.next_statuses.append(503)
         self.receiver.headers = {"Retry-After": "1"}
         self.vnfm.create()
         self.receiver.wait(1)
         _, refused, taken = self.receiver.requests
         self.assertGreaterEqual(taken.at - refused.at, 0.95)
 
-    def test_who_is_subscribed_is_not_asked_for_each_thing(self) -> None:
-        asked = []
+    def test_subscriptions_are_not_queried_for_each_event(self) -> None:
+        queries = []
 
-        def see(_: Any, __: Any, said: str, *___: Any) -> None:
-            if said.startswith("SELECT lccn_subscriptions.id \n"):
-                asked.append(time.monotonic())
+        def see(_: Any, __: Any, statement: str, *___: Any) -> None:
+            if statement.startswith("SELECT lccn_subscriptions.id \n"):
+                queries.append(time.monotonic())
 
         engine = self.vnfm.parts.store.engine
         sa.event.listen(engine, "before_cursor_execute", see)
-        begun = time.monotonic()
-        while time.monotonic() < begun + 1.5:
+        start = time.monotonic()
+        while time.monotonic() < start + 1.5:
             self.vnfm.dispatcher.wake()
             time.sleep(0.01)
         interval = self.vnfm.conf.notification.poll_interval
-        most = (time.monotonic() - begun) / interval + 1
-        self.assertTrue(1 <= len(asked) <= most, f"{len(asked)} of {most}")
+        most = (time.monotonic() - start) / interval + 1
+        self.assertTrue(1 <= len(queries) <= most, f"{len(queries)} of {most}")
 
     def test_a_subscriber_is_not_flooded(self) -> None:
         self.subscribe()
-        self.receiver.delay = LONG
+        self.receiver.delay = RETRY_INTERVAL_S
         vnfd_id = self.vnfm.onboard()
         self.vnfm.dispatcher.stop()
         for _ in range(12):
             self.vnfm.create(vnfd_id)
         self.restart()
-        self.wait_until(lambda: self.receiver.busy == 4)
-        self.receiver.hurry()
+        self.wait_until(lambda: self.receiver.active_requests == 4)
+        self.receiver.release_delayed()
         self.receiver.wait(12)
-        self.assertEqual(4, self.receiver.most_busy)
+        self.assertEqual(4, self.receiver.max_active_requests)
 
-    def test_who_unsubscribes_is_told_nothing_more(self) -> None:
+    def test_a_deleted_subscription_gets_nothing_more(self) -> None:
         subscription_id = self.subscribe()
         self.receiver.status = 500
         self.vnfm.create()
@@ -397,15 +415,15 @@ class TestFailures(NotificationTest):
 
 
 class TestOtherProcesses(NotificationTest):
-    options: ClassVar[dict[str, Any]] = {"poll_interval": LONG}
+    options: ClassVar[dict[str, Any]] = {"poll_interval": RETRY_INTERVAL_S}
 
-    def test_what_an_api_server_writes_is_told_at_once(self) -> None:
+    def test_what_an_api_server_writes_is_sent_at_once(self) -> None:
         self.subscribe()
         self.vnfm.create()
         self.receiver.wait(1)
-        store = session.of_conf(self.vnfm.conf)
+        store = session.open_store(self.vnfm.conf)
         self.addCleanup(store.close)
-        Herald(store, rpc.Client(self.vnfm.parts.transport))
+        NotificationWaker(store, rpc.Client(self.vnfm.parts.transport))
         now = datetime.datetime.now(datetime.UTC)
         for count in (2, 3):
             with store.writer() as writer:
@@ -430,7 +448,7 @@ class TestParked(NotificationTest):
         stdout.seek(0)
         return str(stdout.read())
 
-    def park(self, status: int) -> str:
+    def park_subscription(self, status: int) -> str:
         subscription_id = self.subscribe()
         self.receiver.status = status
         self.vnfm.create()
@@ -439,8 +457,8 @@ class TestParked(NotificationTest):
 
     def test_it_is_listed_and_sent_again(self) -> None:
         for status in (400, 503):
-            self.receiver = self.useFixture(Receiver())
-            subscription_id = self.park(status)
+            self.receiver = self.useFixture(HttpReceiver())
+            subscription_id = self.park_subscription(status)
             listed = self.manage(*LIST)
             for fact in (
                 subscription_id,
@@ -450,29 +468,29 @@ class TestParked(NotificationTest):
             ):
                 self.assertIn(fact, listed)
             self.receiver.status = 204
-            said = self.manage("notifications", "resend", subscription_id)
-            self.assertIn("1 ", said)
+            output = self.manage("notifications", "resend", subscription_id)
+            self.assertIn("1 ", output)
             self.receiver.wait(1)
             self.wait_until(lambda: self.left() == 0)
             self.assertIn("Nothing is parked", self.manage(*LIST))
 
     def test_it_is_dropped(self) -> None:
-        self.park(404)
+        self.park_subscription(404)
         self.assertIn("1 ", self.manage("notifications", "drop"))
         self.assertEqual(0, self.left())
 
     def test_later_ones_go_on(self) -> None:
-        self.park(404)
+        self.park_subscription(404)
         self.receiver.status = 204
-        instance_id = self.vnfm.instantiated()
+        instance_id = self.vnfm.create_instantiated()
         done = ("STARTING", "PROCESSING", "COMPLETED")
         self.receiver.wait(3, operation="INSTANTIATE")
-        told = [
-            _short(request.json)
+        received = [
+            _summarize(request.json)
             for request in self.receiver.received
             if request.json["vnfInstanceId"] == instance_id
         ]
-        self.assertEqual(CREATED + steps("INSTANTIATE", *done), told)
+        self.assertEqual(CREATED + steps("INSTANTIATE", *done), received)
 
 
 LIST = ("notifications", "list")
@@ -483,20 +501,22 @@ def _is_dispatcher() -> bool:
 
 
 class TestDispatchers(NotificationTest):
-    def test_what_was_not_told_is_told_after_a_restart(self) -> None:
+    def test_pending_notifications_are_sent_after_a_restart(self) -> None:
         self.subscribe()
         self.vnfm.dispatcher.stop()
-        self.vnfm.instantiated()
+        self.vnfm.create_instantiated()
         self.assertEqual([], self.receiver.received)
         self.restart()
         done = ("STARTING", "PROCESSING", "COMPLETED")
-        self.assertEqual(CREATED + steps("INSTANTIATE", *done), self.told(4))
+        self.assertEqual(
+            CREATED + steps("INSTANTIATE", *done), self.wait_notifications(4)
+        )
 
     def test_it_goes_on_when_the_database_was_away(self) -> None:
         """Every call fails for a while, some after what they did."""
         self.subscribe()
-        instance_id = self.vnfm.instantiated()
-        self.told(4)
+        instance_id = self.vnfm.create_instantiated()
+        self.wait_notifications(4)
         store = self.vnfm.parts.store
         engine = store.engine
         broken = threading.Event()
@@ -512,14 +532,16 @@ class TestDispatchers(NotificationTest):
         time.sleep(0.3)
         broken.clear()
         done = ("STARTING", "PROCESSING", "COMPLETED")
-        self.assertEqual(steps("TERMINATE", *done), self.told(7)[4:])
+        self.assertEqual(
+            steps("TERMINATE", *done), self.wait_notifications(7)[4:]
+        )
         self.wait_until(lambda: self.left() == 0)
 
     def test_an_answer_of_the_database_that_was_lost(self) -> None:
         """What was committed while nobody heard of it is told at last."""
         self.subscribe()
         instance_id = self.vnfm.create()
-        self.told(1)
+        self.wait_notifications(1)
         lost = []
 
         def lose(session: Any) -> None:
@@ -539,13 +561,13 @@ class TestDispatchers(NotificationTest):
         sa.event.listen(Session, "after_commit", lose)
         self.addCleanup(sa.event.remove, Session, "after_commit", lose)
         self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
-        self.assertEqual(CREATED + DELETED, self.told(2))
+        self.assertEqual(CREATED + DELETED, self.wait_notifications(2))
         self.assertEqual(1, len(lost))
         self.wait_until(lambda: self.left() == 0)
 
     def test_two_neither_double_nor_reorder(self) -> None:
         self.subscribe()
-        other = self.another()
+        other = self.start_dispatcher()
         other.start()
         self.addCleanup(other.stop)
         vnfd_id = self.vnfm.onboard()
@@ -557,18 +579,18 @@ class TestDispatchers(NotificationTest):
             thread.start()
         for thread in threads:
             thread.join()
-        told = self.receiver.wait(4 * 7)
+        received = self.receiver.wait(4 * 7)
         self.wait_until(lambda: self.left() == 0)
-        self.assertEqual(4 * 7, len(told))
+        self.assertEqual(4 * 7, len(received))
         done = ("STARTING", "PROCESSING", "COMPLETED")
-        for instance_id in {r.json["vnfInstanceId"] for r in told}:
+        for instance_id in {r.json["vnfInstanceId"] for r in received}:
             self.assertEqual(
                 CREATED
                 + steps("INSTANTIATE", *done)
                 + steps("TERMINATE", *done),
                 [
-                    _short(r.json)
-                    for r in told
+                    _summarize(r.json)
+                    for r in received
                     if r.json["vnfInstanceId"] == instance_id
                 ],
             )
@@ -580,10 +602,10 @@ class TestDispatchers(NotificationTest):
 
     def test_it_stops_at_once_while_a_subscriber_is_slow(self) -> None:
         self.subscribe()
-        self.receiver.delay = LONG
+        self.receiver.delay = RETRY_INTERVAL_S
         self.vnfm.create()
-        self.wait_until(lambda: self.receiver.busy == 1)
+        self.wait_until(lambda: self.receiver.active_requests == 1)
         self.vnfm.dispatcher.stop()
-        self.assertEqual(1, self.receiver.busy)
-        self.receiver.hurry()
+        self.assertEqual(1, self.receiver.active_requests)
+        self.receiver.release_delayed()
         self.restart()

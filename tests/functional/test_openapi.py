@@ -17,7 +17,7 @@ class TestDocument(test_http.HttpTest):
         self.assertEqual("application/json", answer.content_type)
         self.assertEqual("3.1.1", answer.json["openapi"])
 
-    def test_without_an_endpoint_the_server_is_the_one_that_tells(
+    def test_without_an_endpoint_the_server_is_the_request_host(
         self,
     ) -> None:
         told = self.call("GET", PATH).json
@@ -50,7 +50,7 @@ class TestDocumentWithKeystone(test_http.HttpTest):
         "api": {"auth_strategy": "keystone"}
     }
 
-    def test_it_tells_of_the_token_and_needs_none(self) -> None:
+    def test_it_documents_the_token_and_needs_none(self) -> None:
         told = self.call("GET", PATH).json
         self.assertEqual([{"keystone": []}], told["security"])
         scheme = told["components"]["securitySchemes"]["keystone"]

@@ -17,9 +17,9 @@ import testtools
 import webob
 
 from tacker_cnf.api.vnf_packages import _descriptive_files
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.db import packages
-from tests.fixtures.vnfm import Answer, Csar, Vnfm
+from tests.fixtures.vnfm import Csar, Response, Vnfm
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
 INSTANCES = "/vnflcm/v2/vnf_instances"
@@ -34,12 +34,12 @@ POD = "Files/kubernetes/pod.yaml"
 MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
 
 
-def files_of(content: bytes) -> dict[str, bytes]:
+def zip_files(content: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def packed(files: Mapping[str, bytes | None]) -> bytes:
+def build_zip(files: Mapping[str, bytes | None]) -> bytes:
     """Write a ZIP; what has no content is left out."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -49,9 +49,9 @@ def packed(files: Mapping[str, bytes | None]) -> bytes:
     return written.getvalue()
 
 
-def linked(files: Mapping[str, bytes]) -> bytes:
+def build_zip_with_symlink(files: Mapping[str, bytes]) -> bytes:
     """Write a ZIP with a symbolic link in it."""
-    written = io.BytesIO(packed(files))
+    written = io.BytesIO(build_zip(files))
     with zipfile.ZipFile(written, "a") as archive:
         entry = zipfile.ZipInfo("Files/link")
         entry.create_system = 3
@@ -71,22 +71,22 @@ class PackageTest(testtools.TestCase):
         self.call = self.vnfm.call
         self.csar = self.useFixture(Csar())
         self.good = self.csar.read()
-        self.files = files_of(self.good)
+        self.files = zip_files(self.good)
 
-    def made(self) -> str:
+    def create_package(self) -> str:
         """Make an empty package; give its path."""
         return f"{PACKAGES}/{self.call('POST', PACKAGES, {}).json['id']}"
 
-    def upload(self, path: str, content: bytes) -> Answer:
+    def upload(self, path: str, content: bytes) -> Response:
         return self.call("PUT", f"{path}/package_content", content, ZIP)
 
     def onboarded(self, content: bytes | None = None) -> str:
-        path = self.made()
+        path = self.create_package()
         answer = self.upload(path, content or self.good)
         assert answer.status == 202, answer.content
         return path
 
-    def kept(self) -> set[str]:
+    def list_contents(self) -> set[str]:
         """Tell which contents lie there; nothing else may."""
         root = Path(self.vnfm.state_path) / "packages"
         if not root.exists():
@@ -94,17 +94,19 @@ class PackageTest(testtools.TestCase):
         self.assertEqual([], list(root.glob("incoming/*")))
         return {p.name for p in root.iterdir()} - {"incoming", "lock"}
 
-    def modify(self, path: str, **body: Any) -> Answer:
+    def modify(self, path: str, **body: Any) -> Response:
         return self.call("PATCH", path, body, MERGE_PATCH)
 
     def disable(self, path: str) -> None:
         answer = self.modify(path, operationalState="DISABLED")
         self.assertEqual(200, answer.status)
 
-    def assert_problem(self, status: int, answer: Answer, told: str) -> None:
+    def assert_problem(
+        self, status: int, answer: Response, message: str
+    ) -> None:
         self.assertEqual(status, answer.status, str(answer.content))
         self.assertEqual("application/problem+json", answer.type)
-        self.assertIn(told, answer.detail)
+        self.assertIn(message, answer.detail)
 
 
 class TestLife(PackageTest):
@@ -126,15 +128,15 @@ class TestLife(PackageTest):
         self.assertEqual("Five Kinds", shown["vnfProductName"])
         self.assertEqual({"owner": "me"}, shown["userDefinedData"])
         self.assertEqual("SHA-256", shown["checksum"]["algorithm"])
-        self.assertEqual({shown["checksum"]["hash"]}, self.kept())
+        self.assertEqual({shown["checksum"]["hash"]}, self.list_contents())
         self.disable(path)
         self.assertEqual(204, self.call("DELETE", path).status)
         self.assertEqual(404, self.call("GET", path).status)
         self.assertEqual([], self.call("GET", PACKAGES).json)
-        self.assertEqual(set(), self.kept())
+        self.assertEqual(set(), self.list_contents())
 
     def test_a_list_is_short_and_the_oldest_is_first(self) -> None:
-        paths = [self.onboarded(), self.made()]
+        paths = [self.onboarded(), self.create_package()]
         listed = self.call("GET", PACKAGES).json
         self.assertEqual(
             paths, [f"{PACKAGES}/{package['id']}" for package in listed]
@@ -145,7 +147,7 @@ class TestLife(PackageTest):
             self.assertNotIn(heavy, listed[0])
         self.assertEqual(whole["vnfdId"], listed[0]["vnfdId"])
 
-    def test_listed_files_are_told_with_their_digests(self) -> None:
+    def test_listed_files_are_shown_with_their_digests(self) -> None:
         artifacts = self.call("GET", self.onboarded()).json[
             "additionalArtifacts"
         ]
@@ -155,7 +157,7 @@ class TestLife(PackageTest):
         )
 
     def test_states_change_by_patch(self) -> None:
-        path = self.made()
+        path = self.create_package()
         self.assert_problem(
             409, self.modify(path, operationalState="ENABLED"), "not ONBOARDED"
         )
@@ -170,7 +172,7 @@ class TestLife(PackageTest):
         self.assertEqual(200, answer.status)
 
     def test_data_of_the_user_are_merged(self) -> None:
-        path = self.made()
+        path = self.create_package()
         for patch, left in (
             ({"a": 1, "b": 2}, {"a": 1, "b": 2}),
             ({"a": None, "c": 3}, {"b": 2, "c": 3}),
@@ -184,7 +186,7 @@ class TestLife(PackageTest):
             self.assertEqual(left, shown["userDefinedData"])
 
     def test_a_patch_is_all_or_nothing(self) -> None:
-        path = self.made()
+        path = self.create_package()
         answer = self.modify(
             path, operationalState="ENABLED", userDefinedData={"a": 1}
         )
@@ -192,13 +194,13 @@ class TestLife(PackageTest):
         self.assertNotIn("userDefinedData", self.call("GET", path).json)
 
     def test_patches_that_are_none(self) -> None:
-        path = self.made()
-        for body, told in (
+        path = self.create_package()
+        for body, message in (
             ({}, "give operationalState"),
             ({"operationalState": "ODD"}, "$.operationalState"),
             ({"userDefinedData": [1]}, "$.userDefinedData"),
         ):
-            self.assert_problem(400, self.modify(path, **body), told)
+            self.assert_problem(400, self.modify(path, **body), message)
 
     def test_usage_follows_the_instances(self) -> None:
         path = self.onboarded()
@@ -224,15 +226,17 @@ class TestDelete(PackageTest):
         self.disable(path)
         answer = self.call("DELETE", path)
         self.assert_problem(409, answer, "has VNF instances")
-        self.assertEqual(1, len(self.kept()))
+        self.assertEqual(1, len(self.list_contents()))
         content = self.call("GET", f"{path}/package_content")
         self.assertEqual(self.good, content.content)
         self.call("DELETE", f"{INSTANCES}/{instance_id}")
         self.assertEqual(204, self.call("DELETE", path).status)
-        self.assertEqual(set(), self.kept())
+        self.assertEqual(set(), self.list_contents())
 
     def test_an_empty_package_goes(self) -> None:
-        self.assertEqual(204, self.call("DELETE", self.made()).status)
+        self.assertEqual(
+            204, self.call("DELETE", self.create_package()).status
+        )
 
     def test_content_that_cannot_go_now_goes_later(self) -> None:
         def full(*_: object) -> None:
@@ -243,9 +247,9 @@ class TestDelete(PackageTest):
         with fixtures.MonkeyPatch("pathlib.Path.rename", full):
             self.assertEqual(204, self.call("DELETE", path).status)
         self.assertEqual(404, self.call("GET", path).status)
-        self.assertEqual(1, len(self.kept()))
+        self.assertEqual(1, len(self.list_contents()))
         self.vnfm.parts.catalogue.sweep()
-        self.assertEqual(set(), self.kept())
+        self.assertEqual(set(), self.list_contents())
 
     def test_its_vnfd_may_come_back(self) -> None:
         for _ in range(2):
@@ -256,14 +260,14 @@ class TestDelete(PackageTest):
             self.call("DELETE", f"{INSTANCES}/{instance['id']}")
             self.assertEqual(204, self.call("DELETE", path).status)
 
-    def test_a_vnfd_that_comes_back_changed_is_read_anew(self) -> None:
+    def test_a_changed_vnfd_is_read_again(self) -> None:
         path = self.onboarded()
         first = self.vnfm.instance(self.vnfm.create(self.csar.vnfd_id))
         self.call("DELETE", f"{INSTANCES}/{first['id']}")
         self.disable(path)
         self.call("DELETE", path)
         top = self.files[TOP].replace(b"Five Kinds", b"Six Kinds")
-        self.onboarded(packed(self.files | {TOP: top}))
+        self.onboarded(build_zip(self.files | {TOP: top}))
         second = self.vnfm.instance(self.vnfm.create(self.csar.vnfd_id))
         self.assertEqual("Five Kinds", first["vnfProductName"])
         self.assertEqual("Six Kinds", second["vnfProductName"])
@@ -292,17 +296,17 @@ class TestLeftovers(PackageTest):
         """Its process was killed after it was kept, before the commit."""
         path = self.onboarded()
         content = self.vnfm.parts.catalogue.content
-        with content.incoming() as staged, content.guard() as guarded:
+        with content.incoming() as staged, content.lock() as locked:
             (staged / "tree").mkdir()
-            guarded.keep(staged, "f" * 64)
-        self.assertEqual(2, len(self.kept()))
+            locked.store_content(staged, "f" * 64)
+        self.assertEqual(2, len(self.list_contents()))
         self.vnfm.parts.catalogue.sweep()
         shown = self.call("GET", path).json
-        self.assertEqual({shown["checksum"]["hash"]}, self.kept())
+        self.assertEqual({shown["checksum"]["hash"]}, self.list_contents())
 
 
 class TestBadContent(PackageTest):
-    def bad(self) -> dict[str, tuple[bytes, str]]:
+    def bad_contents(self) -> dict[str, tuple[bytes, str]]:
         """Give contents that are refused, and what is told of each."""
         files = self.files
         top = files[TOP]
@@ -314,53 +318,59 @@ class TestBadContent(PackageTest):
         return {
             "no zip": (b"PK\x03\x04 something", "cannot be read as zip"),
             "half a zip": (self.good[:-200], "cannot be read as zip"),
-            "a bomb": (packed(files | {"zeros": bytes(3 * 10**6)}), "zeros"),
-            "a way out": (packed(files | {"../evil": b"x"}), "../evil"),
-            "the root": (packed(files | {"/etc/evil": b"x"}), "/etc/evil"),
-            "a link": (linked(files), "Files/link"),
-            "bad yaml": (packed(files | {TOP: late}), f"{TOP}, line "),
-            "a digest": (packed(files | {POD: b"kind: Pod\n"}), POD),
-            "a lost file": (packed(files | {POD: None}), POD),
-            "no flavour": (packed(files | no_flavour), "flavour"),
-            "no entry": (packed(files | {META: meta}), "Definitions/no.yaml"),
-            "no meta": (packed(files | {META: None}), META),
-            "nothing": (packed({}), META),
+            "a bomb": (
+                build_zip(files | {"zeros": bytes(3 * 10**6)}),
+                "zeros",
+            ),
+            "a way out": (build_zip(files | {"../evil": b"x"}), "../evil"),
+            "the root": (build_zip(files | {"/etc/evil": b"x"}), "/etc/evil"),
+            "a link": (build_zip_with_symlink(files), "Files/link"),
+            "bad yaml": (build_zip(files | {TOP: late}), f"{TOP}, line "),
+            "a digest": (build_zip(files | {POD: b"kind: Pod\n"}), POD),
+            "a lost file": (build_zip(files | {POD: None}), POD),
+            "no flavour": (build_zip(files | no_flavour), "flavour"),
+            "no entry": (
+                build_zip(files | {META: meta}),
+                "Definitions/no.yaml",
+            ),
+            "no meta": (build_zip(files | {META: None}), META),
+            "nothing": (build_zip({}), META),
         }
 
     def test_it_is_refused_and_leaves_nothing(self) -> None:
-        path = self.made()
+        path = self.create_package()
         before = self.call("GET", path).json
-        for name, (content, told) in self.bad().items():
+        for name, (content, message) in self.bad_contents().items():
             answer = self.upload(path, content)
-            self.assert_problem(400, answer, told)
+            self.assert_problem(400, answer, message)
             self.assertNotIn(str(self.vnfm.state_path), answer.detail, name)
             self.assertEqual(before, self.call("GET", path).json)
-            self.assertEqual(set(), self.kept(), name)
+            self.assertEqual(set(), self.list_contents(), name)
         self.assertEqual(202, self.upload(path, self.good).status)
 
-    def put(self, path: str, body: bytes, length: int | None) -> Answer:
+    def put(self, path: str, body: bytes, length: int | None) -> Response:
         """Send a body that is said to be of some length."""
         request = webob.Request.blank(f"{path}/package_content", method="PUT")
         request.content_type = "application/zip"
         request.environ["wsgi.input"] = io.BytesIO(body)
         request.content_length = length
         request.environ["wsgi.input_terminated"] = length is None
-        return Answer(request.get_response(self.vnfm.app))
+        return Response(request.get_response(self.vnfm.app))
 
     def test_a_body_that_ends_early(self) -> None:
-        path = self.made()
+        path = self.create_package()
         half = self.good[:1000]
-        for body, length, told in (
+        for body, length, message in (
             (b"", 0, "The upload is empty"),
             (b"", None, "The upload is empty"),
             (half, len(self.good), f"after 1000 of {len(self.good)} bytes"),
         ):
-            self.assert_problem(400, self.put(path, body, length), told)
-            self.assertEqual(set(), self.kept())
+            self.assert_problem(400, self.put(path, body, length), message)
+            self.assertEqual(set(), self.list_contents())
         self.assertEqual(202, self.put(path, self.good, None).status)
 
     def test_other_paths_do_not_work_before(self) -> None:
-        path = self.made()
+        path = self.create_package()
         for part in ("package_content", "vnfd", "artifacts/a"):
             answer = self.call("GET", f"{path}/{part}")
             self.assert_problem(409, answer, "has no content yet")
@@ -372,15 +382,15 @@ class TestTooLarge(PackageTest):
     }
 
     def test_it_is_refused_and_leaves_nothing(self) -> None:
-        path = self.made()
+        path = self.create_package()
         many = {f"Files/{number}": b"" for number in range(30)}
         for content, status in (
             (b"x" * 20_001, 413),
-            (packed(self.files | many), 400),
+            (build_zip(self.files | many), 400),
         ):
             answer = self.upload(path, content)
             self.assert_problem(status, answer, "20")
-            self.assertEqual(set(), self.kept())
+            self.assertEqual(set(), self.list_contents())
         self.assertEqual(202, self.upload(path, self.good).status)
 
 
@@ -391,24 +401,24 @@ class TestTwice(PackageTest):
         for content in (self.good, other):
             answer = self.upload(path, content)
             self.assert_problem(409, answer, "has its content already")
-        self.assertEqual(1, len(self.kept()))
+        self.assertEqual(1, len(self.list_contents()))
 
     def test_a_vnfd_comes_once(self) -> None:
         first = self.onboarded().rpartition("/")[2]
-        path = self.made()
+        path = self.create_package()
         answer = self.upload(path, self.good)
-        told = f"VNF package {first} holds the VNFD {self.csar.vnfd_id}"
-        self.assert_problem(409, answer, told)
+        message = f"VNF package {first} holds the VNFD {self.csar.vnfd_id}"
+        self.assert_problem(409, answer, message)
         self.assertEqual(
             "CREATED", self.call("GET", path).json["onboardingState"]
         )
-        self.assertEqual(1, len(self.kept()))
+        self.assertEqual(1, len(self.list_contents()))
         other = self.useFixture(Csar()).read()
         self.assertEqual(202, self.upload(path, other).status)
 
     def test_content_that_two_shared_stays_for_the_other(self) -> None:
         path = self.onboarded()
-        refused = self.made()
+        refused = self.create_package()
         self.assertEqual(409, self.upload(refused, self.good).status)
         self.assertEqual(204, self.call("DELETE", refused).status)
         content = self.call("GET", f"{path}/package_content")
@@ -430,13 +440,13 @@ class TestTwice(PackageTest):
         return sorted(statuses)
 
     def test_of_two_at_once_for_one_package_the_first_counts(self) -> None:
-        path = self.made()
+        path = self.create_package()
         uploads = [(path, self.good)] * 3
         self.assertEqual([202, 409, 409], self.together(uploads))
-        self.assertEqual(1, len(self.kept()))
+        self.assertEqual(1, len(self.list_contents()))
 
     def test_of_two_at_once_with_one_vnfd_the_first_counts(self) -> None:
-        uploads = [(self.made(), self.good) for _ in range(3)]
+        uploads = [(self.create_package(), self.good) for _ in range(3)]
         self.assertEqual([202, 409, 409], self.together(uploads))
         states = [
             p["onboardingState"] for p in self.call("GET", PACKAGES).json
@@ -445,10 +455,11 @@ class TestTwice(PackageTest):
 
     def test_different_packages_do_not_disturb_each_other(self) -> None:
         uploads = [
-            (self.made(), self.useFixture(Csar()).read()) for _ in range(4)
+            (self.create_package(), self.useFixture(Csar()).read())
+            for _ in range(4)
         ]
         self.assertEqual([202] * 4, self.together(uploads))
-        self.assertEqual(4, len(self.kept()))
+        self.assertEqual(4, len(self.list_contents()))
 
 
 class TestReading(PackageTest):
@@ -462,12 +473,12 @@ class TestReading(PackageTest):
         """Each answer is a 404, wherever the deletion comes between."""
         path = self.onboarded()
         catalogue = self.vnfm.parts.catalogue
-        find = catalogue._onboarded
+        find = catalogue._content_and_vnfd_id
 
         def find_last(package_id: str) -> tuple[str, str]:
             found = find(package_id)
-            with catalogue.content.guard() as guarded:
-                guarded.remove(found[0])
+            with catalogue.content.lock() as locked:
+                locked.remove(found[0])
             return found
 
         def find_then_delete(package_id: str) -> tuple[str, str]:
@@ -476,12 +487,12 @@ class TestReading(PackageTest):
             catalogue._vnfd.cache_clear()
             return found
 
-        def list_last(package: PackageTree) -> list[Path]:
+        def list_last(package: UnpackedPackage) -> list[Path]:
             found = _descriptive_files(package)
             shutil.rmtree(package.path)
             return found
 
-        def list_half(package: PackageTree) -> list[Path]:
+        def list_half(package: UnpackedPackage) -> list[Path]:
             shutil.rmtree(package.path)
             return []
 
@@ -502,14 +513,14 @@ class TestReading(PackageTest):
                 _descriptive_files,
             )
         )
-        catalogue._onboarded = find_last  # type: ignore[method-assign]
+        catalogue._content_and_vnfd_id = find_last  # type: ignore[method-assign]
         for part in ("vnfd", "package_content"):
             answer = self.call("GET", f"{path}/{part}")
             self.assert_problem(404, answer, "was deleted just now")
         answer = self.call("GET", f"{path}/artifacts/{POD}")
         self.assert_problem(404, answer, "has no artifact")
         self.disable(path)
-        catalogue._onboarded = find_then_delete  # type: ignore[method-assign]
+        catalogue._content_and_vnfd_id = find_then_delete  # type: ignore[method-assign]
         answer = self.call("GET", f"{path}/vnfd")
         self.assert_problem(404, answer, "was deleted just now")
 
@@ -520,7 +531,7 @@ class TestReading(PackageTest):
             self.assertEqual("application/zip", answer.type)
             self.assertEqual(
                 {n: d for n, d in self.files.items() if "Files/" not in n},
-                files_of(answer.content),
+                zip_files(answer.content),
             )
         answer = self.call("GET", path, headers={"Accept": "text/plain"})
         self.assert_problem(406, answer, "application/zip")
@@ -545,11 +556,11 @@ class TestReading(PackageTest):
             b"TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\n"
             b"Created-By: a vendor\nEntry-Definitions: VNFD/one.yaml\n"
         )
-        (one,) = files_of(self.single()).values()
+        (one,) = zip_files(self.single()).values()
         files = {META: meta, "VNFD/one.yaml": one}
         # these are no part of the VNFD
         others = {"values.yaml": b"a: 1\n", "VNFD/chart.yaml": b"b: 1\n"}
-        path = self.onboarded(packed(files | others))
+        path = self.onboarded(build_zip(files | others))
         for accept, kind in (
             ("text/plain", "text/plain"),
             ("*/*", "application/zip"),
@@ -561,15 +572,15 @@ class TestReading(PackageTest):
             if kind == "text/plain":
                 self.assertEqual(one, answer.content)
             else:
-                self.assertEqual(files, files_of(answer.content))
+                self.assertEqual(files, zip_files(answer.content))
         self.disable(path)
         self.call("DELETE", path)
         types = b"tosca_definitions_version: tosca_simple_yaml_1_2\n"
         files["VNFD/one.yaml"] = one + b"imports: [../types/more.yaml]\n"
         files["types/more.yaml"] = types
-        path = f"{self.onboarded(packed(files | others))}/vnfd"
+        path = f"{self.onboarded(build_zip(files | others))}/vnfd"
         answer = self.call("GET", path)
-        self.assertEqual(files, files_of(answer.content))
+        self.assertEqual(files, zip_files(answer.content))
         answer = self.call("GET", path, headers={"Accept": "text/plain"})
         self.assert_problem(406, answer, "application/zip")
 
@@ -578,15 +589,15 @@ class TestReading(PackageTest):
         path = self.onboarded(self.single())
         with self.vnfm.parts.store.writer() as session:
             row = packages.get(session, path.rpartition("/")[2])
-            known = msgspec.json.decode(row.vnfd or "")
-            self.assertEqual(["one.yaml"], known.pop("files"))
-            row.vnfd = msgspec.json.encode(known).decode()
+            vnfd_json = msgspec.json.decode(row.vnfd or "")
+            self.assertEqual(["one.yaml"], vnfd_json.pop("files"))
+            row.vnfd = msgspec.json.encode(vnfd_json).decode()
         answer = self.call(
             "GET", f"{path}/vnfd", headers={"Accept": "text/plain"}
         )
         self.assertIn(b"the only file", answer.content)
         answer = self.call("GET", f"{path}/vnfd")
-        self.assertEqual({"one.yaml"}, set(files_of(answer.content)))
+        self.assertEqual({"one.yaml"}, set(zip_files(answer.content)))
 
     def single(self) -> bytes:
         """Make a package whose VNFD is one file."""
@@ -608,12 +619,12 @@ topology_template:
         software_version: '1'
         descriptor_version: '1'
 """
-        return packed({"one.yaml": vnfd.encode()})
+        return build_zip({"one.yaml": vnfd.encode()})
 
     def test_artifacts_byte_by_byte(self) -> None:
         binary = random.Random(1).randbytes(10**6)  # noqa: S311
         files = self.files | {"Files/a b/ü.bin": binary}
-        path = self.onboarded(packed(files))
+        path = self.onboarded(build_zip(files))
         for name, data in (
             (POD, self.files[POD]),
             (META, self.files[META]),
@@ -650,7 +661,7 @@ topology_template:
 
     def test_nothing_of_it_may_be_changed(self) -> None:
         self.onboarded()
-        (name,) = self.kept()
+        (name,) = self.list_contents()
         tree = Path(self.vnfm.state_path) / "packages" / name / "tree"
         for file in filter(Path.is_file, tree.rglob("*")):
             self.assertEqual(0o444, file.stat().st_mode & 0o777, str(file))

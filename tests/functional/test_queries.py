@@ -6,7 +6,7 @@ from urllib import parse
 
 import testtools
 
-from tests.fixtures.vnfm import FAKE_VIM, Answer, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, Response, Vnfm
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
@@ -23,7 +23,7 @@ class QueryTest(testtools.TestCase):
         super().setUp()
         self.vnfm = self.useFixture(Vnfm())
 
-    def ask(self, path: str, *flags: str, **query: str) -> Answer:
+    def ask(self, path: str, *flags: str, **query: str) -> Response:
         text = "&".join((*flags, parse.urlencode(query)))
         return self.vnfm.call("GET", f"{path}?{text}")
 
@@ -41,17 +41,19 @@ class QueryTest(testtools.TestCase):
         self.assertEqual("application/problem+json", answer.type)
         return answer.detail
 
-    def named(self, vnfd_id: str, name: str, **more: Any) -> str:
+    def create_named(self, vnfd_id: str, name: str, **more: Any) -> str:
         body = {"vnfdId": vnfd_id, "vnfInstanceName": name, **more}
         return str(self.vnfm.call("POST", INSTANCES, body).json["id"])
 
 
 class TestFilters(QueryTest):
     def test_of_instances(self) -> None:
-        up = self.vnfm.instantiated(vimConnectionInfo=SECRET_VIM)
+        up = self.vnfm.create_instantiated(vimConnectionInfo=SECRET_VIM)
         vnfd = self.vnfm.instance(up)["vnfdId"]
-        a = self.named(vnfd, "it's a, b", metadata={"x/y": 5, "t": ["u"]})
-        b = self.named(vnfd, "B")
+        a = self.create_named(
+            vnfd, "it's a, b", metadata={"x/y": 5, "t": ["u"]}
+        )
+        b = self.create_named(vnfd, "B")
         # a filter, and whom it finds
         cases = [
             (f"(eq,id,{a})", [a]),
@@ -80,19 +82,19 @@ class TestFilters(QueryTest):
             self.assertEqual(expected, short, text)
 
     def test_what_is_only_filtered_by_is_not_shown(self) -> None:
-        self.vnfm.instantiated()
+        self.vnfm.create_instantiated()
         text = "(eq,vimConnectionInfo/@key,vim1)"
         (shown,) = self.found(INSTANCES, filter=text)
         self.assertNotIn("vimConnectionInfo", shown)
 
     def test_of_op_occs(self) -> None:
-        instance = self.vnfm.instantiated()
+        instance = self.vnfm.create_instantiated()
         down = {"terminationType": "FORCEFUL"}
         terminate = self.vnfm.run(instance, "terminate", down)
         (instantiate,) = self.found(
             OP_OCCS, filter="(eq,operation,INSTANTIATE)"
         )
-        begun = instantiate["startTime"]
+        start_time = instantiate["startTime"]
         both = [instantiate["id"], terminate["id"]]
         cases = [
             ("(eq,operation,TERMINATE)", both[1:]),
@@ -100,8 +102,8 @@ class TestFilters(QueryTest):
             ("(eq,operationState,COMPLETED)", both),
             (f"(eq,vnfInstanceId,{instance})", both),
             (f"(eq,grantId,{instantiate['grantId']})", both[:1]),
-            (f"(gte,startTime,{begun})", both),
-            (f"(lt,startTime,{begun})", []),
+            (f"(gte,startTime,{start_time})", both),
+            (f"(lt,startTime,{start_time})", []),
             ("(eq,isAutomaticInvocation,false)", both),
             ("(eq,isCancelPending,true)", []),
             ("(eq,operationParams/flavourId,simple)", both[:1]),
@@ -155,7 +157,7 @@ class TestFilters(QueryTest):
             )
 
     def test_no_filter_helps_to_guess_a_secret(self) -> None:
-        self.vnfm.instantiated(vimConnectionInfo=SECRET_VIM)
+        self.vnfm.create_instantiated(vimConnectionInfo=SECRET_VIM)
         access = "vimConnectionInfo/vim1/accessInfo"
         for path, name in (
             (INSTANCES, f"{access}/password"),
@@ -176,7 +178,7 @@ class TestSelectors(QueryTest):
         return set(shown)
 
     def test_of_instances(self) -> None:
-        instance_id = self.vnfm.instantiated()
+        instance_id = self.vnfm.create_instantiated()
         whole = self.vnfm.instance(instance_id)
         complex_ones = {"vimConnectionInfo", "instantiatedVnfInfo"}
         complex_ones |= {
@@ -215,7 +217,7 @@ class TestSelectors(QueryTest):
             )
 
     def test_of_op_occs(self) -> None:
-        self.vnfm.instantiated()
+        self.vnfm.create_instantiated()
         heavy = {"operationParams", "resourceChanges"}
         brief = self.names(OP_OCCS)
         whole = self.names(OP_OCCS, "all_fields")
@@ -237,7 +239,7 @@ class TestSelectors(QueryTest):
         )
 
     def test_no_selector_shows_a_secret(self) -> None:
-        self.vnfm.instantiated(vimConnectionInfo=SECRET_VIM)
+        self.vnfm.create_instantiated(vimConnectionInfo=SECRET_VIM)
         access = "vimConnectionInfo/vim1/accessInfo"
         for path, fields in (
             (INSTANCES, access),
@@ -275,7 +277,7 @@ class TestSelectors(QueryTest):
             ):
                 self.assertIn(why, self.refused(path, *flags, **query))
 
-    def test_what_nobody_knows_is_ignored(self) -> None:
+    def test_unknown_parameters_are_ignored(self) -> None:
         for path in LISTS:
             self.assertEqual([], self.found(path, "what", all_feelds="1"))
 
@@ -288,7 +290,7 @@ class TestPages(QueryTest):
     def page_size(self, size: int) -> None:
         self.vnfm.conf.set_override("page_size", size, "api")
 
-    def next(self, answer: Answer) -> str | None:
+    def next(self, answer: Response) -> str | None:
         """Read the Link header as the openstack command does."""
         link = answer.headers.get("Link")
         if link is None:
@@ -313,19 +315,19 @@ class TestPages(QueryTest):
         return found
 
     def test_all_of_them_while_others_come_and_go(self) -> None:
-        made = [self.named(self.vnfd, f"n{i}") for i in range(250)]
+        made = [self.create_named(self.vnfd, f"n{i}") for i in range(250)]
         added: list[str] = []
         deleted: list[str] = []
 
         def meanwhile(page: list[Any]) -> None:
             seen = made.index(page[-1]["id"]) if page else 0
             # the last one of this page, and two that are still to come
-            for doomed in made[seen : seen + 3]:
-                answer = self.vnfm.call("DELETE", f"{INSTANCES}/{doomed}")
+            for deleted_id in made[seen : seen + 3]:
+                answer = self.vnfm.call("DELETE", f"{INSTANCES}/{deleted_id}")
                 if answer.status == 204:
-                    deleted.append(doomed)
+                    deleted.append(deleted_id)
             if not added:
-                added.append(self.named(self.vnfd, "late"))
+                added.append(self.create_named(self.vnfd, "late"))
 
         def first_only(page: list[Any]) -> None:
             if page[-1]["id"] in made:
@@ -340,7 +342,7 @@ class TestPages(QueryTest):
         self.assertEqual(4, len(unseen))
 
     def test_sizes(self) -> None:
-        made = [self.named(self.vnfd, f"n{i}") for i in range(6)]
+        made = [self.create_named(self.vnfd, f"n{i}") for i in range(6)]
         for size, lengths in (
             (1, [1] * 6),
             (2, [2, 2, 2]),
@@ -358,7 +360,7 @@ class TestPages(QueryTest):
         self.page_size(2)
         for number in range(250):
             more = {"metadata": {"n": number}}
-            self.named(self.vnfd, f"n{number % 2}", **more)
+            self.create_named(self.vnfd, f"n{number % 2}", **more)
         for text, numbers in (
             ("(gte,metadata/n,243)", range(243, 250)),
             ("(eq,vnfInstanceName,n1);(lt,metadata/n,10)", range(1, 10, 2)),
@@ -379,7 +381,7 @@ class TestPages(QueryTest):
     def test_the_next_page_is_asked_for_as_this_one(self) -> None:
         self.page_size(1)
         for _ in range(3):
-            self.vnfm.instantiated()
+            self.vnfm.create_instantiated()
         for path in (INSTANCES, "/v2/vnf_instances"):
             for flag in ("all_fields", "all_fields=", "all_fields=true"):
                 pages = self.pages(f"{path}?{flag}&x=%C3%BC+%26&y=%3E")
@@ -393,7 +395,7 @@ class TestPages(QueryTest):
     def test_of_each_list(self) -> None:
         self.page_size(1)
         for _ in range(2):
-            self.vnfm.instantiated()
+            self.vnfm.create_instantiated()
         whole = {INSTANCES: 2, OP_OCCS: 2, PACKAGES: 3}
         for path, count in whole.items():
             pages = self.pages(f"{path}?all_fields")
@@ -407,11 +409,13 @@ class TestPages(QueryTest):
         body = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         expected = []
         for _ in range(2):
-            for task, asked in (
+            for task, request_body in (
                 ("instantiate", body),
                 ("terminate", {"terminationType": "FORCEFUL"}),
             ):
-                expected.append(self.vnfm.run(instance, task, asked)["id"])
+                expected.append(
+                    self.vnfm.run(instance, task, request_body)["id"]
+                )
         pages = self.pages(OP_OCCS)
         self.assertEqual(expected, [page[0]["id"] for page in pages])
 
@@ -420,7 +424,7 @@ class TestPages(QueryTest):
         endpoint = "https://nfv.example:8443/vnfm"
         self.vnfm.conf.set_override("endpoint", endpoint, "api")
         for _ in range(2):
-            self.named(self.vnfd, "x")
+            self.create_named(self.vnfd, "x")
         link = self.vnfm.call("GET", INSTANCES).headers["Link"]
         self.assertTrue(link.startswith(f"<{endpoint}{INSTANCES}?"), link)
 

@@ -6,17 +6,17 @@ TACKER_CNF_FUZZ_EXAMPLES has more tried, TACKER_CNF_FUZZ_SEED something else.
 import fixtures
 import testtools
 
-from tests.fixtures.explorer import Explorer
+from tests.fixtures.api_fuzzer import ApiFuzzer
 
 
 class Conformance(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
-        self.explorer = self.useFixture(Explorer())
+        self.fuzzer = self.useFixture(ApiFuzzer())
 
     def assert_right(self, phase: str) -> None:
-        found = self.explorer.explore(phase)
+        found = self.fuzzer.run_phase(phase)
         self.assertEqual("", "\n\n".join(found))
 
 

@@ -21,7 +21,7 @@ HOOKS = (
 )
 
 #: does what the test has written down for its hook
-ACTING = """\
+HOOK_SCRIPT = """\
     from pathlib import Path
     from tacker_cnf.lcm.scripted import ProvidedVim
     from tacker_cnf.mgmt_drivers.base import MgmtDriver
@@ -41,7 +41,7 @@ ACTING = """\
 """
 
 #: the same in plain JSON, without our base
-PLAIN = """\
+PLAIN_HOOK_SCRIPT = """\
     import json
     import sys
     from pathlib import Path
@@ -55,29 +55,29 @@ PLAIN = """\
 """
 
 
-class ActingCase(ScriptCase):
+class ScriptedHooksCase(ScriptCase):
     """A script does what its test says, hook by hook."""
 
     hooks = HOOKS
 
     def setUp(self) -> None:
         super().setUp()
-        self.deeds = self.seen.parent / "deeds"
-        self.deeds.mkdir()
+        self.actions_dir = self.inputs_path.parent / "deeds"
+        self.actions_dir.mkdir()
 
-    def does(self, hook: str, deed: str) -> None:
+    def set_action(self, hook: str, action: str) -> None:
         """Have the hook do something from now on."""
-        (self.deeds / hook).write_text(deed)
+        (self.actions_dir / hook).write_text(action)
 
-    def acting(self) -> str:
+    def create_scripted(self) -> str:
         """Make an instance whose script does as it is told."""
         hooks = "\n\n        ".join(f"{h} = act" for h in self.hooks)
-        paths = {"seen": str(self.seen), "deeds": str(self.deeds)}
-        return self.instance(ACTING.format(hooks=hooks, **paths))
+        paths = {"seen": str(self.inputs_path), "deeds": str(self.actions_dir)}
+        return self.instance(HOOK_SCRIPT.format(hooks=hooks, **paths))
 
     def plain(self) -> str:
-        paths = {"seen": str(self.seen), "deeds": str(self.deeds)}
-        return self.instance(PLAIN.format(**paths))
+        paths = {"seen": str(self.inputs_path), "deeds": str(self.actions_dir)}
+        return self.instance(PLAIN_HOOK_SCRIPT.format(**paths))
 
     def completed(self, instance_id: str, task: str, **body: Any) -> Any:
         end = self.vnfm.run(instance_id, task, body)
@@ -89,17 +89,20 @@ class ActingCase(ScriptCase):
         self.assertEqual("COMPLETED", end["operationState"], end)
         return end
 
-    def memories(self) -> dict[str, Any]:
+    def read_memories(self) -> dict[str, Any]:
         """Tell what each hook was told to remember, the last time."""
-        return {told["operation"]: told.get("memory") for told in self.told()}
+        return {
+            script_input["operation"]: script_input.get("memory")
+            for script_input in self.read_script_inputs()
+        }
 
 
-class TestMemory(ActingCase):
+class TestMemory(ScriptedHooksCase):
     def test_from_hook_to_hook_and_operation_to_operation(self) -> None:
-        self.does("instantiate_start", "self.memory['keys'] = ['a']")
-        self.does("instantiate_end", "self.memory['keys'].append('b')")
-        self.does("heal_start", "self.memory = {'of': 'heal'}")
-        instance_id = self.acting()
+        self.set_action("instantiate_start", "self.memory['keys'] = ['a']")
+        self.set_action("instantiate_end", "self.memory['keys'].append('b')")
+        self.set_action("heal_start", "self.memory = {'of': 'heal'}")
+        instance_id = self.create_scripted()
         self.up(instance_id)
         self.completed(instance_id, "heal")
         self.assertEqual(
@@ -109,56 +112,66 @@ class TestMemory(ActingCase):
                 "heal_start": {"keys": ["a", "b"]},
                 "heal_end": {"of": "heal"},
             },
-            self.memories(),
+            self.read_memories(),
         )
 
     def test_it_is_forgotten_with_what_was_on_the_vim(self) -> None:
-        self.does("instantiate_end", "self.memory['a'] = 1")
-        instance_id = self.acting()
+        self.set_action("instantiate_end", "self.memory['a'] = 1")
+        instance_id = self.create_scripted()
         self.up(instance_id)
         self.completed(instance_id, "terminate", terminationType="GRACEFUL")
-        self.assertEqual({"a": 1}, self.memories()["terminate_end"])
+        self.assertEqual({"a": 1}, self.read_memories()["terminate_end"])
         self.up(instance_id)
-        self.assertIsNone(self.memories()["instantiate_start"])
+        self.assertIsNone(self.read_memories()["instantiate_start"])
 
     def test_it_outlives_a_failure(self) -> None:
-        self.does("heal_start", "self.memory['done'] = 1; raise ValueError")
-        instance_id = self.acting()
+        self.set_action(
+            "heal_start", "self.memory['done'] = 1; raise ValueError"
+        )
+        instance_id = self.create_scripted()
         self.up(instance_id)
         end = self.vnfm.run(instance_id, "heal", {})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
-        self.does("heal_start", "")
+        self.set_action("heal_start", "")
         end = self.vnfm.decide(end["id"], "retry")
         self.assertEqual("COMPLETED", end["operationState"], end)
-        self.assertEqual({"done": 1}, self.memories()["heal_start"])
-        self.assertEqual({"done": 1}, self.memories()["heal_end"])
+        self.assertEqual({"done": 1}, self.read_memories()["heal_start"])
+        self.assertEqual({"done": 1}, self.read_memories()["heal_end"])
 
-    def test_a_rollback_is_told(self) -> None:
-        self.does("instantiate_end", "self.memory['a'] = 1; raise ValueError")
-        instance_id = self.acting()
+    def test_a_rollback_is_reported(self) -> None:
+        self.set_action(
+            "instantiate_end", "self.memory['a'] = 1; raise ValueError"
+        )
+        instance_id = self.create_scripted()
         end = self.instantiate(instance_id)
         end = self.vnfm.decide(end["id"], "rollback")
         self.assertEqual("ROLLED_BACK", end["operationState"], end)
-        self.assertEqual({"a": 1}, self.memories()["instantiate_rollback_end"])
+        self.assertEqual(
+            {"a": 1}, self.read_memories()["instantiate_rollback_end"]
+        )
         # and then there is nothing any more that it is about
-        self.does("instantiate_end", "")
+        self.set_action("instantiate_end", "")
         self.up(instance_id)
-        self.assertIsNone(self.memories()["instantiate_start"])
+        self.assertIsNone(self.read_memories()["instantiate_start"])
 
     def test_a_forceful_termination_that_goes_on(self) -> None:
-        self.does("terminate_start", "self.memory['a'] = 1; raise ValueError")
-        self.does("terminate_end", "self.memory['b'] = 2; raise ValueError")
-        instance_id = self.acting()
+        self.set_action(
+            "terminate_start", "self.memory['a'] = 1; raise ValueError"
+        )
+        self.set_action(
+            "terminate_end", "self.memory['b'] = 2; raise ValueError"
+        )
+        instance_id = self.create_scripted()
         self.up(instance_id)
         self.completed(instance_id, "terminate", terminationType="FORCEFUL")
-        self.assertEqual({"a": 1}, self.memories()["terminate_end"])
+        self.assertEqual({"a": 1}, self.read_memories()["terminate_end"])
         self.up(instance_id)
-        self.assertIsNone(self.memories()["instantiate_start"])
+        self.assertIsNone(self.read_memories()["instantiate_start"])
 
     def test_too_much(self) -> None:
-        self.does("instantiate_end", "self.memory['a'] = 1")
-        self.does("heal_start", "self.memory['a'] = 300_000 * 'b'")
-        instance_id = self.acting()
+        self.set_action("instantiate_end", "self.memory['a'] = 1")
+        self.set_action("heal_start", "self.memory['a'] = 300_000 * 'b'")
+        instance_id = self.create_scripted()
         self.up(instance_id)
         end = self.vnfm.run(instance_id, "heal", {})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
@@ -168,24 +181,28 @@ class TestMemory(ActingCase):
             end["error"]["detail"],
         )
         self.vnfm.decide(end["id"], "retry")
-        self.assertEqual({"a": 1}, self.memories()["heal_start"])
+        self.assertEqual({"a": 1}, self.read_memories()["heal_start"])
 
     def test_a_script_without_our_base(self) -> None:
         """What it does not mention stays; null forgets it."""
-        self.does("instantiate_start", '{"memory": {"a": 1}}')
-        self.does("heal_start", '{"memory": null}')
+        self.set_action("instantiate_start", '{"memory": {"a": 1}}')
+        self.set_action("heal_start", '{"memory": null}')
         instance_id = self.plain()
         self.up(instance_id)
         self.completed(instance_id, "heal")
-        found = self.memories()
+        found = self.read_memories()
         self.assertEqual({"a": 1}, found["instantiate_end"])
         self.assertEqual({"a": 1}, found["heal_start"])
         self.assertIsNone(found["heal_end"])
 
-    def test_nobody_else_sees_it(self) -> None:
-        self.does("instantiate_end", "self.memory['password'] = 'hunter2'")
-        self.does("heal_start", "self.memory['more'] = 1; self.log('hunter2')")
-        instance_id = self.acting()
+    def test_it_is_not_exposed(self) -> None:
+        self.set_action(
+            "instantiate_end", "self.memory['password'] = 'hunter2'"
+        )
+        self.set_action(
+            "heal_start", "self.memory['more'] = 1; self.log('hunter2')"
+        )
+        instance_id = self.create_scripted()
         self.up(instance_id)
         path = f"/vnflcm/v2/vnf_instances/{instance_id}"
         before = self.vnfm.call("GET", path)
@@ -196,7 +213,7 @@ class TestMemory(ActingCase):
             (lies,) = session.scalars(sa.text(query)).all()
         self.assertTrue(lies)
         self.assertNotIn("hunter2", lies)
-        self.does("heal_end", "raise ValueError('hunter2')")
+        self.set_action("heal_end", "raise ValueError('hunter2')")
         end = self.vnfm.run(instance_id, "heal", {})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertIn("ValueError: ***", end["error"]["detail"])
@@ -206,19 +223,25 @@ class TestMemory(ActingCase):
         self.assertEqual(before.headers["ETag"], after.headers["ETag"])
 
     def test_a_conductor_that_lost_the_operation_keeps_nothing(self) -> None:
-        self.does("instantiate_end", "self.memory['a'] = 1; raise ValueError")
-        end = self.instantiate(self.acting())
+        self.set_action(
+            "instantiate_end", "self.memory['a'] = 1; raise ValueError"
+        )
+        end = self.instantiate(self.create_scripted())
         now = datetime.datetime.now(datetime.UTC)
         with self.vnfm.parts.store.writer() as session:
             op_occs.decide(session, end["id"], Event.RETRY, now, 60.0)
             lost = op_occs.claim(session, end["id"], "the first", 60.0)
-            op_occs.give_back(session, "the first")
+            op_occs.expire_leases(session, "the first")
             work = op_occs.claim(session, end["id"], "the next", 60.0)
             assert lost
             assert work
-            op_occs.remember(session, work, {"b": 2})
+            op_occs.save_script_memory(session, work, {"b": 2})
             self.assertRaises(
-                errors.LostClaim, op_occs.remember, session, lost, {"c": 3}
+                errors.LostClaim,
+                op_occs.save_script_memory,
+                session,
+                lost,
+                {"c": 3},
             )
-            found = instances.memory(session, end["vnfInstanceId"])
+            found = instances.get_script_memory(session, end["vnfInstanceId"])
         self.assertEqual({"b": 2}, found)

@@ -13,9 +13,9 @@ from typing import Any, Final
 import testtools
 
 from tacker_cnf.cmd import compose
-from tacker_cnf.scripts.process import bounds_of
+from tacker_cnf.scripts.process import limits_of
 from tests.fixtures import waiting
-from tests.fixtures.processes import is_there
+from tests.fixtures.processes import is_running
 from tests.fixtures.vnfm import FAKE_VIM, SAMPLES, Csar, Vnfm
 
 FLAVOUR = "Definitions/five_kinds_df_small.yaml"
@@ -48,14 +48,16 @@ RECORDING = """\
 
 def flavour_with_scripts(*hooks: str) -> str:
     """Give the flavour's definition with a script at each hook."""
-    named = "".join(
+    interfaces = "".join(
         f"          {hook}: {{implementation: hooks}}\n" for hook in hooks
     )
     plain = (SAMPLES / "cnf" / FLAVOUR).read_text()
     return plain.replace(
         "        flavour_description: The Deployment alone\n",
         "        flavour_description: The Deployment alone\n"
-        "      interfaces:\n        Vnflcm:\n" + named + "      artifacts:\n"
+        "      interfaces:\n        Vnflcm:\n"
+        + interfaces
+        + "      artifacts:\n"
         "        hooks:\n"
         "          type: tosca.artifacts.Implementation.Python\n"
         f"          file: ../{SCRIPT}\n",
@@ -68,7 +70,7 @@ class ScriptCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(Vnfm(scripts={"timeout": 5.0}))
-        self.seen = Path(self.vnfm.state_path) / "seen"
+        self.inputs_path = Path(self.vnfm.state_path) / "seen"
 
     def instance(self, script: str, *hooks: str, **more: str) -> str:
         """Make an instance of a package with this script.
@@ -84,26 +86,26 @@ class ScriptCase(testtools.TestCase):
         csar = self.useFixture(Csar(files=files))
         return self.vnfm.create(self.vnfm.onboard(csar))
 
-    def patient(self) -> None:
+    def extend_timeout(self) -> None:
         """Let scripts take longer than any test."""
         conductor = self.vnfm.conductor
-        conductor._script_bounds = dataclasses.replace(
-            conductor._script_bounds, timeout=240.0
+        conductor._script_limits = dataclasses.replace(
+            conductor._script_limits, timeout=240.0
         )
 
     def instantiate(self, instance_id: str) -> Any:
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
         return self.vnfm.run(instance_id, "instantiate", body)
 
-    def told(self) -> list[Any]:
-        lines = self.seen.read_text().splitlines()
+    def read_script_inputs(self) -> list[Any]:
+        lines = self.inputs_path.read_text().splitlines()
         return [json.loads(line) for line in lines]
 
     def recording(self, body: str = "self.write(told)") -> str:
         hooks = "\n\n        ".join(
             f"def {hook}(self, told): {body}" for hook in self.hooks
         )
-        return RECORDING.format(path=str(self.seen), hooks=hooks)
+        return RECORDING.format(path=str(self.inputs_path), hooks=hooks)
 
 
 class TestHooks(ScriptCase):
@@ -111,7 +113,7 @@ class TestHooks(ScriptCase):
         instance_id = self.instance(self.recording())
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
-        before, after = self.told()
+        before, after = self.read_script_inputs()
         self.assertEqual("instantiate_start", before["operation"])
         self.assertEqual(
             "NOT_INSTANTIATED", before["vnfInstance"]["instantiationState"]
@@ -132,7 +134,10 @@ class TestHooks(ScriptCase):
         ):
             end = self.vnfm.run(instance_id, task, body)
             self.assertEqual("COMPLETED", end["operationState"], end)
-        hooks = [told["operation"] for told in self.told()]
+        hooks = [
+            script_input["operation"]
+            for script_input in self.read_script_inputs()
+        ]
         self.assertEqual(["scale_start", "terminate_end"], hooks[2:])
 
     def test_they_read_a_copy_of_the_package(self) -> None:
@@ -142,9 +147,9 @@ class TestHooks(ScriptCase):
         instance_id = self.instance(self.recording(body))
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
-        for told in self.told():
-            self.assertFalse(Path(told["packageDir"]).exists())
-        tree = self.vnfm.parts.catalogue.tree(
+        for script_input in self.read_script_inputs():
+            self.assertFalse(Path(script_input["packageDir"]).exists())
+        tree = self.vnfm.parts.catalogue.unpacked(
             self.vnfm.instance(instance_id)["vnfdId"]
         )
         self.assertTrue((tree.path / SCRIPT).is_file())
@@ -159,7 +164,10 @@ class TestHooks(ScriptCase):
         self.assertEqual("FAILED_TEMP", end["operationState"])
         end = self.vnfm.decide(end["id"], "rollback")
         self.assertEqual("ROLLED_BACK", end["operationState"], end)
-        hooks = [told["operation"] for told in self.told()]
+        hooks = [
+            script_input["operation"]
+            for script_input in self.read_script_inputs()
+        ]
         self.assertEqual(
             [
                 "instantiate_start",
@@ -200,13 +208,13 @@ class TestHooks(ScriptCase):
             import pickle
             import sys
             told = pickle.load(sys.stdin.buffer)
-            with open({str(self.seen)!r}, "a") as file:
+            with open({str(self.inputs_path)!r}, "a") as file:
                 file.write(json.dumps(told) + "\\n")
             sys.stdout.buffer.write(pickle.dumps({{"vnf_instance": {{}}}}))
         """
         end = self.instantiate(self.instance(script))
         self.assertEqual("COMPLETED", end["operationState"], end)
-        told = self.told()[1]
+        script_input = self.read_script_inputs()[1]
         self.assertEqual(
             {
                 "operation",
@@ -217,11 +225,11 @@ class TestHooks(ScriptCase):
                 "tmp_csar_dir",
                 "user_script_err_handling_data",
             },
-            set(told),
+            set(script_input),
         )
-        self.assertEqual("instantiate_end", told["operation"])
+        self.assertEqual("instantiate_end", script_input["operation"])
         self.assertEqual(
-            "INSTANTIATED", told["vnf_instance"]["instantiationState"]
+            "INSTANTIATED", script_input["vnf_instance"]["instantiationState"]
         )
 
     def test_the_environment_holds_no_secrets(self) -> None:
@@ -229,11 +237,11 @@ class TestHooks(ScriptCase):
         self.addCleanup(os.environ.pop, "OS_PASSWORD")
         script = f"""\
             import os
-            with open({str(self.seen)!r}, "w") as file:
+            with open({str(self.inputs_path)!r}, "w") as file:
                 file.write(str(sorted(os.environ)))
         """
         self.instantiate(self.instance(script))
-        self.assertNotIn("OS_PASSWORD", self.seen.read_text())
+        self.assertNotIn("OS_PASSWORD", self.inputs_path.read_text())
 
 
 class TestCopies(ScriptCase):
@@ -245,7 +253,7 @@ class TestCopies(ScriptCase):
             import json, os, sys
             told = json.load(sys.stdin)
             path = told["packageDir"] + "/Scripts/image"
-            with open({str(self.seen)!r}, "w") as file:
+            with open({str(self.inputs_path)!r}, "w") as file:
                 file.write(oct(os.stat(path).st_mode) + " " + path)
             os.chmod(path, 0o600)
             with open(path, "r+") as image:
@@ -254,12 +262,12 @@ class TestCopies(ScriptCase):
         instance_id = self.instance(script, image=large)
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
-        mode, _, path = self.seen.read_text().partition(" ")
+        mode, _, path = self.inputs_path.read_text().partition(" ")
         self.assertEqual("0o100444", mode)
         root = Path(self.vnfm.state_path) / "scripts"
         self.assertTrue(Path(path).is_relative_to(root))
         self.assertEqual([], list(root.iterdir()))
-        tree = self.vnfm.parts.catalogue.tree(
+        tree = self.vnfm.parts.catalogue.unpacked(
             self.vnfm.instance(instance_id)["vnfdId"]
         )
         kept = (tree.path / "Scripts/image").read_text()
@@ -316,7 +324,7 @@ class TestForceful(ScriptCase):
 class TestReply(ScriptCase):
     """What a script says changes the instance, as far as it may."""
 
-    def said(self, body: str) -> tuple[Any, str]:
+    def instantiate_printing(self, body: str) -> tuple[Any, str]:
         """Instantiate with a script that says something; give the operation
         and the instance's id.
         """
@@ -332,7 +340,7 @@ class TestReply(ScriptCase):
         return self.instantiate(instance_id), instance_id
 
     def test_attributes(self) -> None:
-        end, instance_id = self.said(
+        end, instance_id = self.instantiate_printing(
             "instance['metadata'] = {'a': 1}; "
             "instance['extensions'] = {'b': {}}; "
             "instance['vnfConfigurableProperties'] = {'c': None}"
@@ -343,8 +351,8 @@ class TestReply(ScriptCase):
         self.assertEqual({"b": {}}, found["extensions"])
         self.assertEqual({"c": None}, found["vnfConfigurableProperties"])
 
-    def test_who_it_is_stays(self) -> None:
-        end, instance_id = self.said(
+    def test_the_process_user_stays(self) -> None:
+        end, instance_id = self.instantiate_printing(
             "instance.update(id='x', vnfdId='x', vnfProvider='x', "
             "vnfInstanceName='x', instantiationState='NOT_INSTANTIATED', "
             "vimConnectionInfo={}); "
@@ -361,7 +369,7 @@ class TestReply(ScriptCase):
         self.assertEqual(["vim1"], list(found["vimConnectionInfo"]))
 
     def test_resources(self) -> None:
-        end, instance_id = self.said(
+        end, instance_id = self.instantiate_printing(
             "info = instance['instantiatedVnfInfo']; "
             "info['vnfcResourceInfo'][0]['id'] = 'other'; "
             "info['metadata'] = {'stack': 7}"
@@ -376,16 +384,16 @@ class TestReply(ScriptCase):
 
     def test_what_cannot_be(self) -> None:
         found = "instance['instantiatedVnfInfo']['vnfcResourceInfo']"
-        for body, told in (
+        for body, message in (
             (f"{found}[0]['vduId'] = 'moon'", f"{SCRIPT} (instantiate_end)"),
             (f"{found}[0]['vduId'] = 'moon'", "names VDU moon"),
             (f"{found} *= 2", "twice"),
             (f"{found} = [1]", "instantiatedVnfInfo.vnfcResourceInfo[0]"),
             ("instance['metadata'] = 'text'", "$.vnfInstance.metadata"),
         ):
-            end, _ = self.said(body)
+            end, _ = self.instantiate_printing(body)
             self.assertEqual("FAILED_TEMP", end["operationState"], body)
-            self.assertIn(told, end["error"]["detail"])
+            self.assertIn(message, end["error"]["detail"])
             end = self.vnfm.decide(end["id"], "rollback")
             self.assertEqual("ROLLED_BACK", end["operationState"])
 
@@ -466,13 +474,13 @@ class TestLog(ScriptCase):
         }
     }
 
-    def ran(self, script: str, **request: Any) -> Any:
+    def run_script(self, script: str, **request: Any) -> Any:
         body = {"flavourId": "small", "vimConnectionInfo": self.vim} | request
         instance_id = self.instance(script)
         return self.vnfm.run(instance_id, "instantiate", body)
 
-    def test_what_is_wrong_with_its_answer_tells_no_secret(self) -> None:
-        end = self.ran(
+    def test_invalid_output_reveals_no_secret(self) -> None:
+        end = self.run_script(
             "import pickle, sys; sys.stdin.buffer.read(); "
             r"sys.stdout.buffer.write(b'cposix\nhunter-2\n.')"
         )
@@ -480,7 +488,9 @@ class TestLog(ScriptCase):
         self.assertIn("posix.*** is not plain data", detail)
 
     def test_it_is_kept(self) -> None:
-        end = self.ran("import sys; print('two', 'words', file=sys.stderr)")
+        end = self.run_script(
+            "import sys; print('two', 'words', file=sys.stderr)"
+        )
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.assertEqual(
             "instantiate_start, Scripts/hooks.py:\ntwo words\n"
@@ -499,12 +509,12 @@ class TestLog(ScriptCase):
             print("first words", file=sys.stderr, flush=True)
             print("a line that", end="", file=sys.stderr, flush=True)
             until = time.monotonic() + 120
-            while not os.path.exists({str(self.seen)!r}):
+            while not os.path.exists({str(self.inputs_path)!r}):
                 assert time.monotonic() < until, "nobody saw it"
                 time.sleep(0.01)
             print(" ends", file=sys.stderr)
         """
-        self.patient()
+        self.extend_timeout()
         instance_id = self.instance(script, "instantiate_end")
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
         answer = self.vnfm.task(instance_id, "instantiate", body)
@@ -514,8 +524,8 @@ class TestLog(ScriptCase):
             lambda: self.vnfm.call("GET", place).json.get("scriptLog") == head,
             "what the script wrote",
         )
-        self.seen.touch()
-        end = self.vnfm.ended(place)
+        self.inputs_path.touch()
+        end = self.vnfm.wait_operation(place)
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.assertEqual(f"{head}a line that ends\n", end["scriptLog"])
 
@@ -529,7 +539,7 @@ class TestLog(ScriptCase):
             sys.exit(1)
         """
         key = "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----"
-        end = self.ran(script, additionalParams={"private_key": key})
+        end = self.run_script(script, additionalParams={"private_key": key})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         for text in (end["scriptLog"], end["error"]["detail"]):
             self.assertNotIn("hunter", text)
@@ -543,7 +553,7 @@ class TestLog(ScriptCase):
             for number in range(100_000):
                 print("line", number, file=sys.stderr)
         """
-        end = self.ran(script)
+        end = self.run_script(script)
         self.assertEqual("COMPLETED", end["operationState"], end)
         first, second = end["scriptLog"].split("instantiate_end", 1)
         self.assertLess(len(first), 70_000)
@@ -551,22 +561,24 @@ class TestLog(ScriptCase):
         self.assertIn("line 99999", second)
         self.assertNotIn("line 10\n", first)
 
-    def test_vims_are_told_with_what_logs_in(self) -> None:
+    def test_vims_are_passed_with_credentials(self) -> None:
         script = self.recording()
-        self.ran(script)
-        (vim,) = self.told()[1]["vnfInstance"]["vimConnectionInfo"].values()
+        self.run_script(script)
+        (vim,) = self.read_script_inputs()[1]["vnfInstance"][
+            "vimConnectionInfo"
+        ].values()
         self.assertEqual("hunter-2", vim["accessInfo"]["password"])
 
     def test_or_without(self) -> None:
         self.vnfm.conf.set_override(
             "vim_credentials", group="scripts", override=False
         )
-        self.vnfm.conductor._script_bounds = bounds_of(self.vnfm.conf)
-        self.ran(self.recording())
-        told = self.told()[1]
-        (vim,) = told["vnfInstance"]["vimConnectionInfo"].values()
+        self.vnfm.conductor._script_limits = limits_of(self.vnfm.conf)
+        self.run_script(self.recording())
+        script_input = self.read_script_inputs()[1]
+        (vim,) = script_input["vnfInstance"]["vimConnectionInfo"].values()
         self.assertEqual({"username": "ops"}, vim["accessInfo"])
-        self.assertNotIn("hunter", json.dumps(told))
+        self.assertNotIn("hunter", json.dumps(script_input))
 
 
 class TestResume(ScriptCase):
@@ -588,7 +600,10 @@ class TestResume(ScriptCase):
         self.vnfm.driver.before["apply"] = lose
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
-        hooks = [told["operation"] for told in self.told()]
+        hooks = [
+            script_input["operation"]
+            for script_input in self.read_script_inputs()
+        ]
         self.assertEqual(["instantiate_start", "instantiate_end"], hooks)
 
 
@@ -629,8 +644,8 @@ class TestMisbehaviour(ScriptCase):
             Licence.main()
         """
         detail = self.failed(script)
-        told = "exit code 1: class Licence has no method instantiate_start"
-        self.assertIn(told, detail)
+        message = "exit code 1: class Licence has no method instantiate_start"
+        self.assertIn(message, detail)
 
     def test_main_is_not_called(self) -> None:
         script = """\
@@ -656,10 +671,10 @@ class TestMisbehaviour(ScriptCase):
             except KeyError as error:
                 raise RuntimeError("no licence:\\nask for one") from error
         """
-        told = "it ended with exit code 1: RuntimeError: no licence:"
+        message = "it ended with exit code 1: RuntimeError: no licence:"
         self.assertEqual(
             [
-                f"Script {SCRIPT} (instantiate_start): {told}",
+                f"Script {SCRIPT} (instantiate_start): {message}",
                 "ask for one",
                 "",
                 "The end of what it wrote:",
@@ -699,7 +714,7 @@ class TestMisbehaviour(ScriptCase):
 
     def test_a_pickle_of_a_script_for_tacker(self) -> None:
         """Whatever stands in it, nothing of it is run or grows."""
-        for dumped, told in (
+        for dumped, message in (
             ("b'nonsense'", "no plain pickle"),
             ("b'\\x80\\x04]\\x94h\\x00a.'", "too deep"),
             ("b'cposix\\nsystem\\n.'", "posix.system is not plain data"),
@@ -711,7 +726,7 @@ class TestMisbehaviour(ScriptCase):
                 import pickle, sys
                 sys.stdout.buffer.write({dumped})
             """
-            self.assertIn(told, self.failed(script), dumped)
+            self.assertIn(message, self.failed(script), dumped)
 
     def test_an_answer_too_deep(self) -> None:
         self.assertIn(
@@ -727,52 +742,54 @@ class TestMisbehaviour(ScriptCase):
             sys.exit("all gone")
         """
         self.assertIn("all gone", self.failed(script))
-        self.assertEqual("COMPLETED", self.again()["operationState"])
+        self.assertEqual(
+            "COMPLETED", self.instantiate_again()["operationState"]
+        )
 
-    def again(self) -> Any:
+    def instantiate_again(self) -> Any:
         """Instantiate from a package with a script that does nothing."""
         return self.instantiate(self.instance(""))
 
-    def test_leaving_somebody_behind(self) -> None:
+    def test_leaving_a_child_process(self) -> None:
         """Even who leaves the process group goes with the script."""
         script = f"""\
             import os, time
-            before = len(open({str(self.seen)!r}).readlines())
+            before = len(open({str(self.inputs_path)!r}).readlines())
             for _ in range(20):
                 if os.fork() == 0:
                     os.setsid()
                     if os.fork() == 0:
-                        with open({str(self.seen)!r}, "a") as file:
+                        with open({str(self.inputs_path)!r}, "a") as file:
                             file.write(f"{{os.getpid()}}\\n")
                         time.sleep(60)
                     os._exit(0)
-            while len(open({str(self.seen)!r}).readlines()) < before + 20:
+            while len(open({str(self.inputs_path)!r}).readlines()) < before + 20:
                 time.sleep(0.01)
         """
-        self.seen.touch()
+        self.inputs_path.touch()
         end = self.instantiate(self.instance(script))
         self.assertEqual("COMPLETED", end["operationState"], end)
-        pids = [int(pid) for pid in self.seen.read_text().split()]
+        pids = [int(pid) for pid in self.inputs_path.read_text().split()]
         self.assertEqual(20 * 2, len(pids))  # of two hooks
-        self.assertEqual([], [pid for pid in pids if is_there(pid)])
+        self.assertEqual([], [pid for pid in pids if is_running(pid)])
 
     def test_too_much_memory(self) -> None:
         self.assertIn("MemoryError", self.failed("x = bytearray(3 << 30)"))
 
     def test_hanging_with_children(self) -> None:
         self.vnfm.conf.set_override("timeout", 2.0, "scripts")
-        self.vnfm.conductor._script_bounds = bounds_of(self.vnfm.conf)
+        self.vnfm.conductor._script_limits = limits_of(self.vnfm.conf)
         script = f"""\
             import os, subprocess, time
             child = subprocess.Popen(["sleep", "60"])
-            with open({str(self.seen)!r}, "w") as file:
+            with open({str(self.inputs_path)!r}, "w") as file:
                 file.write(str(child.pid))
             time.sleep(60)
         """
         self.assertIn("did not end within 2 s", self.failed(script))
-        self.assertFalse(is_there(int(self.seen.read_text())))
+        self.assertFalse(is_running(int(self.inputs_path.read_text())))
 
-    def test_stopping_who_looks_after_it(self) -> None:
+    def test_stopping_its_supervisor(self) -> None:
         """It is continued to be told to end; if it is stopped again and
         again, everybody is killed from outside.
         """
@@ -781,53 +798,54 @@ class TestMisbehaviour(ScriptCase):
             if os.fork() == 0:
                 os.setsid()
                 if os.fork() == 0:
-                    with open({str(self.seen)!r}, "a") as file:
+                    with open({str(self.inputs_path)!r}, "a") as file:
                         file.write(f"{{os.getpid()}}\\n")
                     time.sleep(300)
                 os._exit(0)
             while True:
                 os.kill(os.getppid(), signal.SIGSTOP)
         """
-        self.patient()
+        self.extend_timeout()
         instance_id = self.instance(script)
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
         answer = self.vnfm.task(instance_id, "instantiate", body)
         waiting.until(
-            lambda: self.seen.exists() and self.seen.read_text(), "the script"
+            lambda: self.inputs_path.exists() and self.inputs_path.read_text(),
+            "the script",
         )
         place = answer.headers["Location"]
         how = {"cancelMode": "FORCEFUL"}
         self.assertEqual(
             202, self.vnfm.call("POST", f"{place}/cancel", how).status
         )
-        end = self.vnfm.ended(place, patience=120)
+        end = self.vnfm.wait_operation(place, timeout=120)
         self.assertIn("was cancelled", end["error"]["detail"])
-        (pid,) = self.seen.read_text().split()
-        self.assertFalse(is_there(int(pid)))
+        (pid,) = self.inputs_path.read_text().split()
+        self.assertFalse(is_running(int(pid)))
 
-    def test_leaving_somebody_with_its_pipes(self) -> None:
+    def test_leaving_a_child_process_with_its_pipes(self) -> None:
         """Who ends its supervisor can leave a process, not our pipes."""
         script = f"""\
             import os, signal, time
             supervisor = os.getppid()
             if os.fork() == 0:
                 os.setsid()
-                with open({str(self.seen)!r}, "w") as file:
+                with open({str(self.inputs_path)!r}, "w") as file:
                     file.write(str(os.getpid()))
                 os.kill(supervisor, signal.SIGKILL)
                 time.sleep(300)
             time.sleep(300)
         """
-        self.addCleanup(self.end_one_left)
-        before = self.pipes()
+        self.addCleanup(self.kill_leftover_process)
+        before = self.count_pipes()
         self.assertIn("killed by SIGKILL", self.failed(script))
-        self.assertEqual(before, self.pipes())
+        self.assertEqual(before, self.count_pipes())
 
-    def end_one_left(self) -> None:
+    def kill_leftover_process(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(int(self.seen.read_text()), signal.SIGKILL)
+            os.kill(int(self.inputs_path.read_text()), signal.SIGKILL)
 
-    def pipes(self) -> int:
+    def count_pipes(self) -> int:
         """Count those of this process that lead to others."""
         links = []
         for handle in Path("/proc/self/fd").iterdir():

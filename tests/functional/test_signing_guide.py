@@ -23,7 +23,7 @@ BLOCK: Final = re.compile(
 )
 
 
-class Quiet(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing of each request."""
 
@@ -62,7 +62,7 @@ class TestGuide(testtools.TestCase):
             conf.set_override(name, value, "catalogue")
         parts = compose.parts(conf)
         self.addCleanup(parts.store.close)
-        server = Server(("127.0.0.1", 0), Quiet)
+        server = Server(("127.0.0.1", 0), QuietHandler)
         server.set_app(compose.application(parts))
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
@@ -75,19 +75,21 @@ class TestGuide(testtools.TestCase):
         making, found, onboarding = script.partition("onboard() {")
         self.assertTrue(found)
         self.run_script(making)
-        said = self.run_script(found + onboarding, VNFM=self.serve())
-        said = said.replace("signed.csar\n", "", 1)  # what was built
+        output = self.run_script(found + onboarding, VNFM=self.serve())
+        output = output.replace("signed.csar\n", "", 1)  # what was built
         decoder, answers = json.JSONDecoder(), []
-        while said := said.strip():
-            answer, end = decoder.raw_decode(said)
+        while output := output.strip():
+            answer, end = decoder.raw_decode(output)
             answers.append(answer)
-            said = said[end:]
+            output = output[end:]
         taken, refused, still, signed = answers
         self.assertEqual("OPTION_2", taken["packageSecurityOption"])
         vendor = (self.folder / "vendor.pem").read_text()
         self.assertEqual(vendor, taken["signingCertificate"])
-        told = "vnf.cms: the signature is of another content than changed.csar"
-        self.assertIn(told, refused["detail"])
-        self.assertIn(told, PAGE.read_text())
+        message = (
+            "vnf.cms: the signature is of another content than changed.csar"
+        )
+        self.assertIn(message, refused["detail"])
+        self.assertIn(message, PAGE.read_text())
         self.assertEqual("CREATED", still["onboardingState"])
         self.assertEqual("OPTION_1", signed["packageSecurityOption"])

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 import testtools
 
-from tests.fixtures.receiver import Receiver
-from tests.fixtures.vnfm import Answer, Vnfm
+from tests.fixtures.http_receiver import HttpReceiver
+from tests.fixtures.vnfm import Response, Vnfm
 
 PATH = "/vnflcm/v2/subscriptions"
 BASIC = {
@@ -46,10 +46,10 @@ FILTER = {
 class SubscriptionTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.receiver = self.useFixture(Receiver())
+        self.receiver = self.useFixture(HttpReceiver())
         self.vnfm = self.useFixture(Vnfm())
 
-    def subscribe(self, **body: Any) -> Answer:
+    def subscribe(self, **body: Any) -> Response:
         given = {"callbackUri": self.receiver.url} | body
         return self.vnfm.call("POST", PATH, given)
 
@@ -92,9 +92,9 @@ class TestMade(SubscriptionTest):
         path = self.subscribe().headers["Location"]
         self.assertEqual(204, self.vnfm.call("DELETE", path).status)
         for method in ("GET", "DELETE"):
-            gone = self.vnfm.call(method, path)
-            self.assertEqual(404, gone.status)
-            self.assertIn("There is no subscription", gone.detail)
+            answer = self.vnfm.call(method, path)
+            self.assertEqual(404, answer.status)
+            self.assertIn("There is no subscription", answer.detail)
 
     def test_the_same_again_leads_to_what_there_is(self) -> None:
         first = self.subscribe(filter=FILTER, authentication=BASIC)
@@ -116,7 +116,7 @@ class TestMade(SubscriptionTest):
 
 
 class TestRefused(SubscriptionTest):
-    def test_what_is_wrong_is_told_with_its_path(self) -> None:
+    def test_invalid_values_are_reported_with_their_path(self) -> None:
         wrong: tuple[tuple[dict[str, Any], str], ...] = (
             ({"callbackUri": None}, "$.callbackUri"),
             ({"callbackUri": "ftp://host/"}, "$.callbackUri"),
@@ -152,7 +152,7 @@ class TestRefused(SubscriptionTest):
             self.assertIn(path, answer.detail)
         self.assertEqual([], self.vnfm.call("GET", PATH).json)
 
-    def test_who_does_not_answer_204_is_not_subscribed(self) -> None:
+    def test_a_subscriber_without_204_is_refused(self) -> None:
         for status in (200, 302, 404, 500):
             self.receiver.status = status
             answer = self.subscribe()
@@ -164,7 +164,7 @@ class TestRefused(SubscriptionTest):
         self.assertIn("cannot be reached", answer.detail)
         self.assertEqual([], self.vnfm.call("GET", PATH).json)
 
-    def test_who_is_slow_is_not_subscribed(self) -> None:
+    def test_a_slow_subscriber_is_refused(self) -> None:
         self.receiver.delay = 2.0
         vnfm = self.useFixture(Vnfm(outgoing={"timeout": 0.1}))
         body = {"callbackUri": self.receiver.url}
@@ -172,14 +172,14 @@ class TestRefused(SubscriptionTest):
         self.assertEqual(422, answer.status)
         self.assertIn("cannot be reached", answer.detail)
 
-    def test_nobody_learns_what_is_inside(self) -> None:
+    def test_the_error_does_not_reveal_internal_hosts(self) -> None:
         """An address that is refused, one where nobody is, and one that is
         silent are told alike.
         """
         vnfm = self.useFixture(
             Vnfm(notification={"loopback_callbacks": False})
         )
-        told = set()
+        details = set()
         port = self.receiver.port
         for host in (
             "127.0.0.1",
@@ -192,14 +192,14 @@ class TestRefused(SubscriptionTest):
             body = {"callbackUri": f"http://{host}:{port}/"}
             answer = vnfm.call("POST", PATH, body)
             self.assertEqual(422, answer.status, host)
-            told.add(answer.detail)
+            details.add(answer.detail)
         self.receiver.stop()
-        told.add(self.subscribe().detail)
-        self.assertEqual(1, len(told), str(told))
+        details.add(self.subscribe().detail)
+        self.assertEqual(1, len(details), str(details))
         self.assertEqual([], self.receiver.requests)
 
     def test_a_token_endpoint_inside_is_not_called(self) -> None:
-        inside = self.useFixture(Receiver())
+        inside = self.useFixture(HttpReceiver())
         params = {
             "clientId": "vnfm",
             "clientPassword": "s3cret",
@@ -220,19 +220,21 @@ class TestRefused(SubscriptionTest):
         self.assertIn("cannot be reached", answer.detail)
         self.assertEqual([], inside.requests)
 
-    def test_a_certificate_is_needed_for_who_wants_one(self) -> None:
+    def test_a_client_certificate_is_sent_where_required(self) -> None:
         answer = self.subscribe(authentication={"authType": ["TLS_CERT"]})
         self.assertEqual(422, answer.status)
         self.assertIn("no client certificate", answer.detail)
 
 
 class TestAuthentication(SubscriptionTest):
-    def test_the_test_proves_who_calls(self) -> None:
-        self.receiver = self.useFixture(Receiver(basic=("nfvo", "hush-hush")))
+    def test_the_test_request_is_authenticated(self) -> None:
+        self.receiver = self.useFixture(
+            HttpReceiver(basic=("nfvo", "hush-hush"))
+        )
         self.assertEqual(422, self.subscribe().status)
         self.assertEqual(201, self.subscribe(authentication=BASIC).status)
 
-    def test_credentials_are_told_to_nobody(self) -> None:
+    def test_credentials_are_never_shown(self) -> None:
         made = self.subscribe(authentication=BASIC)
         path = made.headers["Location"]
         for answer in (

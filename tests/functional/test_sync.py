@@ -23,7 +23,7 @@ class TestSync(testtools.TestCase):
         super().setUp()
         self.vnfm = self.useFixture(CnfService())
         self.cluster = self.vnfm.cluster
-        self.vnf = self.vnfm.started()
+        self.vnf = self.vnfm.start_vnf()
 
     def sync(self) -> Any:
         return self.vnfm.task(self.vnf, "sync", None)
@@ -75,8 +75,8 @@ class TestSync(testtools.TestCase):
         self.set_replicas(9)  # beyond the largest level
         self.synced(lambda: self.vdus().count("web") == 9)
         self.assertEqual(2, self.level())
-        told = {"web_aspect": {"web": 9}}
-        self.assertEqual(told, self.unmatched())
+        unmatched_levels = {"web_aspect": {"web": 9}}
+        self.assertEqual(unmatched_levels, self.unmatched())
         more = {"type": "SCALE_IN", "aspectId": "web_aspect"}
         done = self.vnfm.run(self.vnf, "scale", more)
         self.assertEqual("COMPLETED", done["operationState"], done)
@@ -131,15 +131,20 @@ class TestSync(testtools.TestCase):
         return sorted((c["changeType"], c["vduId"]) for c in changes)
 
     def test_a_lost_pod_stays_known_and_is_healed_by_its_id(self) -> None:
-        known = {"a": "b"}
-        change = {"id": "probe-probe", "vnfcConfigurableProperties": known}
+        properties = {"a": "b"}
+        change = {
+            "id": "probe-probe",
+            "vnfcConfigurableProperties": properties,
+        }
         self.vnfm.modify(self.vnf, {"vnfcInfoModifications": [change]})
         self.cluster.sandbox.kill_pod(self.vnfm.namespace, "probe")
         self.synced(lambda: self.states("probe") == {"STOPPED"})
         lost = self.vnfm.vnfcs(self.vnf)["probe-probe"]
         uid = lost["metadata"]["uid"]
         self.assertEqual({"uid": uid, "lost": True}, lost["metadata"])
-        self.assertFalse(self.vnfm.conductor.upkeep.sync.once(self.vnf))
+        self.assertFalse(
+            self.vnfm.conductor.synchronizer.sync.sync_instance(self.vnf)
+        )
         scaled = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
         done = self.vnfm.run(self.vnf, "scale", scaled)
         changes = done["resourceChanges"]["affectedVnfcs"]
@@ -148,7 +153,7 @@ class TestSync(testtools.TestCase):
         before = self.cluster.uids(self.vnfm.namespace)
         self.assertEqual([("ADDED", "probe")], self.heal("probe-probe"))
         self.assertEqual({"STARTED"}, self.states("probe"))
-        self.assertEqual(known, self.properties("probe-probe"))
+        self.assertEqual(properties, self.properties("probe-probe"))
         found = self.vnfm.vnfcs(self.vnf)["probe-probe"]["metadata"]
         after = self.cluster.uids(self.vnfm.namespace)
         self.assertEqual({"uid": after.pop(("pods", "probe"))}, found)
@@ -186,7 +191,9 @@ class TestSync(testtools.TestCase):
 
     def test_a_look_changes_no_level(self) -> None:
         before = self.vnfm.instance(self.vnf)
-        self.assertFalse(self.vnfm.conductor.upkeep.sync.once(self.vnf))
+        self.assertFalse(
+            self.vnfm.conductor.synchronizer.sync.sync_instance(self.vnf)
+        )
         self.assertEqual(before, self.vnfm.instance(self.vnf))
 
     def test_what_is_not_there_has_nothing_to_sync(self) -> None:
@@ -201,7 +208,7 @@ class TestSync(testtools.TestCase):
 class TestRace(testtools.TestCase):
     def test_an_operation_in_between_is_not_overwritten(self) -> None:
         vnfm = self.useFixture(Vnfm())
-        instance_id = vnfm.instantiated()
+        instance_id = vnfm.create_instantiated()
         looks = []
 
         def scale_meanwhile(task: Any) -> None:
@@ -213,7 +220,7 @@ class TestRace(testtools.TestCase):
                 # what the look began with is old news by now
                 vnfm.driver.vnfcs[instance_id] = ()
 
-        once = vnfm.conductor.upkeep.sync.once
+        once = vnfm.conductor.synchronizer.sync.sync_instance
         vnfm.driver.before["observe"] = scale_meanwhile
         self.assertRaises(errors.OperationInProgress, once, instance_id)
         info = vnfm.instance(instance_id)["instantiatedVnfInfo"]

@@ -14,12 +14,15 @@ import yaml
 from samples import build
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.openstack.fields import Question, StackFields
+from tacker_cnf.drivers.openstack.stack_fields import (
+    StackFields,
+    UserDataRequest,
+)
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.scripts.process import bounds_of
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 from tacker_cnf.vnfd import csar, descriptor
@@ -82,16 +85,18 @@ class UserDataCase(testtools.TestCase):
         self.folder = root / "tree"
         opened = csar.unpack(build.build(SAMPLE, root / "a.csar"), self.folder)
         vnfd = descriptor.read(self.folder, opened.entry_definitions)
-        self.package = PackageTree(content_id="x", path=self.folder, vnfd=vnfd)
+        self.package = UnpackedPackage(
+            content_id="x", path=self.folder, vnfd=vnfd
+        )
         conf = configuration.load([])
         conf.set_override("timeout", 60.0, "scripts")
         conf.set_override("max_output_bytes", 100_000, "scripts")
-        self.user_data = ChosenUserData(bounds_of(conf))
-        self.halt = Halt()
+        self.user_data = ChosenUserData(limits_of(conf))
+        self.cancel_token = CancelToken()
         self.log = ""
 
-    def question(self, **parameters: Any) -> Question:
-        request = asked(parameters)
+    def build_question(self, **parameters: Any) -> UserDataRequest:
+        request = build_request(parameters)
         task = InfraTask(
             instance=an_instance(
                 id=INSTANCE,
@@ -105,10 +110,10 @@ class UserDataCase(testtools.TestCase):
             parameters=parameters,
             deadline=Deadline.within(120),
             request=request,
-            halt=self.halt,
-            keep_log=self.keep,
+            cancel_token=self.cancel_token,
+            save_log=self.keep,
         )
-        return Question(
+        return UserDataRequest(
             operation=LcmOperationType.INSTANTIATE,
             is_rollback=False,
             task=task,
@@ -124,10 +129,10 @@ class UserDataCase(testtools.TestCase):
 
     def ask(self, path: str, class_name: str) -> StackFields:
         return self.user_data.fields(
-            self.question(**{PATH: path, CLASS: class_name})
+            self.build_question(**{PATH: path, CLASS: class_name})
         )
 
-    def fails(self, body: str) -> str:
+    def run_failing(self, body: str) -> str:
         """Have a method do something that fails; tell the error."""
         body = textwrap.indent(textwrap.dedent(body), " " * 8)
         self.write(
@@ -141,7 +146,7 @@ class UserDataCase(testtools.TestCase):
         return str(error)
 
 
-def asked(parameters: Any) -> InstantiateVnfRequest:
+def build_request(parameters: Any) -> InstantiateVnfRequest:
     access = {"username": "me", "password": "hunter2"}
     body = {
         "flavourId": "simple",
@@ -154,9 +159,9 @@ def asked(parameters: Any) -> InstantiateVnfRequest:
 
 class TestNames(UserDataCase):
     def test_both_or_neither(self) -> None:
-        self.user_data.check(self.question())
+        self.user_data.check(self.build_question())
         self.user_data.check(
-            self.question(
+            self.build_question(
                 **{PATH: "./UserData/named.py", CLASS: "NamedUserData"}
             )
         )
@@ -171,56 +176,56 @@ class TestNames(UserDataCase):
             error = self.assertRaises(
                 errors.InvalidParameters,
                 self.user_data.check,
-                self.question(**given),
+                self.build_question(**given),
             )
             self.assertIn(says, str(error))
 
     def test_a_rollback_needs_it_in_the_former_package(self) -> None:
-        former = Path(self.useFixture(fixtures.TempDir()).path)
-        question = self.question(
+        former_package = Path(self.useFixture(fixtures.TempDir()).path)
+        question = self.build_question(
             **{PATH: "UserData/named.py", CLASS: "NamedUserData"}
         )
-        package = dataclasses.replace(self.package, path=former)
+        package = dataclasses.replace(self.package, path=former_package)
         task = dataclasses.replace(question.task, current_package=package)
         question = dataclasses.replace(question, task=task)
         error = self.assertRaises(
             errors.InvalidParameters, self.user_data.check, question
         )
         self.assertIn("which the VNF is of, has no file", str(error))
-        (former / "UserData").mkdir()
-        (former / "UserData" / "named.py").touch()
+        (former_package / "UserData").mkdir()
+        (former_package / "UserData" / "named.py").touch()
         self.user_data.check(question)
 
     def test_none_is_ours(self) -> None:
-        said = self.user_data.fields(self.question())
-        nfv = said.parameters["nfv"]
+        fields = self.user_data.fields(self.build_question())
+        nfv = fields.parameters["nfv"]
         self.assertEqual("m1.tiny", nfv["VDU"]["front"]["computeFlavourId"])
-        self.assertFalse(said.existing)
-        self.assertEqual({"front.yaml"}, said.files.keys())
+        self.assertFalse(fields.existing)
+        self.assertEqual({"front.yaml"}, fields.files.keys())
 
 
 class TestScripts(UserDataCase):
     def test_the_samples(self) -> None:
-        said = self.ask("./UserData/named.py", "NamedUserData")
-        assert said.template is not None
-        told = yaml.safe_load(said.template)["description"]
-        self.assertEqual(f"Front and Store of {INSTANCE}", told)
+        result = self.ask("./UserData/named.py", "NamedUserData")
+        assert result.template is not None
+        description = yaml.safe_load(result.template)["description"]
+        self.assertEqual(f"Front and Store of {INSTANCE}", description)
         self.assertIn(f"a stack for {INSTANCE}", self.log)
 
     def test_what_was_written_for_tacker(self) -> None:
         self.write("ASKED = 'for Tacker'\nprint('noise')", "sibling.py")
         self.write(TACKERS)
-        said = self.ask("UserData/mine.py", "Mine")
-        self.assertEqual("for Tacker", said.parameters["asked"])
-        nfv = said.parameters["nfv"]
+        result = self.ask("UserData/mine.py", "Mine")
+        self.assertEqual("for Tacker", result.parameters["asked"])
+        nfv = result.parameters["nfv"]
         self.assertEqual("cirros", nfv["VDU"]["front"]["vcImageId"])
         self.assertNotIn("CP", nfv)
-        assert said.template is not None
-        self.assertIn("front_group", said.template)
-        self.assertTrue(said.existing)
+        assert result.template is not None
+        self.assertIn("front_group", result.template)
+        self.assertTrue(result.existing)
         self.assertIn("noise", self.log)
 
-    def test_it_is_told_no_credentials(self) -> None:
+    def test_it_gets_no_credentials(self) -> None:
         self.write(
             """
             import json, os
@@ -231,26 +236,32 @@ class TestScripts(UserDataCase):
                                            "environ": dict(os.environ)}}
             """
         )
-        said = self.ask("UserData/mine.py", "Mine").parameters
-        self.assertIn("vimConnectionInfo", said["told"])
-        self.assertNotIn("hunter2", said["told"])
+        parameters = self.ask("UserData/mine.py", "Mine").parameters
+        self.assertIn("vimConnectionInfo", parameters["told"])
+        self.assertNotIn("hunter2", parameters["told"])
         environ = {"HOME", "TMPDIR", "PATH", "LANG", "LC_ALL", "TZ"}
-        known = environ | {"PYTHONPATH", "LC_CTYPE"}
-        self.assertEqual(set(), said["environ"].keys() - known)
+        allowed_variables = environ | {"PYTHONPATH", "LC_CTYPE"}
+        self.assertEqual(
+            set(), parameters["environ"].keys() - allowed_variables
+        )
 
 
 class TestFailures(UserDataCase):
     def test_raising(self) -> None:
-        said = self.fails("raise ValueError('of the package')")
-        self.assertIn("ValueError: of the package", said)
-        self.assertIn("UserData/mine.py", said)
+        error = self.run_failing("raise ValueError('of the package')")
+        self.assertIn("ValueError: of the package", error)
+        self.assertIn("UserData/mine.py", error)
         # how it was asked concerns nobody
-        self.assertNotIn("child.py", said)
+        self.assertNotIn("child.py", error)
 
     def test_answers_that_are_none(self) -> None:
-        self.assertIn("JSON", self.fails("return {'template': object()}"))
-        self.assertIn("template", self.fails("return {'template': {}}"))
-        self.assertIn("nfv", self.fails("return {'parameters': {'nfv': 1}}"))
+        self.assertIn(
+            "JSON", self.run_failing("return {'template': object()}")
+        )
+        self.assertIn("template", self.run_failing("return {'template': {}}"))
+        self.assertIn(
+            "nfv", self.run_failing("return {'parameters': {'nfv': 1}}")
+        )
 
     def test_a_class_or_a_method_that_is_not_there(self) -> None:
         self.write("class Mine: pass")
@@ -261,10 +272,10 @@ class TestFailures(UserDataCase):
             self.assertIn("AttributeError", str(error))
 
     def test_too_much(self) -> None:
-        said = self.fails("return {'template': 'x' * 1_000_000}")
-        self.assertIn("more than 100000 bytes", said)
+        error = self.run_failing("return {'template': 'x' * 1_000_000}")
+        self.assertIn("more than 100000 bytes", error)
 
-    def test_called_off(self) -> None:
+    def test_cancelled(self) -> None:
         runs = self.folder.parent / "runs"
         self.write(
             f"""
@@ -277,12 +288,14 @@ class TestFailures(UserDataCase):
             """
         )
 
-        def call_off() -> None:
+        def cancel() -> None:
             waiting.until(runs.exists, "the start", 60)
-            self.halt.call_off(errors.Cancelled("no more"), at_once=True)
+            self.cancel_token.cancel(
+                errors.Cancelled("no more"), forceful=True
+            )
 
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            done = pool.submit(call_off)
+            done = pool.submit(cancel)
             self.assertRaises(
                 errors.Cancelled, self.ask, "UserData/mine.py", "Mine"
             )
@@ -291,6 +304,6 @@ class TestFailures(UserDataCase):
     def test_it_does_not_end(self) -> None:
         conf = configuration.load([])
         conf.set_override("timeout", 5.0, "scripts")
-        self.user_data = ChosenUserData(bounds_of(conf))
-        said = self.fails("import threading; threading.Event().wait()")
-        self.assertIn("did not end within 5 s", said)
+        self.user_data = ChosenUserData(limits_of(conf))
+        error = self.run_failing("import threading; threading.Event().wait()")
+        self.assertIn("did not end within 5 s", error)

@@ -8,7 +8,7 @@ import testtools
 from tacker_cnf import errors
 from tacker_cnf.drivers.fake import FakeDriver
 from tacker_cnf.sol.common import VimConnectionInfo
-from tests.fixtures.vnfm import Answer, Vnfm
+from tests.fixtures.vnfm import Response, Vnfm
 
 VIMS = "/v1.0/vims"
 HIDDEN = ("hunter2", "letmein", "PRIVATE")
@@ -32,18 +32,18 @@ def a_vim(**overrides: Any) -> dict[str, Any]:
     return {"vim": given | overrides}
 
 
-class Reachable(FakeDriver):
+class RecordingDriver(FakeDriver):
     """A VIM that remembers who came, and may be out of reach."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.reached: list[VimConnectionInfo] = []
-        self.is_there = True
+        self.checked_connections: list[VimConnectionInfo] = []
+        self.is_reachable = True
 
-    def reach(self, connection: VimConnectionInfo) -> None:
-        if not self.is_there:
+    def check_connection(self, connection: VimConnectionInfo) -> None:
+        if not self.is_reachable:
             raise errors.VimUnreachable("no route to vim.example")
-        self.reached.append(connection)
+        self.checked_connections.append(connection)
 
 
 class VimTest(testtools.TestCase):
@@ -52,7 +52,7 @@ class VimTest(testtools.TestCase):
         self.useFixture(fixtures.FakeLogger())
         self.vnfm = self.useFixture(Vnfm())
         self.call = self.vnfm.call
-        self.driver = Reachable()
+        self.driver = RecordingDriver()
         self.vnfm.parts.drivers.install("fake", self.driver)
 
     def register(self, **overrides: Any) -> str:
@@ -60,16 +60,18 @@ class VimTest(testtools.TestCase):
         assert answer.status == 201, answer.content
         return str(answer.json["vim"]["id"])
 
-    def change(self, vim_id: str, **changes: Any) -> Answer:
+    def change(self, vim_id: str, **changes: Any) -> Response:
         return self.call("PUT", f"{VIMS}/{vim_id}", {"vim": changes})
 
     def show(self, vim_id: str) -> Any:
         return self.call("GET", f"{VIMS}/{vim_id}").json["vim"]
 
-    def assert_problem(self, status: int, answer: Answer, told: str) -> None:
+    def assert_problem(
+        self, status: int, answer: Response, message: str
+    ) -> None:
         self.assertEqual(status, answer.status, str(answer.content))
         self.assertEqual("application/problem+json", answer.type)
-        self.assertIn(told, answer.detail)
+        self.assertIn(message, answer.detail)
 
 
 class TestLife(VimTest):
@@ -89,8 +91,8 @@ class TestLife(VimTest):
         self.assertEqual(200, changed.status)
         self.assertEqual("near", self.show(vim["id"])["description"])
         self.assertIsNotNone(self.show(vim["id"])["updated_at"])
-        gone = self.call("DELETE", where)
-        self.assertEqual((204, b""), (gone.status, gone.content))
+        answer = self.call("DELETE", where)
+        self.assertEqual((204, b""), (answer.status, answer.content))
         self.assert_problem(404, self.call("GET", where), "There is no VIM")
 
     def test_the_command_adds_json_to_each_path(self) -> None:
@@ -161,7 +163,9 @@ class TestSecrets(VimTest):
     def test_a_change_keeps_the_secrets_it_does_not_name(self) -> None:
         vim_id = self.register()
         self.change(vim_id, auth_cred={"username": "you"})
-        first, second = (vim.access_info for vim in self.driver.reached)
+        first, second = (
+            vim.access_info for vim in self.driver.checked_connections
+        )
         self.assertEqual(first | {"username": "you"}, second)
 
 
@@ -209,16 +213,16 @@ class TestDefault(VimTest):
 
 class TestRefused(VimTest):
     def test_bodies_that_are_wrong(self) -> None:
-        for body, told in (
+        for body, message in (
             ({}, "missing required field `vim`"),
             ({"vim": {}}, "missing required field `name` - at `$.vim`"),
             (a_vim(name=5), "$.vim.name"),
             (a_vim(auth_cred="secret"), "$.vim.auth_cred"),
             (a_vim(is_default="yes"), "$.vim.is_default"),
         ):
-            self.assert_problem(400, self.call("POST", VIMS, body), told)
+            self.assert_problem(400, self.call("POST", VIMS, body), message)
 
-    def test_a_type_that_nobody_drives(self) -> None:
+    def test_a_type_without_a_driver(self) -> None:
         for kind in ("moon", ""):
             answer = self.call("POST", VIMS, a_vim(type=kind))
             self.assert_problem(400, answer, f"no driver for {kind!r}")
@@ -235,7 +239,7 @@ class TestRefused(VimTest):
 
     def test_a_vim_that_does_not_answer(self) -> None:
         vim_id = self.register(name="reached")
-        self.driver.is_there = False
+        self.driver.is_reachable = False
         answer = self.call("POST", VIMS, a_vim())
         self.assert_problem(422, answer, "no route to vim.example")
         for change in (
@@ -263,7 +267,7 @@ class TestRefused(VimTest):
         instance_id = self.vnfm.create()
         endpoint = {"interfaceInfo": {"endpoint": "x"}}
         fake, noop = self.register(name="f"), self.register(type="noop")
-        for vims, told in (
+        for vims, message in (
             ({"v": {"vimId": "none"}}, "vimConnectionInfo.v"),
             ({"v": {"vimType": "fake"}}, "vimConnectionInfo.v"),
             ({"v": {"vimType": "moon"} | endpoint}, "no driver for 'moon'"),
@@ -274,7 +278,7 @@ class TestRefused(VimTest):
         ):
             request = {"flavourId": "simple", "vimConnectionInfo": vims}
             answer = self.vnfm.task(instance_id, "instantiate", request)
-            self.assert_problem(400, answer, told)
+            self.assert_problem(400, answer, message)
 
 
 class TestInUse(VimTest):
@@ -283,7 +287,7 @@ class TestInUse(VimTest):
         self.vim_id = self.register()
         self.instance_id = self.vnfm.create()
 
-    def delete(self) -> Answer:
+    def delete(self) -> Response:
         return self.call("DELETE", f"{VIMS}/{self.vim_id}")
 
     def run_task(self, task: str, **body: Any) -> Any:
@@ -297,8 +301,8 @@ class TestInUse(VimTest):
 
     def test_a_vim_stays_while_a_vnf_lives_on_it(self) -> None:
         self.instantiate()
-        told = f"VNF instances live on VIM {self.vim_id}"
-        self.assert_problem(409, self.delete(), told)
+        message = f"VNF instances live on VIM {self.vim_id}"
+        self.assert_problem(409, self.delete(), message)
         self.assertIn(self.instance_id, self.delete().detail)
         self.assertEqual(200, self.change(self.vim_id, name="new").status)
         self.run_task("scale", type="SCALE_OUT", aspectId="web_aspect")

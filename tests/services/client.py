@@ -17,10 +17,10 @@ FILES = (
 INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
-PATIENCE = 180.0
+OPERATION_TIMEOUT_S = 180.0
 
 
-class Answer:
+class Response:
     """An HTTP answer, and its JSON."""
 
     def __init__(self, status: int, headers: Any, content: bytes) -> None:
@@ -64,7 +64,7 @@ class Client(fixtures.Fixture):
         body: Any = None,
         kind: str = "application/json",
         headers: Mapping[str, str] = {},
-    ) -> Answer:
+    ) -> Response:
         """Make one request; what is not bytes is sent as JSON."""
         url = path if path.startswith("http") else self.endpoint + path
         request = urllib.request.Request(url, method=method)  # noqa: S310
@@ -76,12 +76,14 @@ class Client(fixtures.Fixture):
             request.add_header("Content-Type", kind)
         try:
             with urllib.request.urlopen(request, timeout=300) as got:  # noqa: S310
-                return Answer(got.status, got.headers, got.read())
+                return Response(got.status, got.headers, got.read())
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, error.headers, error.read())
+                return Response(error.code, error.headers, error.read())
 
-    def made(self, method: str, path: str, body: Any, status: int) -> Any:
+    def call_expecting(
+        self, method: str, path: str, body: Any, status: int
+    ) -> Any:
         """Make a request that has to go well; give the JSON, if any."""
         answer = self.call(method, path, body)
         assert answer.status == status, (answer.status, answer.content)
@@ -89,13 +91,13 @@ class Client(fixtures.Fixture):
 
     def onboard(self, csar: bytes) -> str:
         """Onboard a package and give its id."""
-        made = self.made("POST", PACKAGES, {}, 201)["id"]
+        made = self.call_expecting("POST", PACKAGES, {}, 201)["id"]
         path = f"{PACKAGES}/{made}/package_content"
         answer = self.call("PUT", path, csar, "application/zip")
         assert answer.status == 202, answer.content
         return str(made)
 
-    def sample(self) -> str:
+    def onboard_sample(self) -> str:
         """Onboard the sample CNF under a VNFD id of its own; give that."""
         csar = self.useFixture(Csar())
         self.onboard(csar.read())
@@ -104,16 +106,18 @@ class Client(fixtures.Fixture):
     def register(self, vim: dict[str, Any], name: str = "cluster") -> str:
         """Register a VIM as the default one."""
         body = {**vim, "name": name, "is_default": True}
-        made = self.made("POST", "/v1.0/vims", {"vim": body}, 201)
+        made = self.call_expecting("POST", "/v1.0/vims", {"vim": body}, 201)
         return str(made["vim"]["id"])
 
     def create(self, vnfd_id: str) -> str:
         """Make a VNF instance and give its id."""
         body = {"vnfdId": vnfd_id, "vnfInstanceName": "a test's"}
-        return str(self.made("POST", INSTANCES, body, 201)["id"])
+        return str(self.call_expecting("POST", INSTANCES, body, 201)["id"])
 
     def show(self, instance_id: str) -> Any:
-        return self.made("GET", f"{INSTANCES}/{instance_id}", None, 200)
+        return self.call_expecting(
+            "GET", f"{INSTANCES}/{instance_id}", None, 200
+        )
 
     def info(self, instance_id: str) -> Any:
         return self.show(instance_id).get("instantiatedVnfInfo", {})
@@ -127,30 +131,34 @@ class Client(fixtures.Fixture):
         }
 
     def op_occ(self, op_occ_id: str) -> Any:
-        return self.made("GET", f"{OP_OCCS}/{op_occ_id}", None, 200)
+        return self.call_expecting("GET", f"{OP_OCCS}/{op_occ_id}", None, 200)
 
-    def ask(self, instance_id: str, task: str, body: Any) -> Answer:
+    def post_task(self, instance_id: str, task: str, body: Any) -> Response:
         """Ask for a lifecycle operation."""
         return self.call("POST", f"{INSTANCES}/{instance_id}/{task}", body)
 
-    def begin(self, instance_id: str, task: str, body: Any) -> str:
+    def start_operation(self, instance_id: str, task: str, body: Any) -> str:
         """Begin a lifecycle operation; give the id of its occurrence."""
-        answer = self.ask(instance_id, task, body)
+        answer = self.post_task(instance_id, task, body)
         assert answer.status == 202, (answer.status, answer.content)
         return str(answer.headers["Location"].rsplit("/", 1)[1])
 
-    def ended(self, op_occ_id: str, patience: float = PATIENCE) -> Any:
+    def wait_operation(
+        self, op_occ_id: str, timeout: float = OPERATION_TIMEOUT_S
+    ) -> Any:
         """Wait until an operation has nothing more to do; give it."""
 
         def look() -> Any:
             op_occ = self.op_occ(op_occ_id)
             return op_occ if op_occ["operationState"] not in ACTIVE else None
 
-        return waiting.until(look, f"the end of {op_occ_id}", patience)
+        return waiting.until(look, f"the end of {op_occ_id}", timeout)
 
     def run(self, instance_id: str, task: str, body: Any) -> Any:
         """Carry a lifecycle operation out, which has to go well."""
-        op_occ = self.ended(self.begin(instance_id, task, body))
+        op_occ = self.wait_operation(
+            self.start_operation(instance_id, task, body)
+        )
         assert op_occ["operationState"] == "COMPLETED", op_occ
         return op_occ
 
@@ -158,4 +166,4 @@ class Client(fixtures.Fixture):
         """Decide about a failed operation and wait for its end."""
         answer = self.call("POST", f"{OP_OCCS}/{op_occ_id}/{decision}")
         assert answer.status in {200, 202}, answer.content
-        return self.ended(op_occ_id)
+        return self.wait_operation(op_occ_id)

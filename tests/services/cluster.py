@@ -79,7 +79,7 @@ class Cluster(fixtures.Fixture):
         found = self.call("GET", f"{CORE}/namespaces/{namespace}/pods")
         return {pod["metadata"]["name"]: pod for pod in found["items"]}
 
-    def everything(self) -> set[tuple[str, str, str]]:
+    def list_all(self) -> set[tuple[str, str, str]]:
         """Tell all that a package could have made: where, and its name."""
         return {
             (

@@ -17,14 +17,14 @@ from testtools.content import text_content
 from tacker_cnf import conf as configuration
 from tacker_cnf.db import keys, schema, session
 from tests.fixtures import waiting
+from tests.services.backends import Broker, Database
 from tests.services.client import Client
-from tests.services.servers import Broker, Database
 
 PROGRAMS = Path(sys.executable).parent
 LISTENING = re.compile(r"Listening at: (http://\S+)")
 CONDUCTOR_UP = re.compile(r"Conductor (\S+) is up")
 #: what a program may need to start on a machine that has much to do
-START = 60.0
+START_TIMEOUT_S = 60.0
 
 
 def environ() -> dict[str, str]:
@@ -60,25 +60,25 @@ class Program(fixtures.Fixture):
         self._case.addOnException(self._show)
 
     def _show(self, _: object) -> None:
-        self._case.addDetail(self._log.name, text_content(self.said))
+        self._case.addDetail(self._log.name, text_content(self.output))
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text()
 
     @property
     def pid(self) -> int:
         return self.process.pid
 
-    def says(self, pattern: re.Pattern[str]) -> str:
+    def wait_for_output(self, pattern: re.Pattern[str]) -> str:
         """Wait until it says something; give the first group of that."""
 
         def look() -> re.Match[str] | None:
             if self.process.poll() is not None:
-                raise AssertionError(f"{self._log.name} ended: {self.said}")
-            return pattern.search(self.said)
+                raise AssertionError(f"{self._log.name} ended: {self.output}")
+            return pattern.search(self.output)
 
-        return waiting.until(look, pattern.pattern, START).group(1)
+        return waiting.until(look, pattern.pattern, START_TIMEOUT_S).group(1)
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -86,14 +86,14 @@ class Program(fixtures.Fixture):
     def kill(self) -> None:
         """Let it die at once, as by a loss of power."""
         os.killpg(self.pid, signal.SIGKILL)
-        self.process.wait(START)
+        self.process.wait(START_TIMEOUT_S)
 
-    def stop(self, patience: float = 60.0) -> tuple[int, float]:
+    def stop(self, timeout: float = 60.0) -> tuple[int, float]:
         """Tell it to end; give its exit code and the seconds it took."""
-        begun = time.monotonic()
+        start = time.monotonic()
         self.signal(signal.SIGTERM)
-        code = self.process.wait(patience)
-        return code, time.monotonic() - begun
+        code = self.process.wait(timeout)
+        return code, time.monotonic() - start
 
     def memory(self) -> Mapping[int, float]:
         """Tell the MiB that it, and each of its children, has resident."""
@@ -126,8 +126,8 @@ class Api(Program):
 
     def _setUp(self) -> None:
         super()._setUp()
-        self.client = self.useFixture(Client(self.says(LISTENING)))
-        waiting.until(self._healthy, "a healthy API", START)
+        self.client = self.useFixture(Client(self.wait_for_output(LISTENING)))
+        waiting.until(self._healthy, "a healthy API", START_TIMEOUT_S)
 
     def _healthy(self) -> bool:
         return self.client.call("GET", "/healthcheck").status == 200
@@ -138,7 +138,7 @@ class Conductor(Program):
 
     def _setUp(self) -> None:
         super()._setUp()
-        self.owner = self.says(CONDUCTOR_UP)
+        self.owner = self.wait_for_output(CONDUCTOR_UP)
 
 
 class Deployment(fixtures.Fixture):
@@ -188,8 +188,8 @@ class Deployment(fixtures.Fixture):
         work; its own tests are elsewhere.
         """
         conf = configuration.load([f"--config-file={self.conf}"])
-        keys.create(keys.path_of(conf))
-        store = session.of_conf(conf, limited=False)
+        keys.create(keys.key_file_path(conf))
+        store = session.open_store(conf, limited=False)
         schema.upgrade(store)
         store.close()
 
@@ -246,9 +246,9 @@ class Deployment(fixtures.Fixture):
         self._started += 1
         return self.folder / f"{name}-{self._started}.log"
 
-    def work(self, op_occ_id: str) -> dict[str, Any]:
+    def claim_row(self, op_occ_id: str) -> dict[str, Any]:
         """Read what the conductors have agreed on about an operation."""
-        return self.database.ask(
+        return self.database.fetch_row(
             "SELECT operation_state, owner, fence, step, lease_until"
             " FROM vnf_lcm_op_occs WHERE id = :id",
             id=op_occ_id,

@@ -15,8 +15,8 @@ import fixtures
 import testtools
 
 from tests.fixtures import waiting
-from tests.services.deployment import START
-from tests.services.servers import do_without
+from tests.services.backends import skip_or_fail
+from tests.services.deployment import START_TIMEOUT_S
 
 ROOT: Final = Path(__file__).parent.parent.parent
 VENV: Final = ROOT / os.environ.get("TACKER_CNF_CLI_VENV", ".venv-cli")
@@ -36,18 +36,18 @@ class OpenstackCommand(fixtures.Fixture):
     def _setUp(self) -> None:
         if not INSTALLED.exists():
             reason = f"{INSTALLED} is not there; tools/cli-venv makes it"
-            do_without(self._case, reason)
+            skip_or_fail(self._case, reason)
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self.folder / "openstack"
         self.path.symlink_to(CALLER)
         place = self.folder / "socket"
         log = self.folder / "log"
-        with log.open("wb") as said:
+        with log.open("wb") as log_file:
             self._server = subprocess.Popen(
                 [str(VENV / "bin" / "python"), str(SERVER), str(place)],
                 stdin=subprocess.PIPE,
-                stdout=said,
-                stderr=said,
+                stdout=log_file,
+                stderr=log_file,
             )
         self.addCleanup(self._end)
 
@@ -56,7 +56,7 @@ class OpenstackCommand(fixtures.Fixture):
                 raise AssertionError(f"it cannot be loaded: {log.read_text()}")
             return place.exists()
 
-        waiting.until(serves, "the openstack command", START)
+        waiting.until(serves, "the openstack command", START_TIMEOUT_S)
 
     def _end(self) -> None:
-        self._server.communicate(timeout=START)
+        self._server.communicate(timeout=START_TIMEOUT_S)

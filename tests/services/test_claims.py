@@ -5,8 +5,8 @@ import sqlalchemy as sa
 from tacker_cnf.conductor.claims import Claims
 from tacker_cnf.db.op_occs import Row
 from tacker_cnf.db.session import RowsLocked, Store
-from tests.services.servers import MARIADB, POSTGRESQL, Database
-from tests.unit.db.test_op_occs import LONG, OpOccTest
+from tests.services.backends import MARIADB, POSTGRESQL, Database
+from tests.unit.db.test_op_occs import VALID_LEASE_S, OpOccTest
 
 
 class TestClaims(OpOccTest):
@@ -20,30 +20,32 @@ class TestClaims(OpOccTest):
         return store
 
     def test_a_locked_row_is_claimed_when_it_is_free(self) -> None:
-        claims = Claims(self.store, LONG)
+        claims = Claims(self.store, VALID_LEASE_S)
         with self.open().writer() as other:
             other.execute(sa.select(Row.id).with_for_update()).all()
             first_end = sa.event.listens_for(
                 self.store.engine, "rollback", once=True
             )
             first_end(lambda _: other.commit())
-            claimed = claims.take("an-op-occ")
+            claimed = claims.acquire("an-op-occ")
         assert claimed is not None
-        work, hold = claimed
+        work, claim = claimed
         self.assertEqual(1, work.fence)
-        self.assertTrue(hold.is_claimed)
+        self.assertTrue(claim.is_claimed)
 
     def test_a_row_that_stays_locked_is_left_to_the_sweep(self) -> None:
-        claims = Claims(self.store, LONG)
+        claims = Claims(self.store, VALID_LEASE_S)
         with self.open().writer() as other:
             other.execute(sa.select(Row.id).with_for_update()).all()
-            self.assertRaises(RowsLocked, claims.take, "an-op-occ")
+            self.assertRaises(RowsLocked, claims.acquire, "an-op-occ")
 
     def test_what_another_conductor_has_is_not_waited_for(self) -> None:
         self.claimed("other")
         with self.open().writer() as other:
             other.execute(sa.select(Row.id).with_for_update()).all()
-            self.assertIsNone(Claims(self.store, LONG).take("an-op-occ"))
+            self.assertIsNone(
+                Claims(self.store, VALID_LEASE_S).acquire("an-op-occ")
+            )
 
 
 class TestClaimsOnMariadb(TestClaims):

@@ -6,10 +6,10 @@ from typing import Final
 import testtools
 
 from tests.fixtures import waiting
+from tests.services.backends import POSTGRESQL
 from tests.services.client import Client, instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
-from tests.services.servers import POSTGRESQL
 
 IDLE: Final = "no conductor is running"
 
@@ -22,9 +22,9 @@ class TestConductors(testtools.TestCase):
         client = self.deployment.api().client
         cluster = self.useFixture(Cluster())
         client.register(cluster.vim)
-        instance = client.create(client.sample())
+        instance = client.create(client.onboard_sample())
         request = instantiation("configmap secret deployment")
-        op_occ_id = client.begin(instance, "instantiate", request)
+        op_occ_id = client.start_operation(instance, "instantiate", request)
         self.check_idle(client)
         op_occ = client.call("GET", f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ_id}")
         self.assertIn(IDLE, op_occ.json["progress"])
@@ -33,10 +33,12 @@ class TestConductors(testtools.TestCase):
 
         conductor = self.deployment.conductor()
         self.check_alive(client, conductor.pid)
-        known = {"If-None-Match": op_occ.headers["ETag"]}
+        if_none_match = {"If-None-Match": op_occ.headers["ETag"]}
         path = f"/vnflcm/v2/vnf_lcm_op_occs/{op_occ_id}"
-        self.assertEqual(200, client.call("GET", path, headers=known).status)
-        done = client.ended(op_occ_id)
+        self.assertEqual(
+            200, client.call("GET", path, headers=if_none_match).status
+        )
+        done = client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn(IDLE, done.get("progress", ""))
 
@@ -55,14 +57,14 @@ class TestConductors(testtools.TestCase):
         self.assertEqual(200, health.status)
         self.assertEqual(0, health.json["conductors"])
         self.assertIn("No conductor is running", health.json["detail"])
-        told = self.deployment.manage("conductors")
-        self.assertEqual(0, told.returncode, told.stderr)
-        self.assertIn("No conductor is running", told.stdout)
+        output = self.deployment.manage("conductors")
+        self.assertEqual(0, output.returncode, output.stderr)
+        self.assertIn("No conductor is running", output.stdout)
 
     def check_alive(self, client: Client, pid: int) -> None:
         health = client.call("GET", "/healthcheck").json
         self.assertEqual({"status": "ok", "conductors": 1}, health)
-        told = self.deployment.manage("conductors")
-        self.assertEqual(0, told.returncode, told.stderr)
-        _, line = told.stdout.splitlines()
+        output = self.deployment.manage("conductors")
+        self.assertEqual(0, output.returncode, output.stderr)
+        _, line = output.stdout.splitlines()
         self.assertEqual([socket.gethostname(), str(pid)], line.split()[:2])

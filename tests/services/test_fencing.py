@@ -11,12 +11,12 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from tests.fixtures import waiting
-from tests.fixtures.relay import Relay
+from tests.fixtures.tcp_proxy import TcpProxy
+from tests.services.backends import MARIADB
 from tests.services.client import OP_OCCS
 from tests.services.cluster import LoggedCluster
 from tests.services.deployment import Conductor
-from tests.services.servers import MARIADB
-from tests.services.test_lost_conductors import LEASE, Lost
+from tests.services.test_lost_conductors import LEASE, LostConductorCase
 
 #: operations that are frozen at once: instantiations, and each of CHANGES
 MANY = 12
@@ -27,7 +27,7 @@ CHANGES = {
 }
 
 
-class Fencing(Lost):
+class FencingCase(LostConductorCase):
     """Operations whose conductor waits for the answer to its first write."""
 
     cluster: LoggedCluster
@@ -40,7 +40,7 @@ class Fencing(Lost):
     def make_cluster(self, pod_start_delay: float) -> LoggedCluster:
         return LoggedCluster(pod_start_delay)
 
-    def written(
+    def start_writes(
         self, number: int, conductor: Conductor, changed: Iterable[str] = ()
     ) -> list[str]:
         """Begin instantiations, and changes of the instances that are given;
@@ -48,15 +48,16 @@ class Fencing(Lost):
         """
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
         self.cluster.log.hold_answers()
-        begun = [self.begin() for _ in range(number)]
-        begun += [
-            self.client.begin(instance_id, task, body)
+        op_occ_ids = [self.start_operation() for _ in range(number)]
+        op_occ_ids += [
+            self.client.start_operation(instance_id, task, body)
             for instance_id, (task, body) in zip(
                 changed, itertools.cycle(CHANGES.items()), strict=False
             )
         ]
         places = {
-            f"/n-{self.client.op_occ(one)['vnfInstanceId']}/" for one in begun
+            f"/n-{self.client.op_occ(one)['vnfInstanceId']}/"
+            for one in op_occ_ids
         }
         log = self.cluster.log
 
@@ -65,12 +66,12 @@ class Fencing(Lost):
             return all(any(one in path for path in paths) for one in places)
 
         waiting.until(all_written, "a first write of each operation")
-        return begun
+        return op_occ_ids
 
     def check_failed(self, op_occ_ids: list[str]) -> None:
         """Wait until another conductor has failed each operation."""
         for one in op_occ_ids:
-            failed = self.client.ended(one)
+            failed = self.client.wait_operation(one)
             self.assertEqual("FAILED_TEMP", failed["operationState"])
 
     def check_fenced(self, op_occ_ids: list[str], lost: Conductor) -> None:
@@ -81,22 +82,24 @@ class Fencing(Lost):
         lost.signal(signal.SIGCONT)
         self.cluster.log.send_answers()
         for one in op_occ_ids:
-            lost.says(re.compile(rf"Lease lost: operation ({one})"))
+            lost.wait_for_output(re.compile(rf"Lease lost: operation ({one})"))
         self.assertEqual([], self.cluster.log.writes_of(lost.pid, now))
 
 
-class TestFrozenConductor(Fencing):
+class TestFrozenConductor(FencingCase):
     def test_it_writes_nothing_when_it_wakes(self) -> None:
         """It wakes when half of its requests are answered, and the other half
         fail so that they are to be sent again.
         """
         frozen = self.deployment.conductor()
-        made = [self.begin() for _ in range(FEW * len(CHANGES))]
-        instances = [self.client.ended(one)["vnfInstanceId"] for one in made]
-        lost = self.written(MANY, frozen, instances)
+        made = [self.start_operation() for _ in range(FEW * len(CHANGES))]
+        instances = [
+            self.client.wait_operation(one)["vnfInstanceId"] for one in made
+        ]
+        lost = self.start_writes(MANY, frozen, instances)
         frozen.signal(signal.SIGSTOP)
         self.cluster.log.send_answers(drop_half=True)
-        survivor = self.deployment.conductor()
+        other_conductor = self.deployment.conductor()
         self.check_failed(lost)
         rolled_back = []
         for one in lost:
@@ -108,35 +111,35 @@ class TestFrozenConductor(Fencing):
             self.assertEqual(202, answer.status)
             rolled_back.append(one)
         for one in rolled_back:
-            rolled = self.client.ended(one)
+            rolled = self.client.wait_operation(one)
             self.assertEqual("ROLLED_BACK", rolled["operationState"])
         self.check_fenced(lost, frozen)
-        for conductor in (frozen, survivor):  # sooner than by SIGTERM
+        for conductor in (frozen, other_conductor):  # sooner than by SIGTERM
             conductor.kill()
 
 
-class TestDatabase(Fencing):
+class TestDatabase(FencingCase):
     def test_one_that_hangs_does_not_keep_its_conductor(self) -> None:
         """Nothing breaks, and nothing answers."""
         url = sa.make_url(self.deployment.database.url)
-        relay = self.useFixture(Relay(f"tcp://{url.host}:{url.port}"))
+        relay = self.useFixture(TcpProxy(f"tcp://{url.host}:{url.port}"))
         through = url.set(host="127.0.0.1", port=relay.port)
         connection = through.render_as_string(hide_password=False)
         conf = self.deployment.configure(
             "hanging.conf", database={"connection": connection}
         )
         hanging = self.deployment.conductor(conf)
-        lost = self.written(2, hanging)
-        relay.fall_silent()
-        survivor = self.deployment.conductor()
+        lost = self.start_writes(2, hanging)
+        relay.stall()
+        other_conductor = self.deployment.conductor()
         self.check_failed(lost)
         self.check_fenced(lost, hanging)
-        for conductor in (hanging, survivor):
+        for conductor in (hanging, other_conductor):
             conductor.kill()
 
     def test_a_locked_row_costs_no_other_operation_its_lease(self) -> None:
         conductor = self.deployment.conductor()
-        locked, *others = self.written(3, conductor)
+        locked, *others = self.start_writes(3, conductor)
         other = self.deployment.conductor()
         engine = self.deployment.database.engine
         with engine.begin() as connection:
@@ -146,23 +149,23 @@ class TestDatabase(Fencing):
                 ),
                 {"id": locked},
             )
-            begun = self.leases(others)
+            lease_end = self.leases(others)
             waiting.until(
-                lambda: self.leases(others) > begun + 2 * LEASE,
+                lambda: self.leases(others) > lease_end + 2 * LEASE,
                 "the leases of the others to be renewed",
             )
         self.cluster.log.send_answers()
         for one in others:
-            done = self.client.ended(one)
+            done = self.client.wait_operation(one)
             self.assertEqual("COMPLETED", done["operationState"])
-            self.assertEqual(1, self.deployment.work(one)["fence"])
+            self.assertEqual(1, self.deployment.claim_row(one)["fence"])
         for either in (conductor, other):
             either.kill()
 
     def leases(self, op_occ_ids: list[str]) -> float:
         """Return the earliest end of their leases."""
-        works = [self.deployment.work(one) for one in op_occ_ids]
-        return min(float(str(work["lease_until"])) for work in works)
+        claim_rows = [self.deployment.claim_row(one) for one in op_occ_ids]
+        return min(float(str(work["lease_until"])) for work in claim_rows)
 
 
 class TestDatabaseOnMariadb(TestDatabase):

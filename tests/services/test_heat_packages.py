@@ -11,9 +11,9 @@ from typing import Any, Final
 import testtools
 
 from tests.fixtures.openstack import Project
-from tests.fixtures.vnf import FORCEFUL, a_link
+from tests.fixtures.openstack_vnf import FORCEFUL, a_link
 from tests.fixtures.vnfm import Vnfm
-from tests.services.test_real_packages import SOURCES, RealPackage
+from tests.services.test_third_party_packages import SOURCES, RealPackage
 
 MINE: Final = """
 from tacker_cnf.user_data.default import DefaultUserData
@@ -29,7 +29,7 @@ ASPECT: Final = "VDU1_scale"
 READY: Final = ("VDU2_CP1-1", "VDU2_CP1-2")
 
 
-def addressed(cpd: str, *addresses: dict[str, Any]) -> dict[str, Any]:
+def ext_cp(cpd: str, *addresses: dict[str, Any]) -> dict[str, Any]:
     """Ask for a connection point with addresses on subnets."""
     data = {
         "layerProtocol": "IP_OVER_ETHERNET",
@@ -40,7 +40,7 @@ def addressed(cpd: str, *addresses: dict[str, Any]) -> dict[str, Any]:
     return {"cpdId": cpd, "cpConfig": {cpd: {"cpProtocolData": [data]}}}
 
 
-def outside(network: str) -> dict[str, Any]:
+def ext_links(network: str) -> dict[str, Any]:
     """Ask for all that has addresses to be on one network."""
     first = {"numDynamicAddresses": 1, "subnetId": "subnet-1"}
     second = {"numDynamicAddresses": 1, "subnetId": "subnet-2"}
@@ -48,15 +48,15 @@ def outside(network: str) -> dict[str, Any]:
     return {
         **a_link(
             network,
-            addressed("VDU1_CP1", first),
-            addressed("VDU1_CP2", second),
-            addressed("VDU2_CP2", fixed, second),
+            ext_cp("VDU1_CP1", first),
+            ext_cp("VDU1_CP2", second),
+            ext_cp("VDU2_CP2", fixed, second),
         ),
         "id": "outside",
     }
 
 
-def ready() -> dict[str, Any]:
+def ext_links_on_ports() -> dict[str, Any]:
     """Ask for connection points on ports that somebody else has made."""
     points = [
         {"cpdId": name, "cpConfig": {name: {"linkPortId": f"port-{name}"}}}
@@ -75,7 +75,7 @@ def ready() -> dict[str, Any]:
 class PackageCase(testtools.TestCase):
     """A VNF of which VDU1 scales, and VDU2 does not."""
 
-    def begin(self, name: str, class_name: str) -> None:
+    def create_instance(self, name: str, class_name: str) -> None:
         """Make an instance of a package."""
         if SOURCES is None:
             self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
@@ -99,7 +99,7 @@ class PackageCase(testtools.TestCase):
         self.instance = self.vnfm.create(self.vnfm.onboard(package))
         self.stack = f"vnf-{self.instance}"
 
-    def ask(self, task: str, **body: Any) -> Any:
+    def run_task(self, task: str, **body: Any) -> Any:
         """Carry a task out, which has to go well."""
         own = body.get("additionalParams", {})
         body["additionalParams"] = {**self.parameters, **own}
@@ -129,13 +129,13 @@ class PackageCase(testtools.TestCase):
         self.assertEqual(found, self.info()["metadata"]["stack_id"])
         return found
 
-    def live(self, *links: Any) -> None:
+    def run_lifecycle(self, *links: Any) -> None:
         """Go through the whole life."""
         network = self.project.network()
-        self.ask(
+        self.run_task(
             "instantiate",
             flavourId="simple",
-            extVirtualLinks=[outside(network), *links],
+            extVirtualLinks=[ext_links(network), *links],
         )
         self.assertEqual(1, len(self.servers("VDU1")))
         self.assertEqual(1, len(self.servers("VDU2")))
@@ -150,13 +150,13 @@ class PackageCase(testtools.TestCase):
 
     def scale(self) -> None:
         first = self.servers()
-        self.ask("scale", type="SCALE_OUT", aspectId=ASPECT)
+        self.run_task("scale", type="SCALE_OUT", aspectId=ASPECT)
         both = self.servers()
         self.assertLess(first, both)
-        self.ask("scale", type="SCALE_OUT", aspectId=ASPECT)
+        self.run_task("scale", type="SCALE_OUT", aspectId=ASPECT)
         self.assertEqual(3, len(self.servers("VDU1")))
         # the last registered goes first
-        self.ask("scale", type="SCALE_IN", aspectId=ASPECT)
+        self.run_task("scale", type="SCALE_IN", aspectId=ASPECT)
         self.assertEqual(both, self.servers())
 
     def heal_one(self) -> None:
@@ -164,7 +164,7 @@ class PackageCase(testtools.TestCase):
             before, of_vdu = self.servers(), self.servers(vdu)
             kept = self.volumes(), self.stack_id()
             server = max(of_vdu)
-            self.ask("heal", vnfcInstanceId=[f"{vdu}-{server}"])
+            self.run_task("heal", vnfcInstanceId=[f"{vdu}-{server}"])
             self.assertEqual({server}, before - self.servers())
             self.assertEqual(len(of_vdu), len(self.servers(vdu)))
             self.assertEqual(kept, (self.volumes(), self.stack_id()))
@@ -172,7 +172,7 @@ class PackageCase(testtools.TestCase):
     def heal_with_storage(self) -> None:
         before, volumes = self.servers("VDU1"), self.volumes()
         (server,) = self.servers("VDU2")
-        self.ask(
+        self.run_task(
             "heal",
             vnfcInstanceId=[f"VDU2-{server}"],
             additionalParams={"all": True},
@@ -182,7 +182,7 @@ class PackageCase(testtools.TestCase):
 
     def heal_servers(self) -> None:
         before, kept = self.servers(), (self.volumes(), self.stack_id())
-        self.ask("heal")
+        self.run_task("heal")
         self.assertEqual(set(), before & self.servers())
         self.assertEqual(len(before), len(self.servers()))
         self.assertEqual(kept, (self.volumes(), self.stack_id()))
@@ -190,7 +190,7 @@ class PackageCase(testtools.TestCase):
     def heal_stack(self) -> None:
         before, volumes = self.servers(), self.volumes()
         stack = self.stack_id()
-        self.ask("heal", additionalParams={"all": True})
+        self.run_task("heal", additionalParams={"all": True})
         self.assertEqual(set(), before & self.servers())
         self.assertEqual(len(before), len(self.servers()))
         self.assertEqual(set(), volumes & self.volumes())
@@ -198,26 +198,28 @@ class PackageCase(testtools.TestCase):
 
     def connect(self, old: str) -> None:
         new = self.project.network()
-        told = self.ask("change_ext_conn", extVirtualLinks=[outside(new)])
+        op_occ = self.run_task(
+            "change_ext_conn", extVirtualLinks=[ext_links(new)]
+        )
         nfv = self.info()["metadata"]["nfv"]
         networks = {point.get("network") for point in nfv["CP"].values()}
         self.assertIn(new, networks)
         self.assertNotIn(old, networks)
         links = self.info()["extVirtualLinkInfo"]
-        self.assertEqual(links, told["changedExtConnectivity"])
+        self.assertEqual(links, op_occ["changedExtConnectivity"])
 
 
 class TestMax(PackageCase):
     """VDU1 is a group of Heat, and VDU2 has two ports of somebody else."""
 
     def test_life(self) -> None:
-        self.begin("basic_lcms_max", "Max")
-        self.live(ready())
+        self.create_instance("basic_lcms_max", "Max")
+        self.run_lifecycle(ext_links_on_ports())
 
 
 class TestIndividual(PackageCase):
     """Each VNFC is a resource of its own."""
 
     def test_life(self) -> None:
-        self.begin("basic_lcms_max_individual_vnfc", "Individual")
-        self.live()
+        self.create_instance("basic_lcms_max_individual_vnfc", "Individual")
+        self.run_lifecycle()

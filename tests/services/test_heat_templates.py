@@ -9,8 +9,8 @@ from tacker_cnf.lcm import merge
 from tacker_cnf.user_data.default import DefaultUserData
 from tacker_cnf.user_data.standard import StandardUserData
 from tests.fixtures import waiting
-from tests.fixtures.openstack import PATIENCE, Project
-from tests.fixtures.user_data import LINK, UserDataCase, computes
+from tests.fixtures.openstack import TIMEOUT_S, Project
+from tests.fixtures.user_data import LINK, UserDataCase, added_computes
 
 STACK = "vnf-templates"
 
@@ -25,45 +25,45 @@ class TemplatesCase(UserDataCase):
         self.request["extVirtualLinks"] = [link]
 
     def _show(self, _: object) -> None:
-        there = STACK in self.project.stacks()
-        for one in self.project.resources(STACK) if there else ():
+        exists = STACK in self.project.stacks()
+        for one in self.project.resources(STACK) if exists else ():
             why = f"{one['resource_status']}: {one['resource_status_reason']}"
             self.addDetail(one["resource_name"], text_content(why))
 
-    def make(self, said: Any) -> str:
+    def create_stack(self, user_data: Any) -> str:
         """Make a stack of what user data says; give how that ended."""
-        nfv = said["parameters"]["nfv"]
+        nfv = user_data["parameters"]["nfv"]
         body = {
             "stack_name": STACK,
-            "template": said["template"],
-            "files": said["files"],
+            "template": user_data["template"],
+            "files": user_data["files"],
             "parameters": {"nfv": nfv},
         }
         self.project.heat("POST", "/stacks", body)
-        return self.ended("CREATE")
+        return self.wait_stack("CREATE")
 
-    def change(self, said: Any) -> str:
+    def update_stack(self, user_data: Any) -> str:
         """Change the stack as user data says; give how that ended."""
         stack = self.project.stacks()[STACK]
         path = f"/stacks/{STACK}/{stack['id']}"
-        there = self.project.heat("GET", path)["stack"]["parameters"]["nfv"]
-        own = said["parameters"]["nfv"]
-        nfv = merge.patched(yaml.safe_load(there), own)
+        present = self.project.heat("GET", path)["stack"]["parameters"]["nfv"]
+        own = user_data["parameters"]["nfv"]
+        nfv = merge.patched(yaml.safe_load(present), own)
         body: Any = {"parameters": {"nfv": nfv}, "existing": True}
-        if "template" in said:
+        if "template" in user_data:
             now = self.project.heat("GET", f"{path}/template")
-            body["template"] = merge.patched(now, said["template"])
+            body["template"] = merge.patched(now, user_data["template"])
             body["files"] = self.project.heat("GET", f"{path}/files")
         self.project.heat("PATCH", path, body)
-        return self.ended("UPDATE")
+        return self.wait_stack("UPDATE")
 
-    def ended(self, action: str) -> str:
+    def wait_stack(self, action: str) -> str:
         def look() -> str | None:
             status = str(self.project.stacks()[STACK]["stack_status"])
             going = not status.startswith(action) or "PROGRESS" in status
             return None if going else status
 
-        return waiting.until(look, f"the end of {action}", PATIENCE)
+        return waiting.until(look, f"the end of {action}", TIMEOUT_S)
 
     def names(self) -> list[str]:
         """Tell what the servers are called in their templates."""
@@ -72,19 +72,21 @@ class TemplatesCase(UserDataCase):
 
 class TestSimple(TemplatesCase):
     def test_it_is_made_and_grows(self) -> None:
-        added = {"addResources": computes(front=1, store=1)}
-        said = self.ask(DefaultUserData.instantiate, grant_req=added)
-        self.assertEqual("CREATE_COMPLETE", self.make(said))
+        added = {"addResources": added_computes(front=1, store=1)}
+        user_data = self.call_user_data(
+            DefaultUserData.instantiate, grant_req=added
+        )
+        self.assertEqual("CREATE_COMPLETE", self.create_stack(user_data))
         self.assertEqual(["front", "store"], self.names())
         store = {s for s, n in self.servers().items() if n == "store"}
         inst = self.instance({"a": ("front", None), "b": ("store", None)})
-        said = self.ask(
+        user_data = self.call_user_data(
             DefaultUserData.scale,
             inst,
             {"type": "SCALE_OUT"},
-            {"addResources": computes(front=2)},
+            {"addResources": added_computes(front=2)},
         )
-        self.assertEqual("UPDATE_COMPLETE", self.change(said))
+        self.assertEqual("UPDATE_COMPLETE", self.update_stack(user_data))
         self.assertEqual(["front", "front", "front", "store"], self.names())
         self.assertLessEqual(store, self.servers().keys())
 
@@ -93,9 +95,11 @@ class TestSimple(TemplatesCase):
 
     def test_a_failure_and_its_reason(self) -> None:
         self.project.fail("front", "the quota is used up")
-        added = {"addResources": computes(front=1, store=1)}
-        said = self.ask(DefaultUserData.instantiate, grant_req=added)
-        self.assertEqual("CREATE_FAILED", self.make(said))
+        added = {"addResources": added_computes(front=1, store=1)}
+        user_data = self.call_user_data(
+            DefaultUserData.instantiate, grant_req=added
+        )
+        self.assertEqual("CREATE_FAILED", self.create_stack(user_data))
         why = self.project.stacks()[STACK]["stack_status_reason"]
         self.assertIn("the quota is used up", why)
 
@@ -104,26 +108,30 @@ class TestSingle(TemplatesCase):
     flavour = "single"
 
     def test_it_is_made_and_grows_and_shrinks(self) -> None:
-        added = {"addResources": computes(front=1, store=1)}
-        said = self.ask(StandardUserData.instantiate, grant_req=added)
-        self.assertEqual("CREATE_COMPLETE", self.make(said))
+        added = {"addResources": added_computes(front=1, store=1)}
+        user_data = self.call_user_data(
+            StandardUserData.instantiate, grant_req=added
+        )
+        self.assertEqual("CREATE_COMPLETE", self.create_stack(user_data))
         before = self.project.servers(STACK)
         self.assertEqual(["front", "store"], self.names())
-        there = {
+        servers = {
             "id": "outside",
             "resourceHandle": {"resourceId": self.network},
             "currentVnfExtCpData": LINK["extCps"],
         }
         inst = self.instance(
             {"a": ("front", 0), "b": ("store", 0)},
-            extVirtualLinkInfo=[there],
+            extVirtualLinkInfo=[servers],
         )
-        grant_req = {"addResources": computes(front=1)}
-        said = self.ask(
+        grant_req = {"addResources": added_computes(front=1)}
+        user_data = self.call_user_data(
             StandardUserData.scale, inst, {"type": "SCALE_OUT"}, grant_req
         )
-        self.assertEqual("UPDATE_COMPLETE", self.change(said))
+        self.assertEqual("UPDATE_COMPLETE", self.update_stack(user_data))
         self.assertEqual(["front", "front", "store"], self.names())
-        said = self.ask(StandardUserData.scale_rollback, inst, {}, grant_req)
-        self.assertEqual("UPDATE_COMPLETE", self.change(said))
+        user_data = self.call_user_data(
+            StandardUserData.scale_rollback, inst, {}, grant_req
+        )
+        self.assertEqual("UPDATE_COMPLETE", self.update_stack(user_data))
         self.assertEqual(before, self.project.servers(STACK))

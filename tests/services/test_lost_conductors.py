@@ -7,10 +7,10 @@ from typing import Any
 import testtools
 
 from tests.fixtures import waiting
+from tests.services.backends import MARIADB, POSTGRESQL
 from tests.services.client import instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Conductor, Deployment
-from tests.services.servers import MARIADB, POSTGRESQL
 
 QUEUE = "tacker_cnf_conductor"
 SMALL = "configmap secret deployment"
@@ -19,7 +19,7 @@ WORK = 6.0
 LEASE = 3.0
 
 
-class Lost(testtools.TestCase):
+class LostConductorCase(testtools.TestCase):
     """A service, and VNF instances that wait to be instantiated."""
 
     server = POSTGRESQL
@@ -33,7 +33,7 @@ class Lost(testtools.TestCase):
         )
         self.cluster = self.useFixture(self.make_cluster(pod_start_delay))
         self.client = self.deployment.api().client
-        self.vnfd_id = self.client.sample()
+        self.vnfd_id = self.client.onboard_sample()
         self.client.register(self.cluster.vim)
         return self.deployment
 
@@ -41,83 +41,91 @@ class Lost(testtools.TestCase):
         """Choose the cluster on which the instances run."""
         return Cluster(pod_start_delay)
 
-    def begin(self) -> str:
+    def start_operation(self) -> str:
         """Begin the instantiation of a new instance; give its op-occ's id."""
         instance_id = self.client.create(self.vnfd_id)
         namespace = self.cluster.add_namespace(f"n-{instance_id}")
         body = instantiation(SMALL, namespace)
-        return self.client.begin(instance_id, "instantiate", body)
+        return self.client.start_operation(instance_id, "instantiate", body)
 
-    def at_work(self, op_occ_id: str) -> dict[str, Any]:
+    def wait_processing(self, op_occ_id: str) -> dict[str, Any]:
         """Wait until a conductor is in the middle of an operation."""
 
         def look() -> dict[str, Any] | None:
-            work = self.deployment.work(op_occ_id)
+            work = self.deployment.claim_row(op_occ_id)
             busy = work["operation_state"] == "PROCESSING" and work["owner"]
             return work if busy else None
 
         return waiting.until(look, f"{op_occ_id} to be worked on")
 
-    def begun_by(self, conductor: Conductor) -> str:
+    def start_on_conductor(self, conductor: Conductor) -> str:
         """Begin operations until one is this conductor's; give that."""
         for _ in range(20):
-            op_occ_id = self.begin()
-            if self.at_work(op_occ_id)["owner"] == conductor.owner:
+            op_occ_id = self.start_operation()
+            if self.wait_processing(op_occ_id)["owner"] == conductor.owner:
                 return op_occ_id
         raise AssertionError(f"{conductor.owner} gets nothing to do")
 
 
-class TestKilledConductor(Lost):
+class TestKilledConductor(LostConductorCase):
     def test_operation_fails_and_retry_completes_it_elsewhere(self) -> None:
         deployment = self.deploy()
-        doomed, survivor = deployment.conductor(), deployment.conductor()
-        lost = self.begun_by(doomed)
-        others = self.begun_by(survivor)
-        before = deployment.work(others)
-        doomed.kill()
+        killed_conductor, other_conductor = (
+            deployment.conductor(),
+            deployment.conductor(),
+        )
+        lost = self.start_on_conductor(killed_conductor)
+        others = self.start_on_conductor(other_conductor)
+        before = deployment.claim_row(others)
+        killed_conductor.kill()
 
-        failed = self.client.ended(lost)
+        failed = self.client.wait_operation(lost)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
-        self.assertIn(doomed.owner, failed["error"]["detail"])
+        self.assertIn(killed_conductor.owner, failed["error"]["detail"])
         self.assertIn("INFRA", failed["error"]["detail"])
 
-        done = self.client.ended(others)
+        done = self.client.wait_operation(others)
         self.assertEqual("COMPLETED", done["operationState"])
-        self.assertEqual(before["fence"], deployment.work(others)["fence"])
+        self.assertEqual(
+            before["fence"], deployment.claim_row(others)["fence"]
+        )
 
         retried = self.client.decide(lost, "retry")
         self.assertEqual("COMPLETED", retried["operationState"], retried)
         pods = self.client.pods(retried["vnfInstanceId"])
-        there = self.cluster.pods(f"n-{retried['vnfInstanceId']}")
-        self.assertEqual(set(there), pods)
+        in_cluster = self.cluster.pods(f"n-{retried['vnfInstanceId']}")
+        self.assertEqual(set(in_cluster), pods)
         self.assertEqual(1, len(pods))
 
     def test_failed_operation_can_be_rolled_back_elsewhere(self) -> None:
         deployment = self.deploy()
-        untouched = self.cluster.everything()
-        doomed, _ = deployment.conductor(), deployment.conductor()
-        lost = self.begun_by(doomed)
-        doomed.kill()
-        failed = self.client.ended(lost)
+        untouched = self.cluster.list_all()
+        killed_conductor, _ = deployment.conductor(), deployment.conductor()
+        lost = self.start_on_conductor(killed_conductor)
+        killed_conductor.kill()
+        failed = self.client.wait_operation(lost)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
 
         rolled = self.client.decide(lost, "rollback")
         self.assertEqual("ROLLED_BACK", rolled["operationState"], rolled)
         namespace = f"n-{rolled['vnfInstanceId']}"
-        left = {one for one in self.cluster.everything() if namespace in one}
+        left = {one for one in self.cluster.list_all() if namespace in one}
         of_its_own = {"kube-root-ca.crt", "default"}
         self.assertEqual(set(), {name for _, _, name in left} - of_its_own)
-        self.assertLessEqual(untouched, self.cluster.everything())
+        self.assertLessEqual(untouched, self.cluster.list_all())
 
     def test_operation_is_resumed_where_the_operator_allows_it(self) -> None:
         deployment = self.deploy(resume_infra=True)
-        doomed, survivor = deployment.conductor(), deployment.conductor()
-        lost = self.begun_by(doomed)
-        doomed.kill()
-        done = self.client.ended(lost)
+        killed_conductor, other_conductor = (
+            deployment.conductor(),
+            deployment.conductor(),
+        )
+        lost = self.start_on_conductor(killed_conductor)
+        killed_conductor.kill()
+        done = self.client.wait_operation(lost)
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn("error", done)
-        self.assertIn(lost, survivor.said)
+        self.assertIn(lost, other_conductor.output)
         pods = self.client.pods(done["vnfInstanceId"])
         self.assertEqual(1, len(pods))
 
@@ -125,24 +133,24 @@ class TestKilledConductor(Lost):
         """It wakes up later, and may not undo what was decided meanwhile."""
         deployment = self.deploy()
         frozen, _ = deployment.conductor(), deployment.conductor()
-        lost = self.begun_by(frozen)
+        lost = self.start_on_conductor(frozen)
         frozen.signal(signal.SIGSTOP)
-        failed = self.client.ended(lost)
+        failed = self.client.wait_operation(lost)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
-        fence = deployment.work(lost)["fence"]
+        fence = deployment.claim_row(lost)["fence"]
 
         frozen.signal(signal.SIGCONT)
-        frozen.says(re.compile(rf"Lease lost: operation ({lost})"))
+        frozen.wait_for_output(re.compile(rf"Lease lost: operation ({lost})"))
         after = self.client.op_occ(lost)
         self.assertEqual("FAILED_TEMP", after["operationState"])
-        self.assertEqual(fence, deployment.work(lost)["fence"])
+        self.assertEqual(fence, deployment.claim_row(lost)["fence"])
 
 
 class TestKilledConductorOnMariadb(TestKilledConductor):
     server = MARIADB
 
 
-class TestOperationThatIsStarting(Lost):
+class TestOperationThatIsStarting(LostConductorCase):
     """Nothing has been done for it yet, so another conductor begins it."""
 
     def setUp(self) -> None:
@@ -150,42 +158,42 @@ class TestOperationThatIsStarting(Lost):
         self.deploy(pod_start_delay=0.1)
 
     def check_done(self, op_occ_id: str) -> None:
-        done = self.client.ended(op_occ_id)
+        done = self.client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn("error", done)
 
     def test_message_that_reached_a_frozen_conductor(self) -> None:
         frozen = self.deployment.conductor()
         frozen.signal(signal.SIGSTOP)
-        waiting_one = self.begin()
+        waiting_one = self.start_operation()
         frozen.kill()
-        self.assertIsNone(self.deployment.work(waiting_one)["owner"])
+        self.assertIsNone(self.deployment.claim_row(waiting_one)["owner"])
         self.deployment.conductor()
         self.check_done(waiting_one)
 
     def test_claim_of_a_conductor_that_is_no_more(self) -> None:
-        claimed = self.begin()
-        gone = "a-host:1:00000000-0000-4000-8000-000000000000"
-        self.deployment.database.say(
+        claimed = self.start_operation()
+        lost_owner = "a-host:1:00000000-0000-4000-8000-000000000000"
+        self.deployment.database.execute(
             "UPDATE vnf_lcm_op_occs SET owner = :owner, fence = 1,"
             " lease_until = lease_until - 4 WHERE id = :id",
-            owner=gone,
+            owner=lost_owner,
             id=claimed,
         )
         self.deployment.conductor()
         self.check_done(claimed)
-        self.assertEqual(2, self.deployment.work(claimed)["fence"])
+        self.assertEqual(2, self.deployment.claim_row(claimed)["fence"])
 
     def test_claim_of_a_living_conductor_is_left_alone(self) -> None:
-        claimed = self.begin()
-        self.deployment.database.say(
+        claimed = self.start_operation()
+        self.deployment.database.execute(
             "UPDATE vnf_lcm_op_occs SET owner = 'a-host:1:alive', fence = 1,"
             " lease_until = lease_until + 3600 WHERE id = :id",
             id=claimed,
         )
         self.deployment.conductor()
-        self.check_done(self.begin())
-        work = self.deployment.work(claimed)
+        self.check_done(self.start_operation())
+        work = self.deployment.claim_row(claimed)
         self.assertEqual("STARTING", work["operation_state"])
         self.assertEqual(1, work["fence"])
 
@@ -194,24 +202,24 @@ class TestOperationThatIsStartingOnMariadb(TestOperationThatIsStarting):
     server = MARIADB
 
 
-class TestLostWakeUp(Lost):
-    def test_message_that_nobody_was_there_for(self) -> None:
+class TestLostWakeUp(LostConductorCase):
+    def test_message_without_a_conductor(self) -> None:
         self.deploy(pod_start_delay=0.1)
-        unheard = self.begin()
-        self.deployment.broker.lose(QUEUE)
-        self.assertIsNone(self.deployment.work(unheard)["owner"])
+        unheard = self.start_operation()
+        self.deployment.broker.delete_queue(QUEUE)
+        self.assertIsNone(self.deployment.claim_row(unheard)["owner"])
         self.deployment.conductor()
-        done = self.client.ended(unheard)
+        done = self.client.wait_operation(unheard)
         self.assertEqual("COMPLETED", done["operationState"], done)
 
     def test_queue_that_vanishes_under_a_conductor(self) -> None:
         self.deploy(pod_start_delay=0.1)
         conductor = self.deployment.conductor()
         conductor.signal(signal.SIGSTOP)
-        unheard = self.begin()
-        self.deployment.broker.lose(QUEUE)
+        unheard = self.start_operation()
+        self.deployment.broker.delete_queue(QUEUE)
         conductor.signal(signal.SIGCONT)
-        done = self.client.ended(unheard)
+        done = self.client.wait_operation(unheard)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        again = self.client.ended(self.begin())
+        again = self.client.wait_operation(self.start_operation())
         self.assertEqual("COMPLETED", again["operationState"], again)

@@ -11,7 +11,6 @@ import testtools
 from testtools import content
 
 from tests.fixtures import waiting
-from tests.fixtures.hosts import Host
 from tests.fixtures.kill_points import Choose
 from tests.fixtures.kubernetes_vnf import (
     PARAMETERS,
@@ -19,6 +18,7 @@ from tests.fixtures.kubernetes_vnf import (
     KubernetesVnf,
     Poller,
 )
+from tests.fixtures.ssh_hosts import Host
 
 DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
 BUDGETS: Final = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -90,17 +90,17 @@ class NodeCase(testtools.TestCase):
         )
         self.vnf.start()
 
-    def check(self) -> None:
+    def assert_cluster_state(self) -> None:
         """See that etcd, HAProxy and the nodes are those of the VNF."""
         vnf = self.vnf
         masters = vnf.addresses(*vnf.masters)
-        everybody = masters | vnf.addresses(*vnf.workers)
+        all_addresses = masters | vnf.addresses(*vnf.workers)
         for master in vnf.masters:
-            self.assertEqual(masters, vnf.members(master))
-            self.assertEqual(masters, vnf.healthy(master))
-            self.assertEqual(masters, vnf.balanced(master))
-        self.assertEqual(everybody, set(vnf.hosts.nodes()))
-        self.assertEqual(everybody, vnf.hosts.ready())
+            self.assertEqual(masters, vnf.list_members(master))
+            self.assertEqual(masters, vnf.list_healthy_members(master))
+            self.assertEqual(masters, vnf.list_haproxy_backends(master))
+        self.assertEqual(all_addresses, set(vnf.hosts.nodes()))
+        self.assertEqual(all_addresses, vnf.hosts.ready())
 
     def running(self) -> int:
         """Tell how many pods of the deployment run."""
@@ -110,19 +110,19 @@ class NodeCase(testtools.TestCase):
     def until_running(self) -> None:
         waiting.until(lambda: self.running() == 4, "the pods")
 
-    def served(self, poller: Poller) -> None:
+    def assert_served(self, poller: Poller) -> None:
         """See that a client was served throughout. The cluster's address moves
         in a moment, and an API server ends what it has begun when its etcd
         finds no leader for a while, as on a machine with much to do: that
         costs a request or two.
         """
         poller.stop()
-        told = f"{poller}"
-        self.addDetail(told, content.text_content(told))
-        self.assertLess(len(poller.errors), 10, told)
-        self.assertLess(20, poller.answers, told)
+        poller_summary = f"{poller}"
+        self.addDetail(poller_summary, content.text_content(poller_summary))
+        self.assertLess(len(poller.errors), 10, poller_summary)
+        self.assertLess(20, poller.answer_count, poller_summary)
 
-    def polled(self, address: str) -> Poller:
+    def poll_api(self, address: str) -> Poller:
         """Let a client ask for the API again and again."""
         return self.useFixture(Poller(f"https://{address}:16443"))
 
@@ -134,31 +134,31 @@ class TestHeal(NodeCase):
 
     def test_it_lives_while_its_nodes_change(self) -> None:
         vnf = self.vnf
-        self.check()
-        self.is_a_vim()
+        self.assert_cluster_state()
+        self.assert_vim_registered()
         vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
         self.until_running()
         vnf.etcdctl(vnf.masters[0], "put", "mark", "kept")
         self.a_master_is_healed()
         self.it_is_killed_while_a_master_joins()
-        poller = self.polled(vnf.cluster_address)
+        poller = self.poll_api(vnf.cluster_address)
         self.a_worker_is_healed()
-        self.it_grows()
+        self.scale_out_workers()
         self.two_workers_are_healed()
-        self.it_shrinks()
-        self.served(poller)
+        self.scale_in_workers()
+        self.assert_served(poller)
         self.all_is_healed()
-        self.it_ends()
+        self.terminate()
 
-    def is_a_vim(self) -> None:
+    def assert_vim_registered(self) -> None:
         vnf = self.vnf
         vim = vnf.vim()
         self.assertEqual(
             f"https://{vnf.cluster_address}:16443", vim["auth_url"]
         )
-        named = vnf.instance(vnf.id)["vimConnectionInfo"]
-        self.assertEqual({"default", VIM}, set(named))
-        self.assertEqual(vim["id"], named[VIM]["vimId"])
+        vim_connections = vnf.instance(vnf.id)["vimConnectionInfo"]
+        self.assertEqual({"default", VIM}, set(vim_connections))
+        self.assertEqual(vim["id"], vim_connections[VIM]["vimId"])
 
     def a_master_is_healed(self) -> None:
         """Even the one that has the cluster's address."""
@@ -166,17 +166,17 @@ class TestHeal(NodeCase):
         before = vnf.servers_of("masterNode")
         (broken,) = (m for m in vnf.masters if vnf.holds_cluster_address(m))
         others = [m for m in vnf.masters if m is not broken]
-        vnf.lead(broken)
-        pollers = [self.polled(master.address) for master in others]
-        at_the_address = self.polled(vnf.cluster_address)
+        vnf.move_etcd_leader(broken)
+        pollers = [self.poll_api(master.address) for master in others]
+        at_the_address = self.poll_api(vnf.cluster_address)
         healed = vnf.heal(broken)
         self.assertIn("leads etcd now", healed["scriptLog"])
         for poller in (*pollers, at_the_address):
-            self.served(poller)
+            self.assert_served(poller)
         after = vnf.servers_of("masterNode")
         self.assertEqual(1, len(before - after))
         self.assertEqual(1, len(after - before))
-        self.check()
+        self.assert_cluster_state()
         snapshots = [
             m.run("ls /var/backups/etcd 2>/dev/null || true")
             for m in vnf.masters
@@ -204,15 +204,15 @@ class TestHeal(NodeCase):
         servers = vnf.servers_of("masterNode")
         op_occ: Any = None
         for number, name in enumerate(JOINING):
-            vnf.hosts.points.kill_at(_begins_with(name))
+            vnf.hosts.kill_points.kill_at(_begins_with(name))
             if number:
-                op_occ = vnf.then(op_occ, "retry", "FAILED_TEMP")
+                op_occ = vnf.run_decision(op_occ, "retry", "FAILED_TEMP")
             else:
                 op_occ = vnf.heal(vnf.masters[0], end="FAILED_TEMP")
             self.assertIn("SIGKILL", op_occ["error"]["detail"])
-        vnf.then(op_occ, "retry", "COMPLETED")
+        vnf.run_decision(op_occ, "retry", "COMPLETED")
         self.assertEqual(1, len(servers - vnf.servers_of("masterNode")))
-        self.check()
+        self.assert_cluster_state()
 
     def a_worker_is_healed(self) -> None:
         vnf = self.vnf
@@ -221,13 +221,13 @@ class TestHeal(NodeCase):
         vnf.heal(broken)
         after = vnf.servers_of("workerNode")
         self.assertEqual(1, len(before - after))
-        self.check()
+        self.assert_cluster_state()
         self.assertEqual(4, self.running())
 
-    def it_grows(self) -> None:
-        self.vnf.do("scale", OUT)
+    def scale_out_workers(self) -> None:
+        self.vnf.run_operation("scale", OUT)
         self.assertEqual(3, len(self.vnf.workers))
-        self.check()
+        self.assert_cluster_state()
 
     def two_workers_are_healed(self) -> None:
         vnf = self.vnf
@@ -235,13 +235,13 @@ class TestHeal(NodeCase):
         vnf.heal(*vnf.workers[:2])
         after = vnf.servers_of("workerNode")
         self.assertEqual(2, len(before - after))
-        self.check()
+        self.assert_cluster_state()
         self.assertEqual(4, self.running())
 
-    def it_shrinks(self) -> None:
-        self.vnf.do("scale", IN)
+    def scale_in_workers(self) -> None:
+        self.vnf.run_operation("scale", IN)
         self.assertEqual(2, len(self.vnf.workers))
-        self.check()
+        self.assert_cluster_state()
         self.assertEqual(4, self.running())
 
     def all_is_healed(self) -> None:
@@ -250,17 +250,17 @@ class TestHeal(NodeCase):
         servers = set(vnf.hypervisor.servers)
         vnf.heal()
         self.assertEqual(set(), servers & set(vnf.hypervisor.servers))
-        self.check()
+        self.assert_cluster_state()
         after = vnf.vim()
         self.assertNotEqual(before["id"], after["id"])
-        self.is_a_vim()
+        self.assert_vim_registered()
 
-    def it_ends(self) -> None:
+    def terminate(self) -> None:
         vnf = self.vnf
-        vnf.do("terminate", {"terminationType": "FORCEFUL"})
+        vnf.run_operation("terminate", {"terminationType": "FORCEFUL"})
         self.assertIsNone(vnf.vim())
-        named = vnf.instance(vnf.id).get("vimConnectionInfo", {})
-        self.assertEqual({}, named)
+        vim_connections = vnf.instance(vnf.id).get("vimConnectionInfo", {})
+        self.assertEqual({}, vim_connections)
 
 
 class TestFailures(NodeCase):
@@ -273,7 +273,7 @@ class TestFailures(NodeCase):
         self.a_budget_keeps_pods()
         self.a_budget_is_overruled()
 
-    def failed(self, op_occ: Any, *words: str) -> None:
+    def assert_failed(self, op_occ: Any, *words: str) -> None:
         """See that an operation says why it failed, and where."""
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         for word in words:
@@ -283,13 +283,17 @@ class TestFailures(NodeCase):
     def no_master_would_stay(self) -> None:
         vnf = self.vnf
         failed = vnf.heal(*vnf.masters, end="FAILED_TEMP")
-        self.failed(failed, "No master would stay", "without vnfcInstanceId")
-        vnf.then(failed, "fail", "FAILED")
+        self.assert_failed(
+            failed, "No master would stay", "without vnfcInstanceId"
+        )
+        vnf.run_decision(failed, "fail", "FAILED")
         # one would stay, and bear no loss
         failed = vnf.heal(*vnf.masters[:2], end="FAILED_TEMP")
-        self.failed(failed, "one after the other", "Nothing was changed")
-        vnf.then(failed, "fail", "FAILED")
-        self.check()
+        self.assert_failed(
+            failed, "one after the other", "Nothing was changed"
+        )
+        vnf.run_decision(failed, "fail", "FAILED")
+        self.assert_cluster_state()
 
     def a_master_is_healed_at_last(self) -> None:
         vnf = self.vnf
@@ -297,20 +301,23 @@ class TestFailures(NodeCase):
         servers = vnf.servers_of("masterNode")
 
         def again(op_occ: Any, *words: str) -> Any:
-            retried = vnf.then(op_occ, "retry", "FAILED_TEMP")
-            self.failed(retried, *words)
+            retried = vnf.run_decision(op_occ, "retry", "FAILED_TEMP")
+            self.assert_failed(retried, *words)
             self.assertEqual(servers, vnf.servers_of("masterNode"))
             return retried
 
         # etcd has lost one already
         other.run("pkill -STOP -x etcd")
         op_occ = vnf.heal(broken, end="FAILED_TEMP", command_timeout=10.0)
-        self.failed(
+        self.assert_failed(
             op_occ, "etcd would have no quorum", f"{other.address} does not"
         )
         other.run("pkill -CONT -x etcd")
-        everybody = vnf.addresses(*vnf.masters)
-        waiting.until(lambda: vnf.healthy(third) == everybody, "etcd's health")
+        all_addresses = vnf.addresses(*vnf.masters)
+        waiting.until(
+            lambda: vnf.list_healthy_members(third) == all_addresses,
+            "etcd's health",
+        )
 
         # a command hangs
         for master in vnf.masters:
@@ -339,23 +346,25 @@ class TestFailures(NodeCase):
         op_occ = again(op_occ, "HAProxy finds its new configuration", "kept")
         self.assertEqual(before + "nonsense\n", third.read(path))
         third.write(path, before)
-        self.assertEqual(3, len(vnf.members(other)))
+        self.assertEqual(3, len(vnf.list_members(other)))
 
         # the new VM cannot join
         vnf.hosts.files["/etc/kubeadm-fails"] = "2 etcd\n"
-        failed = vnf.then(op_occ, "retry", "FAILED_TEMP")
-        self.failed(failed, f"install the master: master {broken.address}")
+        failed = vnf.run_decision(op_occ, "retry", "FAILED_TEMP")
+        self.assert_failed(
+            failed, f"install the master: master {broken.address}"
+        )
         del vnf.hosts.files["/etc/kubeadm-fails"]
         data = failed["error"]["userScriptErrHandlingData"]
         self.assertEqual(
             [f"install the master: master {broken.address}"], data["failed"]
         )
         self.assertEqual("heal_end", data["hook"])
-        done = vnf.then(failed, "retry", "COMPLETED")
+        done = vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertIn("leave", done["scriptLog"])
         self.assertIn("was done", done["scriptLog"])
         self.assertEqual(1, len(servers - vnf.servers_of("masterNode")))
-        self.check()
+        self.assert_cluster_state()
 
     def a_dead_worker_is_healed(self) -> None:
         """Though a budget and the room on the others would keep its pods."""
@@ -377,29 +386,29 @@ class TestFailures(NodeCase):
         healed = vnf.heal(broken, drain={"timeout": 1.0})
         self.assertIn(f"{broken.address} is lost", healed["scriptLog"])
         self.assertNotIn("Warning", healed["scriptLog"])
-        self.check()
+        self.assert_cluster_state()
         self.until_running()
         vnf.hosts.cluster.set_node_capacity(name, pods=110)
 
     def a_budget_keeps_pods(self) -> None:
         vnf = self.vnf
-        patience = {PARAMETERS: {"drain": {"timeout": 3.0}}}
-        failed = vnf.do(
-            "scale", {**IN, "additionalParams": patience}, "FAILED_TEMP"
+        drain_params = {PARAMETERS: {"drain": {"timeout": 3.0}}}
+        failed = vnf.run_operation(
+            "scale", {**IN, "additionalParams": drain_params}, "FAILED_TEMP"
         )
-        self.failed(failed, "drain the node", "disruption budget")
+        self.assert_failed(failed, "drain the node", "disruption budget")
         (cordoned,) = (
             address
             for address, node in vnf.hosts.nodes().items()
             if node["spec"].get("unschedulable")
         )
         self.assertIn(cordoned, vnf.addresses(*vnf.workers))
-        vnf.then(failed, "fail", "FAILED")
+        vnf.run_decision(failed, "fail", "FAILED")
         (broken,) = (w for w in vnf.workers if w.address == cordoned)
         healed = vnf.heal(broken, drain={"timeout": 3.0})
         self.assertIn("Warning: drain the node", healed["scriptLog"])
         self.assertIn("disruption budget", healed["scriptLog"])
-        self.check()
+        self.assert_cluster_state()
         self.until_running()
 
     def a_budget_is_overruled(self) -> None:
@@ -407,7 +416,7 @@ class TestFailures(NodeCase):
         broken = vnf.workers[0]
         healed = vnf.heal(broken, drain={"disable_eviction": True})
         self.assertNotIn("Warning", healed["scriptLog"])
-        self.check()
+        self.assert_cluster_state()
         self.until_running()
 
 
@@ -432,18 +441,18 @@ class TestKills(NodeCase):
         self.kill_at_each_point(lambda: self.vnf.workers[0])
 
     def kill_at_each_point(self, broken: Callable[[], Host]) -> None:
-        points = self.vnf.hosts.points
+        kill_points = self.vnf.hosts.kill_points
         number = 0
         while True:
-            points.kill_at(_number(number))
+            kill_points.kill_at(_number(number))
             op_occ = self.vnf.heal(broken(), end=None)
-            if not points.was_killed:
+            if not kill_points.was_killed:
                 break
-            told = f"{number}: {points.passed[number]}"
-            self.addDetail(f"kill {number}", content.text_content(told))
-            self.assertIn("SIGKILL", op_occ["error"]["detail"], told)
-            self.vnf.then(op_occ, "retry", "COMPLETED")
-            self.check()
+            point = f"{number}: {kill_points.passed[number]}"
+            self.addDetail(f"kill {number}", content.text_content(point))
+            self.assertIn("SIGKILL", op_occ["error"]["detail"], point)
+            self.vnf.run_decision(op_occ, "retry", "COMPLETED")
+            self.assert_cluster_state()
             number += EVERY
         self.assertEqual("COMPLETED", op_occ["operationState"])
-        self.assertLess(5, len(points.passed), points.passed)
+        self.assertLess(5, len(kill_points.passed), kill_points.passed)

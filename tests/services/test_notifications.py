@@ -7,11 +7,11 @@ from typing import Any
 import testtools
 
 from tests.fixtures import waiting
-from tests.fixtures.receiver import Receiver
+from tests.fixtures.http_receiver import HttpReceiver
+from tests.services.backends import MARIADB, POSTGRESQL
 from tests.services.client import instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
-from tests.services.servers import MARIADB, POSTGRESQL
 
 PATH = "/vnflcm/v2/subscriptions"
 SMALL = "configmap secret deployment"
@@ -36,31 +36,35 @@ class TestNotifications(testtools.TestCase):
         self.cluster = self.useFixture(Cluster(0.3))
         self.client = self.deployment.api().client
         self.client.register(self.cluster.vim)
-        self.vnfd_id = self.client.sample()
-        self.receiver = self.useFixture(Receiver())
+        self.vnfd_id = self.client.onboard_sample()
+        self.receiver = self.useFixture(HttpReceiver())
         body = {"callbackUri": self.receiver.url}
         answer = self.client.call("POST", PATH, body)
         self.assertEqual(201, answer.status, answer.content.decode())
 
-    def begin(self) -> tuple[str, str]:
+    def start_operation(self) -> tuple[str, str]:
         instance_id = self.client.create(self.vnfd_id)
         namespace = self.cluster.add_namespace(f"n-{instance_id}")
         body = instantiation(SMALL, namespace)
-        return instance_id, self.client.begin(instance_id, "instantiate", body)
+        return instance_id, self.client.start_operation(
+            instance_id, "instantiate", body
+        )
 
-    def live(self) -> str:
+    def run_lifecycle(self) -> str:
         """Instantiate an instance and terminate it."""
-        instance_id, op_occ_id = self.begin()
+        instance_id, op_occ_id = self.start_operation()
         self.completed(op_occ_id)
         body = {"terminationType": "FORCEFUL"}
-        self.completed(self.client.begin(instance_id, "terminate", body))
+        self.completed(
+            self.client.start_operation(instance_id, "terminate", body)
+        )
         return instance_id
 
     def completed(self, op_occ_id: str) -> None:
-        op_occ = self.client.ended(op_occ_id)
+        op_occ = self.client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
 
-    def told(self, instance_id: str, count: int) -> list[Any]:
+    def wait_states(self, instance_id: str, count: int) -> list[Any]:
         """Wait until one instance was told of so many events; give the state
         of each. One may be told twice.
         """
@@ -68,56 +72,60 @@ class TestNotifications(testtools.TestCase):
         while True:
             states: dict[str, Any] = {}
             for request in self.receiver.wait(came, vnfInstanceId=instance_id):
-                told = request.json
-                states.setdefault(told["id"], told.get("operationState"))
+                body = request.json
+                states.setdefault(body["id"], body.get("operationState"))
             if len(states) >= count:
                 return list(states.values())
             came += count - len(states)
 
-    def nothing_left(self) -> bool:
-        row = self.deployment.database.ask(
+    def wait_outbox_empty(self) -> bool:
+        row = self.deployment.database.fetch_row(
             "SELECT (SELECT count(*) FROM deliveries)"
             " + (SELECT count(*) FROM lifecycle_events) AS n"
         )
         return row["n"] == 0
 
-    def test_two_conductors_tell_each_thing_once(self) -> None:
+    def test_two_conductors_send_each_notification_once(self) -> None:
         for _ in range(2):
             self.deployment.conductor()
-        lives = [self.live() for _ in range(3)]
+        lives = [self.run_lifecycle() for _ in range(3)]
         for instance_id in lives:
-            self.assertEqual([None, *DONE, *DONE], self.told(instance_id, 7))
-        waiting.until(self.nothing_left, "an empty outbox")
+            self.assertEqual(
+                [None, *DONE, *DONE], self.wait_states(instance_id, 7)
+            )
+        waiting.until(self.wait_outbox_empty, "an empty outbox")
         self.assertEqual(21, len(self.receiver.received))
 
     def test_a_killed_conductor_delays_and_loses_nothing(self) -> None:
-        doomed = self.deployment.conductor()
+        killed_conductor = self.deployment.conductor()
         self.receiver.delay = 0.2  # something is always on its way
-        first = self.live()
-        doomed.kill()
+        first = self.run_lifecycle()
+        killed_conductor.kill()
         self.receiver.delay = 0.0
         self.deployment.conductor()
-        second = self.live()
+        second = self.run_lifecycle()
         for instance_id in (first, second):
-            self.assertEqual([None, *DONE, *DONE], self.told(instance_id, 7))
-        waiting.until(self.nothing_left, "an empty outbox")
+            self.assertEqual(
+                [None, *DONE, *DONE], self.wait_states(instance_id, 7)
+            )
+        waiting.until(self.wait_outbox_empty, "an empty outbox")
 
     def test_a_stalled_conductor_is_relieved(self) -> None:
         conductors = [self.deployment.conductor() for _ in range(2)]
-        self.live()
+        self.run_lifecycle()
         # whichever sends: each of them stands still for a while
         for conductor in conductors:
             os.killpg(conductor.pid, signal.SIGSTOP)
             instance_id = self.client.create(self.vnfd_id)
-            self.assertEqual([None], self.told(instance_id, 1))
+            self.assertEqual([None], self.wait_states(instance_id, 1))
             os.killpg(conductor.pid, signal.SIGCONT)
-        waiting.until(self.nothing_left, "an empty outbox")
+        waiting.until(self.wait_outbox_empty, "an empty outbox")
 
     def test_a_busy_conductor_stops_promptly(self) -> None:
         conductor = self.deployment.conductor()
         self.receiver.delay = 300.0
         self.client.create(self.vnfd_id)
-        waiting.until(lambda: self.receiver.busy, "a slow request")
+        waiting.until(lambda: self.receiver.active_requests, "a slow request")
         code, seconds = conductor.stop()
         self.assertEqual(0, code)
         self.assertLess(seconds, 60.0)

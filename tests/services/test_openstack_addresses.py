@@ -40,9 +40,11 @@ class TestAddresses(testtools.TestCase):
         self.project = self.useFixture(Project(self))
         self.project.subnet(CIDR)
 
-    def stack(self, name: str, end: str, **resources: Any) -> dict[str, Any]:
+    def put_stack(
+        self, name: str, end: str, **resources: Any
+    ) -> dict[str, Any]:
         """Make a stack, or another one of it, to this end."""
-        known = self.project.stacks().get(name)
+        existing = self.project.stacks().get(name)
         template = {
             "heat_template_version": "2021-04-16",
             "resources": resources,
@@ -58,8 +60,8 @@ class TestAddresses(testtools.TestCase):
             },
         }
         body = {"stack_name": name, "template": template}
-        if known:
-            self.project.heat("PUT", f"/stacks/{name}/{known['id']}", body)
+        if existing:
+            self.project.heat("PUT", f"/stacks/{name}/{existing['id']}", body)
         else:
             self.project.heat("POST", "/stacks", body)
         waiting.until(lambda: self.status(name) == end, end)
@@ -77,7 +79,7 @@ class TestAddresses(testtools.TestCase):
 
     def test_each_is_its_own_and_the_server_is_seen_with_it(self) -> None:
         port = {"port": {"get_resource": "a"}}
-        told = self.stack(
+        attributes = self.put_stack(
             "first",
             "CREATE_COMPLETE",
             a=a_port(),
@@ -85,35 +87,35 @@ class TestAddresses(testtools.TestCase):
             floating=FLOATING,
             server=a_server(port, {"network": "net"}),
         )
-        ((a,), (b,)) = told["a"], told["b"]
+        ((a,), (b,)) = attributes["a"], attributes["b"]
         self.assertEqual("203.0.113.5", b["ip_address"])
-        self.assertEqual(a["ip_address"], told["server"])
-        ((server, seen),) = self.project.seen("servers").items()
+        self.assertEqual(a["ip_address"], attributes["server"])
+        ((server, seen),) = self.project.visible("servers").items()
         self.assertIn(server, self.project.servers("first"))
         self.assertEqual("one", seen["name"])
         of_port, own = seen["networks"]
         self.assertEqual([a["ip_address"]], of_port["addresses"])
-        (floating,) = self.project.seen("floating").values()
+        (floating,) = self.project.visible("floating").values()
         self.assertEqual(of_port["port"], floating["port"])
-        self.assertEqual(told["floating"], floating["address"])
-        given = {a["ip_address"], b["ip_address"], told["floating"]}
+        self.assertEqual(attributes["floating"], floating["address"])
+        given = {a["ip_address"], b["ip_address"], attributes["floating"]}
         self.assertEqual(4, len(given | set(own["addresses"])))
         self.delete("first")
         for kind in ("servers", "ports", "floating"):
-            self.assertEqual({}, self.project.seen(kind))
+            self.assertEqual({}, self.project.visible(kind))
 
     def test_one_that_is_taken_is_refused_until_it_is_given_back(self) -> None:
-        asked = a_port(fixed_ips=[{"ip_address": "203.0.113.4"}])
-        self.stack("first", "CREATE_COMPLETE", a=asked)
-        self.stack("second", "CREATE_FAILED", a=asked)
-        self.assertEqual(1, len(self.project.seen("ports")))
+        port_request = a_port(fixed_ips=[{"ip_address": "203.0.113.4"}])
+        self.put_stack("first", "CREATE_COMPLETE", a=port_request)
+        self.put_stack("second", "CREATE_FAILED", a=port_request)
+        self.assertEqual(1, len(self.project.visible("ports")))
         self.delete("first")
-        self.stack("third", "CREATE_COMPLETE", a=asked)
+        self.put_stack("third", "CREATE_COMPLETE", a=port_request)
 
     def test_a_port_that_changes_gives_its_old_one_back(self) -> None:
         before = a_port(fixed_ips=[{"ip_address": "203.0.113.4"}])
         after = a_port(fixed_ips=[{"ip_address": "203.0.113.5"}])
-        self.stack("first", "CREATE_COMPLETE", a=before)
-        told = self.stack("first", "UPDATE_COMPLETE", a=after)
-        self.assertEqual("203.0.113.5", told["a"][0]["ip_address"])
-        self.stack("second", "CREATE_COMPLETE", a=before)
+        self.put_stack("first", "CREATE_COMPLETE", a=before)
+        attributes = self.put_stack("first", "UPDATE_COMPLETE", a=after)
+        self.assertEqual("203.0.113.5", attributes["a"][0]["ip_address"])
+        self.put_stack("second", "CREATE_COMPLETE", a=before)

@@ -6,8 +6,8 @@ import testtools
 
 from tacker_cnf.drivers.openstack.driver import OpenstackDriver
 from tests.fixtures import waiting
-from tests.fixtures.openstack import need_faults
-from tests.fixtures.vnf import (
+from tests.fixtures.openstack import require_fault_injection
+from tests.fixtures.openstack_vnf import (
     FORCEFUL,
     IN,
     OUT,
@@ -30,21 +30,21 @@ MORE = """
 class FailureCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        need_faults(self)  # before anything is made for long
+        require_fault_injection(self)  # before anything is made for long
         self.vnf = self.useFixture(VnfService(self))
         self.project = self.vnf.project
 
-    def held(self) -> str:
+    def start_hanging(self) -> str:
         """Ask for an operation that Heat does not end; give where it is."""
-        self.project.hold("store")
+        self.project.hang("store")
         answer = self.vnf.task(self.vnf.id, "heal", {})
         assert answer.status == 202, answer.content
 
-        def begun() -> bool:
+        def is_started() -> bool:
             stack = self.project.stacks()[self.vnf.stack]
             return bool(stack["stack_status"] == "UPDATE_IN_PROGRESS")
 
-        waiting.until(begun, "the update")
+        waiting.until(is_started, "the update")
         return str(answer.headers["Location"])
 
 
@@ -52,15 +52,15 @@ class TestInstantiate(FailureCase):
     def test_why_it_failed_and_a_retry_that_mends_it(self) -> None:
         vnf = self.vnf
         self.project.fail("store", "Quota exceeded for cores.")
-        failed = vnf.do("instantiate", vnf.request(), "FAILED_TEMP")
+        failed = vnf.run_operation("instantiate", vnf.request(), "FAILED_TEMP")
         detail = failed["error"]["detail"]
         self.assertIn("is CREATE_FAILED", detail)
         self.assertIn("resources.store", detail)
         self.assertIn("Quota exceeded for cores.", detail)
         self.assertEqual(422, failed["error"]["status"])
-        self.project.mend("store")
+        self.project.repair("store")
         stack = vnf.stack_id
-        vnf.then(failed, "retry", "COMPLETED")
+        vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(stack, vnf.stack_id)
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertEqual(2, len(vnf.ids()))
@@ -69,15 +69,15 @@ class TestInstantiate(FailureCase):
         vnf = self.vnf
         nfv = {"VDU": {"front": {"desired_capacity": 99}}}
         refused = vnf.request(additionalParams={"nfv": nfv})
-        failed = vnf.do("instantiate", refused, "FAILED_TEMP")
+        failed = vnf.run_operation("instantiate", refused, "FAILED_TEMP")
         self.assertIn("between MinSize and MaxSize", failed["error"]["detail"])
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         self.project.fail("store", "No room.")
-        failed = vnf.do("instantiate", vnf.request(), "FAILED_TEMP")
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        failed = vnf.run_operation("instantiate", vnf.request(), "FAILED_TEMP")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         instance = vnf.instance(vnf.id)
         self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
-        self.project.mend("store")
+        self.project.repair("store")
         # at once: Heat keeps the name of a deleted stack for a while
         vnf.start()
         self.assertEqual(2, len(vnf.ids()))
@@ -89,13 +89,15 @@ class TestScale(FailureCase):
         vnf.start()
         before = vnf.ids()
         self.project.fail("front", "No room.")
-        failed = vnf.do("scale", {**OUT, "numberOfSteps": 2}, "FAILED_TEMP")
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        failed = vnf.run_operation(
+            "scale", {**OUT, "numberOfSteps": 2}, "FAILED_TEMP"
+        )
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         self.assertEqual(before, vnf.ids())
         self.assertEqual(before, vnf.servers())
-        failed = vnf.do("scale", OUT, "FAILED_TEMP")
-        self.project.mend("front")
-        vnf.then(failed, "retry", "COMPLETED")
+        failed = vnf.run_operation("scale", OUT, "FAILED_TEMP")
+        self.project.repair("front")
+        vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertTrue(before < vnf.ids())
         self.assertEqual(2, len(vnf.ids("front")))
@@ -107,10 +109,10 @@ class TestScale(FailureCase):
         before = vnf.info["extVirtualLinkInfo"]
         self.project.fail("store_cp", "No address.")
         body = {"extVirtualLinks": [a_link(other, a_point("store_cp"))]}
-        failed = vnf.do("change_ext_conn", body, "FAILED_TEMP")
+        failed = vnf.run_operation("change_ext_conn", body, "FAILED_TEMP")
         self.assertNotIn("changedExtConnectivity", failed)
-        self.project.mend("store_cp")
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        self.project.repair("store_cp")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         (link,) = vnf.info["extVirtualLinkInfo"]
         self.assertEqual(
             before[0]["currentVnfExtCpData"], link["currentVnfExtCpData"]
@@ -122,12 +124,12 @@ class TestScale(FailureCase):
         vnf = self.vnf
         vnf.start()
         first = vnf.ids()
-        vnf.do("scale", OUT)
-        self.project.keep("front", "It is in use.")
-        failed = vnf.do("scale", IN, "FAILED_TEMP")
+        vnf.run_operation("scale", OUT)
+        self.project.fail_deletion("front", "It is in use.")
+        failed = vnf.run_operation("scale", IN, "FAILED_TEMP")
         self.assertIn("It is in use.", failed["error"]["detail"])
-        self.project.mend("front")
-        vnf.then(failed, "retry", "COMPLETED")
+        self.project.repair("front")
+        vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(first, vnf.ids())
         self.assertEqual(first, vnf.servers())
         self.assertEqual(0, vnf.info["scaleStatus"][0]["scaleLevel"])
@@ -152,19 +154,19 @@ class TestPackage(FailureCase):
         }
         before, had, nfv = vnf.ids(), self.resources(), vnf.info["metadata"]
         self.project.fail("more", "No room.")
-        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
         self.assertIn("resources.more", failed["error"]["detail"])
         self.assertIn("more", self.resources())
         # the rollback has no need of what fails
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         self.assertEqual(had, self.resources())
         self.assertEqual(before, vnf.ids())
         self.assertEqual(before, vnf.servers())
         self.assertEqual(nfv, vnf.info["metadata"])
         self.assertEqual(vnf.vnfd_id, vnf.instance(vnf.id)["vnfdId"])
-        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
-        self.project.mend("more")
-        vnf.then(failed, "retry", "COMPLETED")
+        failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
+        self.project.repair("more")
+        vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(had | {"more"}, self.resources())
         self.assertEqual(before, vnf.ids())
         self.assertEqual(another, vnf.instance(vnf.id)["vnfdId"])
@@ -175,18 +177,18 @@ class TestTerminate(FailureCase):
         vnf = self.vnf
         vnf.start()
         stack = vnf.stack_id
-        self.project.keep("store", "It is in use.")
-        failed = vnf.do("terminate", FORCEFUL, "FAILED_TEMP")
+        self.project.fail_deletion("store", "It is in use.")
+        failed = vnf.run_operation("terminate", FORCEFUL, "FAILED_TEMP")
         detail = failed["error"]["detail"]
         self.assertIn("is DELETE_FAILED", detail)
         self.assertIn("It is in use.", detail)
         self.assertEqual(stack, vnf.stack_id)
-        failed = vnf.then(failed, "retry", "FAILED_TEMP")
+        failed = vnf.run_decision(failed, "retry", "FAILED_TEMP")
         self.assertIn("It is in use.", failed["error"]["detail"])
         refused = vnf.call("POST", f"{OP_OCCS}/{failed['id']}/rollback")
         self.assertEqual(409, refused.status)
-        self.project.mend("store")
-        vnf.then(failed, "retry", "COMPLETED")
+        self.project.repair("store")
+        vnf.run_decision(failed, "retry", "COMPLETED")
         instance = vnf.instance(vnf.id)
         self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
         waiting.until(lambda: not self.project.stacks(), "its end")
@@ -195,96 +197,100 @@ class TestTerminate(FailureCase):
 class TestSingle(FailureCase):
     """Each VNFC is a resource of its own."""
 
-    def do(self, task: str, body: Any, end: str = "COMPLETED") -> Any:
+    def run_operation(
+        self, task: str, body: Any, end: str = "COMPLETED"
+    ) -> Any:
         given = {**body.get("additionalParams", {}), **SINGLE}
-        return self.vnf.do(task, {**body, "additionalParams": given}, end)
+        return self.vnf.run_operation(
+            task, {**body, "additionalParams": given}, end
+        )
 
     def test_it_comes_back_from_each_failure(self) -> None:
         vnf = self.vnf
         request = vnf.request(flavourId="single")
         self.project.fail("store", "No room.")
-        failed = self.do("instantiate", request, "FAILED_TEMP")
+        failed = self.run_operation("instantiate", request, "FAILED_TEMP")
         self.assertIn("No room.", failed["error"]["detail"])
-        vnf.then(failed, "rollback", "ROLLED_BACK")
-        failed = self.do("instantiate", request, "FAILED_TEMP")
-        self.project.mend("store")
-        vnf.then(failed, "retry", "COMPLETED")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
+        failed = self.run_operation("instantiate", request, "FAILED_TEMP")
+        self.project.repair("store")
+        vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(2, len(vnf.ids()))
         first, nfv = vnf.ids(), vnf.info["metadata"]["nfv"]
         self.assertEqual(first, vnf.servers())
         self.project.fail("front", "No room.")
-        failed = self.do("scale", OUT, "FAILED_TEMP")
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        failed = self.run_operation("scale", OUT, "FAILED_TEMP")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         self.assertEqual(first, vnf.ids())
         self.assertEqual(first, vnf.servers())
         self.assertEqual(nfv, vnf.info["metadata"]["nfv"])
-        failed = self.do("scale", OUT, "FAILED_TEMP")
-        self.project.mend("front")
-        vnf.then(failed, "retry", "COMPLETED")
-        self.assertEqual([1, 0], self.numbers())
+        failed = self.run_operation("scale", OUT, "FAILED_TEMP")
+        self.project.repair("front")
+        vnf.run_decision(failed, "retry", "COMPLETED")
+        self.assertEqual([1, 0], self.list_vnfc_numbers())
         self.assertTrue(first < vnf.ids())
         self.project.fail("front", "No room.")
         heal = {"vnfcInstanceId": [vnf.vnfc("front")["id"]]}
         before = vnf.ids()
-        failed = self.do("heal", heal, "FAILED_TEMP")
-        self.project.mend("front")
-        vnf.then(failed, "retry", "COMPLETED")
+        failed = self.run_operation("heal", heal, "FAILED_TEMP")
+        self.project.repair("front")
+        vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(1, len(before - vnf.ids()))
         self.assertEqual(vnf.servers(), vnf.ids())
-        self.project.keep("front", "It is in use.")
-        failed = self.do("scale", IN, "FAILED_TEMP")
-        self.project.mend("front")
-        vnf.then(failed, "retry", "COMPLETED")
-        self.assertEqual([0], self.numbers())
+        self.project.fail_deletion("front", "It is in use.")
+        failed = self.run_operation("scale", IN, "FAILED_TEMP")
+        self.project.repair("front")
+        vnf.run_decision(failed, "retry", "COMPLETED")
+        self.assertEqual([0], self.list_vnfc_numbers())
         self.assertEqual(vnf.servers(), vnf.ids())
 
-    def numbers(self) -> list[int]:
+    def list_vnfc_numbers(self) -> list[int]:
         """Tell which VNFCs of the VDU that scales there are."""
         found = self.vnf.vnfcs("front")
         return [vnfc["metadata"]["vdu_idx"] for vnfc in found]
 
 
 class TestInBetween(FailureCase):
-    def test_who_waits_is_called_off_at_once_and_goes_on_later(self) -> None:
+    def test_a_wait_is_cancelled_at_once_and_resumed_later(self) -> None:
         vnf = self.vnf
         vnf.start()
         before = vnf.ids()
-        where = self.held()
+        where = self.start_hanging()
         cancel = {"cancelMode": "FORCEFUL"}
         answer = vnf.call("POST", f"{where}/cancel", cancel)
         self.assertEqual(202, answer.status)
-        cancelled = vnf.ended(where)
+        cancelled = vnf.wait_operation(where)
         self.assertEqual("FAILED_TEMP", cancelled["operationState"])
         self.assertIn("cancelled", cancelled["error"]["detail"])
         # Heat is still at the first try's update
-        self.project.mend("store")
-        vnf.then(cancelled, "retry", "COMPLETED")
+        self.project.repair("store")
+        vnf.run_decision(cancelled, "retry", "COMPLETED")
         self.assertEqual(set(), before & vnf.ids())
         self.assertEqual(vnf.servers(), vnf.ids())
 
     def test_a_token_that_no_longer_holds_is_replaced(self) -> None:
         vnf = self.vnf
-        driver = vnf.parts.drivers.of_type("openstack")
+        driver = vnf.parts.drivers.for_type("openstack")
         assert isinstance(driver, OpenstackDriver)
         vnf.start()
-        where = self.held()
-        for link in driver._clouds._kept.values():
+        where = self.start_hanging()
+        for link in driver._clouds._apis.values():
             link.session.auth.auth_ref._auth_token = "expired"
-        self.project.mend("store")
-        done = vnf.ended(where)
+        self.project.repair("store")
+        done = vnf.wait_operation(where)
         self.assertEqual("COMPLETED", done["operationState"], done)
 
-    def test_a_stack_that_somebody_deletes_meanwhile(self) -> None:
+    def test_a_stack_deleted_meanwhile(self) -> None:
         vnf = self.vnf
         vnf.start()
-        where = self.held()
+        where = self.start_hanging()
         self.project.heat("DELETE", f"/stacks/{vnf.stack}/{vnf.stack_id}")
-        self.project.mend("store")
-        failed = vnf.ended(where)
+        self.project.repair("store")
+        failed = vnf.wait_operation(where)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
         self.assertIn("deleted", failed["error"]["detail"].lower())
         vnf.decide(failed["id"], "fail")
-        vnf.do("terminate", FORCEFUL)
+        vnf.run_operation("terminate", FORCEFUL)
         instance = vnf.instance(vnf.id)
         self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
 
@@ -292,11 +298,11 @@ class TestInBetween(FailureCase):
 class TestTimes(testtools.TestCase):
     def test_heat_that_does_not_end_in_time(self) -> None:
         vnf = self.useFixture(VnfService(self, openstack={"stack_timeout": 1}))
-        vnf.project.hold("store")
-        failed = vnf.do("instantiate", vnf.request(), "FAILED_TEMP")
+        vnf.project.hang("store")
+        failed = vnf.run_operation("instantiate", vnf.request(), "FAILED_TEMP")
         self.assertIn("in time", failed["error"]["detail"])
 
-    def test_a_vnf_that_gets_its_time_to_end_holds_up_nobody(self) -> None:
+    def test_a_graceful_termination_blocks_nothing(self) -> None:
         vnf = self.useFixture(VnfService(self, conductor={"workers": 1}))
         vnf.start()
         body = {
@@ -305,25 +311,25 @@ class TestTimes(testtools.TestCase):
         }
         where = vnf.task(vnf.id, "terminate", body).headers["Location"]
 
-        def waits() -> bool:
+        def is_waiting() -> bool:
             return "600 s" in vnf.call("GET", where).json.get("progress", "")
 
-        waiting.until(waits, "the wait")
+        waiting.until(is_waiting, "the wait")
         another = vnf.create(vnf.vnfd_id)
         done = vnf.modify(another, {"vnfInstanceName": "another"})
         self.assertEqual("COMPLETED", done["operationState"])
         self.assertEqual(vnf.servers(), vnf.ids())
         vnf.call("POST", f"{where}/cancel", {"cancelMode": "FORCEFUL"})
-        cancelled = vnf.ended(where)
+        cancelled = vnf.wait_operation(where)
         self.assertEqual("FAILED_TEMP", cancelled["operationState"])
         self.assertEqual(vnf.servers(), vnf.ids())
         vnf.decide(cancelled["id"], "fail")
-        vnf.do("terminate", FORCEFUL)
+        vnf.run_operation("terminate", FORCEFUL)
 
 
 class TestZones(testtools.TestCase):
-    def test_who_finds_no_host_goes_to_another_zone(self) -> None:
-        need_faults(self)  # a zone that is full
+    def test_without_a_valid_host_another_zone_is_used(self) -> None:
+        require_fault_injection(self)  # a zone that is full
         options = {"openstack": {"fallback_zones": ["full", "nova"]}}
         vnf = self.useFixture(VnfService(self, **options))
         nfv = {"VDU": {"store": {"locationConstraints": "full"}}}
@@ -361,13 +367,13 @@ class TestVim(testtools.TestCase):
         }
         answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
         self.assertEqual(201, answer.status)
-        known = {"vim1": {"vimId": answer.json["vim"]["id"]}}
-        self.vnf.start(vimConnectionInfo=known)
+        vim_connections = {"vim1": {"vimId": answer.json["vim"]["id"]}}
+        self.vnf.start(vimConnectionInfo=vim_connections)
         self.assertEqual(self.project.id, self.vnf.info["metadata"]["tenant"])
-        self.vnf.do("scale", OUT)
+        self.vnf.run_operation("scale", OUT)
         self.assertEqual(self.vnf.servers(), self.vnf.ids())
         self.assertEqual(3, len(self.vnf.ids()))
-        self.vnf.do("terminate", FORCEFUL)
+        self.vnf.run_operation("terminate", FORCEFUL)
         credential["application_credential_secret"] = "wrong"
         answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
         self.assertEqual(422, answer.status)

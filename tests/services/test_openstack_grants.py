@@ -4,8 +4,8 @@ from typing import Any
 
 import testtools
 
-from tests.fixtures.openstack import need_faults
-from tests.fixtures.vnf import OUT, SINGLE, VnfService
+from tests.fixtures.openstack import require_fault_injection
+from tests.fixtures.openstack_vnf import OUT, SINGLE, VnfService
 
 ZONE = "nova"
 
@@ -36,7 +36,7 @@ class TestLocalGrant(testtools.TestCase):
     def test_it_does_so_for_what_is_added(self) -> None:
         vnf = self.vnf
         vnf.start(flavourId="single", additionalParams=SINGLE)
-        vnf.do("scale", {**OUT, "additionalParams": SINGLE})
+        vnf.run_operation("scale", {**OUT, "additionalParams": SINGLE})
         image = self.image()
         last, first = vnf.vnfcs("front")
         for vnfc in (last, first):
@@ -48,7 +48,7 @@ class TestHeal(testtools.TestCase):
     """A heal whose VNFC finds no host in its zone any more."""
 
     def test_the_vnfc_goes_to_another_zone(self) -> None:
-        need_faults(self)  # a zone that is full
+        require_fault_injection(self)  # a zone that is full
         options = {"openstack": {"fallback_zones": ["full", ZONE]}}
         vnf = self.useFixture(VnfService(self, **options))
         vnf.start()
@@ -58,7 +58,7 @@ class TestHeal(testtools.TestCase):
             body: dict[str, Any] = {"additionalParams": {**full, **everything}}
             if not everything:
                 body["vnfcInstanceId"] = [store]
-            vnf.do("heal", body)
+            vnf.run_operation("heal", body)
             (healed,) = vnf.vnfcs("store")
             self.assertNotEqual(store, healed["id"])
             self.assertEqual(ZONE, healed["zoneId"])

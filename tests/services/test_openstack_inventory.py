@@ -2,13 +2,13 @@
 
 import testtools
 
-from tests.fixtures.vnf import SINGLE, VnfService
+from tests.fixtures.openstack_vnf import SINGLE, VnfService
 
 
 class TestAddresses(testtools.TestCase):
     """Addresses of ports that Heat has made."""
 
-    def test_those_that_were_chosen_are_told(self) -> None:
+    def test_the_chosen_ones_are_recorded(self) -> None:
         vnf = self.useFixture(VnfService(self))
         vnf.start()
         points = {
@@ -50,7 +50,7 @@ class TestNames(testtools.TestCase):
         vnf.modify(vnf.id, {"metadata": {"VDU_VNFc_mapping": names}})
         before = {v["id"]: v for v in vnf.info["vnfcInfo"]}
         self.assertEqual({"the front", "the store"}, before.keys())
-        done = vnf.do(
+        done = vnf.run_operation(
             "heal",
             {
                 "vnfcInstanceId": ["the store"],
@@ -61,16 +61,16 @@ class TestNames(testtools.TestCase):
         self.assertEqual(before["the front"], after["the front"])
         self.assertNotEqual(before["the store"], after["the store"])
         # its storage is another one, too
-        gone, come = sorted(
+        removed, added = sorted(
             done["resourceChanges"]["affectedVnfcs"],
             key=lambda one: str(one["changeType"]),
             reverse=True,
         )
         (store,) = vnf.vnfcs("store")
-        self.assertEqual(store["id"], come["id"])
+        self.assertEqual(store["id"], added["id"])
         self.assertEqual(
-            store["storageResourceIds"], come["addedStorageResourceIds"]
+            store["storageResourceIds"], added["addedStorageResourceIds"]
         )
         self.assertNotEqual(
-            store["storageResourceIds"], gone["removedStorageResourceIds"]
+            store["storageResourceIds"], removed["removedStorageResourceIds"]
         )

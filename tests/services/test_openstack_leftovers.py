@@ -6,10 +6,10 @@ from typing import Any
 import testtools
 from keystoneauth1.exceptions import Conflict
 
-from tacker_cnf.conductor.upkeep import TURN
+from tacker_cnf.conductor.synchronizer import RESYNC_LEASE
 from tests.fixtures import waiting
-from tests.fixtures.openstack import need_faults
-from tests.fixtures.vnf import VnfService
+from tests.fixtures.openstack import require_fault_injection
+from tests.fixtures.openstack_vnf import VnfService
 
 EMPTY = {"heat_template_version": "2021-04-16"}
 
@@ -17,19 +17,21 @@ EMPTY = {"heat_template_version": "2021-04-16"}
 class TestLeftovers(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        need_faults(self)
+        require_fault_injection(self)
         self.vnf = self.useFixture(VnfService(self))
         self.project = self.vnf.project
 
-    def failing(self) -> Any:
+    def create_failing(self) -> Any:
         self.project.fail("store", "No room.")
-        return self.vnf.do("instantiate", self.vnf.request(), "FAILED_TEMP")
+        return self.vnf.run_operation(
+            "instantiate", self.vnf.request(), "FAILED_TEMP"
+        )
 
     def delete(self) -> Any:
         path = f"/vnflcm/v2/vnf_instances/{self.vnf.id}"
         return self.vnf.call("DELETE", path)
 
-    def late(self, instance_id: str) -> str:
+    def create_late_stack(self, instance_id: str) -> str:
         """Create what a conductor posts after its lease: a stack."""
         name = f"vnf-{instance_id}"
         body = {"stack_name": name, "template": EMPTY}
@@ -44,15 +46,15 @@ class TestLeftovers(testtools.TestCase):
         waiting.until(created, "the stack")
         return name
 
-    def turn(self) -> None:
+    def full_resync(self) -> None:
         """Let the conductor look at everything once."""
-        upkeep = self.vnf.conductor.upkeep
-        self.assertTrue(upkeep.duties.take(TURN))
-        upkeep.turn()
+        upkeep = self.vnf.conductor.synchronizer
+        self.assertTrue(upkeep.lease_set.acquire(RESYNC_LEASE))
+        upkeep.full_resync()
 
     def test_a_deletion_waits_until_the_stack_is_removed(self) -> None:
-        failed = self.failing()
-        self.vnf.then(failed, "fail", "FAILED")
+        failed = self.create_failing()
+        self.vnf.run_decision(failed, "fail", "FAILED")
         self.assertIn(self.vnf.stack, self.project.stacks())
         refused = self.delete()
         self.assertEqual(409, refused.status)
@@ -64,21 +66,21 @@ class TestLeftovers(testtools.TestCase):
         self.assertNotIn(self.vnf.stack, self.project.stacks())
 
     def test_a_turn_removes_a_stack_that_came_too_late(self) -> None:
-        failed = self.failing()
-        self.vnf.then(failed, "rollback", "ROLLED_BACK")
-        mine = self.late(self.vnf.id)
-        unknown = self.late(str(uuid.uuid4()))
-        self.turn()
-        waiting.until(lambda: mine not in self.project.stacks(), "the end")
+        failed = self.create_failing()
+        self.vnf.run_decision(failed, "rollback", "ROLLED_BACK")
+        stack_id = self.create_late_stack(self.vnf.id)
+        unknown = self.create_late_stack(str(uuid.uuid4()))
+        self.full_resync()
+        waiting.until(lambda: stack_id not in self.project.stacks(), "the end")
         self.assertIn(unknown, self.project.stacks())
         log = self.vnf.logger.output
         self.assertIn("Objects of an unknown VNF instance found", log)
         self.assertEqual(204, self.delete().status)
 
     def test_a_stack_whose_deletion_failed_is_found(self) -> None:
-        self.failing()
-        self.project.keep("store", "Its volume is in use.")
-        self.addCleanup(self.project.mend, "store")
+        self.create_failing()
+        self.project.fail_deletion("store", "Its volume is in use.")
+        self.addCleanup(self.project.repair, "store")
         stack = self.project.stacks()[self.vnf.stack]
         path = f"/stacks/{self.vnf.stack}/{stack['id']}"
         self.project.heat("DELETE", path)
@@ -89,7 +91,9 @@ class TestLeftovers(testtools.TestCase):
             ),
             "the failed deletion",
         )
-        orphans = self.vnf.conductor.upkeep.sync.orphans
-        (task,) = orphans.searches(lambda: True).values()
-        driver = self.vnf.parts.drivers.of({"": task.vim_connection})
+        orphans = self.vnf.conductor.synchronizer.sync.orphans
+        (task,) = orphans.build_search_tasks(lambda: True).values()
+        driver = self.vnf.parts.drivers.for_connections(
+            {"": task.vim_connection}
+        )
         self.assertIn(self.vnf.id, driver.search(task))

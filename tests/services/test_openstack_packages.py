@@ -7,10 +7,21 @@ from typing import Any
 import fixtures
 import testtools
 
-from tests.fixtures.openstack import NEXT
-from tests.fixtures.vnf import OUT, SINGLE, VnfService, a_link, a_point
+from tests.fixtures.openstack import NEXT_IMAGE
+from tests.fixtures.openstack_vnf import (
+    OUT,
+    SINGLE,
+    VnfService,
+    a_link,
+    a_point,
+)
 from tests.fixtures.vnfm import Csar
-from tests.functional.test_cnf_coordination import NEW, OLD, SCRIPT, TELLING
+from tests.functional.test_cnf_coordination import (
+    NEW,
+    OLD,
+    RECORDING_SCRIPT,
+    SCRIPT,
+)
 
 IMAGE = "name: cirros\n          version: '0.6'"
 #: of the flavours, which have the same VDUs
@@ -27,7 +38,7 @@ def next_package(**more: str) -> Csar:
     """
     texts = {name: (Csar.source("vnf") / name).read_text() for name in SOURCES}
     files = {
-        name: text.replace(IMAGE, IMAGE.replace("cirros", NEXT))
+        name: text.replace(IMAGE, IMAGE.replace("cirros", NEXT_IMAGE))
         for name, text in texts.items()
     }
     assert texts != files
@@ -73,39 +84,39 @@ class TestSingle(testtools.TestCase):
 
     def test_what_fails_is_taken_back(self) -> None:
         vnf = self.vnf
-        former, store = self.images(), vnf.ids("store")
+        old_images, store = self.images(), vnf.ids("store")
         body = self.request("front")
         vnf.project.fail("front", "No room.")
-        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
-        vnf.project.mend("front")
-        vnf.then(failed, "rollback", "ROLLED_BACK")
-        self.assertEqual(former, self.images())
+        failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
+        vnf.project.repair("front")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
+        self.assertEqual(old_images, self.images())
         self.assertEqual(store, vnf.ids("store"))
-        vnf.do("change_vnfpkg", body)
-        image = vnf.project.image(NEXT)
-        self.assertEqual({**former, "front-0": image}, self.images())
+        vnf.run_operation("change_vnfpkg", body)
+        image = vnf.project.image(NEXT_IMAGE)
+        self.assertEqual({**old_images, "front-0": image}, self.images())
 
     def test_the_vdu_that_is_named_is_rolled(self) -> None:
         vnf = self.vnf
-        vnf.do("scale", {**OUT, "additionalParams": SINGLE})
-        former = self.images()
+        vnf.run_operation("scale", {**OUT, "additionalParams": SINGLE})
+        old_images = self.images()
         (store,) = vnf.ids("store")
-        known = len(self.events())
-        vnf.do("change_vnfpkg", self.request("front"))
-        image = vnf.project.image(NEXT)
+        event_count = len(self.events())
+        vnf.run_operation("change_vnfpkg", self.request("front"))
+        image = vnf.project.image(NEXT_IMAGE)
         self.assertEqual(
-            {**former, "front-0": image, "front-1": image}, self.images()
+            {**old_images, "front-0": image, "front-1": image}, self.images()
         )
         self.assertEqual({store}, vnf.ids("store"))
         self.assertEqual(vnf.servers(), vnf.ids())
-        happened = self.events()[known:]
+        happened = self.events()[event_count:]
         self.assertLess(
             happened.index(("front-0", "UPDATE_COMPLETE")),
             happened.index(("front-1", "UPDATE_IN_PROGRESS")),
         )
         # and nobody waits any more: the first may go before the second
         first = vnf.vnfcs("front")[1]
-        vnf.do(
+        vnf.run_operation(
             "heal",
             {"vnfcInstanceId": [first["id"]], "additionalParams": SINGLE},
         )
@@ -116,7 +127,7 @@ class TestSingle(testtools.TestCase):
         other = vnf.project.network()
         links = [a_link(other, a_point("store_cp"))]
         body = {**self.request("store"), "extVirtualLinks": links}
-        vnf.do("change_vnfpkg", body)
+        vnf.run_operation("change_vnfpkg", body)
         points = vnf.info["metadata"]["nfv"]["CP"]
         self.assertEqual(other, points["store_cp-0"]["network"])
         self.assertEqual(vnf.network, points["front_cp-0"]["network"])
@@ -134,7 +145,7 @@ class TestCoordination(testtools.TestCase):
 
     def start(self, *, fails: bool = False, **more: Any) -> VnfService:
         self.seen = Path(self.useFixture(fixtures.TempDir()).path) / "seen"
-        text = TELLING.format(seen=str(self.seen), fails=fails)
+        text = RECORDING_SCRIPT.format(seen=str(self.seen), fails=fails)
         files = {SCRIPT: text}
         vnf = VnfService(self)
         vnf.files = files
@@ -147,7 +158,7 @@ class TestCoordination(testtools.TestCase):
         def given(vdu: str) -> dict[str, Any]:
             return {"cp_name": f"{vdu}_cp", "password": "very-secret"}
 
-        named = [
+        vdu_params = [
             {
                 "vdu_id": vdu,
                 "new_vnfc_param": given(vdu),
@@ -157,7 +168,7 @@ class TestCoordination(testtools.TestCase):
         ]
         parameters = {
             "upgrade_type": "RollingUpdate",
-            "vdu_params": named,
+            "vdu_params": vdu_params,
             NEW: SCRIPT,
             OLD: SCRIPT,
             **more,
@@ -183,20 +194,22 @@ class TestCoordination(testtools.TestCase):
 
     def test_each_vnfc_of_a_group(self) -> None:
         vnf = self.start()
-        vnf.do("scale", OUT)
-        vnf.do("change_vnfpkg", self.request("front", "store"))
+        vnf.run_operation("scale", OUT)
+        vnf.run_operation("change_vnfpkg", self.request("front", "store"))
         runs = self.inputs()
         ids = {vnfc["id"] for vnfc in vnf.info["vnfcInfo"]}
         self.assertEqual(ids, {run["vnfc_info_id"] for run in runs})
         self.assertEqual(len(ids), len(runs))
-        known = self.addresses(vnf, "front") | self.addresses(vnf, "store")
+        old_addresses = self.addresses(vnf, "front") | self.addresses(
+            vnf, "store"
+        )
         used = {run["ssh_ip"] for run in runs}
         self.assertEqual(len(ids), len(used))
-        self.assertEqual(set(), used - known)
+        self.assertEqual(set(), used - old_addresses)
 
     def test_the_vnfcs_of_the_vdu_that_is_named(self) -> None:
         vnf = self.start(flavourId="single", additionalParams=SINGLE)
-        vnf.do("change_vnfpkg", self.request("store", **SINGLE))
+        vnf.run_operation("change_vnfpkg", self.request("store", **SINGLE))
         (run,) = self.inputs()
         self.assertEqual(vnf.vnfc("store")["id"], run["vnfc_info_id"])
         self.assertIn(run["ssh_ip"], self.addresses(vnf, "store"))
@@ -206,12 +219,12 @@ class TestCoordination(testtools.TestCase):
     def test_one_that_fails_and_the_way_back(self) -> None:
         vnf = self.start(fails=True)
         body = self.request("store")
-        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
         detail = failed["error"]["detail"]
         self.assertIn(f"Script {SCRIPT} ({NEW})", detail)
         self.assertIn("the peer said ABORT", detail)
         self.assertNotIn("very-secret", json.dumps(failed))
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         last = self.inputs()[-1]
         self.assertTrue(last["is_rollback"])
         self.assertEqual(vnf.vnfc("store")["id"], last["vnfc_info_id"])
@@ -219,12 +232,12 @@ class TestCoordination(testtools.TestCase):
     def test_a_connection_point_that_is_not_there(self) -> None:
         vnf = self.start()
         body = self.request("store")
-        (named,) = body["additionalParams"]["vdu_params"]
-        named["new_vnfc_param"]["cp_name"] = "moon"
-        failed = vnf.do("change_vnfpkg", body, "FAILED_TEMP")
+        (vdu_params_entry,) = body["additionalParams"]["vdu_params"]
+        vdu_params_entry["new_vnfc_param"]["cp_name"] = "moon"
+        failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
         self.assertIn("no resource 'moon'", failed["error"]["detail"])
         self.assertFalse(self.seen.exists())
-        vnf.then(failed, "rollback", "ROLLED_BACK")
+        vnf.run_decision(failed, "rollback", "ROLLED_BACK")
 
     def test_a_script_that_is_not_there(self) -> None:
         vnf = self.start()

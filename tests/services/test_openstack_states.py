@@ -6,8 +6,8 @@ from typing import Any
 import testtools
 
 from tests.fixtures import waiting
-from tests.fixtures.openstack import need_faults
-from tests.fixtures.vnf import OUT, VnfService
+from tests.fixtures.openstack import require_fault_injection
+from tests.fixtures.openstack_vnf import OUT, VnfService
 
 
 class TestSuspended(testtools.TestCase):
@@ -17,12 +17,12 @@ class TestSuspended(testtools.TestCase):
         super().setUp()
         self.vnf = self.useFixture(VnfService(self))
         self.project = self.vnf.project
-        nowhere = {"endpoint": f"http://127.0.0.1:1/{uuid.uuid4()}/v3"}
-        other = {**self.project.connection, "interfaceInfo": nowhere}
+        unreachable_vim = {"endpoint": f"http://127.0.0.1:1/{uuid.uuid4()}/v3"}
+        other = {**self.project.connection, "interfaceInfo": unreachable_vim}
         vims = {"first": self.project.connection, "second": other}
         self.vnf.start(vimConnectionInfo=vims)
 
-    def act(self, action: str) -> None:
+    def run_stack_action(self, action: str) -> None:
         """Have Heat suspend or resume the stack, and wait for it."""
         path = f"/stacks/{self.vnf.stack}/{self.vnf.stack_id}/actions"
         self.project.heat("POST", path, {action: None})
@@ -43,21 +43,21 @@ class TestSuspended(testtools.TestCase):
         }
         self.assertIn(f"vnf_instance_id={vnf.id}", line)
         self.assertIn("used=first ignored=second", line)
-        self.act("suspend")
-        failed = vnf.do("scale", OUT, "FAILED_TEMP")
+        self.run_stack_action("suspend")
+        failed = vnf.run_operation("scale", OUT, "FAILED_TEMP")
         self.assertIn("is suspended", failed["error"]["detail"])
         self.assertIn("heal", failed["error"]["detail"])
-        again = vnf.then(failed, "rollback", "FAILED_TEMP")
+        again = vnf.run_decision(failed, "rollback", "FAILED_TEMP")
         self.assertIn("openstack stack resume", again["error"]["detail"])
-        self.act("resume")
-        vnf.then(again, "rollback", "ROLLED_BACK")
-        self.act("suspend")
+        self.run_stack_action("resume")
+        vnf.run_decision(again, "rollback", "ROLLED_BACK")
+        self.run_stack_action("suspend")
         before = vnf.ids("front")
         body = {"vnfcInstanceId": [vnf.vnfc("front")["id"]]}
-        vnf.do("heal", body)
+        vnf.run_operation("heal", body)
         self.assertEqual(set(), before & vnf.ids("front"))
         self.assertEqual(vnf.servers(), vnf.ids())
-        vnf.do("scale", OUT)
+        vnf.run_operation("scale", OUT)
 
 
 class TestGone(testtools.TestCase):
@@ -65,28 +65,30 @@ class TestGone(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        need_faults(self)
+        require_fault_injection(self)
         self.vnf = self.useFixture(VnfService(self))
         self.project = self.vnf.project
 
-    def there(self) -> set[str]:
-        return set(self.project.seen("servers"))
+    def list_active_servers(self) -> set[str]:
+        return set(self.project.visible("servers"))
 
     def test_it_is_not_listed(self) -> None:
         vnf = self.vnf
         vnf.start()
-        vnf.do("scale", OUT)
+        vnf.run_operation("scale", OUT)
         names = [vnf.vnfc("front")["id"], vnf.vnfc("store")["id"]]
         self.project.fail("store", "No room.")
-        failed: Any = vnf.do("heal", {"vnfcInstanceId": names}, "FAILED_TEMP")
-        vnf.then(failed, "fail", "FAILED")
+        failed: Any = vnf.run_operation(
+            "heal", {"vnfcInstanceId": names}, "FAILED_TEMP"
+        )
+        vnf.run_decision(failed, "fail", "FAILED")
         # the other one was replaced, or is just being
-        waiting.until(self.is_true, "the truth")
+        waiting.until(self.is_record_current, "the truth")
 
-    def is_true(self) -> bool:
+    def is_record_current(self) -> bool:
         """Tell whether all VNFCs are servers that are there; Heat does not
         tell of one whose successor failed.
         """
         resources = self.project.resources(self.vnf.stack)
         at_work = any("PROGRESS" in r["resource_status"] for r in resources)
-        return not at_work and self.vnf.ids() <= self.there()
+        return not at_work and self.vnf.ids() <= self.list_active_servers()

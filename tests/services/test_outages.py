@@ -17,20 +17,24 @@ import sqlalchemy as sa
 import testtools
 
 from tests.fixtures import waiting
-from tests.fixtures.gate import Gate
+from tests.fixtures.closable_port import ClosablePort
+from tests.fixtures.http_receiver import (
+    HttpReceiver,
+    ReceivedRequest,
+    Response,
+)
 from tests.fixtures.nfvo import NfvoServer
-from tests.fixtures.receiver import Answer, Received, Receiver
 from tests.fixtures.vnfm import Csar
 from tests.functional.test_scripts import (
     FLAVOUR,
     SCRIPT,
     flavour_with_scripts,
 )
-from tests.kinds import KINDS, STEPS, Kind
+from tests.operation_kinds import KINDS, STEPS, OperationKind
+from tests.services.backends import POSTGRESQL
 from tests.services.client import INSTANCES, Client, instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
-from tests.services.servers import POSTGRESQL
 
 SMALL: Final = "configmap secret deployment"
 #: seconds for which it is gone, and after which the steps go on meanwhile
@@ -55,7 +59,7 @@ SCRIPT_TEXT: Final = """\
 PHASES: Final = {"PREAMBLE": "start", "POSTAMBLE": "end"}
 
 
-class SlowNfvo(NfvoServer):
+class BlockingNfvo(NfvoServer):
     """Grants when it is let."""
 
     def __init__(self) -> None:
@@ -63,17 +67,19 @@ class SlowNfvo(NfvoServer):
         self.let = threading.Event()
         self.let.set()
 
-    def first(self, asked: dict[str, Any]) -> Answer:
+    def respond_to_grant_request(
+        self, grant_request: dict[str, Any]
+    ) -> Response:
         self.let.wait(60)
-        return super().first(asked)
+        return super().respond_to_grant_request(grant_request)
 
 
-class Outages(testtools.TestCase):
+class OutageCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cluster = self.useFixture(Cluster(0.1))
-        self.nfvo = self.useFixture(SlowNfvo())
-        self.receiver = self.useFixture(Receiver())
+        self.nfvo = self.useFixture(BlockingNfvo())
+        self.receiver = self.useFixture(HttpReceiver())
         self.gates = {
             "cluster": self.gate(self.cluster.sandbox.endpoint),
             "nfvo": self.gate(self.nfvo.url),
@@ -81,7 +87,9 @@ class Outages(testtools.TestCase):
         }
         self.deployment = self.useFixture(self.service())
         url = sa.make_url(self.deployment.database.url)
-        self.gates["database"] = self.useFixture(Gate(url.port or 5432))
+        self.gates["database"] = self.useFixture(
+            ClosablePort(url.port or 5432)
+        )
         through = url.set(host="127.0.0.1", port=self.gates["database"].port)
         conf = self.deployment.configure(
             "gated.conf",
@@ -95,8 +103,8 @@ class Outages(testtools.TestCase):
         self.deployment.conductor(conf)
         self.prepare()
 
-    def gate(self, url: str) -> Gate:
-        return self.useFixture(Gate(int(url.rpartition(":")[2])))
+    def gate(self, url: str) -> ClosablePort:
+        return self.useFixture(ClosablePort(int(url.rpartition(":")[2])))
 
     def service(self) -> Deployment:
         return Deployment(
@@ -128,7 +136,9 @@ class Outages(testtools.TestCase):
         self.client.register(vim)
         port = self.gates["subscriber"].port
         body = {"callbackUri": f"http://127.0.0.1:{port}/callback"}
-        self.client.made("POST", "/vnflcm/v2/subscriptions", body, 201)
+        self.client.call_expecting(
+            "POST", "/vnflcm/v2/subscriptions", body, 201
+        )
 
     def request(self, instance_id: str) -> Any:
         namespace = self.cluster.add_namespace(f"n-{instance_id}")
@@ -137,14 +147,14 @@ class Outages(testtools.TestCase):
     def vnfc_of(self, instance_id: str) -> str:
         return str(self.client.info(instance_id)["vnfcInfo"][0]["id"])
 
-    def prepared(self, kind: Kind) -> str:
+    def prepare_instance(self, kind: OperationKind) -> str:
         instance_id = self.client.create(self.vnfd_id)
         for task, body in kind.before:
-            asked = body or self.request(instance_id)
-            self.client.run(instance_id, task, asked)
+            request_body = body or self.request(instance_id)
+            self.client.run(instance_id, task, request_body)
         return instance_id
 
-    def begin(self, kind: Kind, instance_id: str) -> str:
+    def start_operation(self, kind: OperationKind, instance_id: str) -> str:
         path = f"{INSTANCES}/{instance_id}{kind.task}"
         body = kind.body(self, instance_id)
         answer = self.client.call(kind.method, path, body)
@@ -154,111 +164,118 @@ class Outages(testtools.TestCase):
     # holding operations at a step
 
     @contextlib.contextmanager
-    def held(self, step: str) -> Iterator[Callable[[str, str], bool]]:
+    def block_step(self, step: str) -> Iterator[Callable[[str, str], bool]]:
         """Hold operations at a step; give who tells that one is there."""
         if step == "GRANT":
             self.nfvo.let.clear()
-            yield self.asks_for_leave
+            yield self.is_waiting_for_grant
             self.nfvo.let.set()
         elif step == "INFRA":
             self.cluster.sandbox.set_pod_start_delay(SLOW)
-            yield self.changes_the_vim
+            yield self.is_changing_vim
             self.cluster.sandbox.set_pod_start_delay(0.1)
         else:
-            hold = self.folder / f"hold-{PHASES[step]}"
-            hold.touch()
+            block_file = self.folder / f"hold-{PHASES[step]}"
+            block_file.touch()
             yield lambda i, _: (self.folder / f"{i}-{PHASES[step]}").exists()
-            hold.unlink()
+            block_file.unlink()
 
-    def asks_for_leave(self, instance_id: str, _op_occ_id: str) -> bool:
+    def is_waiting_for_grant(self, instance_id: str, _op_occ_id: str) -> bool:
         return any(
-            a["vnfInstanceId"] == instance_id for a in self.nfvo.asked[:]
+            a["vnfInstanceId"] == instance_id
+            for a in self.nfvo.grant_requests[:]
         )
 
-    def changes_the_vim(self, _instance_id: str, op_occ_id: str) -> bool:
-        work = self.deployment.work(op_occ_id)
+    def is_changing_vim(self, _instance_id: str, op_occ_id: str) -> bool:
+        work = self.deployment.claim_row(op_occ_id)
         return work["step"] == "INFRA" or work["owner"] is None
 
-    def all_at(
-        self, there: Callable[[str, str], bool], begun: dict[str, str]
+    def wait_all_at(
+        self,
+        is_at_step: Callable[[str, str], bool],
+        op_occ_ids: dict[str, str],
     ) -> None:
-        for instance_id, op_occ_id in begun.items():
+        for instance_id, op_occ_id in op_occ_ids.items():
             waiting.until(
-                lambda i=instance_id, o=op_occ_id: there(i, o),  # type: ignore[misc]
+                lambda i=instance_id, o=op_occ_id: is_at_step(i, o),  # type: ignore[misc]
                 f"{op_occ_id} to be at its step",
             )
 
     # the outage
 
-    def go_through(self, *names: str) -> None:
+    def run_with_outage(self, *names: str) -> None:
         what = " and ".join(names)
         gates = [self.gates[name] for name in names]
         for step in STEPS:
             kinds = [kind for kind in KINDS if step in kind.steps]
             with ThreadPoolExecutor(len(kinds)) as pool:
-                prepared = list(pool.map(self.prepared, kinds))
-            self.nfvo.asked.clear()
-            with self.held(step) as there:
-                begun = {
-                    instance_id: self.begin(kind, instance_id)
+                prepared = list(pool.map(self.prepare_instance, kinds))
+            self.nfvo.grant_requests.clear()
+            with self.block_step(step) as is_at_step:
+                op_occ_ids = {
+                    instance_id: self.start_operation(kind, instance_id)
                     for kind, instance_id in zip(kinds, prepared, strict=True)
                 }
-                self.all_at(there, begun)
+                self.wait_all_at(is_at_step, op_occ_ids)
                 for gate in gates:
-                    gate.shut()
-                gone = time.monotonic()
-                self.meanwhile(what)
+                    gate.close()
+                outage_start = time.monotonic()
+                self.check_api(what)
                 threading.Event().wait(HELD)
-            threading.Event().wait(max(gone + GONE - time.monotonic(), 0))
+            threading.Event().wait(
+                max(outage_start + GONE - time.monotonic(), 0)
+            )
             for gate in gates:
                 gate.open()
             for kind, (instance_id, op_occ_id) in zip(
-                kinds, begun.items(), strict=True
+                kinds, op_occ_ids.items(), strict=True
             ):
                 where = f"{what} gone at {step} of {kind.name}"
                 self.assert_done(where, kind, instance_id, op_occ_id)
 
-    def meanwhile(self, what: str) -> None:
+    def check_api(self, what: str) -> None:
         """Ask the API while something is gone."""
         answer = self.client.call("GET", INSTANCES)
         self.assertEqual(503 if what == "database" else 200, answer.status)
 
     def assert_done(
-        self, where: str, kind: Kind, instance_id: str, op_occ_id: str
+        self, where: str, kind: OperationKind, instance_id: str, op_occ_id: str
     ) -> None:
-        end = self.client.ended(op_occ_id)
+        end = self.client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", end["operationState"], f"{where}: {end}")
-        held = self.deployment.database.ask(
+        held = self.deployment.database.fetch_row(
             "SELECT busy_with FROM vnf_instances WHERE id = :id",
             id=instance_id,
         )
         self.assertEqual({"busy_with": None}, held, where)
-        states = [kind.begins, "PROCESSING", "COMPLETED"]
+        states = [kind.first_state, "PROCESSING", "COMPLETED"]
         states = list(dict.fromkeys(states))
-        told = self.receiver.wait(len(states), vnfLcmOpOccId=op_occ_id)
-        self.assertEqual(states, _states(told), where)
+        notifications = self.receiver.wait(
+            len(states), vnfLcmOpOccId=op_occ_id
+        )
+        self.assertEqual(states, _states(notifications), where)
         if kind.name == "terminate":
             pods = self.cluster.pods(f"n-{instance_id}")
             self.assertEqual({}, pods, where)
 
 
-class TestDatabase(Outages):
+class TestDatabase(OutageCase):
     def test_it_is_gone(self) -> None:
-        self.go_through("database")
+        self.run_with_outage("database")
 
 
-class TestCluster(Outages):
+class TestCluster(OutageCase):
     def test_it_is_gone(self) -> None:
-        self.go_through("cluster")
+        self.run_with_outage("cluster")
 
 
-class TestPeers(Outages):
+class TestPeers(OutageCase):
     def test_the_nfvo_and_the_subscriber_are_gone(self) -> None:
-        self.go_through("nfvo", "subscriber")
+        self.run_with_outage("nfvo", "subscriber")
 
 
-def _states(told: list[Received]) -> list[str]:
+def _states(notifications: list[ReceivedRequest]) -> list[str]:
     """Tell the states in the order in which they were told first: what was
     not acknowledged may have been told twice.
     """
-    return list(dict.fromkeys(r.json["operationState"] for r in told))
+    return list(dict.fromkeys(r.json["operationState"] for r in notifications))

@@ -11,9 +11,9 @@ import testtools
 from tacker_cnf.db import packages
 from tacker_cnf.sol.vnf_package import OperationalState
 from tests.fixtures import waiting
-from tests.fixtures.vnfm import Answer, Vnfm
+from tests.fixtures.vnfm import Response, Vnfm
 from tests.functional.test_packages import MERGE_PATCH, PACKAGES
-from tests.services.servers import MARIADB, POSTGRESQL, Database
+from tests.services.backends import MARIADB, POSTGRESQL, Database
 
 
 class TestPackageStates(testtools.TestCase):
@@ -33,7 +33,7 @@ class TestPackageStates(testtools.TestCase):
         self.addCleanup(self.pool.shutdown)
 
     @contextmanager
-    def becoming(self, state: OperationalState) -> Iterator[None]:
+    def first_caller(self, state: OperationalState) -> Iterator[None]:
         """Be the first caller, who is not done until this ends."""
         with self.vnfm.parts.store.writer() as session:
             row = packages.get(session, self.package_id, lock=True)
@@ -41,36 +41,36 @@ class TestPackageStates(testtools.TestCase):
             session.flush()
             yield
 
-    def second(self, method: str, body: Any = None) -> Future[Answer]:
+    def second_caller(self, method: str, body: Any = None) -> Future[Response]:
         """Be the second caller; come back when he waits for the first."""
         called = threading.Event()
 
-        def call() -> Answer:
+        def call() -> Response:
             called.set()
             return self.vnfm.call(method, self.path, body, MERGE_PATCH)
 
         answer = self.pool.submit(call)
         called.wait()
         waiting.until(
-            lambda: self.database.is_awaited() or answer.done(),
+            lambda: self.database.has_lock_waiter() or answer.done(),
             "the second caller",
             60.0,
         )
         return answer
 
     def test_disabled_twice(self) -> None:
-        with self.becoming(OperationalState.DISABLED):
+        with self.first_caller(OperationalState.DISABLED):
             body = {"operationalState": "DISABLED"}
-            answer = self.second("PATCH", body)
+            answer = self.second_caller("PATCH", body)
         second = answer.result(60)
         self.assertEqual(409, second.status, str(second.content))
         self.assertIn("is DISABLED already", second.detail)
 
     def test_deleted_while_it_is_enabled(self) -> None:
-        with self.becoming(OperationalState.DISABLED):
+        with self.first_caller(OperationalState.DISABLED):
             pass
-        with self.becoming(OperationalState.ENABLED):
-            answer = self.second("DELETE")
+        with self.first_caller(OperationalState.ENABLED):
+            answer = self.second_caller("DELETE")
         second = answer.result(60)
         self.assertEqual(409, second.status, str(second.content))
         self.assertIn("is ENABLED", second.detail)
@@ -82,7 +82,7 @@ class TestPackageStates(testtools.TestCase):
             row.user_defined_data = {"first": 1}
             session.flush()
             body = {"userDefinedData": {"second": 2}}
-            answer = self.second("PATCH", body)
+            answer = self.second_caller("PATCH", body)
         self.assertEqual(200, answer.result(60).status)
         self.assertEqual(
             {"first": 1, "second": 2},

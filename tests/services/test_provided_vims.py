@@ -20,7 +20,7 @@ from tacker_cnf.db.session import (
 from tacker_cnf.db.types import VAULT
 from tacker_cnf.lcm.scripted import ProvidedVim
 from tests.fixtures import waiting
-from tests.services.servers import MARIADB, POSTGRESQL, Database
+from tests.services.backends import MARIADB, POSTGRESQL, Database
 
 T = TypeVar("T")
 Said = Mapping[str, ProvidedVim | None]
@@ -43,14 +43,14 @@ class TestOnPostgresql(testtools.TestCase):
         schema.upgrade(self.store)
         self.pool = ThreadPoolExecutor(4)
         self.addCleanup(self.pool.shutdown)
-        self.database.say(
+        self.database.execute(
             "INSERT INTO vnf_packages (id, onboarding_state,"
             " operational_state, user_defined_data, created_at, vnfd_id)"
             " VALUES ('p', 'ONBOARDED', 'ENABLED', '{}',"
             " '2026-01-01 00:00:00', 'd')"
         )
         for instance_id in "abcd":
-            self.database.say(
+            self.database.execute(
                 "INSERT INTO vnf_instances (id, vnfd_id, vnf_provider,"
                 " vnf_product_name, vnf_software_version, vnfd_version,"
                 " instantiation_state, created_at, generation) VALUES"
@@ -59,37 +59,37 @@ class TestOnPostgresql(testtools.TestCase):
                 id=instance_id,
             )
 
-    def provide(self, instance_id: str, said: Said) -> None:
+    def update_provided(self, instance_id: str, provided_vims: Said) -> None:
         @transaction
         def write() -> None:
             now = datetime.datetime.now(datetime.UTC)
             with self.store.writer() as session:
-                vims.provide(session, instance_id, said, now)
+                vims.update_provided(session, instance_id, provided_vims, now)
 
         write()
 
-    def use(self, instance_id: str, vim_id: str) -> None:
+    def record_use(self, instance_id: str, vim_id: str) -> None:
         @transaction
         def write() -> None:
             with self.store.writer() as session:
-                vims.use(session, instance_id, [vim_id])
+                vims.record_use(session, instance_id, [vim_id])
 
         write()
 
-    def provided(self) -> dict[str, str]:
+    def list_provided(self) -> dict[str, str]:
         """Tell whose each VIM is, and that there are no others."""
         with self.store.reader() as session:
-            found = vims.provided(session)
+            found = vims.list_provided(session)
             self.assertEqual(len(vims.find(session)), len(found))
         return {vim.name: vim.vnf_instance_id for vim in found}
 
     def vim(self) -> str:
         """Let instance a provide a VIM; give the VIM's id."""
-        self.provide("a", {"k8s": CLUSTER})
+        self.update_provided("a", {"k8s": CLUSTER})
         with self.store.reader() as session:
-            return vims.provided(session)[0].vim_id
+            return vims.list_provided(session)[0].vim_id
 
-    def meanwhile(
+    def run_blocked(
         self, first: Callable[[Any], None], then: Callable[[], T]
     ) -> Future[T]:
         """Begin a transaction, and end it when a second one waits for it."""
@@ -97,73 +97,79 @@ class TestOnPostgresql(testtools.TestCase):
             first(session)
             session.flush()
             second = self.pool.submit(then)
-            waiting.until(self.database.is_awaited, "the second one waits")
+            waiting.until(
+                self.database.has_lock_waiter, "the second one waits"
+            )
         return second
 
     def test_two_take_the_same_name(self) -> None:
         now = datetime.datetime.now(datetime.UTC)
-        said = {"also": CLUSTER, "k8s": CLUSTER}
-        second = self.meanwhile(
-            lambda session: vims.provide(session, "a", {"k8s": CLUSTER}, now),
-            lambda: self.provide("b", said),
+        provided_vims = {"also": CLUSTER, "k8s": CLUSTER}
+        second = self.run_blocked(
+            lambda session: vims.update_provided(
+                session, "a", {"k8s": CLUSTER}, now
+            ),
+            lambda: self.update_provided("b", provided_vims),
         )
         error = second.exception(60)
         self.assertIsInstance(error, errors.ScriptFailed)
         self.assertIn("instance b names VIM 'k8s' as its own", str(error))
-        self.assertEqual({"k8s": "a"}, self.provided())
+        self.assertEqual({"k8s": "a"}, self.list_provided())
 
     def test_many_take_the_same_names(self) -> None:
-        said = {"one": CLUSTER, "two": CLUSTER}
+        provided_vims = {"one": CLUSTER, "two": CLUSTER}
         for _ in range(ROUNDS):
             together = threading.Barrier(4)
 
             def take(instance_id: str, together: Any = together) -> str | None:
                 together.wait(60)
                 try:
-                    self.provide(instance_id, said)
+                    self.update_provided(instance_id, provided_vims)
                 except errors.ScriptFailed:
                     return None
                 return instance_id
 
             (won,) = filter(None, self.pool.map(take, "abcd"))
-            self.assertEqual({"one": won, "two": won}, self.provided())
-            self.provide(won, dict.fromkeys(said))
-            self.assertEqual({}, self.provided())
+            self.assertEqual({"one": won, "two": won}, self.list_provided())
+            self.update_provided(won, dict.fromkeys(provided_vims))
+            self.assertEqual({}, self.list_provided())
 
-    def test_somebody_goes_where_it_is_being_forgotten(self) -> None:
+    def test_another_uses_it_while_it_is_deleted(self) -> None:
         now = datetime.datetime.now(datetime.UTC)
         vim_id = self.vim()
-        second = self.meanwhile(
-            lambda session: vims.provide(session, "a", {"k8s": None}, now),
-            lambda: self.use("b", vim_id),
+        second = self.run_blocked(
+            lambda session: vims.update_provided(
+                session, "a", {"k8s": None}, now
+            ),
+            lambda: self.record_use("b", vim_id),
         )
         self.assertIsInstance(second.exception(60), ReferenceError)
-        self.assertEqual({}, self.provided())
+        self.assertEqual({}, self.list_provided())
 
-    def test_it_is_forgotten_while_somebody_goes_there(self) -> None:
+    def test_it_is_deleted_while_another_uses_it(self) -> None:
         vim_id = self.vim()
-        second = self.meanwhile(
-            lambda session: vims.use(session, "b", [vim_id]),
-            lambda: self.provide("a", {"other": CLUSTER, "k8s": None}),
+        second = self.run_blocked(
+            lambda session: vims.record_use(session, "b", [vim_id]),
+            lambda: self.update_provided("a", {"other": CLUSTER, "k8s": None}),
         )
         self.assertIsNone(second.exception(60))
-        self.assertEqual({"k8s": "a", "other": "a"}, self.provided())
+        self.assertEqual({"k8s": "a", "other": "a"}, self.list_provided())
         self.assertIn(f"VIM k8s ({vim_id}) was to go", self.log.output)
 
-    def test_its_vnf_is_terminated_while_somebody_goes_there(self) -> None:
+    def test_its_vnf_is_terminated_while_another_uses_it(self) -> None:
         vim_id = self.vim()
 
         @transaction
         def withdraw() -> None:
             with self.store.writer() as session:
-                vims.withdraw(session, "a")
+                vims.delete_provided(session, "a")
 
-        second = self.meanwhile(
-            lambda session: vims.use(session, "b", [vim_id]), withdraw
+        second = self.run_blocked(
+            lambda session: vims.record_use(session, "b", [vim_id]), withdraw
         )
         self.assertIsNone(second.exception(60))
         with self.store.reader() as session:
-            self.assertEqual([], [*vims.provided(session)])
+            self.assertEqual([], [*vims.list_provided(session)])
             self.assertEqual(vim_id, vims.get(session, vim_id).id)
 
 

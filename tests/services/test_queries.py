@@ -4,23 +4,23 @@ import random
 
 import testtools
 
-from tests.services.servers import MARIADB, POSTGRESQL, open_store
-from tests.unit.api.test_query_agreement import TABLES, Agreement
+from tests.services.backends import MARIADB, POSTGRESQL, open_store
+from tests.unit.api.test_query_agreement import TABLES, FilterComparison
 
 ROUNDS = 300
 
 
 class TestQueries(testtools.TestCase):
-    def agree(self, server: str) -> None:
+    def assert_same_results(self, server: str) -> None:
         store = open_store(self, server)
-        agreement = Agreement(store, random.Random(1))  # noqa: S311
+        agreement = FilterComparison(store, random.Random(1))  # noqa: S311
         agreement.fill(60)
         for table, kind, names in TABLES:
             hits = agreement.compare(table, kind, names, ROUNDS)
             self.assertGreater(hits, ROUNDS)
 
     def test_postgresql(self) -> None:
-        self.agree(POSTGRESQL)
+        self.assert_same_results(POSTGRESQL)
 
     def test_mariadb(self) -> None:
-        self.agree(MARIADB)
+        self.assert_same_results(MARIADB)

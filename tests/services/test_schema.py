@@ -5,8 +5,8 @@ import testtools
 from alembic import autogenerate, migration
 
 from tacker_cnf.db import models, schema
+from tests.services.backends import MARIADB, POSTGRESQL, Database
 from tests.services.deployment import Deployment
-from tests.services.servers import MARIADB, POSTGRESQL, Database
 
 
 class TestSchemaOnPostgresql(testtools.TestCase):
@@ -47,7 +47,7 @@ class TestSchemaOnPostgresql(testtools.TestCase):
 
     def test_upgrade_of_what_is_new_does_nothing(self) -> None:
         before = self.columns()
-        self.deployment.database.say(
+        self.deployment.database.execute(
             "INSERT INTO vnf_packages (id, onboarding_state,"
             " operational_state, user_defined_data, created_at) VALUES"
             " ('p', 'CREATED', 'DISABLED', '{}', :now)",
@@ -59,12 +59,12 @@ class TestSchemaOnPostgresql(testtools.TestCase):
         self.assertIn(f"from version {head} to {head}", again.stdout)
         self.assertEqual(before, self.columns())
         count = "SELECT count(*) AS n FROM vnf_packages"
-        self.assertEqual({"n": 1}, self.deployment.database.ask(count))
+        self.assertEqual({"n": 1}, self.deployment.database.fetch_row(count))
 
-    def test_version_is_told(self) -> None:
-        told = self.deployment.manage("db version")
-        self.assertEqual(0, told.returncode, told.stderr)
-        self.assertIn(f"version {schema.HEAD};", told.stdout)
+    def test_version_is_printed(self) -> None:
+        output = self.deployment.manage("db version")
+        self.assertEqual(0, output.returncode, output.stderr)
+        self.assertIn(f"version {schema.HEAD};", output.stdout)
 
     def columns(self) -> dict[str, list[str]]:
         found = sa.inspect(self.engine)

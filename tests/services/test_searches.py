@@ -7,16 +7,16 @@ import sqlalchemy as sa
 import testtools
 
 from tacker_cnf import conf
-from tacker_cnf.conductor.orphans import BATCH, Orphans
+from tacker_cnf.conductor.orphans import BATCH_SIZE, OrphanCleaner
 from tacker_cnf.db import models, op_occs, session
-from tacker_cnf.drivers.registry import Registry
-from tacker_cnf.halting import Halt
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.common import VimConnectionInfo
 from tests.factories import an_op_occ
-from tests.services.servers import MARIADB, POSTGRESQL, open_store
+from tests.services.backends import MARIADB, POSTGRESQL, open_store
 from tests.unit.db.test_types import a_vim
 
-COUNT = 2 * BATCH + 1
+COUNT = 2 * BATCH_SIZE + 1
 
 
 class TestSearches(testtools.TestCase):
@@ -24,9 +24,11 @@ class TestSearches(testtools.TestCase):
         store = open_store(self, server)
         self.fill(store)
         none: Any = None  # no package is read
-        orphans = Orphans(store, none, Registry(conf.load([])), Halt(), 30.0)
-        self.assertEqual({}, orphans.searches(lambda: False))
-        tasks = orphans.searches(lambda: True).values()
+        orphans = OrphanCleaner(
+            store, none, DriverRegistry(conf.load([])), CancelToken(), 30.0
+        )
+        self.assertEqual({}, orphans.build_search_tasks(lambda: False))
+        tasks = orphans.build_search_tasks(lambda: True).values()
         self.assertEqual(COUNT, len(tasks))
         # two instantiations that chose the same
         self.assertEqual({1}, {len(task.origins) for task in tasks})
@@ -39,14 +41,20 @@ class TestSearches(testtools.TestCase):
                 if number < COUNT:
                     url = f"http://{name}.example"
                     writer.add(a_vim(id=name, name=name, auth_url=url))
-                named = VimConnectionInfo(vim_id=name, vim_type="fake")
+                vim_connection = VimConnectionInfo(
+                    vim_id=name, vim_type="fake"
+                )
                 op_occ = an_op_occ(
                     id=f"{number:04}",
                     vnf_instance_id=f"{number:04}",
                     operation_params={"flavourId": "simple"},
                 )
                 op_occs.add(
-                    writer, op_occ, {"vim1": named}, op_occ.start_time, 0
+                    writer,
+                    op_occ,
+                    {"vim1": vim_connection},
+                    op_occ.start_time,
+                    0,
                 )
             now = datetime.datetime.now(datetime.UTC)
             writer.execute(

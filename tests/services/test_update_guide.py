@@ -14,7 +14,7 @@ import testtools
 
 from tests.services.openstack_command import ROOT, OpenstackCommand
 from tests.services.test_openstack_cli import Sandbox
-from tests.services.test_real_packages import SOURCES, RealPackage
+from tests.services.test_third_party_packages import SOURCES, RealPackage
 
 PAGE: Final = ROOT / "doc" / "source" / "user" / "cnf-update.rst"
 BLOCK: Final = re.compile(
@@ -67,8 +67,8 @@ class GuideCase(testtools.TestCase):
         _, *lines = (self.folder / name).read_text().splitlines()
         found: dict[str, list[list[str]]] = {}
         for line in lines:
-            vdu, *told = line.split()
-            found.setdefault(vdu, []).append(told)
+            vdu, *columns = line.split()
+            found.setdefault(vdu, []).append(columns)
         return found
 
 
@@ -80,12 +80,12 @@ class TestPage(GuideCase):
                 for place in os.environ["PATH"].split(":")
             ):
                 self.skipTest(f"{tool} is not installed")
-        said = self.run_script(self.commands())
-        self.assertNotIn("FAILED", said)
-        self.assertIn("Good morning", said)
-        self.assertIn("Updating ConfigMap update-config", said)
+        output = self.run_script(self.commands())
+        self.assertNotIn("FAILED", output)
+        self.assertIn("Good morning", output)
+        self.assertIn("Updating ConfigMap update-config", output)
         self.check_tables()
-        self.assertIn("updated", said)
+        self.assertIn("updated", output)
 
     def check_tables(self) -> None:
         before, after = self.table("before.txt"), self.table("after.txt")
@@ -162,15 +162,15 @@ class TestContainerUpdatePackages(GuideCase):
             lambda m: m[1] + ",".join(files),
             first,
         )
-        said = self.run_script(first + UPDATE)
-        self.assertNotIn("FAILED", said)
+        output = self.run_script(first + UPDATE)
+        self.assertNotIn("FAILED", output)
         self.check()
 
     def check(self) -> None:
         before, after = self.table("before.txt"), self.table("after.txt")
         for vdu in ("VDU1", "VDU2", "VDU5"):
-            old = {tuple(told[:2]) for told in before[vdu]}
-            new = {tuple(told[:2]) for told in after[vdu]}
+            old = {tuple(row[:2]) for row in before[vdu]}
+            new = {tuple(row[:2]) for row in after[vdu]}
             self.assertEqual(len(old), len(new), vdu)
             for at in (0, 1):  # neither a name nor a uid is left
                 names = {one[at] for one in old} & {one[at] for one in new}

@@ -24,11 +24,11 @@ from tests.functional.test_scripts import (
     SCRIPT,
     flavour_with_scripts,
 )
+from tests.services.backends import POSTGRESQL
 from tests.services.client import INSTANCES, Client, instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment, environ
 from tests.services.openstack_command import ROOT
-from tests.services.servers import POSTGRESQL
 
 #: what a wheel is built from
 SOURCES: Final = (
@@ -190,7 +190,7 @@ class TestWheel(testtools.TestCase):
         self.assertEqual("tacker-cnf-conductor", conductor)
         client = service.api().client
         service.conductor()
-        self.live(client)
+        self.run_lifecycle(client)
 
     def install(self, command: str) -> Path:
         """Install the wheel as README.rst describes it."""
@@ -201,9 +201,9 @@ class TestWheel(testtools.TestCase):
         self.wheel.check_packages("tacker_cnf", absent="kubernetes_sandbox")
         return programs
 
-    def live(self, client: Client) -> None:
+    def run_lifecycle(self, client: Client) -> None:
         cluster = self.useFixture(Cluster())
-        untouched = cluster.everything()
+        untouched = cluster.list_all()
         csar = self.useFixture(
             Csar(
                 files={
@@ -224,8 +224,8 @@ class TestWheel(testtools.TestCase):
         self.assertEqual(set(cluster.pods()), after)
         self.assertEqual((1, set()), (len(after), before & after))
         client.run(instance, "terminate", {"terminationType": "FORCEFUL"})
-        self.assertEqual(untouched, cluster.everything())
-        client.made("DELETE", f"{INSTANCES}/{instance}", None, 204)
+        self.assertEqual(untouched, cluster.list_all())
+        client.call_expecting("DELETE", f"{INSTANCES}/{instance}", None, 204)
 
 
 class TestSandboxWheel(testtools.TestCase):

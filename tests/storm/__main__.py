@@ -9,14 +9,14 @@ from pathlib import Path
 
 import testtools
 
-from tests.services.servers import MARIADB, POSTGRESQL
+from tests.services.backends import MARIADB, POSTGRESQL
 from tests.storm import history
 from tests.storm.run import Report, Storm
 from tests.storm.service import Service
 
 SERVERS = {"postgresql": POSTGRESQL, "mariadb": MARIADB}
 #: how much of what a check found is shown
-SHOWN = 20
+MAX_SHOWN_PROBLEMS = 20
 
 
 class Case(testtools.TestCase):
@@ -59,14 +59,14 @@ def _show(report: Report) -> None:
         _log(f"{name}: {sum(counts.values())} ({parts})")
     _log(f"writes to the cluster: {report.writes}")
     for what, found in report.found.items():
-        for one in found[:SHOWN]:
+        for one in found[:MAX_SHOWN_PROBLEMS]:
             _log(f"{what}: {one}")
     width = max(map(len, report.found))
     for what, found in report.found.items():
         sys.stdout.write(f"{what:<{width}} {len(found):6}\n")
 
 
-def _keep(service: Service, storm: Storm, folder: Path) -> None:
+def _save_logs(service: Service, storm: Storm, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for pattern in ("*.log", "*.jsonl"):
         for path in service.folder.glob(pattern):
@@ -83,18 +83,18 @@ def _keep(service: Service, storm: Storm, folder: Path) -> None:
 
 def main() -> int:
     """Run a storm; return 0 if all is well after it."""
-    asked = _parser().parse_args()
-    seed = asked.seed
+    arguments = _parser().parse_args()
+    seed = arguments.seed
     if seed is None:
         seed = random.SystemRandom().randrange(1_000_000)
-    _log(f"seed {seed}, {asked.database}")
-    with Service(Case(), SERVERS[asked.database]) as service:
+    _log(f"seed {seed}, {arguments.database}")
+    with Service(Case(), SERVERS[arguments.database]) as service:
         storm = Storm(service, seed, _log)
         try:
-            report = storm.run(asked.vnfs, asked.seconds)
+            report = storm.run(arguments.vnfs, arguments.seconds)
         finally:
-            if asked.keep:
-                _keep(service, storm, asked.keep)
+            if arguments.keep:
+                _save_logs(service, storm, arguments.keep)
     _show(report)
     return int(any(report.found.values()))
 

@@ -14,12 +14,14 @@ Moment = TypeVar("Moment", Version, Cleanup)
 FINAL = {"COMPLETED", "ROLLED_BACK", "FAILED"}
 
 
-def lost(accepted: Collection[str], present: Collection[str]) -> list[str]:
+def find_lost(
+    accepted: Collection[str], present: Collection[str]
+) -> list[str]:
     """Return the operations that were accepted and do not exist."""
     return [f"{one} was not found" for one in {*accepted} - {*present}]
 
 
-def doubled(
+def find_duplicates(
     accepted: Collection[str], versions: Iterable[Version]
 ) -> list[str]:
     """Return the operations of which one request made two, those that two
@@ -30,11 +32,11 @@ def doubled(
         if op_occ_id not in accepted:
             found.append(f"{op_occ_id} was made, and no request has its id")
         for before, after in itertools.pairwise(own):
-            found += _doubled(before, after)
+            found += _find_double_steps(before, after)
     return found
 
 
-def _doubled(before: Version, after: Version) -> list[str]:
+def _find_double_steps(before: Version, after: Version) -> list[str]:
     found = []
     others = {before.owner, after.owner}
     if (
@@ -57,7 +59,9 @@ def _doubled(before: Version, after: Version) -> list[str]:
     return found
 
 
-def stuck(present: Mapping[str, str], busy: Mapping[str, str]) -> list[str]:
+def find_stuck(
+    present: Mapping[str, str], busy: Mapping[str, str]
+) -> list[str]:
     """Return the operations that have not ended, and the instances that one
     holds which has.
 
@@ -77,7 +81,7 @@ def stuck(present: Mapping[str, str], busy: Mapping[str, str]) -> list[str]:
     return found
 
 
-def unnotified(
+def find_missing_notifications(
     versions: Iterable[Version], received: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """Return the operations whose notifications are not one for each state,
@@ -98,7 +102,7 @@ def unnotified(
     return found
 
 
-def unnotified_instances(
+def find_missing_instance_notifications(
     created: Collection[str],
     deleted: Collection[str],
     received: Iterable[Mapping[str, Any]],
@@ -116,7 +120,7 @@ def unnotified_instances(
     ]
 
 
-def unclaimed(
+def find_unclaimed_writes(
     writes: Sequence[Write],
     versions: Iterable[Version],
     cleanups: Sequence[Cleanup] = (),
@@ -131,7 +135,7 @@ def unclaimed(
         own_instance[op_occ_id] = own
     removals = _Removals(cleanups)
     return [
-        _described(write, of_instance.get(write.instance_id or "", {}))
+        _describe_write(write, of_instance.get(write.instance_id or "", {}))
         for write in writes
         if not _is_claimed(
             write, of_instance.get(write.instance_id or "", {}).values()
@@ -152,7 +156,7 @@ class _Removals:
 
     def allow(self, write: Write) -> bool:
         own = self._cleanups.get(write.instance_id or "", [])
-        now = _at(write.at, own)
+        now = _state_at(write.at, own)
         if now is None or write.sender is None or write.method != "DELETE":
             return False
         if now.is_deleted:
@@ -166,16 +170,18 @@ class _Removals:
 def _is_claimed(write: Write, op_occs: Iterable[Sequence[Version]]) -> bool:
     return write.sender is not None and any(
         now is not None and now.is_held_by(write.sender, write.at)
-        for now in (_at(write.at, own) for own in op_occs)
+        for now in (_state_at(write.at, own) for own in op_occs)
     )
 
 
-def _at(instant: float, own: Sequence[Moment]) -> Moment | None:
+def _state_at(instant: float, own: Sequence[Moment]) -> Moment | None:
     """Return how something was at an instant."""
     return next((one for one in reversed(own) if one.at <= instant), None)
 
 
-def _described(write: Write, op_occs: Mapping[str, Sequence[Version]]) -> str:
+def _describe_write(
+    write: Write, op_occs: Mapping[str, Sequence[Version]]
+) -> str:
     """Describe a write, and the last lease that its sender had."""
     had = [
         (one.lease_until, op_occ_id)
@@ -192,15 +198,15 @@ def _described(write: Write, op_occs: Mapping[str, Sequence[Version]]) -> str:
     states = [
         f"{own[0].operation} {op_occ_id} {now.state} owner {now.owner}"
         for op_occ_id, own in op_occs.items()
-        if (now := _at(write.at, own)) and now.state not in FINAL
+        if (now := _state_at(write.at, own)) and now.state not in FINAL
     ]
     return (
         f"{write.at:.3f} {write.sender} {write.method} {write.path} "
-        f"({write.fate}): {ago}; {'; '.join(states) or 'no operation runs'}"
+        f"({write.outcome}): {ago}; {'; '.join(states) or 'no operation runs'}"
     )
 
 
-def differing(
+def find_differing_replicas(
     instance: Mapping[str, Any],
     pods: Mapping[tuple[str, str], Collection[str]],
     replicas: Mapping[tuple[str, str], int],
@@ -212,20 +218,22 @@ def differing(
     :param replicas: (instance, workload) -> spec.replicas
     """
     own = instance["id"]
-    known: dict[str, set[str]] = collections.defaultdict(set)
+    recorded: dict[str, set[str]] = collections.defaultdict(set)
     for vnfc in instance["instantiatedVnfInfo"].get("vnfcResourceInfo", ()):
         if not vnfc.get("metadata", {}).get("lost"):
-            known[vnfc["vduId"]].add(vnfc["computeResource"]["resourceId"])
-    there = {vdu: set(names) for (of, vdu), names in pods.items() if of == own}
+            recorded[vnfc["vduId"]].add(vnfc["computeResource"]["resourceId"])
+    actual = {
+        vdu: set(names) for (of, vdu), names in pods.items() if of == own
+    }
     found = [
-        f"{own} {vdu}: VNFCs {sorted(known[vdu])}, pods {sorted(names)}"
-        for vdu in known.keys() | there.keys()
-        if known[vdu] != (names := there.get(vdu, set()))
+        f"{own} {vdu}: VNFCs {sorted(recorded[vdu])}, pods {sorted(names)}"
+        for vdu in recorded.keys() | actual.keys()
+        if recorded[vdu] != (names := actual.get(vdu, set()))
     ]
     found += [
-        f"{own} {vdu}: {len(known[vdu])} VNFCs, {count} replicas"
+        f"{own} {vdu}: {len(recorded[vdu])} VNFCs, {count} replicas"
         for (of, vdu), count in replicas.items()
-        if of == own and count != len(known[vdu])
+        if of == own and count != len(recorded[vdu])
     ]
     levels = instance["instantiatedVnfInfo"].get("scaleStatus", ())
     for level in levels:

@@ -9,13 +9,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from tests.kinds import IN, OUT
+from tests.operation_kinds import IN, OUT
 from tests.services.client import (
     FILES,
     INSTANCES,
     OP_OCCS,
-    Answer,
     Client,
+    Response,
     instantiation,
 )
 from tests.storm.service import Service
@@ -25,7 +25,7 @@ ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 UNAVAILABLE = {502, 503, 504}
 #: seconds for which a client tries to have one request answered
 TIMEOUT_S = 120.0
-SMALL = "configmap secret deployment"
+SMALL_FLAVOUR_FILES = "configmap secret deployment"
 MERGE = "application/merge-patch+json"
 #: how likely each operation is of an instance that runs
 RUNNING = {
@@ -53,18 +53,18 @@ class RequestLog:
         self.created: list[str] = []
         self.deleted: list[str] = []
         #: task and status -> how often
-        self.answers: collections.Counter[str] = collections.Counter()
+        self.response_counts: collections.Counter[str] = collections.Counter()
         #: details of answers with status 500
         self.errors: list[str] = []
 
-    def note(self, task: str, answer: Answer) -> None:
+    def record(self, task: str, answer: Response) -> None:
         """Count an answer."""
         with self.lock:
-            self.answers[f"{task} {answer.status}:"] += 1
+            self.response_counts[f"{task} {answer.status}:"] += 1
             if answer.status == 500:
                 self.errors.append(f"{task}: {answer.detail}")
 
-    def accept(self, instance_id: str, op_occ_id: str) -> None:
+    def record_accepted(self, instance_id: str, op_occ_id: str) -> None:
         """Note that an operation was accepted."""
         with self.lock:
             self.accepted[op_occ_id] = instance_id
@@ -89,7 +89,7 @@ class StormClient:
         path: str,
         body: Any = None,
         kind: str = "application/json",
-    ) -> Answer:
+    ) -> Response:
         """Have a request answered."""
         key = {} if method == "GET" else {"Idempotency-Key": str(uuid.uuid4())}
         until = time.monotonic() + TIMEOUT_S
@@ -129,7 +129,7 @@ class StormClient:
             self._requests.instances.append(made)
         return made
 
-    def turn(self) -> None:
+    def run_request(self) -> None:
         """Do something with a random instance."""
         with self._requests.lock:
             instance_id = self._chance.choice(self._requests.instances)
@@ -151,13 +151,13 @@ class StormClient:
         weights = [DECISIONS[name] for name in names]
         (decision,) = self._chance.choices(names, weights)
         path = f"{OP_OCCS}/{op_occ_id}/{decision}"
-        self._requests.note(decision, self.call("POST", path))
+        self._requests.record(decision, self.call("POST", path))
 
     def cancel(self, op_occ_id: str) -> None:
         mode = self._chance.choice(("GRACEFUL", "FORCEFUL"))
         path = f"{OP_OCCS}/{op_occ_id}/cancel"
         answer = self.call("POST", path, {"cancelMode": mode})
-        self._requests.note("cancel", answer)
+        self._requests.record("cancel", answer)
 
     def _begin(self, instance_id: str) -> None:
         instance = self.get(f"{INSTANCES}/{instance_id}")
@@ -173,19 +173,19 @@ class StormClient:
         if task == "delete":
             self._delete(instance_id)
         else:
-            self.begin(instance, task)
+            self.start_operation(instance, task)
 
-    def begin(self, instance: Any, task: str) -> None:
+    def start_operation(self, instance: Any, task: str) -> None:
         """Ask for an operation; note it when it was accepted."""
         instance_id = instance["id"]
         method, path, body, kind = self._request(instance, task)
         answer = self.call(
             method, f"{INSTANCES}/{instance_id}{path}", body, kind
         )
-        self._requests.note(task, answer)
+        self._requests.record(task, answer)
         if answer.status == 202:
             op_occ_id = str(answer.headers["Location"].rpartition("/")[2])
-            self._requests.accept(instance_id, op_occ_id)
+            self._requests.record_accepted(instance_id, op_occ_id)
 
     def _request(self, instance: Any, task: str) -> tuple[str, str, Any, str]:
         if task == "modify":
@@ -209,7 +209,11 @@ class StormClient:
     @staticmethod
     def _files(instance: Any) -> str:
         """Every fourth instance has a workload of each kind."""
-        return FILES if int(instance["id"][-1], 16) % 4 == 0 else SMALL
+        return (
+            FILES
+            if int(instance["id"][-1], 16) % 4 == 0
+            else SMALL_FLAVOUR_FILES
+        )
 
     def _instantiation(self, instance: Any) -> Any:
         return instantiation(self._files(instance), f"n-{instance['id']}")
@@ -231,7 +235,7 @@ class StormClient:
 
     def _delete(self, instance_id: str) -> None:
         answer = self.call("DELETE", f"{INSTANCES}/{instance_id}")
-        self._requests.note("delete", answer)
+        self._requests.record("delete", answer)
         if answer.status in {204, 404}:
             with self._requests.lock:
                 if instance_id not in self._requests.instances:
@@ -258,7 +262,7 @@ class ClientThreads:
     def _run(self, client: StormClient) -> None:
         while not self._ends.wait(0.05):
             try:
-                client.turn()
+                client.run_request()
             except Exception as error:  # noqa: BLE001
                 self.errors.append(error)
 

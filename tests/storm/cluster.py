@@ -21,10 +21,10 @@ from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL, VDU_LABEL
 from tests.fixtures import waiting
 from tests.services.cluster import APPS, CORE, LISTED
 
-LISTENING = re.compile(r"(?:listens on|Listening at:) (https://[^\s;]+)")
+LISTENING_RE = re.compile(r"(?:listens on|Listening at:) (https://[^\s;]+)")
 NAMESPACE = re.compile(r"/namespaces/n-([0-9a-f-]{36})(?:/|$)")
 #: groups whose kinds are questions: nothing of them is stored
-QUESTIONS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
+REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
 
 
 class Write(NamedTuple):
@@ -34,7 +34,7 @@ class Write(NamedTuple):
     sender: int | None
     method: str
     path: str
-    fate: str
+    outcome: str
 
     @property
     def instance_id(self) -> str | None:
@@ -65,7 +65,7 @@ class Process(fixtures.Fixture):
     def _listens(self) -> str | None:
         if self.process.poll() is not None:
             raise AssertionError(f"It ended: {self._log.read_text()}")
-        found = LISTENING.search(self._log.read_text())
+        found = LISTENING_RE.search(self._log.read_text())
         return found[1] if found else None
 
     def _end(self) -> None:
@@ -140,10 +140,10 @@ class StormCluster(fixtures.Fixture):
                 sender=one["sender"],
                 method=one["method"],
                 path=one["path"],
-                fate=one["fate"],
+                outcome=one["fate"],
             )
             for one in found
-            if not one["path"].startswith(QUESTIONS)
+            if not one["path"].startswith(REVIEW_PATHS)
             and "dryRun=" not in one["query"]
         )
 

@@ -27,12 +27,18 @@ from aiohttp import web
 from tests.fixtures import processes
 
 #: headers of one connection, not of the request
-HOP = {"connection", "content-length", "host", "transfer-encoding", "date"}
+HOP_BY_HOP_HEADERS = {
+    "connection",
+    "content-length",
+    "host",
+    "transfer-encoding",
+    "date",
+}
 #: how the names of its processes begin
-SERVICE = "tacker-cnf-"
+SERVICE_PROCESS_PREFIX = "tacker-cnf-"
 #: what the service says of itself
-AGENT = re.compile(r"^tacker_cnf \(.*:(\d+)\)$")
-READS = {"GET", "HEAD", "OPTIONS"}
+USER_AGENT_RE = re.compile(r"^tacker_cnf \(.*:(\d+)\)$")
+READ_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
 class Server(web.Server):
@@ -48,24 +54,24 @@ class Server(web.Server):
     def connection_made(self, handler: Any, transport: Any) -> None:
         super().connection_made(handler, transport)
         peer, own = map(transport.get_extra_info, ("peername", "sockname"))
-        self.senders[handler] = processes.with_connection(
-            peer[1], own[1], SERVICE
+        self.senders[handler] = processes.find_by_connection(
+            peer[1], own[1], SERVICE_PROCESS_PREFIX
         )
 
 
 class FaultProxy:
     """Passes requests on, and logs those that change something."""
 
-    def __init__(self, behind: str, log: Path) -> None:
-        self._behind = behind
+    def __init__(self, upstream_url: str, log: Path) -> None:
+        self._upstream = upstream_url
         self._log = log.open("a", buffering=1)
         self._fault: dict[str, Any] = {}
-        self._lifted = asyncio.Event()
+        self._fault_cleared = asyncio.Event()
         self._faults: dict[str, Callable[..., Awaitable[Any]]] = {
             "error": self._error,
-            "silent": self._silent,
+            "silent": self._hang,
             "reset": self._reset,
-            "lose": self._lose,
+            "lose": self._drop_response,
             "slow": self._slow,
         }
         self._session = aiohttp.ClientSession(
@@ -78,19 +84,19 @@ class FaultProxy:
     def set_fault(self, line: bytes) -> None:
         """Have a fault from now on, or none."""
         self._fault = json.loads(line) or {}
-        self._lifted.set()
-        self._lifted = asyncio.Event()
+        self._fault_cleared.set()
+        self._fault_cleared = asyncio.Event()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         at = time.time()
-        if request.method in READS:
-            return await self._answered(request)
-        sender = self.server.senders[request.protocol] or _named(request)
-        fate = "cut"
+        if request.method in READ_METHODS:
+            return await self._log_answer(request)
+        sender = self.server.senders[request.protocol] or _sender_pid(request)
+        outcome = "cut"
         try:
-            answer = await self._answered(request)
+            answer = await self._log_answer(request)
             if request.transport and not request.transport.is_closing():
-                fate = str(answer.status)
+                outcome = str(answer.status)
             return answer
         finally:
             entry = {
@@ -99,15 +105,17 @@ class FaultProxy:
                 "method": request.method,
                 "path": request.path,
                 "query": request.query_string,
-                "fate": fate,
+                "fate": outcome,
             }
             self._log.write(json.dumps(entry) + "\n")
 
-    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _log_answer(
+        self, request: web.BaseRequest
+    ) -> web.StreamResponse:
         fault = dict(self._fault)
         share = fault.pop("share", 1.0)
         if not fault or random.random() >= share:  # noqa: S311
-            return await self._passed(request)
+            return await self._forward(request)
         act = self._faults[fault.pop("kind")]
         answer: web.StreamResponse = await act(request, **fault)
         return answer
@@ -126,65 +134,71 @@ class FaultProxy:
         }
         return web.json_response(body, status=status)
 
-    async def _silent(self, request: web.BaseRequest) -> web.StreamResponse:
-        await self._lifted.wait()
-        return self._cut(request)
+    async def _hang(self, request: web.BaseRequest) -> web.StreamResponse:
+        await self._fault_cleared.wait()
+        return self._drop_connection(request)
 
     async def _reset(self, request: web.BaseRequest) -> web.StreamResponse:
-        return self._cut(request)
+        return self._drop_connection(request)
 
-    async def _lose(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _drop_response(
+        self, request: web.BaseRequest
+    ) -> web.StreamResponse:
         """Pass the request on, and break the connection then."""
-        await self._whole(request)
-        return self._cut(request)
+        await self._send_buffered(request)
+        return self._drop_connection(request)
 
     async def _slow(
         self, request: web.BaseRequest, seconds: float
     ) -> web.StreamResponse:
         await asyncio.sleep(seconds)
-        return await self._passed(request)
+        return await self._forward(request)
 
     @staticmethod
-    def _cut(request: web.BaseRequest) -> web.StreamResponse:
+    def _drop_connection(request: web.BaseRequest) -> web.StreamResponse:
         if request.transport is not None:
             request.transport.abort()
         return web.Response()  # which cannot be sent any more
 
-    async def _passed(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _forward(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             if request.query.get("watch") in {"1", "true", "True"}:
-                return await self._streamed(request)
-            return await self._whole(request)
+                return await self._send_stream(request)
+            return await self._send_buffered(request)
         except aiohttp.ClientError:
-            return self._cut(request)
+            return self._drop_connection(request)
 
     def _ask(self, request: web.BaseRequest, body: bytes | None) -> Any:
         headers = [
             (name, value)
             for name, value in request.headers.items()
-            if name.lower() not in HOP
+            if name.lower() not in HOP_BY_HOP_HEADERS
         ]
         return self._session.request(
             request.method,
-            yarl.URL(self._behind + request.path_qs, encoded=True),
+            yarl.URL(self._upstream + request.path_qs, encoded=True),
             headers=headers,
             data=body,
             skip_auto_headers=("Content-Type", "Accept", "User-Agent"),
         )
 
-    async def _whole(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _send_buffered(
+        self, request: web.BaseRequest
+    ) -> web.StreamResponse:
         body = await request.read() if request.body_exists else None
         async with self._ask(request, body) as answer:
             return web.Response(
                 status=answer.status,
-                headers=_kept(answer),
+                headers=_forwarded_headers(answer),
                 body=await answer.read(),
             )
 
-    async def _streamed(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _send_stream(
+        self, request: web.BaseRequest
+    ) -> web.StreamResponse:
         async with self._ask(request, None) as answer:
             stream = web.StreamResponse(
-                status=answer.status, headers=_kept(answer)
+                status=answer.status, headers=_forwarded_headers(answer)
             )
             await stream.prepare(request)
             async for data in answer.content.iter_any():
@@ -192,28 +206,30 @@ class FaultProxy:
             return stream
 
 
-def _named(request: web.BaseRequest) -> int | None:
+def _sender_pid(request: web.BaseRequest) -> int | None:
     """Return the process that a request names, where its connection was closed
     before it was accepted: by a client that timed out, or a kill.
     """
-    match = AGENT.search(request.headers.get("User-Agent", ""))
+    match = USER_AGENT_RE.search(request.headers.get("User-Agent", ""))
     return int(match[1]) if match else None
 
 
-def _kept(answer: aiohttp.ClientResponse) -> list[tuple[str, str]]:
+def _forwarded_headers(
+    answer: aiohttp.ClientResponse,
+) -> list[tuple[str, str]]:
     return [
         (name, value)
         for name, value in answer.headers.items()
-        if name.lower() not in HOP
+        if name.lower() not in HOP_BY_HOP_HEADERS
     ]
 
 
-async def serve(behind: str, folder: Path) -> None:
+async def serve(upstream_url: str, folder: Path) -> None:
     """Serve until SIGTERM."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, ended.set)
-    proxy = FaultProxy(behind, folder / "writes.jsonl")
+    proxy = FaultProxy(upstream_url, folder / "writes.jsonl")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "proxy.pem")
     server = await loop.create_server(

@@ -15,7 +15,7 @@ from tests.storm.service import LEASE_S, ApiSlot, ConductorSlot, Service
 Act = Callable[[], None]
 #: seconds for which a process is down, or stands still: longer than a lease
 DOWN_S = (0.2, 3.0)
-STILL_S = (LEASE_S * 1.2, LEASE_S * 2.2)
+FREEZE_S = (LEASE_S * 1.2, LEASE_S * 2.2)
 #: seconds in which the proxy finds who has connected to it
 TRACED_S = 0.5
 #: seconds for which the cluster answers badly
@@ -53,12 +53,12 @@ class FaultLoop:
         while not self._end.is_set():
             name = self.chance.choice(sorted(faults))
             self.done[name] += 1
-            begun, part = time.time(), str(self)
+            start, part = time.time(), str(self)
             try:
                 faults[name]()
             except Exception as error:  # noqa: BLE001
                 self.errors.append(error)
-            self.log.append(f"{begun:.3f} to {time.time():.3f} {name} {part}")
+            self.log.append(f"{start:.3f} to {time.time():.3f} {name} {part}")
             self.wait(self.pause_s)
 
 
@@ -90,20 +90,20 @@ class ConductorFaults(FaultLoop):
 
     def _freeze(self) -> None:
         os.killpg(self._slot.conductor.pid, signal.SIGSTOP)
-        self.wait(STILL_S)
+        self.wait(FREEZE_S)
         os.killpg(self._slot.conductor.pid, signal.SIGCONT)
 
     def _cut(self) -> None:
         """Break its connections, and refuse new ones for a moment."""
         self._slot.database.refuse()
-        self._slot.database.cut()
+        self._slot.database.break_connections()
         self.wait(DOWN_S)
         self._slot.database.listen()
 
     def _stall(self) -> None:
-        self._slot.database.fall_silent()
-        self.wait(STILL_S)
-        self._slot.database.flow()
+        self._slot.database.stall()
+        self.wait(FREEZE_S)
+        self._slot.database.resume()
 
 
 class ApiFaults(FaultLoop):
@@ -138,17 +138,21 @@ class ClusterFaults(FaultLoop):
     def faults(self) -> Mapping[str, Act]:
         return {
             "cluster answers 5xx": self._errors,
-            "cluster silent": lambda: self._bad(kind="silent"),
-            "cluster resets": lambda: self._bad(kind="reset", share=0.5),
-            "answers lost": lambda: self._bad(kind="lose", share=0.3),
-            "cluster slow": lambda: self._bad(
+            "cluster silent": lambda: self._set_fault_for(kind="silent"),
+            "cluster resets": lambda: self._set_fault_for(
+                kind="reset", share=0.5
+            ),
+            "answers lost": lambda: self._set_fault_for(
+                kind="lose", share=0.3
+            ),
+            "cluster slow": lambda: self._set_fault_for(
                 kind="slow", seconds=self.chance.uniform(0.2, 1.5)
             ),
-            "cluster away": self._away,
+            "cluster away": self._restart_api,
             "pods killed": self._kill_pods,
         }
 
-    def _bad(self, **fault: object) -> None:
+    def _set_fault_for(self, **fault: object) -> None:
         self._cluster.set_fault(**fault)
         self.wait(BAD_S)
         self._cluster.set_fault()
@@ -156,9 +160,9 @@ class ClusterFaults(FaultLoop):
     def _errors(self) -> None:
         status = self.chance.choice((500, 503, 504, 429))
         share = self.chance.choice((0.3, 1.0))
-        self._bad(kind="error", status=status, share=share)
+        self._set_fault_for(kind="error", status=status, share=share)
 
-    def _away(self) -> None:
+    def _restart_api(self) -> None:
         seconds = self.chance.uniform(0.5, 3.0)
         self._cluster.call("POST", "/sandbox/api-away", {"seconds": seconds})
         self.wait((seconds, seconds))

@@ -35,7 +35,7 @@ class Report:
     operations: Mapping[str, int]
     states: Mapping[str, int]
     #: how often each task was accepted or refused, by status
-    answers: Mapping[str, int]
+    response_counts: Mapping[str, int]
     faults: Mapping[str, int]
     writes: int
     #: check -> what it found
@@ -73,16 +73,16 @@ class Storm:
         self._log("faults are repaired; every operation is brought to its end")
         self._drain("retry", "rollback", "fail")
         self._log("the instances are compared with the cluster")
-        self._found["replicas and VNFCs that differ"] = self._until_none(
-            self._differing
+        self._found["replicas and VNFCs that differ"] = self._wait_empty(
+            self._list_differing
         )
         self._log("every VNF is terminated")
         self._terminate()
         self._log("synchronization and notifications are awaited")
-        self._found["objects without an owner"] = self._until_none(
+        self._found["objects without an owner"] = self._wait_empty(
             self._without_owner
         )
-        self._until_none(self._undelivered)
+        self._wait_empty(self._undelivered)
         return self._report()
 
     def _load(self, seconds: float) -> None:
@@ -116,24 +116,24 @@ class Storm:
 
     def _terminate(self) -> None:
         for instance in self._instantiated():
-            self._client.begin(instance, "terminate")
+            self._client.start_operation(instance, "terminate")
         self._drain("retry")
         self._found["VNFs not terminated"] = [
             instance["id"] for instance in self._instantiated()
         ]
 
-    def _until_none(self, look: Callable[[], list[str]]) -> list[str]:
+    def _wait_empty(self, look: Callable[[], list[str]]) -> list[str]:
         until = time.monotonic() + DRAIN_TIMEOUT_S
         while (found := look()) and time.monotonic() < until:
             time.sleep(2)
         return found
 
-    def _ask(self, query: str) -> list[Any]:
+    def _fetch(self, query: str) -> list[Any]:
         with self._service.engine.connect() as connection:
             return list(connection.execute(sa.text(query)))
 
     def _states(self) -> dict[str, str]:
-        return {row.id: row.state for row in self._ask(OP_OCCS)}
+        return {row.id: row.state for row in self._fetch(OP_OCCS)}
 
     def _instantiated(self) -> list[Any]:
         instances = (
@@ -146,14 +146,16 @@ class Storm:
             if one and one["instantiationState"] == "INSTANTIATED"
         ]
 
-    def _differing(self) -> list[str]:
+    def _list_differing(self) -> list[str]:
         instances = self._instantiated()
         pods = self._service.cluster.pods()
         replicas = self._service.cluster.replicas()
         return [
             line
             for instance in instances
-            for line in checks.differing(instance, pods, replicas)
+            for line in checks.find_differing_replicas(
+                instance, pods, replicas
+            )
         ]
 
     def _without_owner(self) -> list[str]:
@@ -165,13 +167,13 @@ class Storm:
         ]
 
     def _undelivered(self) -> list[str]:
-        (row,) = self._ask(UNDELIVERED)
+        (row,) = self._fetch(UNDELIVERED)
         return ["notification"] * int(row.count)
 
     def _report(self) -> Report:
-        requests, rows = self._requests, self._ask(OP_OCCS)
+        requests, rows = self._requests, self._fetch(OP_OCCS)
         states = {row.id: row.state for row in rows}
-        busy = {row.id: row.busy_with for row in self._ask(BUSY)}
+        busy = {row.id: row.busy_with for row in self._fetch(BUSY)}
         engine = self._service.engine
         versions = history.read(engine)
         writes = self._service.cluster.writes
@@ -179,22 +181,22 @@ class Storm:
         return Report(
             operations=collections.Counter(row.operation for row in rows),
             states=collections.Counter(states.values()),
-            answers=requests.answers,
+            response_counts=requests.response_counts,
             faults=self.faults.done,
             writes=len(writes),
             found={
-                "operations lost": checks.lost(requests.accepted, states),
-                "operations doubled": checks.doubled(
+                "operations lost": checks.find_lost(requests.accepted, states),
+                "operations doubled": checks.find_duplicates(
                     requests.accepted, versions
                 ),
-                "operations stuck": checks.stuck(states, busy),
+                "operations stuck": checks.find_stuck(states, busy),
                 "notifications missing or out of order": [
-                    *checks.unnotified(versions, received),
-                    *checks.unnotified_instances(
+                    *checks.find_missing_notifications(versions, received),
+                    *checks.find_missing_instance_notifications(
                         requests.created, requests.deleted, received
                     ),
                 ],
-                "writes without a claim": checks.unclaimed(
+                "writes without a claim": checks.find_unclaimed_writes(
                     writes, versions, history.read_cleanups(engine)
                 ),
                 "answers with status 500": requests.errors,

@@ -8,8 +8,8 @@ import fixtures
 import sqlalchemy as sa
 import testtools
 
-from tests.fixtures.receiver import Receiver
-from tests.fixtures.relay import Relay
+from tests.fixtures.http_receiver import HttpReceiver
+from tests.fixtures.tcp_proxy import TcpProxy
 from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.services.client import Client
 from tests.services.deployment import Api, Conductor, Deployment
@@ -56,7 +56,7 @@ class ConductorSlot(fixtures.Fixture):
     def _setUp(self) -> None:
         url = sa.make_url(self._service.deployment.database.url)
         port = url.port or PORTS[url.get_backend_name()]
-        self.database = self.useFixture(Relay(f"tcp://{url.host}:{port}"))
+        self.database = self.useFixture(TcpProxy(f"tcp://{url.host}:{port}"))
         through = url.set(host="127.0.0.1", port=self.database.port)
         self._conf = self._service.deployment.configure(
             f"{self._name}.conf",
@@ -107,7 +107,7 @@ class Service(fixtures.Fixture):
         self._server = server
 
     def _setUp(self) -> None:
-        self.receiver = self.useFixture(Receiver())
+        self.receiver = self.useFixture(HttpReceiver())
         self.deployment = self.useFixture(
             Deployment(self._case, self._server, **OPTIONS)
         )
@@ -136,4 +136,4 @@ class Service(fixtures.Fixture):
             self.vnfd_ids.append(csar.vnfd_id)
         client.register(self.cluster.vim)
         body = {"callbackUri": f"{self.receiver.url}/callback"}
-        client.made("POST", "/vnflcm/v2/subscriptions", body, 201)
+        client.call_expecting("POST", "/vnflcm/v2/subscriptions", body, 201)

@@ -5,35 +5,35 @@ import threading
 
 import sqlalchemy as sa
 
-from tacker_cnf.conductor.claims import Claims, Hold
-from tacker_cnf.db.session import Unreachable
-from tacker_cnf.lease import boottime
+from tacker_cnf.conductor.claims import Claim, Claims
+from tacker_cnf.db.session import DatabaseUnreachable
+from tacker_cnf.runtime.lease import boottime
 from tests.unit.db.base import StoreTest
 
 LEASE = 1.0
 #: seconds within which what ends has surely ended
-LONG = 20.0
+LEASE_S = 20.0
 
 
 class TestPersist(StoreTest):
     def test_it_ends_when_the_error_stays(self) -> None:
         """The disk is full, while the lease is renewed all along."""
-        hold = Hold(LEASE)
-        self.addCleanup(hold.lose)
-        hold.renew(boottime())
+        claim = Claim(LEASE)
+        self.addCleanup(claim.mark_lost)
+        claim.renew(boottime())
         errors: list[Exception] = []
 
         def persist() -> None:
             try:
-                hold.persist(self.fill)
+                claim.persist(self.fill)
             except Exception as error:  # noqa: BLE001
                 errors.append(error)
 
         thread = threading.Thread(target=persist, daemon=True)
         thread.start()
-        until = boottime() + LONG
+        until = boottime() + LEASE_S
         while thread.is_alive() and boottime() < until:
-            hold.renew(boottime())
+            claim.renew(boottime())
             thread.join(LEASE / 10)
         (error,) = errors
         self.assertIsInstance(error, sa.exc.OperationalError)
@@ -50,8 +50,8 @@ class TestPersist(StoreTest):
 class TestCancel(StoreTest):
     def test_a_message_without_a_database_is_no_error(self) -> None:
         claims = Claims(self.store, LEASE)
-        claims.take("an operation")
+        claims.acquire("an operation")
         self.store.close()
         shutil.rmtree(self.folder)
-        self.assertRaises(Unreachable, claims.take, "another")
-        claims.heed("an operation")
+        self.assertRaises(DatabaseUnreachable, claims.acquire, "another")
+        claims.check_cancel("an operation")

@@ -17,7 +17,7 @@ def b64(text: str) -> str:
 
 def a_config(user: Any, **cluster: Any) -> dict[str, Any]:
     other = {"server": "https://other"}
-    mine = {"server": "https://mine", **cluster}
+    current_cluster = {"server": "https://mine", **cluster}
     return {
         "current-context": "b",
         "contexts": [
@@ -26,7 +26,7 @@ def a_config(user: Any, **cluster: Any) -> dict[str, Any]:
         ],
         "clusters": [
             {"name": "c1", "cluster": other},
-            {"name": "c2", "cluster": mine},
+            {"name": "c2", "cluster": current_cluster},
         ],
         "users": [
             {"name": "u1", "user": {"token": "other"}},
@@ -69,14 +69,14 @@ class TestVim(testtools.TestCase):
 
     def test_unsupported_kubeconfigs_are_rejected(self) -> None:
         insecure = {"insecure-skip-tls-verify": True}
-        nowhere = a_config({"token": "t"}) | {"current-context": "x"}
+        missing_context = a_config({"token": "t"}) | {"current-context": "x"}
         bad = {"certificate-authority-data": "###"}
         for config, says in (
             (a_config({"exec": {"command": "x"}}), "plugins"),
             (a_config({"client-certificate-data": b64("c")}), "its key"),
             (a_config({"token": "t"}, **insecure), "disables TLS"),
             (a_config({"token": "t"}, **bad), "not a base64"),
-            (nowhere, "current-context 'x'"),
+            (missing_context, "current-context 'x'"),
             ({"clusters": []}, "current-context None"),
         ):
             error = self.assertRaises(

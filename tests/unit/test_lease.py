@@ -7,11 +7,11 @@ import sys
 import fixtures
 import testtools
 
-from tacker_cnf.lease import LEASE_FD, Lease, boottime
+from tacker_cnf.runtime.lease import LEASE_FD, Lease, boottime
 
-LONG = 600.0
+LONG_LEASE_S = 600.0
 PROBE = (
-    "from tacker_cnf.lease import Lease; input();"
+    "from tacker_cnf.runtime.lease import Lease; input();"
     " print(Lease.inherited().allows_request)"
 )
 
@@ -19,17 +19,17 @@ PROBE = (
 class TestLease(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.lease = Lease.new(margin=LONG)
+        self.lease = Lease.new(margin=LONG_LEASE_S)
 
     def test_a_new_one_has_ended(self) -> None:
         self.assertEqual(0.0, self.lease.remaining)
         self.assertFalse(self.lease.allows_request)
 
     def test_a_request_needs_the_margin(self) -> None:
-        self.lease.renew(boottime() + LONG)
+        self.lease.renew(boottime() + LONG_LEASE_S)
         self.assertTrue(self.lease.remaining)
         self.assertFalse(self.lease.allows_request)
-        self.lease.renew(boottime() + 2 * LONG)
+        self.lease.renew(boottime() + 2 * LONG_LEASE_S)
         self.assertTrue(self.lease.allows_request)
 
     def test_one_that_was_not_renewed_has_ended(self) -> None:
@@ -45,16 +45,18 @@ class TestLease(testtools.TestCase):
                 env={**os.environ, LEASE_FD: str(fd)},
                 pass_fds=(fd,),
             )
-        self.lease.renew(boottime() + 2 * LONG)
-        said, _ = child.communicate(b"\n")
-        self.assertEqual(b"True\n", said)
+        self.lease.renew(boottime() + 2 * LONG_LEASE_S)
+        output, _ = child.communicate(b"\n")
+        self.assertEqual(b"True\n", output)
 
     def test_a_child_process_cannot_renew_it(self) -> None:
         with self.lease.shared() as fd:
             self.useFixture(fixtures.EnvironmentVariable(LEASE_FD, str(fd)))
             inherited = Lease.inherited()
             assert inherited is not None
-            self.assertRaises(OSError, inherited.renew, boottime() + LONG)
+            self.assertRaises(
+                OSError, inherited.renew, boottime() + LONG_LEASE_S
+            )
             # not even if it opens the file again
             again = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
             self.addCleanup(os.close, again)

@@ -56,7 +56,7 @@ class TestWrites(testtools.TestCase):
     )
 
     def found(self, *writes: Write) -> int:
-        return len(checks.unclaimed(writes, self.versions))
+        return len(checks.find_unclaimed_writes(writes, self.versions))
 
     def test_within_the_lease(self) -> None:
         self.assertEqual(0, self.found(write(1.0), write(8.9)))
@@ -77,7 +77,7 @@ class TestWrites(testtools.TestCase):
         self.assertEqual(1, self.found(write(2.0, None)))
 
     def test_the_late_one_is_described(self) -> None:
-        (line,) = checks.unclaimed([write(9.5)], self.versions)
+        (line,) = checks.find_unclaimed_writes([write(9.5)], self.versions)
         self.assertIn("ended +0.500 s ago", line)
 
 
@@ -91,7 +91,7 @@ class TestRemovals(testtools.TestCase):
     )
 
     def found(self, *writes: Write) -> int:
-        return len(checks.unclaimed(writes, (), self.cleanups))
+        return len(checks.find_unclaimed_writes(writes, (), self.cleanups))
 
     def delete(self, at: float, sender: int = 11) -> Write:
         return Write(at, sender, "DELETE", PATH, "200")
@@ -116,29 +116,33 @@ class TestRemovals(testtools.TestCase):
 
 class TestOperations(testtools.TestCase):
     def test_lost(self) -> None:
-        self.assertEqual(1, len(checks.lost(["op", "gone"], ["op"])))
+        self.assertEqual(1, len(checks.find_lost(["op", "gone"], ["op"])))
 
     def test_made_twice(self) -> None:
         versions = [version(1.0, None, 0.0)]
-        self.assertEqual([], checks.doubled(["op"], versions))
-        self.assertEqual(1, len(checks.doubled([], versions)))
+        self.assertEqual([], checks.find_duplicates(["op"], versions))
+        self.assertEqual(1, len(checks.find_duplicates([], versions)))
 
     def test_claimed_twice_at_once(self) -> None:
         first = version(1.0, ONE, 7.0)
         late, early = version(7.1, OTHER, 13.0), version(6.9, OTHER, 13.0)
-        self.assertEqual([], checks.doubled(["op"], [first, late]))
-        self.assertEqual(1, len(checks.doubled(["op"], [first, early])))
+        self.assertEqual([], checks.find_duplicates(["op"], [first, late]))
+        self.assertEqual(
+            1, len(checks.find_duplicates(["op"], [first, early]))
+        )
 
     def test_step_recorded_twice(self) -> None:
         first = version(1.0, ONE, 7.0)
         once, twice = (version(2.0, ONE, 7.0, recorded=n) for n in (1, 2))
-        self.assertEqual([], checks.doubled(["op"], [first, once]))
-        self.assertEqual(1, len(checks.doubled(["op"], [first, twice])))
+        self.assertEqual([], checks.find_duplicates(["op"], [first, once]))
+        self.assertEqual(
+            1, len(checks.find_duplicates(["op"], [first, twice]))
+        )
 
     def test_stuck(self) -> None:
         states = {"a": "COMPLETED", "b": "PROCESSING", "c": "FAILED_TEMP"}
-        self.assertEqual(2, len(checks.stuck(states, {"instance": "b"})))
-        self.assertEqual(3, len(checks.stuck(states, {"instance": "a"})))
+        self.assertEqual(2, len(checks.find_stuck(states, {"instance": "b"})))
+        self.assertEqual(3, len(checks.find_stuck(states, {"instance": "a"})))
 
 
 class TestNotifications(testtools.TestCase):
@@ -151,7 +155,7 @@ class TestNotifications(testtools.TestCase):
 
     def found(self, *states: tuple[int, str]) -> int:
         received = [sent(*state) for state in states]
-        return len(checks.unnotified(self.versions, received))
+        return len(checks.find_missing_notifications(self.versions, received))
 
     def test_complete(self) -> None:
         one, two, three = (1, "STARTING"), (2, "PROCESSING"), (3, "COMPLETED")
@@ -171,9 +175,13 @@ class TestNotifications(testtools.TestCase):
                 "vnfInstanceId": INSTANCE,
             }
         ]
-        found = checks.unnotified_instances([INSTANCE], [], received)
+        found = checks.find_missing_instance_notifications(
+            [INSTANCE], [], received
+        )
         self.assertEqual([], found)
-        found = checks.unnotified_instances([INSTANCE], [INSTANCE], received)
+        found = checks.find_missing_instance_notifications(
+            [INSTANCE], [INSTANCE], received
+        )
         self.assertEqual(1, len(found))
 
 
@@ -191,7 +199,7 @@ class TestReplicas(testtools.TestCase):
     def found(self, pods: set[str], replicas: int) -> int:
         key = (INSTANCE, "web")
         given = {key: pods}, {key: replicas}
-        return len(checks.differing(self.instance, *given))
+        return len(checks.find_differing_replicas(self.instance, *given))
 
     def test_same(self) -> None:
         self.assertEqual(0, self.found({"web-1"}, 1))

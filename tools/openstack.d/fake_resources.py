@@ -38,7 +38,7 @@ CLOUD = pathlib.Path(os.environ["FAKE_RESOURCES_CLOUD"])
 SUBNET = "198.19.0.0/20"
 
 
-def offline(schema):
+def without_constraints(schema):
     """Give a schema without the constraints that ask a cloud."""
     schema = copy.copy(schema)
     schema.constraints = [
@@ -47,24 +47,27 @@ def offline(schema):
         if not isinstance(one, constraints.CustomConstraint)
     ]
     if isinstance(schema.schema, constraints.AnyIndexDict):
-        inner = offline(schema.schema.value)
+        inner = without_constraints(schema.schema.value)
         schema.schema = constraints.AnyIndexDict(inner)
     elif schema.schema:
-        schema.schema = {k: offline(v) for k, v in schema.schema.items()}
+        schema.schema = {
+            k: without_constraints(v) for k, v in schema.schema.items()
+        }
     return schema
 
 
-class Fake(resource.Resource):
+class FakeResource(resource.Resource):
     """A resource that is there as soon as it is asked for."""
 
     def fault(self, kind):
         return FAULTS / self.context.project_id / f"{self.name}.{kind}"
 
     def fail(self):
-        told = self.fault("fail")
-        if told.exists():
+        reason = self.fault("fail")
+        if reason.exists():
             raise exception.ResourceInError(
-                resource_status="ERROR", status_reason=told.read_text().strip()
+                resource_status="ERROR",
+                status_reason=reason.read_text().strip(),
             )
         zone = "availability_zone"
         if zone in self.properties.props and self.properties[zone] == "full":
@@ -87,9 +90,9 @@ class Fake(resource.Resource):
         self.fail()
 
     def handle_delete(self):
-        told = self.fault("keep")
-        if told.exists():
-            raise exception.Error(told.read_text().strip())
+        reason = self.fault("keep")
+        if reason.exists():
+            raise exception.Error(reason.read_text().strip())
 
     def handle_check(self):
         pass
@@ -111,15 +114,15 @@ class Subnet:
         self._tenant = tenant
         self._taken = CLOUD / "addresses" / tenant
 
-    def take(self, owner, asked=None):
+    def allocate(self, owner, requested=None):
         """Give the address that is asked for, or a free one.
 
         It is the next after the last one given, so that who goes and who
         comes are not taken for the same.
         """
         self._taken.mkdir(parents=True, exist_ok=True)
-        told = CLOUD / "subnets" / self._tenant
-        cidr = told.read_text() if told.exists() else SUBNET
+        cidr_file = CLOUD / "subnets" / self._tenant
+        cidr = cidr_file.read_text() if cidr_file.exists() else SUBNET
         # the first is the router's
         _, *free = map(str, ipaddress.ip_network(cidr.strip()).hosts())
         last = self._taken / ".last"
@@ -127,28 +130,28 @@ class Subnet:
         if given in free:
             begin = free.index(given) + 1
             free = free[begin:] + free[:begin]
-        for address in [asked] if asked else free:
+        for address in [requested] if requested else free:
             with contextlib.suppress(FileExistsError):
                 with (self._taken / address).open("x") as file:
                     file.write(owner)
-                if not asked:
+                if not requested:
                     # others may read it at any time
                     new = self._taken / f".{address}"
                     new.write_text(address)
                     new.replace(last)
                 return address
         raise exception.Error(
-            f"IP address {asked} already allocated in subnet {cidr}"
-            if asked
+            f"IP address {requested} already allocated in subnet {cidr}"
+            if requested
             else f"No more IP addresses available in subnet {cidr}"
         )
 
-    def give_back(self, addresses):
+    def release(self, addresses):
         for address in addresses:
             (self._taken / address).unlink(missing_ok=True)
 
 
-class Seen(Fake):
+class VisibleResource(FakeResource):
     """What a test sees in a file while it is there."""
 
     folder = None
@@ -164,13 +167,13 @@ class Seen(Fake):
         except FileNotFoundError:
             return {}
 
-    def show(self, **told):
+    def show(self, **attributes):
         """Let a file say this, whole at once."""
         file = self.file()
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_name(f".{file.name}")
         about = {"id": self.resource_id, "tenant": self.context.project_id}
-        new.write_text(json.dumps({**about, **told}))
+        new.write_text(json.dumps({**about, **attributes}))
         new.rename(file)
 
     def hide(self):
@@ -180,37 +183,37 @@ class Seen(Fake):
     def subnet(self):
         return Subnet(self.context.project_id)
 
-    def appear(self, given):
+    def publish(self, given):
         """Show it as these properties say."""
         raise NotImplementedError
 
-    def vanish(self):
+    def unpublish(self):
         """Give back what it has."""
         self.hide()
 
     def handle_create(self):
         super().handle_create()
-        self.appear(dict(self.properties))
+        self.publish(dict(self.properties))
 
     def handle_update(self, json_snippet, tmpl_diff, prop_diff):
         super().handle_update(json_snippet, tmpl_diff, prop_diff)
         if prop_diff:
-            self.vanish()
-            self.appear({**self.properties, **prop_diff})
+            self.unpublish()
+            self.publish({**self.properties, **prop_diff})
 
     def handle_delete(self):
         super().handle_delete()
         if self.resource_id:
-            self.vanish()
+            self.unpublish()
 
 
-class Port(Seen):
+class Port(VisibleResource):
     folder = "ports"
 
-    def appear(self, given):
+    def publish(self, given):
         fixed = [
             {
-                "ip_address": self.subnet.take(
+                "ip_address": self.subnet.allocate(
                     self.resource_id, one.get("ip_address")
                 ),
                 "subnet_id": one.get("subnet"),
@@ -219,18 +222,18 @@ class Port(Seen):
         ]
         self.show(network=given.get("network"), fixed_ips=fixed)
 
-    def vanish(self):
+    def unpublish(self):
         fixed = self.read().get("fixed_ips", ())
-        self.subnet.give_back(one["ip_address"] for one in fixed)
-        super().vanish()
+        self.subnet.release(one["ip_address"] for one in fixed)
+        super().unpublish()
 
     def prepare_for_replace(self):
         """Let the port that takes its place have its addresses."""
         # one whose creation was cut short has none
-        if known := self.resource_id and self.read():
-            self.data_set("fixed_ips", json.dumps(known["fixed_ips"]))
-            self.vanish()
-            self.show(**{**known, "fixed_ips": []})
+        if old_port := self.resource_id and self.read():
+            self.data_set("fixed_ips", json.dumps(old_port["fixed_ips"]))
+            self.unpublish()
+            self.show(**{**old_port, "fixed_ips": []})
 
     def restore_prev_rsrc(self, *, convergence=False):
         """Take them back."""
@@ -242,11 +245,11 @@ class Port(Seen):
             data=self.stack.defn._resource_data,  # noqa: SLF001
         )
         if other.resource_id:
-            other.vanish()
+            other.unpublish()
         fixed = json.loads(self.data().get("fixed_ips", "[]"))
         if fixed and self.resource_id:
             for one in fixed:
-                self.subnet.take(self.resource_id, one["ip_address"])
+                self.subnet.allocate(self.resource_id, one["ip_address"])
             self.show(**{**self.read(), "fixed_ips": fixed})
 
     def _resolve_any_attribute(self, name):
@@ -257,14 +260,14 @@ class Port(Seen):
         return super()._resolve_any_attribute(name)
 
 
-class FloatingIP(Seen):
+class FloatingIP(VisibleResource):
     folder = "floating"
 
-    def appear(self, given):
+    def publish(self, given):
         address = self.data().get("address")
         if address is None:
-            asked = given.get("floating_ip_address")
-            address = self.subnet.take(self.resource_id, asked)
+            requested = given.get("floating_ip_address")
+            address = self.subnet.allocate(self.resource_id, requested)
             self.data_set("address", address)
         self.show(address=address, port=given.get("port_id"))
 
@@ -272,7 +275,7 @@ class FloatingIP(Seen):
         address = self.read().get("address") if self.resource_id else None
         super().handle_delete()
         if address:
-            self.subnet.give_back([address])
+            self.subnet.release([address])
 
     def _resolve_any_attribute(self, name):
         if name == "floating_ip_address":
@@ -280,11 +283,11 @@ class FloatingIP(Seen):
         return super()._resolve_any_attribute(name)
 
 
-class Server(Seen):
+class Server(VisibleResource):
     folder = "servers"
     physical_resource_name_limit = server.Server.physical_resource_name_limit
 
-    def appear(self, given):
+    def publish(self, given):
         networks = [
             self._plugged(one, number)
             for number, one in enumerate(given.get("networks") or ())
@@ -292,31 +295,33 @@ class Server(Seen):
         name = given.get("name") or self.physical_resource_name()
         self.show(name=name, networks=networks)
 
-    def _plugged(self, asked, number):
+    def _plugged(self, requested, number):
         """Tell a network card: of a port, or with addresses of its own."""
-        if asked.get("port"):
-            known = self.read("ports", asked["port"])
-            fixed = [one["ip_address"] for one in known.get("fixed_ips", ())]
-            network = known.get("network")
+        if requested.get("port"):
+            port_data = self.read("ports", requested["port"])
+            fixed = [
+                one["ip_address"] for one in port_data.get("fixed_ips", ())
+            ]
+            network = port_data.get("network")
             return {
-                "port": asked["port"],
+                "port": requested["port"],
                 "network": network,
                 "addresses": fixed,
             }
         own = f"{self.resource_id}-{number}"
-        address = self.subnet.take(own, asked.get("fixed_ip"))
+        address = self.subnet.allocate(own, requested.get("fixed_ip"))
         return {
             "port": own,
-            "network": asked.get("network"),
+            "network": requested.get("network"),
             "addresses": [address],
             "is_own": True,
         }
 
-    def vanish(self):
+    def unpublish(self):
         for one in self.read().get("networks", ()):
             if one.get("is_own"):
-                self.subnet.give_back(one["addresses"])
-        super().vanish()
+                self.subnet.release(one["addresses"])
+        super().unpublish()
 
     def _resolve_any_attribute(self, name):
         plugged = self.read().get("networks", ())
@@ -330,21 +335,23 @@ class Server(Seen):
 REAL = {
     "OS::Nova::Server": (Server, server.Server),
     "OS::Neutron::FloatingIP": (FloatingIP, floatingip.FloatingIP),
-    "OS::Neutron::Net": (Fake, net.Net),
-    "OS::Neutron::Subnet": (Fake, subnet.Subnet),
+    "OS::Neutron::Net": (FakeResource, net.Net),
+    "OS::Neutron::Subnet": (FakeResource, subnet.Subnet),
     "OS::Neutron::Port": (Port, port.Port),
-    "OS::Cinder::Volume": (Fake, volume.CinderVolume),
-    "OS::Cinder::VolumeType": (Fake, volume_type.CinderVolumeType),
+    "OS::Cinder::Volume": (FakeResource, volume.CinderVolume),
+    "OS::Cinder::VolumeType": (FakeResource, volume_type.CinderVolumeType),
 }
 
 
-def _fake(kind, real):
+def fake_class(kind, real):
     schemata = properties.schemata(real.properties_schema)
     return type(
         "Fake" + real.__name__,
         (kind,),
         {
-            "properties_schema": {k: offline(v) for k, v in schemata.items()},
+            "properties_schema": {
+                k: without_constraints(v) for k, v in schemata.items()
+            },
             "attributes_schema": real.attributes_schema,
             "support_status": real.support_status,
         },
@@ -352,4 +359,4 @@ def _fake(kind, real):
 
 
 def resource_mapping():
-    return {name: _fake(*kinds) for name, kinds in REAL.items()}
+    return {name: fake_class(*kinds) for name, kinds in REAL.items()}

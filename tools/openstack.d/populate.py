@@ -12,7 +12,7 @@ import time
 from keystoneauth1 import exceptions, session
 from keystoneauth1.identity import v3
 
-PATIENCE = 600
+TIMEOUT_S = 600
 PASSWORD = os.environ["OS_PASSWORD"]
 FULL = os.environ["TIER"] == "full"
 #: name of a service -> its type, and the path of its API
@@ -43,7 +43,7 @@ admin = session.Session(
 )
 
 
-def at(service_type):
+def endpoint_url(service_type):
     return {
         "endpoint_filter": {
             "service_type": service_type,
@@ -54,7 +54,7 @@ def at(service_type):
 
 def get(service_type, path):
     # a call that a service takes before its engine listens waits for long
-    return admin.get(path, timeout=10, **at(service_type)).json()
+    return admin.get(path, timeout=10, **endpoint_url(service_type)).json()
 
 
 def ensure(kind, name, **more):
@@ -65,12 +65,16 @@ def ensure(kind, name, **more):
     for found in get("identity", f"/{kind}s?{query}")[f"{kind}s"]:
         return found["id"]
     body = {kind: {"name": name, **more}}
-    made = admin.post(f"/{kind}s", json=body, **at("identity")).json()
+    made = admin.post(
+        f"/{kind}s", json=body, **endpoint_url("identity")
+    ).json()
     return made[kind]["id"]
 
 
 def grant(where, user, role):
-    admin.put(f"/{where}/users/{user}/roles/{role}", **at("identity"))
+    admin.put(
+        f"/{where}/users/{user}/roles/{role}", **endpoint_url("identity")
+    )
 
 
 def identity():
@@ -103,57 +107,65 @@ def identity():
 def endpoints(service, name, path):
     port = os.environ[f"PORT_{name}"]
     for interface in ("public", "internal", "admin"):
-        known = get(
+        existing = get(
             "identity",
             f"/endpoints?service_id={service}&interface={interface}",
         )
-        if not known["endpoints"]:
+        if not existing["endpoints"]:
             body = {
                 "service_id": service,
                 "interface": interface,
                 "region_id": "RegionOne",
                 "url": f"http://127.0.0.1:{port}{path}",
             }
-            admin.post("/endpoints", json={"endpoint": body}, **at("identity"))
+            admin.post(
+                "/endpoints",
+                json={"endpoint": body},
+                **endpoint_url("identity"),
+            )
 
 
-def until(what, look):
+def wait_until(what, probe):
     """Wait until there is something to see."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_S
     problem = "not yet"
     while time.monotonic() < end:
         try:
-            if look():
+            if probe():
                 return
         except exceptions.ClientException as error:
             problem = error
         time.sleep(0.2)
-    sys.exit(f"{what} is not there after {PATIENCE} s: {problem}")
+    sys.exit(f"{what} is not there after {TIMEOUT_S} s: {problem}")
 
 
-def reporting(service_type, path, binaries):
+def services_are_up(service_type, path, binaries):
     """Tell whether services have reported since this start."""
-    begun = float(os.environ["BEGUN"])
+    started_at = float(os.environ["BEGUN"])
     up = set()
     for one in get(service_type, path)["services"]:
-        told = (one["updated_at"] or "1970-01-01T00:00:00")[:19]
-        when = time.strptime(told, "%Y-%m-%dT%H:%M:%S")
-        if one["state"] == "up" and calendar.timegm(when) >= begun:
+        updated_at = (one["updated_at"] or "1970-01-01T00:00:00")[:19]
+        when = time.strptime(updated_at, "%Y-%m-%dT%H:%M:%S")
+        if one["state"] == "up" and calendar.timegm(when) >= started_at:
             up.add(one["binary"])
     return up >= set(binaries)
 
 
-def rest():
-    until("heat-engine", lambda: get("orchestration", "/build_info"))
+def main():
+    wait_until("heat-engine", lambda: get("orchestration", "/build_info"))
     if FULL:
         nova = ("nova-compute", "nova-conductor", "nova-scheduler")
         cinder = ("cinder-volume", "cinder-scheduler")
-        until("Nova", lambda: reporting("compute", "/os-services", nova))
+        wait_until(
+            "Nova", lambda: services_are_up("compute", "/os-services", nova)
+        )
         hosts = "/os-hypervisors/detail"
-        until("a host", lambda: get("compute", hosts)["hypervisors"])
+        wait_until("a host", lambda: get("compute", hosts)["hypervisors"])
         storage = "block-storage"
-        until("Cinder", lambda: reporting(storage, "/os-services", cinder))
-        until("Neutron", lambda: get("network", "/v2.0/networks"))
+        wait_until(
+            "Cinder", lambda: services_are_up(storage, "/os-services", cinder)
+        )
+        wait_until("Neutron", lambda: get("network", "/v2.0/networks"))
         flavors()
         # the second is what a package is updated to
         for name in ("cirros", "cirros-next"):
@@ -161,11 +173,13 @@ def rest():
 
 
 def flavors():
-    known = {one["name"] for one in get("compute", "/flavors")["flavors"]}
+    existing = {one["name"] for one in get("compute", "/flavors")["flavors"]}
     for name, memory in (("m1.tiny", 512), ("m1.small", 2048)):
-        if name not in known:
+        if name not in existing:
             body = {"name": name, "vcpus": 1, "ram": memory, "disk": 1}
-            admin.post("/flavors", json={"flavor": body}, **at("compute"))
+            admin.post(
+                "/flavors", json={"flavor": body}, **endpoint_url("compute")
+            )
 
 
 def image(name):
@@ -177,13 +191,13 @@ def image(name):
         "disk_format": "raw",
         "visibility": "public",
     }
-    made = admin.post("/v2/images", json=body, **at("image")).json()
+    made = admin.post("/v2/images", json=body, **endpoint_url("image")).json()
     admin.put(
         f"/v2/images/{made['id']}/file",
         data=b"\0" * 1024,
         headers={"Content-Type": "application/octet-stream"},
-        **at("image"),
+        **endpoint_url("image"),
     )
 
 
-{"identity": identity, "rest": rest}[sys.argv[1]]()
+{"identity": identity, "rest": main}[sys.argv[1]]()

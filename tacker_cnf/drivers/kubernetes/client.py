@@ -11,10 +11,13 @@ import msgspec
 import urllib3
 from oslo_log import log
 
-from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.kubernetes import propagation, refusals
-from tacker_cnf.drivers.kubernetes.connection import Connection
-from tacker_cnf.drivers.kubernetes.link import Link, Version
+from tacker_cnf.drivers.kubernetes import api_errors, propagation
+from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
+from tacker_cnf.drivers.kubernetes.cluster_session import (
+    ClusterSession,
+    GroupVersion,
+)
+from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
@@ -23,11 +26,11 @@ Object = dict[str, Any]
 
 FIELD_MANAGER: Final = "tacker_cnf"
 #: how a list of metadata is asked for
-METADATA: Final = (
+METADATA_MEDIA_TYPE: Final = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 #: clusters a process keeps a connection pool for
-KEPT: Final = 256
+MAX_SESSIONS: Final = 256
 
 
 class Cluster:
@@ -37,34 +40,36 @@ class Cluster:
     once it was called off at once.
     """
 
-    def __init__(self, link: Link, endurance: Endurance) -> None:
-        self._link = link
-        self._endurance = endurance
-        self.halt = endurance.halt
+    def __init__(
+        self, session: ClusterSession, retry_policy: RetryPolicy
+    ) -> None:
+        self._session = session
+        self._retry_policy = retry_policy
+        self.cancel_token = retry_policy.cancel_token
         self._kinds: dict[tuple[str, str], Any] = {}
 
     def kind(self, api_version: str, kind: str) -> Any:
         """Find a kind that the cluster serves: its path, verbs and scope.
 
-        :raises Gone: it serves no such kind
+        :raises NotFound: it serves no such kind
         """
         key = (api_version, kind)
         if key not in self._kinds:
-            self._kinds[key] = self._link.known(*key) or self._endurance.ask(
-                lambda: self._link.kind(*key)
-            )
+            self._kinds[key] = self._session.cached_kind(
+                *key
+            ) or self._retry_policy.call(lambda: self._session.kind(*key))
         return self._kinds[key]
 
-    def groups(self) -> Sequence[Version]:
+    def groups(self) -> Sequence[GroupVersion]:
         """List the groups of kinds that the cluster serves."""
-        return self._endurance.ask(self._link.groups)
+        return self._retry_policy.call(self._session.groups)
 
-    def kinds(self, version: Version) -> Sequence[Any]:
+    def kinds(self, version: GroupVersion) -> Sequence[Any]:
         """List the kinds of a group.
 
         :raises Busy: the API server that serves the group is unavailable
         """
-        return self._endurance.ask(lambda: self._link.kinds(version))
+        return self._retry_policy.call(lambda: self._session.kinds(version))
 
     def get(
         self, resource: Any, name: str, namespace: str | None
@@ -72,7 +77,7 @@ class Cluster:
         """Read one object; None when it does not exist."""
         try:
             return self._json("get", resource.path(name, namespace))
-        except refusals.Gone:
+        except api_errors.NotFound:
             return None
 
     def list(
@@ -88,7 +93,10 @@ class Cluster:
         """List objects, of each its metadata alone."""
         path = resource.path(namespace=namespace)
         return self._json(
-            "get", path, header_params={"Accept": METADATA}, **selectors
+            "get",
+            path,
+            header_params={"Accept": METADATA_MEDIA_TYPE},
+            **selectors,
         )
 
     def create(
@@ -96,9 +104,9 @@ class Cluster:
     ) -> Object:
         """Create an object.
 
-        :raises AlreadyExists: one of its name exists
+        :raises Conflict: one of its name exists
         """
-        self.halt.check()
+        self.cancel_token.check()
         path = resource.path(namespace=namespace)
         return self._json("post", path, body=body, field_manager=FIELD_MANAGER)
 
@@ -106,7 +114,7 @@ class Cluster:
         self, resource: Any, body: Object, namespace: str | None
     ) -> Object:
         """Make an object as it is here, by server-side apply."""
-        self.halt.check()
+        self.cancel_token.check()
         path = resource.path(body["metadata"]["name"], namespace)
         return self._json(
             "patch",
@@ -117,18 +125,18 @@ class Cluster:
             force_conflicts=True,
         )
 
-    def set_owners(
-        self, resource: Any, found: Object, owners: Iterable[Object]
+    def set_managed_fields(
+        self, resource: Any, found: Object, entries: Iterable[Object]
     ) -> None:
         """Say who owns which field of an object that was just read.
 
-        :raises AlreadyExists: it has changed since it was read
+        :raises Conflict: it has changed since it was read
         """
-        self.halt.check()
+        self.cancel_token.check()
         meta = found["metadata"]
         change = {
             "resourceVersion": meta["resourceVersion"],
-            "managedFields": list(owners),
+            "managedFields": list(entries),
         }
         self._json(
             "patch",
@@ -143,9 +151,9 @@ class Cluster:
     ) -> Object:
         """Make an object wholly as it is here.
 
-        :raises AlreadyExists: it has changed since it was read
+        :raises Conflict: it has changed since it was read
         """
-        self.halt.check()
+        self.cancel_token.check()
         path = resource.path(body["metadata"]["name"], namespace)
         return self._json("put", path, body=body, field_manager=FIELD_MANAGER)
 
@@ -155,7 +163,7 @@ class Cluster:
         """Change what is named here of an object; null takes away. Of a list
         of containers those that are named.
         """
-        self.halt.check()
+        self.cancel_token.check()
         return self._json(
             "patch",
             resource.path(name, namespace),
@@ -168,7 +176,7 @@ class Cluster:
         self, resource: Any, name: str, namespace: str, replicas: int
     ) -> None:
         """Set the replicas of a workload, and nothing else of it."""
-        self.halt.check()
+        self.cancel_token.check()
         self._json(
             "patch",
             resource.path(name, namespace) + "/scale",
@@ -183,7 +191,7 @@ class Cluster:
         """Delete just this object, its dependents first; if it has gone, or
         another has taken its name, that is well.
         """
-        self.halt.check()
+        self.cancel_token.check()
         meta = found["metadata"]
         body: Object = {
             "propagationPolicy": propagation.policy_of(
@@ -196,7 +204,7 @@ class Cluster:
         path = resource.path(meta["name"], meta.get("namespace"))
         try:
             self._json("delete", path, body=body)
-        except (refusals.Gone, refusals.AlreadyExists):
+        except (api_errors.NotFound, api_errors.Conflict):
             LOG.debug("%s %s had gone", resource.kind, meta["name"])
 
     def evict(self, resource: Any, pod: Object) -> None:
@@ -205,19 +213,19 @@ class Cluster:
 
         :raises BudgetSpent: not now
         """
-        self.halt.check()
+        self.cancel_token.check()
         meta = pod["metadata"]
-        place = {"name": meta["name"], "namespace": meta["namespace"]}
+        object_meta = {"name": meta["name"], "namespace": meta["namespace"]}
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
-            "metadata": place,
+            "metadata": object_meta,
             "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
         }
-        path = resource.path(**place) + "/eviction"
+        path = resource.path(**object_meta) + "/eviction"
         try:
             self._json("post", path, body=body)
-        except (refusals.Gone, refusals.AlreadyExists):
+        except (api_errors.NotFound, api_errors.Conflict):
             LOG.debug("Pod %s had gone", meta["name"])
 
     def watch(
@@ -232,7 +240,7 @@ class Cluster:
 
         :raises Expired: that resourceVersion is too old; list again
         """
-        timeout = self._link.timeout
+        timeout = self._session.timeout
         response = self._send(
             "get",
             resource.path(namespace=namespace),
@@ -244,27 +252,29 @@ class Cluster:
             **selectors,
         )
         try:
-            with self.halt.wakes(functools.partial(_cut, response)):
+            with self.cancel_token.on_cancel(
+                functools.partial(_shut_down, response)
+            ):
                 yield from _events(response)
         except (urllib3.exceptions.HTTPError, msgspec.DecodeError) as error:
             # a watch that breaks is opened again; a dead cluster shows there
-            LOG.info("A watch of %s broke: %s", self._link.endpoint, error)
+            LOG.info("A watch of %s broke: %s", self._session.endpoint, error)
         finally:
             response.close()
 
     def _json(self, method: str, path: str, **options: Any) -> Object:
-        def ask() -> Object:
-            response = self._link.send(method, path, **options)
-            body: Object = self._link.told(
+        def request() -> Object:
+            response = self._session.send(method, path, **options)
+            body: Object = self._session.translate_errors(
                 lambda: msgspec.json.decode(response.data)
             )
             return body
 
-        return self._endurance.ask(ask)
+        return self._retry_policy.call(request)
 
     def _send(self, method: str, path: str, **options: Any) -> Any:
-        return self._endurance.ask(
-            lambda: self._link.send(method, path, **options)
+        return self._retry_policy.call(
+            lambda: self._session.send(method, path, **options)
         )
 
 
@@ -272,11 +282,11 @@ def _events(response: Any) -> Iterator[tuple[str, Object]]:
     for line in _lines(response):
         event = msgspec.json.decode(line)
         if event["type"] == "ERROR":
-            raise refusals.of_watch(event["object"])
+            raise api_errors.error_from_watch(event["object"])
         yield event["type"], event["object"]
 
 
-def _cut(response: Any) -> None:
+def _shut_down(response: Any) -> None:
     """End what another thread reads; closing alone would not wake it."""
     with contextlib.suppress(OSError, RuntimeError, ValueError):
         response.shutdown()  # unless it has ended by itself
@@ -289,31 +299,33 @@ def _lines(response: Any) -> Iterator[bytes]:
         yield from filter(None, lines)
 
 
-class Clusters:
+class ClusterPool:
     """The clusters of this process, one pool of connections each."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._kept: dict[str, Link] = {}
+        self._sessions: dict[str, ClusterSession] = {}
 
     def connect(
-        self, info: VimConnectionInfo, endurance: Endurance
+        self, info: VimConnectionInfo, retry_policy: RetryPolicy
     ) -> Cluster:
         """Give a cluster; it is connected when it is new.
 
         :raises InvalidVimConnection: the connection says too little
         :raises VimUnreachable: the cluster does not answer
-        :raises VimRefused: the cluster does not let us in
+        :raises VimRejected: the cluster does not let us in
         """
-        connection = Connection.of(info)
+        connection = ClusterConnection.from_info(info)
         key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
         with self._lock:
-            kept = self._kept.pop(key, None)
+            cached = self._sessions.pop(key, None)
         # outside the lock: one dead cluster holds up nobody else
-        link = kept or endurance.ask(lambda: Link(connection, self._timeout))
+        session = cached or retry_policy.call(
+            lambda: ClusterSession(connection, self._timeout)
+        )
         with self._lock:
-            self._kept[key] = link  # the newest last
-            while len(self._kept) > KEPT:
-                self._kept.pop(next(iter(self._kept)))
-        return Cluster(link, endurance)
+            self._sessions[key] = session  # the newest last
+            while len(self._sessions) > MAX_SESSIONS:
+                self._sessions.pop(next(iter(self._sessions)))
+        return Cluster(session, retry_policy)

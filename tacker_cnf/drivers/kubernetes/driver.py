@@ -14,35 +14,35 @@ from tacker_cnf import errors
 from tacker_cnf.drivers import coordination, parameters
 from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.drivers.coordination import Coordination
-from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.kubernetes import (
+    cluster_assignment,
     healing,
     inventory,
-    labelled,
+    label_search,
     manifests,
     package_change,
-    placing,
-    watching,
+    pod_watch,
     workloads,
 )
-from tacker_cnf.drivers.kubernetes.client import Cluster, Clusters
+from tacker_cnf.drivers.kubernetes.api_errors import Forbidden
+from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
+from tacker_cnf.drivers.kubernetes.cluster_assignment import ClusterAssignment
+from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import (
     SCALABLE,
     Manifest,
     Rendered,
 )
 from tacker_cnf.drivers.kubernetes.package_change import PackageChange
-from tacker_cnf.drivers.kubernetes.package_work import PackageWork
-from tacker_cnf.drivers.kubernetes.placing import Placement
+from tacker_cnf.drivers.kubernetes.package_change_task import PackageChangeTask
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
-from tacker_cnf.drivers.kubernetes.refusals import Forbidden
-from tacker_cnf.drivers.kubernetes.scale_back import ScaleBack
-from tacker_cnf.drivers.kubernetes.work import Work
-from tacker_cnf.drivers.parameters import Healing
+from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
+from tacker_cnf.drivers.parameters import HealParameters
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.drivers.retry_policy import RetryPolicy
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.lcm.target import Target
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
@@ -56,31 +56,35 @@ PARAMETERS: Final = parameters.names_of(
     manifests.Parameters,
     package_change.Parameters,
     coordination.Parameters,
-    Healing,
-) - {inventory.KINDS}
+    HealParameters,
+) - {inventory.OBJECT_KINDS_KEY}
 #: seconds for which somebody who looks whether a cluster is there bears it
-BRIEF: Final = 1.0
+PROBE_TIMEOUT_S: Final = 1.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Works:
+class ClusterTasks:
     """One task in all the clusters that it has to do with."""
 
     #: what is in all of them
     rendered: Rendered
     #: VDU -> key of vimConnectionInfo; empty where there is but one
-    places: Placement
-    each: Sequence[Work]
+    assignment: ClusterAssignment
+    tasks: Sequence[ClusterTask]
     #: the VNFCs that the instance had
-    known: Sequence[VnfcResourceInfo]
+    previous_vnfcs: Sequence[VnfcResourceInfo]
 
     def result(self) -> InfraResult:
         """Take the inventory."""
         return InfraResult(
             vnfc_resource_info=tuple(
-                vnfc for work in self.each for vnfc in work.vnfcs(self.known)
+                vnfc
+                for cluster_task in self.tasks
+                for vnfc in cluster_task.vnfcs(self.previous_vnfcs)
             ),
-            metadata=inventory.described(self.rendered, self.places),
+            metadata=inventory.instance_metadata(
+                self.rendered, self.assignment
+            ),
         )
 
 
@@ -90,11 +94,11 @@ class KubernetesDriver:
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
         self._conf = conf.kubernetes
-        self._clusters = Clusters(self._conf.request_timeout)
+        self._clusters = ClusterPool(self._conf.request_timeout)
 
-    def reach(self, connection: VimConnectionInfo) -> None:
-        patience = self._endurance(Deadline.within(BRIEF))
-        cluster = self._clusters.connect(connection, patience)
+    def check_connection(self, connection: VimConnectionInfo) -> None:
+        retry_policy = self._retry_policy(Deadline.within(PROBE_TIMEOUT_S))
+        cluster = self._clusters.connect(connection, retry_policy)
         # who is let in, and limited to some namespaces, is well
         with contextlib.suppress(Forbidden):
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
@@ -108,7 +112,7 @@ class KubernetesDriver:
             workloads.check_names(task)
             return
         rendered = manifests.render(task, target)
-        placing.placement(task, target)
+        cluster_assignment.assign_clusters(task, target)
         _check_singletons(rendered)
         if task.current_package:
             coordination.check(task)
@@ -116,95 +120,112 @@ class KubernetesDriver:
             workloads.check(task, rendered)
         elif not task.current or not task.operation:
             workloads.check(task, rendered)
-        elif task.target and not task.heals:
-            _changed(rendered, task.current, task.target)
+        elif task.target and not task.is_heal:
+            _resized_workloads(rendered, task.current, task.target)
 
     def apply(self, task: InfraTask) -> InfraResult:
-        works = self._works(task, task.target)
+        cluster_tasks = self._cluster_tasks(task, task.target)
         if task.current is None:
-            workloads.check(task, works.rendered)
-            for work in works.each:
-                work.make(work.rendered.objects)
-            for work in works.each:
-                work.waiter.all_ready(work.rendered.objects)
+            workloads.check(task, cluster_tasks.rendered)
+            for cluster_task in cluster_tasks.tasks:
+                cluster_task.apply_manifests(cluster_task.rendered.objects)
+            for cluster_task in cluster_tasks.tasks:
+                cluster_task.waiter.wait_ready(cluster_task.rendered.objects)
         elif task.current_package:
-            return _change_package(task, works, Coordination(self._all, task))
+            return _change_package(
+                task, cluster_tasks, Coordination(self._all, task)
+            )
         else:
             assert task.target is not None
-            changed = _changed(works.rendered, task.current, task.target)
-            if task.rolls_back:
-                _scale_back(task, works, changed)
+            resized = _resized_workloads(
+                cluster_tasks.rendered, task.current, task.target
+            )
+            if task.is_rollback:
+                _roll_back_scale(task, cluster_tasks, resized)
             else:
-                _scale(works, changed)
-        return works.result()
+                _scale(cluster_tasks, resized)
+        return cluster_tasks.result()
 
     def replace(self, task: InfraTask) -> InfraResult:
-        works = self._works(task, task.target)
+        cluster_tasks = self._cluster_tasks(task, task.target)
         if task.vnfcs:
-            patience = self._conf.disruption_timeout
-            healing.replace_pods(works.each, task, patience)
+            budget_timeout = self._conf.disruption_timeout
+            healing.replace_pods(cluster_tasks.tasks, task, budget_timeout)
         else:
-            healing.replace_all(works.each, task)
-        return works.result()
+            healing.replace_all(cluster_tasks.tasks, task)
+        return cluster_tasks.result()
 
     def destroy(self, task: InfraTask) -> InfraResult:
-        for work in self._works(task, task.current).each:
-            work.remove(work.all_owned(), work.pods(), task.grace)
+        for cluster_task in self._cluster_tasks(task, task.current).tasks:
+            cluster_task.remove(
+                cluster_task.all_owned(), cluster_task.pods(), task.grace
+            )
         return InfraResult()
 
     def observe(self, task: InfraTask) -> InfraResult:
-        return self._works(task, task.target or task.current).result()
+        return self._cluster_tasks(task, task.target or task.current).result()
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
-        return labelled.search(self._of_search(task), task)
+        return label_search.search(self._connect_for_search(task), task)
 
     def clean(self, task: SearchTask) -> Sequence[str]:
-        return labelled.clean(self._of_search(task), task)
+        return label_search.clean(self._connect_for_search(task), task)
 
-    def _of_search(self, task: SearchTask) -> Cluster:
-        patience = Endurance(
-            Deadline(math.inf), task.halt, contact=BRIEF, outage=BRIEF
+    def _connect_for_search(self, task: SearchTask) -> Cluster:
+        retry_policy = RetryPolicy(
+            Deadline(math.inf),
+            task.cancel_token,
+            contact_timeout=PROBE_TIMEOUT_S,
+            outage_timeout=PROBE_TIMEOUT_S,
         )
-        return self._clusters.connect(task.vim_connection, patience)
+        return self._clusters.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
-        def connect(halt: Halt) -> Cluster:
+        def connect(cancel_token: CancelToken) -> Cluster:
             # who watches begins anew when the cluster is lost
-            patience = Endurance(
-                Deadline(math.inf), halt, contact=BRIEF, outage=BRIEF
+            retry_policy = RetryPolicy(
+                Deadline(math.inf),
+                cancel_token,
+                contact_timeout=PROBE_TIMEOUT_S,
+                outage_timeout=PROBE_TIMEOUT_S,
             )
-            return self._clusters.connect(task.vim_connection, patience)
+            return self._clusters.connect(task.vim_connection, retry_policy)
 
-        watching.watch(connect, task)
+        pod_watch.watch(connect, task)
 
-    def _works(self, task: InfraTask, target: Target | None) -> Works:
+    def _cluster_tasks(
+        self, task: InfraTask, target: Target | None
+    ) -> ClusterTasks:
         assert target is not None
         rendered = manifests.render(task, target)
-        places = placing.placement(task, target)
-        patience = self._conf.ready_timeout + (task.grace or 0)
-        deadline = Deadline.within(min(patience, task.deadline.remaining))
-        progress = Progress(task.tell)
+        assignment = cluster_assignment.assign_clusters(task, target)
+        ready_timeout = self._conf.ready_timeout + (task.grace or 0)
+        deadline = Deadline.within(min(ready_timeout, task.deadline.remaining))
+        progress = Progress(task.report_progress)
         info = task.instance.instantiated_vnf_info
-        return Works(
-            known=info.vnfc_resource_info if info else (),
+        return ClusterTasks(
+            previous_vnfcs=info.vnfc_resource_info if info else (),
             rendered=rendered,
-            places=places if len(task.vim_connections) > 1 else {},
-            each=[
-                self._work(task, key, part, deadline, progress)
-                for key, part in placing.split(rendered, places).items()
+            assignment=assignment if len(task.vim_connections) > 1 else {},
+            tasks=[
+                self._cluster_task(task, key, part, deadline, progress)
+                for key, part in cluster_assignment.split(
+                    rendered, assignment
+                ).items()
             ],
         )
 
-    def _work(
+    def _cluster_task(
         self,
         task: InfraTask,
         key: str,
         rendered: Rendered,
         deadline: Deadline,
         progress: Progress,
-    ) -> Work:
+    ) -> ClusterTask:
         cluster = self._clusters.connect(
-            task.vim_connections[key], self._endurance(deadline, task.halt)
+            task.vim_connections[key],
+            self._retry_policy(deadline, task.cancel_token),
         )
         waiter = Waiter(
             cluster,
@@ -214,90 +235,106 @@ class KubernetesDriver:
             progress,
             self._conf.finalizer_timeout,
         )
-        return Work(key, cluster, rendered, waiter, progress)
+        return ClusterTask(key, cluster, rendered, waiter, progress)
 
-    def _endurance(
-        self, deadline: Deadline, halt: Halt | None = None
-    ) -> Endurance:
-        return Endurance(
+    def _retry_policy(
+        self, deadline: Deadline, cancel_token: CancelToken | None = None
+    ) -> RetryPolicy:
+        return RetryPolicy(
             deadline,
-            halt,
-            contact=self._conf.contact_timeout,
-            outage=self._conf.outage_timeout,
+            cancel_token,
+            contact_timeout=self._conf.contact_timeout,
+            outage_timeout=self._conf.outage_timeout,
         )
 
 
-def _scale(works: Works, changed: Sequence[Manifest]) -> None:
-    for work in works.each:
-        work.scale(work.own(changed))
-    for work in works.each:
-        work.waiter.all_ready(work.own(changed))
+def _scale(cluster_tasks: ClusterTasks, resized: Sequence[Manifest]) -> None:
+    for cluster_task in cluster_tasks.tasks:
+        cluster_task.scale(cluster_task.select_own(resized))
+    for cluster_task in cluster_tasks.tasks:
+        cluster_task.waiter.wait_ready(cluster_task.select_own(resized))
 
 
-def _scale_back(
-    task: InfraTask, works: Works, changed: Sequence[Manifest]
+def _roll_back_scale(
+    task: InfraTask, cluster_tasks: ClusterTasks, resized: Sequence[Manifest]
 ) -> None:
     """Undo a scale operation; what was broken before it stays so, and the
     log of the operation tells what.
 
     :raises InfraError: a cluster could not, or not in time
     """
-    former = {str(vnfc.metadata.get("uid")) for vnfc in works.known}
-    for work in works.each:
-        broken = ScaleBack(work, former).restore(work.own(changed))
+    previous_uids = {
+        str(vnfc.metadata.get("uid")) for vnfc in cluster_tasks.previous_vnfcs
+    }
+    for cluster_task in cluster_tasks.tasks:
+        broken = ScaleRollback(cluster_task, previous_uids).restore(
+            cluster_task.select_own(resized)
+        )
         for one in broken:
             LOG.warning("%s: still broken: %s", task.operation_id, one)
-            task.keep_log(f"Rolled back, and still broken: {one}\n")
+            task.save_log(f"Rolled back, and still broken: {one}\n")
 
 
 def _change_package(
-    task: InfraTask, works: Works, scripts: Coordination
+    task: InfraTask, cluster_tasks: ClusterTasks, scripts: Coordination
 ) -> InfraResult:
     """Take what is there to another package.
 
     :raises InfraError: a cluster could not, or not in time
     """
-    change = PackageChange(task, works.rendered)
-    each = [PackageWork(work, change) for work in works.each]
-    if not task.rolls_back and not task.notes:
-        task.note(tuple(itertools.chain(*(one.notes() for one in each))))
-    for one in each:
-        one.bring(
-            lambda work, manifest: _coordinate(scripts, works, work, manifest)
+    change = PackageChange(task, cluster_tasks.rendered)
+    change_tasks = [
+        PackageChangeTask(cluster_task, change)
+        for cluster_task in cluster_tasks.tasks
+    ]
+    if not task.is_rollback and not task.checkpoint:
+        task.save_checkpoint(
+            tuple(itertools.chain(*(one.checkpoint() for one in change_tasks)))
         )
-    for one in each:
-        one.settle()
-    kinds = works.rendered.kinds | change.before.kinds
-    rendered = dataclasses.replace(works.rendered, former_kinds=kinds)
-    return dataclasses.replace(works, rendered=rendered).result()
+    for one in change_tasks:
+        one.apply(
+            lambda cluster_task, manifest: _coordinate(
+                scripts, cluster_tasks, cluster_task, manifest
+            )
+        )
+    for one in change_tasks:
+        one.finish()
+    kinds = cluster_tasks.rendered.kinds | change.before.kinds
+    rendered = dataclasses.replace(
+        cluster_tasks.rendered, previous_kinds=kinds
+    )
+    return dataclasses.replace(cluster_tasks, rendered=rendered).result()
 
 
 def _coordinate(
-    scripts: Coordination, works: Works, work: Work, manifest: Manifest
+    scripts: Coordination,
+    cluster_tasks: ClusterTasks,
+    cluster_task: ClusterTask,
+    manifest: Manifest,
 ) -> None:
     """Run the script for the VNFCs of a VDU that was rolled, if there is one.
 
     :raises InfraError: they are not ready
     :raises ScriptFailed: it did not end well
     """
-    if not scripts.is_named or manifest.vdu_id is None:
+    if not scripts.has_script or manifest.vdu_id is None:
         return
-    work.waiter.all_ready([manifest])
-    found = works.result()
-    for pod in work.pods():
+    cluster_task.waiter.wait_ready([manifest])
+    found = cluster_tasks.result()
+    for pod in cluster_task.pods():
         for vnfc in found.vnfc_resource_info:
             if (vnfc.vdu_id, vnfc.id) == (
                 manifest.vdu_id,
                 pod["metadata"]["name"],
             ):
-                work.cluster.halt.check()
+                cluster_task.cluster.cancel_token.check()
                 address = pod.get("status", {}).get("podIP")
                 scripts.run(vnfc, address, found)
 
 
 def _check_request(task: InfraTask) -> None:
     parameters.check_names(task, PARAMETERS)
-    if task.heals and parameters.read(task.parameters, Healing).all:
+    if task.is_heal and parameters.read(task.parameters, HealParameters).all:
         raise errors.InvalidParameters(
             "additionalParams.all: Kubernetes heals no storage or network by "
             "itself, so this is not valid for a CNF."
@@ -307,9 +344,9 @@ def _check_request(task: InfraTask) -> None:
             "The networks of a CNF are in its manifests; a change of package "
             "changes them."
         )
-    if inventory.KINDS in task.parameters:
+    if inventory.OBJECT_KINDS_KEY in task.parameters:
         raise errors.InvalidParameters(
-            f"additionalParams.{inventory.KINDS}: read-only: the VNFM "
+            f"additionalParams.{inventory.OBJECT_KINDS_KEY}: read-only: the VNFM "
             "sets it. Remove it from the request."
         )
 
@@ -324,14 +361,14 @@ def _check_singletons(rendered: Rendered) -> None:
             )
 
 
-def _changed(
+def _resized_workloads(
     rendered: Rendered, current: Target, target: Target
 ) -> Sequence[Manifest]:
     """Tell which workloads get another size.
 
     :raises NotScalable: a VDU whose number cannot be set
     """
-    changed = []
+    resized = []
     for vdu, count in target.counts.items():
         if count == current.counts.get(vdu, 0):
             continue
@@ -342,5 +379,5 @@ def _changed(
                 f"aspectId: VDU {vdu} is {what}; only "
                 f"{', '.join(sorted(SCALABLE))} can be scaled."
             )
-        changed.append(manifest)
-    return changed
+        resized.append(manifest)
+    return resized

@@ -9,7 +9,7 @@ from tacker_cnf.drivers.kubernetes.client import Cluster
 Object = dict[str, Any]
 
 #: why a container waits, when waiting seldom helps
-FAULTS: Final = frozenset(
+FAULT_REASONS: Final = frozenset(
     {
         "CrashLoopBackOff",
         "CreateContainerConfigError",
@@ -22,7 +22,7 @@ FAULTS: Final = frozenset(
     }
 )
 #: how much of the events goes into an error
-LONGEST: Final = 1500
+MAX_TEXT_CHARS: Final = 1500
 
 
 def fault(pod: Object) -> str | None:
@@ -45,7 +45,7 @@ def fault(pod: Object) -> str | None:
     return None
 
 
-def sort_of(fault: str) -> str:
+def fault_category(fault: str) -> str:
     """Tell faults apart by whether one may follow from another: a pod that
     waited for a node and now crashes has a new fault, one that crashes and
     then waits for its next start has not.
@@ -57,7 +57,7 @@ def sort_of(fault: str) -> str:
 def _container_fault(container: Object) -> str | None:
     state = container.get("state", {})
     waiting = state.get("waiting", {})
-    if waiting.get("reason") in FAULTS:
+    if waiting.get("reason") in FAULT_REASONS:
         return f"{waiting['reason']}: {waiting.get('message')}"
     ended = state.get("terminated") or {}
     if ended.get("exitCode"):
@@ -65,7 +65,7 @@ def _container_fault(container: Object) -> str | None:
     return None
 
 
-def told(
+def list_warnings(
     cluster: Cluster, namespace: str, uids: Iterable[str]
 ) -> tuple[str, ...]:
     """Give the warnings about some objects, the last of each kind."""
@@ -90,7 +90,9 @@ def told(
     return tuple(warnings.values())
 
 
-def shortened(parts: Iterable[str]) -> str:
+def join_warnings(parts: Iterable[str]) -> str:
     """Put warnings into one text of bounded length."""
     text = "; ".join(part.strip() for part in parts)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return (
+        text if len(text) <= MAX_TEXT_CHARS else f"{text[:MAX_TEXT_CHARS]}..."
+    )

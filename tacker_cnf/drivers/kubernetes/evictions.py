@@ -6,29 +6,29 @@ from typing import Any, Final
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import budgets, judges
-from tacker_cnf.drivers.kubernetes.client import Cluster
-from tacker_cnf.drivers.kubernetes.refusals import (
-    BudgetSpent,
+from tacker_cnf.drivers.kubernetes import budgets, readiness_checks
+from tacker_cnf.drivers.kubernetes.api_errors import (
+    DisruptionNotAllowed,
     Forbidden,
-    Gone,
+    NotFound,
 )
-from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
+from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.halting import Deadline
+from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
 
 #: seconds between two tries that no budget explains
-PAUSE: Final = 1.0
+RETRY_DELAY_S: Final = 1.0
 
 
 class Evictions:
     """Evicts the pods of one namespace, as many at a time as may be.
 
-    :param patience: seconds for which budgets may allow nothing
+    :param budget_timeout: seconds for which budgets may allow nothing
     :param deadline: when the operation has to have ended
     """
 
@@ -36,52 +36,52 @@ class Evictions:
         self,
         cluster: Cluster,
         namespace: str,
-        patience: float,
+        budget_timeout: float,
         deadline: Deadline,
         progress: Progress,
     ) -> None:
         self._cluster = cluster
         self._namespace = namespace
-        self._patience = patience
+        self._budget_timeout = budget_timeout
         self._deadline = deadline
         self._progress = progress
         #: why the budgets could not be read
-        self._unread: Forbidden | None = None
-        self._budgets = self._read()
-        self._why = ""
+        self._list_error: Forbidden | None = None
+        self._budgets = self._list_budgets()
+        self._last_refusal = ""
 
-    def _read(self) -> list[Object] | None:
+    def _list_budgets(self) -> list[Object] | None:
         """List the budgets; None: we may not read them."""
         try:
             kind = self._cluster.kind("policy/v1", "PodDisruptionBudget")
             found = self._cluster.list(kind, self._namespace)["items"]
-        except Gone:
+        except NotFound:
             return []
         except Forbidden as error:
             LOG.info("Evicting, as budgets cannot be read: %s", error)
-            self._unread = error
+            self._list_error = error
             return None
         return list(found)
 
-    def concern(self, pods: Iterable[Object]) -> bool:
+    def require_eviction(self, pods: Iterable[Object]) -> bool:
         """Tell whether these pods are to be evicted, not just deleted.
 
-        :raises VimRefused: one has several budgets, and cannot be evicted
+        :raises VimRejected: one has several budgets, and cannot be evicted
         """
         if self._budgets is None:
             return True
-        concerned = False
+        required = False
         for pod in pods:
             found = budgets.covering(self._budgets, pod)
-            concerned = concerned or bool(found)
+            required = required or bool(found)
             if len(found) > 1:
                 names = ", ".join(sorted(map(budgets.name_of, found)))
-                raise errors.VimRefused(
+                raise errors.VimRejected(
                     f"Pod {pod['metadata']['name']} has more than one "
                     f"PodDisruptionBudget ({names}), so it cannot be evicted. "
                     "A heal of it alone regards no budget."
                 )
-        return concerned
+        return required
 
     def next_batch(
         self, pods: Sequence[Object], evicted: list[Object]
@@ -92,55 +92,59 @@ class Evictions:
         :param evicted: takes the pods that were, one by one
         :raises NotReady: no budget has allowed any for too long, or the time
             of the operation is up
-        :raises VimRefused: the cluster refused for another reason
+        :raises VimRejected: the cluster refused for another reason
         """
-        seconds = min(self._patience, self._deadline.remaining)
-        late = Deadline.within(seconds)
-        ordered = sorted(pods, key=judges.is_ready)
+        timeout = min(self._budget_timeout, self._deadline.remaining)
+        budget_deadline = Deadline.within(timeout)
+        ordered = sorted(pods, key=readiness_checks.is_ready)
         while not self._deadline.passed:
             evicted.extend(pod for pod in ordered if self._evict(pod))
             if evicted:
                 return
-            if late.passed:
+            if budget_deadline.passed:
                 break
-            self._await_leave(pods, late)
-        raise self._refused(pods, seconds)
+            self._wait_for_budget(pods, budget_deadline)
+        raise self._not_ready_error(pods, timeout)
 
     def _evict(self, pod: Object) -> bool:
         resource = self._cluster.kind("v1", "Pod")
         try:
             self._cluster.evict(resource, pod)
-        except BudgetSpent as refusal:
-            self._why = str(refusal)
+        except DisruptionNotAllowed as error:
+            self._last_refusal = str(error)
             return False
         except Forbidden as error:
-            if self._unread is None:
+            if self._list_error is None:
                 raise
-            raise errors.VimRefused(
+            raise errors.VimRejected(
                 f"Pod {pod['metadata']['name']} cannot be evicted: {error}. "
                 "Whether it has a PodDisruptionBudget cannot be seen: "
-                f"{self._unread}. A heal of it alone regards no budget."
+                f"{self._list_error}. A heal of it alone regards no budget."
             ) from error
         return True
 
-    def _await_leave(self, pods: Iterable[Object], late: Deadline) -> None:
+    def _wait_for_budget(
+        self, pods: Iterable[Object], budget_deadline: Deadline
+    ) -> None:
         """Wait until a budget of these pods allows a disruption."""
-        self._progress(self._why)
-        self._cluster.halt.wait(min(PAUSE, late.remaining))
+        self._progress(self._last_refusal)
+        self._cluster.cancel_token.wait(
+            min(RETRY_DELAY_S, budget_deadline.remaining)
+        )
         if self._budgets is None:
             return
-        are_ready = all(map(judges.is_ready, pods))
+        are_ready = all(map(readiness_checks.is_ready, pods))
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
+        def check(found: Iterable[Object]) -> Pending | None:
             self._budgets = list(found)
-            mine = self._covering(pods)
-            for budget in mine:
+            relevant = self._covering(pods)
+            for budget in relevant:
                 if budgets.allows(budget, are_ready=are_ready):
                     return None
-            return NotYet() if mine else None  # they may have gone
+            return Pending() if relevant else None  # they may have gone
 
         kind = self._cluster.kind("policy/v1", "PodDisruptionBudget")
-        wait(self._cluster, kind, self._namespace, judge, late)
+        wait(self._cluster, kind, self._namespace, check, budget_deadline)
 
     def _covering(self, pods: Iterable[Object]) -> list[Object]:
         return [
@@ -149,16 +153,16 @@ class Evictions:
             for budget in budgets.covering(self._budgets or (), pod)
         ]
 
-    def _refused(
-        self, pods: Iterable[Object], seconds: float
+    def _not_ready_error(
+        self, pods: Iterable[Object], timeout: float
     ) -> errors.NotReady:
         found = sorted({budgets.name_of(b) for b in self._covering(pods)})
         names = ", ".join(pod["metadata"]["name"] for pod in pods)
-        left = f"Left to heal: {names}."
-        if not self._why:
-            return errors.NotReady(f"The time to heal is up. {left}")
+        remaining = f"Left to heal: {names}."
+        if not self._last_refusal:
+            return errors.NotReady(f"The time to heal is up. {remaining}")
         return errors.NotReady(
             f"PodDisruptionBudget {', '.join(found)} has allowed no "
-            f"disruption for {seconds:.3g} seconds: {self._why}. {left} A "
+            f"disruption for {timeout:.3g} seconds: {self._last_refusal}. {remaining} A "
             "heal of one alone regards no budget."
         )

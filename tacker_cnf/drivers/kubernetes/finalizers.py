@@ -4,20 +4,20 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes.judges import Patience
-from tacker_cnf.drivers.kubernetes.waiting import LONGEST
+from tacker_cnf.drivers.kubernetes.readiness_checks import FaultGrace
+from tacker_cnf.drivers.kubernetes.waiting import MAX_WATCH_S
 
 Object = dict[str, Any]
 
 #: those of the garbage collector, which end with the dependents
-COLLECTED: Final = frozenset({"foregroundDeletion", "orphan"})
+GC_FINALIZERS: Final = frozenset({"foregroundDeletion", "orphan"})
 
 
-def described(body: Object) -> str:
+def describe_blocked(body: Object) -> str:
     """Name an object that was deleted, and what holds it."""
-    held = ", ".join(_finalizers(body))
+    names = ", ".join(_finalizers(body))
     name = str(body["metadata"]["name"])
-    return f"{name} (finalizers: {held})" if held else name
+    return f"{name} (finalizers: {names})" if names else name
 
 
 class Finalizers:
@@ -29,21 +29,23 @@ class Finalizers:
     def __init__(self, kind: str, timeout: float) -> None:
         self._kind = kind
         self._timeout = timeout
-        self._patience = Patience(timeout)
+        self._fault_grace = FaultGrace(timeout)
 
-    def look(self, bodies: Iterable[Object]) -> float:
+    def check(self, bodies: Iterable[Object]) -> float:
         """Return after how many seconds to look again.
 
         :raises NotReady: finalizers have held an object for too long
         """
-        soonest = LONGEST
-        for body in filter(_is_held, bodies):
+        next_check_s = MAX_WATCH_S
+        for body in filter(_is_blocked, bodies):
             names = ", ".join(_finalizers(body))
-            left = self._patience.left(body["metadata"]["uid"], names)
-            if left <= 0:
+            remaining_s = self._fault_grace.remaining(
+                body["metadata"]["uid"], names
+            )
+            if remaining_s <= 0:
                 raise self._not_released(body["metadata"]["name"], names)
-            soonest = min(soonest, left)
-        return soonest
+            next_check_s = min(next_check_s, remaining_s)
+        return next_check_s
 
     def _not_released(self, name: str, names: str) -> errors.NotReady:
         return errors.NotReady(
@@ -54,14 +56,14 @@ class Finalizers:
         )
 
 
-def _is_held(body: Object) -> bool:
+def _is_blocked(body: Object) -> bool:
     """Check whether nothing but finalizers of others than the garbage
     collector holds an object; a pod may still have time to end.
     """
     meta = body["metadata"]
-    time_is_up = not meta.get("deletionGracePeriodSeconds")
-    others = not COLLECTED.issuperset(_finalizers(body))
-    return "deletionTimestamp" in meta and time_is_up and others
+    grace_period_over = not meta.get("deletionGracePeriodSeconds")
+    others = not GC_FINALIZERS.issuperset(_finalizers(body))
+    return "deletionTimestamp" in meta and grace_period_over and others
 
 
 def _finalizers(body: Object) -> list[str]:

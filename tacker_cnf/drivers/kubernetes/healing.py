@@ -6,89 +6,105 @@ from typing import Any
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes import lost_vnfcs
+from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.evictions import Evictions
-from tacker_cnf.drivers.kubernetes.manifests import KEPT, VDU_LABEL, Manifest
-from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.drivers.kubernetes.manifests import (
+    RETAINED_KINDS,
+    VDU_LABEL,
+    Manifest,
+)
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 Object = dict[str, Any]
 
 
-def replace_all(works: Sequence[Work], task: InfraTask) -> None:
+def replace_all(cluster_tasks: Sequence[ClusterTask], task: InfraTask) -> None:
     """Heal the whole VNF: delete what holds no data, and make it anew.
 
     :raises InfraError: a cluster could not, or not in time
     """
-    found = [work.all_owned() for work in works]
-    pods = [work.pods() for work in works]
-    doomed = set(task.notes)
-    if not doomed:
-        doomed = {
+    found = [cluster_task.all_owned() for cluster_task in cluster_tasks]
+    pods = [cluster_task.pods() for cluster_task in cluster_tasks]
+    to_delete = set(task.checkpoint)
+    if not to_delete:
+        to_delete = {
             body["metadata"]["uid"]
-            for pairs, mine in zip(found, pods, strict=True)
-            for body in [*(b for m, b in pairs if m.kind not in KEPT), *mine]
+            for objects, own_pods in zip(found, pods, strict=True)
+            for body in [
+                *(b for m, b in objects if m.kind not in RETAINED_KINDS),
+                *own_pods,
+            ]
         }
-        task.note(tuple(sorted(doomed)))
-    for work, pairs, mine in zip(works, found, pods, strict=True):
-        work.remove(
+        task.save_checkpoint(tuple(sorted(to_delete)))
+    for cluster_task, objects, own_pods in zip(
+        cluster_tasks, found, pods, strict=True
+    ):
+        cluster_task.remove(
             [
                 (manifest, body)
-                for manifest, body in pairs
-                if body["metadata"]["uid"] in doomed
+                for manifest, body in objects
+                if body["metadata"]["uid"] in to_delete
             ],
-            [pod for pod in mine if pod["metadata"]["uid"] in doomed],
+            [pod for pod in own_pods if pod["metadata"]["uid"] in to_delete],
             None,
         )
-    for work in works:
-        work.make(work.rendered.objects)
-    for work in works:
-        work.waiter.all_ready(work.rendered.objects)
+    for cluster_task in cluster_tasks:
+        cluster_task.apply_manifests(cluster_task.rendered.objects)
+    for cluster_task in cluster_tasks:
+        cluster_task.waiter.wait_ready(cluster_task.rendered.objects)
 
 
 def replace_pods(
-    works: Sequence[Work], task: InfraTask, patience: float
+    cluster_tasks: Sequence[ClusterTask],
+    task: InfraTask,
+    budget_timeout: float,
 ) -> None:
     """Heal named VNFCs.
 
-    :param patience: seconds for which budgets may allow nothing
+    :param budget_timeout: seconds for which budgets may allow nothing
     :raises InfraError: a cluster could not, or not in time
     """
     vdus = {vnfc.vdu_id for vnfc in task.vnfcs}
-    healings = [
-        Healing(work, vdus, patience)
-        for work in works
-        if vdus & work.rendered.workloads.keys()
+    pod_heals = [
+        Healing(cluster_task, vdus, budget_timeout)
+        for cluster_task in cluster_tasks
+        if vdus & cluster_task.rendered.workloads.keys()
     ]
-    noted = set(task.notes)
-    if not noted:
-        noted = _pods_of(task, healings)
-        task.note(tuple(sorted(noted)))
-    for healing in healings:
-        healing.replace_pods(noted)
+    checkpoint = set(task.checkpoint)
+    if not checkpoint:
+        checkpoint = _pods_of(task, pod_heals)
+        task.save_checkpoint(tuple(sorted(checkpoint)))
+    for healing in pod_heals:
+        healing.replace_pods(checkpoint)
 
 
 class Healing:
     """One heal of named VNFCs in one cluster."""
 
     def __init__(
-        self, work: Work, vdus: Iterable[str], patience: float
+        self,
+        cluster_task: ClusterTask,
+        vdus: Iterable[str],
+        budget_timeout: float,
     ) -> None:
-        self._work = work
-        self._patience = patience
+        self._cluster_task = cluster_task
+        self._budget_timeout = budget_timeout
         self._healed = self._workloads(vdus)
 
     def _workloads(self, vdus: Iterable[str]) -> list[Manifest]:
         wanted = set(vdus)
         return [
             manifest
-            for vdu, manifest in self._work.rendered.workloads.items()
+            for vdu, manifest in self._cluster_task.rendered.workloads.items()
             if vdu in wanted
         ]
 
     def lost(self, vnfcs: Iterable[VnfcResourceInfo]) -> set[tuple[str, str]]:
         """Find the VNFCs whose object is lost: (VDU, name)."""
-        work = self._work
-        found = lost_vnfcs.find(work.cluster, work.rendered, vnfcs, ())
+        cluster_task = self._cluster_task
+        found = lost_vnfcs.find(
+            cluster_task.cluster, cluster_task.rendered, vnfcs, ()
+        )
         return {(vnfc.vdu_id, vnfc.id) for vnfc in found}
 
     def uids(self) -> dict[tuple[str, str], str]:
@@ -98,11 +114,11 @@ class Healing:
             (pod["metadata"]["labels"].get(VDU_LABEL), meta["name"]): meta[
                 "uid"
             ]
-            for pod in self._work.pods()
+            for pod in self._cluster_task.pods()
             if (meta := pod["metadata"])["labels"].get(VDU_LABEL) in vdus
         }
 
-    def replace_pods(self, doomed: set[str]) -> None:
+    def replace_pods(self, to_delete: set[str]) -> None:
         """End the pods, make singletons again, and wait until all is ready.
 
         One pod alone is deleted, as a heal is asked for what is broken.
@@ -111,80 +127,90 @@ class Healing:
 
         :raises InfraError: the cluster could not, or not in time
         """
-        found = self._work.pods()
-        mine = [pod for pod in found if pod["metadata"]["uid"] in doomed]
-        several = bool(mine) and len(doomed) > 1
-        if several and (evictions := self._evictions(mine)):
-            self._in_batches(mine, evictions)
+        found = self._cluster_task.pods()
+        own_pods = [
+            pod for pod in found if pod["metadata"]["uid"] in to_delete
+        ]
+        is_batch = bool(own_pods) and len(to_delete) > 1
+        if is_batch and (evictions := self._evictions(own_pods)):
+            self._evict_in_batches(own_pods, evictions)
         else:
-            self._delete(mine)
-        self._work.waiter.pods_gone(doomed)
-        self._await_ready(self._healed)
+            self._delete(own_pods)
+        self._cluster_task.waiter.wait_pods_deleted(to_delete)
+        self._wait_ready(self._healed)
 
     def _delete(self, pods: Iterable[Object]) -> None:
-        going: set[str] = set()
-        work = self._work
-        with work.ends_what_began(lambda: work.waiter.pods_gone(going)):
+        deleted_uids: set[str] = set()
+        cluster_task = self._cluster_task
+        with cluster_task.finish_on_cancel(
+            lambda: cluster_task.waiter.wait_pods_deleted(deleted_uids)
+        ):
             for pod in pods:
-                work.delete_pods([pod])
-                going.add(pod["metadata"]["uid"])
+                cluster_task.delete_pods([pod])
+                deleted_uids.add(pod["metadata"]["uid"])
 
     def _evictions(self, pods: Iterable[Object]) -> Evictions | None:
         """Prepare evictions; None when no budget concerns these pods."""
-        work = self._work
+        cluster_task = self._cluster_task
         evictions = Evictions(
-            work.cluster,
-            work.rendered.namespace,
-            self._patience,
-            work.waiter.deadline,
-            work.progress,
+            cluster_task.cluster,
+            cluster_task.rendered.namespace,
+            self._budget_timeout,
+            cluster_task.waiter.deadline,
+            cluster_task.progress,
         )
-        return evictions if evictions.concern(pods) else None
+        return evictions if evictions.require_eviction(pods) else None
 
-    def _in_batches(
+    def _evict_in_batches(
         self, pods: Sequence[Object], evictions: Evictions
     ) -> None:
-        left = list(pods)
-        while left:
-            self._work.progress(f"{len(left)} of {len(pods)} pods to heal")
+        remaining = list(pods)
+        while remaining:
+            self._cluster_task.progress(
+                f"{len(remaining)} of {len(pods)} pods to heal"
+            )
             batch: list[Object] = []
-            with self._work.ends_what_began(lambda: self._replaced(batch)):  # noqa: B023
-                evictions.next_batch(left, batch)
-            self._replaced(batch)
-            left = [pod for pod in left if pod not in batch]
+            with self._cluster_task.finish_on_cancel(
+                lambda: self._wait_replaced(batch)  # noqa: B023
+            ):
+                evictions.next_batch(remaining, batch)
+            self._wait_replaced(batch)
+            remaining = [pod for pod in remaining if pod not in batch]
 
-    def _replaced(self, pods: Sequence[Object]) -> None:
+    def _wait_replaced(self, pods: Sequence[Object]) -> None:
         """Wait until these have gone, and others serve in their place."""
         uids = {pod["metadata"]["uid"] for pod in pods}
-        self._work.waiter.pods_gone(uids)
+        self._cluster_task.waiter.wait_pods_deleted(uids)
         labels = [pod["metadata"]["labels"] for pod in pods]
-        self._await_ready(self._workloads(one[VDU_LABEL] for one in labels))
+        self._wait_ready(self._workloads(one[VDU_LABEL] for one in labels))
 
-    def _await_ready(self, workloads: Sequence[Manifest]) -> None:
-        self._work.make(filter(self._is_to_be_made, workloads))
-        self._work.waiter.all_ready(workloads)
+    def _wait_ready(self, workloads: Sequence[Manifest]) -> None:
+        self._cluster_task.apply_manifests(
+            filter(self._must_be_created, workloads)
+        )
+        self._cluster_task.waiter.wait_ready(workloads)
 
-    def _is_to_be_made(self, manifest: Manifest) -> bool:
+    def _must_be_created(self, manifest: Manifest) -> bool:
         """Check whether an object is a bare Pod, or a workload that is lost;
         one that exists keeps the size that it has.
         """
-        work = self._work
-        return manifest.kind == "Pod" or not lost_vnfcs.existing(
-            work.cluster, work.rendered, manifest
+        cluster_task = self._cluster_task
+        return manifest.kind == "Pod" or not lost_vnfcs.read_workload(
+            cluster_task.cluster, cluster_task.rendered, manifest
         )
 
 
-def _pods_of(task: InfraTask, healings: Iterable[Healing]) -> set[str]:
+def _pods_of(task: InfraTask, pod_heals: Iterable[Healing]) -> set[str]:
     """Find the pods of the VNFCs that are to be healed: their uids, and of
     those that are lost, names that no uid equals.
 
     :raises InfraError: one of them no longer exists, and is not lost
     """
     uids: dict[tuple[str, str], str] = {}
-    for healing in healings:
+    for healing in pod_heals:
         uids |= healing.uids()
     absent = [v for v in task.vnfcs if (v.vdu_id, v.id) not in uids]
-    lost = set().union(*(healing.lost(absent) for healing in healings))
+    lost = set().union(*(healing.lost(absent) for healing in pod_heals))
     missing = [v.id for v in absent if (v.vdu_id, v.id) not in lost]
     if missing:
         raise errors.InfraError(

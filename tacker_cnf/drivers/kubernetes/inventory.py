@@ -13,7 +13,7 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 Object = dict[str, Any]
 
 #: where metadata tells of which kinds an instance may have objects
-KINDS: Final = "object_kinds"
+OBJECT_KINDS_KEY: Final = "object_kinds"
 #: a VDU's kind -> the kind that its pods say controls them
 CONTROLLERS: Final[Mapping[str, str | None]] = {
     "Deployment": "ReplicaSet",
@@ -24,7 +24,7 @@ CONTROLLERS: Final[Mapping[str, str | None]] = {
 }
 
 
-def read(
+def list_vnfcs(
     cluster: Cluster, rendered: Rendered, key: str
 ) -> tuple[VnfcResourceInfo, ...]:
     """Take the inventory of an instance in one cluster.
@@ -36,46 +36,52 @@ def read(
         rendered.namespace,
         label_selector=rendered.selector,
     )["items"]
-    return of_pods(pods, rendered, key)
+    return vnfcs_from_pods(pods, rendered, key)
 
 
-def of_pods(
+def vnfcs_from_pods(
     pods: Iterable[Object], rendered: Rendered, key: str
 ) -> tuple[VnfcResourceInfo, ...]:
     """Tell the pods that are VNFCs, in the order of their creation."""
-    living = sorted(filter(is_living, pods), key=_age)
+    living_pods = sorted(filter(is_living, pods), key=_age)
     return tuple(
         _vnfc(pod, kind, key)
-        for pod in living
+        for pod in living_pods
         if (kind := _kind(pod, rendered)) is not None
     )
 
 
-def described(rendered: Rendered, places: Mapping[str, str]) -> Object:
+def instance_metadata(
+    rendered: Rendered, assignment: Mapping[str, str]
+) -> Object:
     """Tell what later operations have to know of an instance.
 
-    :param places: VDU -> key of vimConnectionInfo; none where there is but
+    :param assignment: VDU -> key of vimConnectionInfo; none where there is but
         one
     """
-    told: Object = {
+    metadata: Object = {
         "namespace": rendered.namespace,
         "tenant": rendered.namespace,
         "lcm-kubernetes-def-files": list(rendered.def_files),
-        KINDS: [list(kind) for kind in sorted(rendered.kinds)],
+        OBJECT_KINDS_KEY: [list(kind) for kind in sorted(rendered.kinds)],
         "vdu_reses": {
             vdu: manifest.body for vdu, manifest in rendered.workloads.items()
         },
     }
     if rendered.vdu_mapping:
-        told["vdu_mapping"] = msgspec.to_builtins(rendered.vdu_mapping)
-    return {**told, "vim_connections": dict(places)} if places else told
+        metadata["vdu_mapping"] = msgspec.to_builtins(rendered.vdu_mapping)
+    return (
+        {**metadata, "vim_connections": dict(assignment)}
+        if assignment
+        else metadata
+    )
 
 
 def is_living(pod: Object) -> bool:
     """Tell whether a pod is to stay: it was neither deleted nor has ended."""
     phase = pod.get("status", {}).get("phase")
-    ended = phase in {"Succeeded", "Failed"}
-    return "deletionTimestamp" not in pod["metadata"] and not ended
+    has_ended = phase in {"Succeeded", "Failed"}
+    return "deletionTimestamp" not in pod["metadata"] and not has_ended
 
 
 def controller_of(body: Object) -> Object | None:

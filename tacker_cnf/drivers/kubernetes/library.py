@@ -58,5 +58,5 @@ def dynamic_client(
     api = kubernetes.client.ApiClient(configuration)
     api.rest_client.pool_manager = pool
     api.user_agent = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
-    made: Any = Client
-    return made(api, None, Discoverer)
+    client_class: Any = Client
+    return client_class(api, None, Discoverer)

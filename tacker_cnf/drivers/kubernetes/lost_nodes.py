@@ -7,7 +7,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.client import Cluster
-from tacker_cnf.halting import Deadline
+from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
@@ -15,8 +15,8 @@ Object = dict[str, Any]
 
 #: seconds that a pod has to go before its node is looked at, and the longest
 #: time between two looks
-FIRST: Final = 1.0
-LONGEST: Final = 5.0
+MIN_INTERVAL_S: Final = 1.0
+MAX_INTERVAL_S: Final = 5.0
 
 
 def is_lost(node: Object | None) -> bool:
@@ -35,51 +35,53 @@ class LostNodes:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._pause = FIRST
-        self._next: Deadline | None = None
-        self._unseen: errors.InfraError | None = None
+        self._interval_s = MIN_INTERVAL_S
+        self._next_check: Deadline | None = None
+        self._node_error: errors.InfraError | None = None
 
-    def look(self, pods: Iterable[Object]) -> float:
+    def check(self, pods: Iterable[Object]) -> float:
         """Force the deletion of those that were deleted and whose node is
         lost; tell after how many seconds to look again.
         """
-        going = [p for p in pods if "deletionTimestamp" in p["metadata"]]
-        if not going:
-            return LONGEST
-        self._next = self._next or Deadline.within(self._pause)
-        if self._next.passed:
-            self._end(going)
-            self._pause = min(self._pause * 2, LONGEST)
-            self._next = Deadline.within(self._pause)
-        return self._next.remaining
+        deleting = [p for p in pods if "deletionTimestamp" in p["metadata"]]
+        if not deleting:
+            return MAX_INTERVAL_S
+        self._next_check = self._next_check or Deadline.within(
+            self._interval_s
+        )
+        if self._next_check.passed:
+            self._delete_from_lost_nodes(deleting)
+            self._interval_s = min(self._interval_s * 2, MAX_INTERVAL_S)
+            self._next_check = Deadline.within(self._interval_s)
+        return self._next_check.remaining
 
-    def _end(self, pods: Iterable[Object]) -> None:
+    def _delete_from_lost_nodes(self, pods: Iterable[Object]) -> None:
         nodes: dict[str, list[Object]] = {}
         for pod in pods:
             nodes.setdefault(pod["spec"].get("nodeName", ""), []).append(pod)
-        for name, mine in nodes.items():
+        for name, node_pods in nodes.items():
             if name and self._is_lost(name):
-                for pod in mine:
-                    self._force(pod, name)
+                for pod in node_pods:
+                    self._force_delete(pod, name)
 
     def _is_lost(self, name: str) -> bool:
         try:
             nodes = self._cluster.kind("v1", "Node")
             return is_lost(self._cluster.get(nodes, name, None))
-        except errors.VimRefused as error:
-            self._unseen = error
+        except errors.VimRejected as error:
+            self._node_error = error
             return False
 
-    def _force(self, pod: Object, node: str) -> None:
+    def _force_delete(self, pod: Object, node: str) -> None:
         name = pod["metadata"]["name"]
         LOG.warning("Pod %s is ended by force: node %s is lost", name, node)
         self._cluster.delete(self._cluster.kind("v1", "Pod"), pod, grace=0)
 
-    def told(self) -> str:
+    def describe_node_error(self) -> str:
         """Tell what could not be seen of the nodes, as a sentence."""
-        if self._unseen is None:
+        if self._node_error is None:
             return ""
         return (
             " Whether their nodes are lost cannot be seen, so they were not "
-            f"ended by force: {self._unseen}"
+            f"ended by force: {self._node_error}"
         )

@@ -12,7 +12,7 @@ import msgspec
 
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
-from tacker_cnf.lcm.naming import LOST
+from tacker_cnf.lcm.vnfc_ids import LOST
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 Object = dict[str, Any]
@@ -21,16 +21,16 @@ Object = dict[str, Any]
 def find(
     cluster: Cluster,
     rendered: Rendered,
-    known: Iterable[VnfcResourceInfo],
+    previous_vnfcs: Iterable[VnfcResourceInfo],
     found: Iterable[VnfcResourceInfo],
 ) -> Iterator[VnfcResourceInfo]:
     """Find the lost VNFCs of an instance in one cluster, marked as such.
 
-    :param known: what the instance had
+    :param previous_vnfcs: what the instance had
     :param found: what its pods are
     """
     living = {(vnfc.vdu_id, vnfc.id) for vnfc in found}
-    missing = [v for v in known if (v.vdu_id, v.id) not in living]
+    missing = [v for v in previous_vnfcs if (v.vdu_id, v.id) not in living]
     vdus_with_pods = {vdu for vdu, _ in living}
     for vdu in dict.fromkeys(vnfc.vdu_id for vnfc in missing):
         manifest = rendered.workloads.get(vdu)
@@ -40,20 +40,20 @@ def find(
             continue
         workload = None
         if manifest.kind != "Pod":
-            workload = existing(cluster, rendered, manifest)
+            workload = read_workload(cluster, rendered, manifest)
         for vnfc in missing:
             if vnfc.vdu_id == vdu and _is_lost(vnfc, workload):
-                yield _marked(vnfc)
+                yield _mark_lost(vnfc)
 
 
-def existing(
+def read_workload(
     cluster: Cluster, rendered: Rendered, manifest: Manifest
 ) -> Object | None:
     """Read the object of a VDU; None when it is not found, or deleted."""
     resource = cluster.kind(manifest.api_version, manifest.kind)
     body = cluster.get(resource, manifest.name, rendered.namespace)
-    gone = body is None or "deletionTimestamp" in body["metadata"]
-    return None if gone else body
+    deleted = body is None or "deletionTimestamp" in body["metadata"]
+    return None if deleted else body
 
 
 def _is_lost(vnfc: VnfcResourceInfo, workload: Object | None) -> bool:
@@ -71,7 +71,7 @@ def _stateful_names(workload: Object) -> Iterator[str]:
         yield f"{workload['metadata']['name']}-{number}"
 
 
-def _marked(vnfc: VnfcResourceInfo) -> VnfcResourceInfo:
+def _mark_lost(vnfc: VnfcResourceInfo) -> VnfcResourceInfo:
     return msgspec.structs.replace(
         vnfc, metadata={**vnfc.metadata, LOST: True}
     )

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.kubernetes.refusals import Invalid
+from tacker_cnf.drivers.kubernetes.api_errors import Invalid
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
 
@@ -29,9 +29,13 @@ VDU_LABEL: Final = "tacker_vdu_id"
 SCALABLE: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 VDU_KINDS: Final = SCALABLE | {"DaemonSet", "Pod"}
 #: kinds that make pods by a template at spec.template
-TEMPLATED: Final = SCALABLE | {"DaemonSet", "Job", "ReplicationController"}
+POD_TEMPLATE_KINDS: Final = SCALABLE | {
+    "DaemonSet",
+    "Job",
+    "ReplicationController",
+}
 #: what heal of the whole VNF leaves: it holds data, or others depend on it
-KEPT: Final = frozenset(
+RETAINED_KINDS: Final = frozenset(
     {
         "CustomResourceDefinition",
         "Namespace",
@@ -41,9 +45,9 @@ KEPT: Final = frozenset(
     }
 )
 #: what cannot change once it is created
-UNCHANGEABLE: Final = frozenset({"ControllerRevision"})
+IMMUTABLE_KINDS: Final = frozenset({"ControllerRevision"})
 #: what has to be there before others can be made
-FIRST: Final = ("Namespace", "CustomResourceDefinition")
+CREATE_FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,15 +115,15 @@ class Manifest:
         return f"{self.kind} {self.name}"
 
     @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
+    def locate_errors(self) -> Iterator[None]:
         """Name the manifest where the cluster says what is invalid.
 
-        :raises VimRefused: the cluster says so
+        :raises VimRejected: the cluster says so
         """
         try:
             yield
         except Invalid as error:
-            raise errors.VimRefused(
+            raise errors.VimRejected(
                 f"The manifest {self.file}: {self}: {error}"
             ) from None
 
@@ -135,7 +139,7 @@ class Rendered:
     objects: tuple[Manifest, ...]
     counts: Mapping[str, int]
     #: (apiVersion, kind) of what it may have of packages that it had
-    former_kinds: frozenset[tuple[str, str]] = frozenset()
+    previous_kinds: frozenset[tuple[str, str]] = frozenset()
     vdu_mapping: Mapping[str, Workload] = dataclasses.field(
         default_factory=dict
     )
@@ -143,8 +147,8 @@ class Rendered:
     @property
     def kinds(self) -> frozenset[tuple[str, str]]:
         """(apiVersion, kind) of whatever the instance may have."""
-        own = {(m.api_version, m.kind) for m in self.objects}
-        return self.former_kinds | own
+        current = {(m.api_version, m.kind) for m in self.objects}
+        return self.previous_kinds | current
 
     @property
     def workloads(self) -> Mapping[str, Manifest]:
@@ -171,37 +175,42 @@ def render(task: InfraTask, target: Target) -> Rendered:
     :raises InvalidParameters: a file is missing or is no manifest, or the
         objects do not share one namespace
     """
-    asked = parameters_of(target)
-    plain = load(task.package, asked.def_files)
-    namespace = asked.namespace or _common_namespace(plain)
-    vdus = _vdus(task.package, target, asked.vdu_mapping)
+    params = parameters_of(target)
+    loaded = load(task.package, params.def_files)
+    namespace = params.namespace or _common_namespace(loaded)
+    vdus = _vdus(task.package, target, params.vdu_mapping)
     objects = [
-        _owned(one, task.instance.id, namespace, vdus, target) for one in plain
+        _label_and_scale(one, task.instance.id, namespace, vdus, target)
+        for one in loaded
     ]
     return Rendered(
         instance_id=task.instance.id,
         namespace=namespace,
-        def_files=asked.def_files,
-        objects=tuple(in_order(objects)),
+        def_files=params.def_files,
+        objects=tuple(sort_for_creation(objects)),
         counts=target.counts,
-        former_kinds=frozenset(asked.object_kinds),
-        vdu_mapping=asked.vdu_mapping,
+        previous_kinds=frozenset(params.object_kinds),
+        vdu_mapping=params.vdu_mapping,
     )
 
 
-def namespace_of(given: Mapping[str, Any], package: PackageTree | None) -> str:
+def namespace_of(
+    params: Mapping[str, Any], package: UnpackedPackage | None
+) -> str:
     """Read the namespace of an instance from the parameters of its
     instantiation, or from its package, if that is still there.
 
     :raises InvalidParameters: they are missing or malformed
     """
-    asked = parameters.read(given, Parameters)
-    if asked.namespace or package is None:
-        return asked.namespace or "default"
-    return _common_namespace(load(package, asked.def_files))
+    parsed = parameters.read(params, Parameters)
+    if parsed.namespace or package is None:
+        return parsed.namespace or "default"
+    return _common_namespace(load(package, parsed.def_files))
 
 
-def lost(manifest: Manifest, before: Rendered, after: Rendered) -> str:
+def describe_missing(
+    manifest: Manifest, before: Rendered, after: Rendered
+) -> str:
     """Tell, and what may be done, that the next package lacks what an
     instance has.
     """
@@ -225,19 +234,22 @@ def lost(manifest: Manifest, before: Rendered, after: Rendered) -> str:
     )
 
 
-def in_order(objects: Iterable[Manifest]) -> list[Manifest]:
+def sort_for_creation(objects: Iterable[Manifest]) -> list[Manifest]:
     """Put what others need before them."""
     return sorted(
-        objects, key=lambda m: FIRST.index(m.kind) if m.kind in FIRST else 9
+        objects,
+        key=lambda m: (
+            CREATE_FIRST.index(m.kind) if m.kind in CREATE_FIRST else 9
+        ),
     )
 
 
 def _vdus(
-    package: PackageTree, target: Target, mapping: Mapping[str, Workload]
+    package: UnpackedPackage, target: Target, mapping: Mapping[str, Workload]
 ) -> Mapping[tuple[str, str], str]:
     """Return the VDU of each workload, by its kind and name."""
     vdus = flavour_of(package.vnfd, target.flavour_id).vdus
-    named = {
+    by_name = {
         (kind, vdu.name): vdu.id
         for vdu in vdus.values()
         for kind in VDU_KINDS
@@ -248,10 +260,12 @@ def _vdus(
         for vdu, one in mapping.items()
         if vdu in vdus and one.kind in VDU_KINDS
     }
-    return named | mapped
+    return by_name | mapped
 
 
-def load(package: PackageTree, names: Iterable[str]) -> tuple[Manifest, ...]:
+def load(
+    package: UnpackedPackage, names: Iterable[str]
+) -> tuple[Manifest, ...]:
     """Read the objects of some files, as they are there; nobody may change
     what this gives.
 
@@ -285,7 +299,7 @@ def _parse(_content_id: str, name: str, path: Path) -> tuple[Object, ...]:
             f"The manifest {name} cannot be read: {error}"
         ) from None
     return tuple(
-        _checked(body, name)
+        _validated(body, name)
         for document in documents
         if document is not None
         for body in _items(document)
@@ -301,7 +315,7 @@ def _items(document: Any) -> Iterator[Any]:
         yield document
 
 
-def _checked(body: Any, name: str) -> Object:
+def _validated(body: Any, name: str) -> Object:
     if not isinstance(body, dict):
         raise errors.InvalidParameters(
             f"The manifest {name} holds something that is no object."
@@ -330,31 +344,31 @@ def _checked(body: Any, name: str) -> Object:
     return body
 
 
-def _common_namespace(plain: Iterable[Manifest]) -> str:
-    named = {one.body["metadata"].get("namespace") for one in plain}
-    named.discard(None)
-    if len(named) > 1:
+def _common_namespace(loaded: Iterable[Manifest]) -> str:
+    namespaces = {one.body["metadata"].get("namespace") for one in loaded}
+    namespaces.discard(None)
+    if len(namespaces) > 1:
         raise errors.InvalidParameters(
             "additionalParams.namespace is needed: the manifests name "
-            f"several namespaces ({', '.join(sorted(map(str, named)))})."
+            f"several namespaces ({', '.join(sorted(map(str, namespaces)))})."
         )
-    return str(named.pop()) if named else "default"
+    return str(namespaces.pop()) if namespaces else "default"
 
 
-def _owned(
-    plain: Manifest,
+def _label_and_scale(
+    manifest: Manifest,
     instance_id: str,
     namespace: str,
     vdus: Mapping[tuple[str, str], str],
     target: Target,
 ) -> Manifest:
     """Mark an object as the instance's, and set the size of a workload."""
-    body = copy.deepcopy(plain.body)
+    body = copy.deepcopy(manifest.body)
     if "namespace" in body["metadata"]:
         body["metadata"]["namespace"] = namespace
     labels = {INSTANCE_LABEL: instance_id}
     _label(body, labels)
-    vdu_id = vdus.get((plain.kind, plain.name))
+    vdu_id = vdus.get((manifest.kind, manifest.name))
     if vdu_id:
         labels = {**labels, VDU_LABEL: vdu_id}
     if body["kind"] == "Pod":
@@ -364,7 +378,7 @@ def _owned(
     if vdu_id and body["kind"] in SCALABLE:
         for spec in _dicts(body.get("spec")):
             spec["replicas"] = target.counts.get(vdu_id, 0)
-    return Manifest(body, vdu_id, plain.file)
+    return Manifest(body, vdu_id, manifest.file)
 
 
 def without_labels(body: Object) -> Object:
@@ -386,7 +400,7 @@ def _templates(body: Object) -> Iterator[Object]:
         return
     if body["kind"] == "CronJob":
         yield from _dicts(spec.get("jobTemplate"))
-    if body["kind"] in TEMPLATED | {"CronJob"}:
+    if body["kind"] in POD_TEMPLATE_KINDS | {"CronJob"}:
         yield from pod_templates(body)
     claims = spec.get("volumeClaimTemplates")
     for claim in claims if isinstance(claims, list) else ():
@@ -410,9 +424,9 @@ def _dicts(value: Any) -> Iterator[Object]:
 
 def _label(body: Object, labels: Mapping[str, str]) -> None:
     meta = body["metadata"] = body.get("metadata") or {}
-    own = (isinstance(meta, dict) and meta.get("labels")) or {}
-    if not isinstance(meta, dict) or not isinstance(own, dict):
+    existing = (isinstance(meta, dict) and meta.get("labels")) or {}
+    if not isinstance(meta, dict) or not isinstance(existing, dict):
         raise errors.InvalidParameters(
             f"A manifest has metadata or labels that are no object: {meta!r:.80}"
         )
-    meta["labels"] = {**own, **labels}
+    meta["labels"] = {**existing, **labels}

@@ -7,20 +7,20 @@ Object = dict[str, Any]
 #: (kind, name), of the API v1
 Reference = tuple[str, str]
 #: where a name stands -> the kind that it is of
-Places = Mapping[tuple[str, ...], str]
+ReferencePaths = Mapping[tuple[str, ...], str]
 
 CONFIG_MAP: Final = "ConfigMap"
 SECRET: Final = "Secret"  # noqa: S105  # a kind
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 #: in an envFrom entry, or the valueFrom of an env entry
-_OF_ENTRIES: Final[Places] = {
+_ENV_PATHS: Final[ReferencePaths] = {
     ("configMapKeyRef", "name"): CONFIG_MAP,
     ("configMapRef", "name"): CONFIG_MAP,
     ("secretKeyRef", "name"): SECRET,
     ("secretRef", "name"): SECRET,
 }
 #: in a volume; most of these Secrets are what it is mounted with
-_OF_VOLUMES: Final[Places] = {
+_VOLUME_PATHS: Final[ReferencePaths] = {
     ("configMap", "name"): CONFIG_MAP,
     ("secret", "secretName"): SECRET,
     ("azureFile", "secretName"): SECRET,
@@ -34,30 +34,36 @@ _OF_VOLUMES: Final[Places] = {
     ("storageos", "secretRef", "name"): SECRET,
 }
 #: in a source of a projected volume
-_OF_SOURCES: Final[Places] = {
+_PROJECTED_PATHS: Final[ReferencePaths] = {
     ("configMap", "name"): CONFIG_MAP,
     ("secret", "name"): SECRET,
 }
-_OF_PULLS: Final[Places] = {("name",): SECRET}
+_PULL_SECRET_PATHS: Final[ReferencePaths] = {("name",): SECRET}
 
 
-def of_pod(spec: Object) -> frozenset[Reference]:
+def pod_reads(spec: Object) -> frozenset[Reference]:
     """Tell what a pod reads in whatever way."""
     return frozenset(
         {
-            *_of_pulls(spec),
-            *(key for v in _list(spec, "volumes") for key in _of_volume(v)),
+            *_pull_secrets(spec),
+            *(
+                key
+                for v in _list(spec, "volumes")
+                for key in _volume_references(v)
+            ),
             *(
                 key
                 for kind in _CONTAINERS
                 for container in _list(spec, kind)
-                for key in _of_environment(container)
+                for key in _env_references(container)
             ),
         }
     )
 
 
-def readers(spec: Object, changed: Iterable[Reference]) -> frozenset[str]:
+def reading_containers(
+    spec: Object, changed: Iterable[Reference]
+) -> frozenset[str]:
     """Tell the containers of a pod that read any of these; those too that
     run before the others, or were added by hand.
     """
@@ -65,15 +71,15 @@ def readers(spec: Object, changed: Iterable[Reference]) -> frozenset[str]:
     volumes = {
         volume["name"]
         for volume in _list(spec, "volumes")
-        if wanted & set(_of_volume(volume))
+        if wanted & set(_volume_references(volume))
     }
-    pulled = bool(wanted & set(_of_pulls(spec)))
+    pulled = bool(wanted & set(_pull_secrets(spec)))
     return frozenset(
         container["name"]
         for kind in _CONTAINERS
         for container in _list(spec, kind)
         if pulled
-        or wanted & set(_of_environment(container))
+        or wanted & set(_env_references(container))
         or volumes & {m["name"] for m in _list(container, "volumeMounts")}
     )
 
@@ -82,26 +88,26 @@ def _list(body: Object, name: str) -> list[Object]:
     return body.get(name) or []
 
 
-def _of_pulls(spec: Object) -> Iterator[Reference]:
+def _pull_secrets(spec: Object) -> Iterator[Reference]:
     for pull in _list(spec, "imagePullSecrets"):
-        yield from _named(pull, _OF_PULLS)
+        yield from _references_at(pull, _PULL_SECRET_PATHS)
 
 
-def _of_environment(container: Object) -> Iterator[Reference]:
+def _env_references(container: Object) -> Iterator[Reference]:
     for entry in _list(container, "envFrom"):
-        yield from _named(entry, _OF_ENTRIES)
+        yield from _references_at(entry, _ENV_PATHS)
     for entry in _list(container, "env"):
-        yield from _named(entry.get("valueFrom") or {}, _OF_ENTRIES)
+        yield from _references_at(entry.get("valueFrom") or {}, _ENV_PATHS)
 
 
-def _of_volume(volume: Object) -> Iterator[Reference]:
-    yield from _named(volume, _OF_VOLUMES)
+def _volume_references(volume: Object) -> Iterator[Reference]:
+    yield from _references_at(volume, _VOLUME_PATHS)
     for source in _list(volume.get("projected") or {}, "sources"):
-        yield from _named(source, _OF_SOURCES)
+        yield from _references_at(source, _PROJECTED_PATHS)
 
 
-def _named(body: Object, places: Places) -> Iterator[Reference]:
-    for path, kind in places.items():
+def _references_at(body: Object, paths: ReferencePaths) -> Iterator[Reference]:
+    for path, kind in paths.items():
         found: Any = body
         for attribute in path:
             found = (found or {}).get(attribute)

@@ -7,22 +7,26 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import events, judges, pod_references
+from tacker_cnf.drivers.kubernetes import (
+    events,
+    pod_references,
+    readiness_checks,
+)
+from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import Manifest
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
-from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
-from tacker_cnf.drivers.kubernetes.work import Work
+from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 
 Object = dict[str, Any]
 
 #: annotation: the operation that has changed this
 MARK: Final = "tacker_updated_by"
 #: annotation of a workload: the mark that its template had before
-BEFORE: Final = "tacker_formerly_updated_by"
+PREVIOUS_MARK: Final = "tacker_formerly_updated_by"
 #: annotation: the containers that a change of a pod's images is to end,
 #: containerID -> imageID
-FORMER: Final = "tacker_former_containers"
-_KINDS: Final = ("containers", "initContainers")
+REPLACED_CONTAINERS: Final = "tacker_former_containers"
+_CONTAINER_FIELDS: Final = ("containers", "initContainers")
 
 
 def changed_images(spec: Object, wanted: Object) -> Object:
@@ -31,9 +35,9 @@ def changed_images(spec: Object, wanted: Object) -> Object:
     :param spec: of a pod, a workload or its template, as it is
     :param wanted: the same of a manifest
     """
-    spec, wanted = of_pods(spec), of_pods(wanted)
+    spec, wanted = pod_spec_of(spec), pod_spec_of(wanted)
     change: Object = {}
-    for kind in _KINDS:
+    for kind in _CONTAINER_FIELDS:
         new = {c["name"]: c.get("image") for c in wanted.get(kind) or ()}
         others = [
             {"name": c["name"], "image": new[c["name"]]}
@@ -45,7 +49,7 @@ def changed_images(spec: Object, wanted: Object) -> Object:
     return change
 
 
-def of_pods(spec: Object) -> Object:
+def pod_spec_of(spec: Object) -> Object:
     """Give what is to be run of the spec of a pod or a workload."""
     found: Object = (spec.get("template") or {}).get("spec") or spec
     return found
@@ -53,31 +57,33 @@ def of_pods(spec: Object) -> Object:
 
 def containers_of(spec: Object) -> list[Object]:
     """Give the containers whose images may change."""
-    found = of_pods(spec)
-    return [c for kind in _KINDS for c in found.get(kind) or ()]
+    found = pod_spec_of(spec)
+    return [c for kind in _CONTAINER_FIELDS for c in found.get(kind) or ()]
 
 
-def marks_of(body: Object) -> Mapping[str, str]:
+def annotations_of(body: Object) -> Mapping[str, str]:
     """Give the annotations of an object or a template."""
     return (body.get("metadata") or {}).get("annotations") or {}
 
 
 def mark_of(body: Object) -> str | None:
     """Tell which operation has changed an object or a template last."""
-    return marks_of(body).get(MARK)
+    return annotations_of(body).get(MARK)
 
 
-def annotate(body: Object, marks: Mapping[str, str | None]) -> None:
+def annotate(body: Object, annotations: Mapping[str, str | None]) -> None:
     """Set annotations of an object or a template; None takes one away."""
     meta = body["metadata"] = body.get("metadata") or {}
-    both = {**(meta.get("annotations") or {}), **marks}
-    left = {name: value for name, value in both.items() if value is not None}
+    both = {**(meta.get("annotations") or {}), **annotations}
+    remaining = {
+        name: value for name, value in both.items() if value is not None
+    }
     meta.pop("annotations", None)
-    if left:
-        meta["annotations"] = left
+    if remaining:
+        meta["annotations"] = remaining
 
 
-def marked(manifest: Manifest, mark: str) -> Manifest:
+def with_mark(manifest: Manifest, mark: str) -> Manifest:
     """Give a manifest with the mark of an operation."""
     body = copy.deepcopy(manifest.body)
     annotate(body, {MARK: mark})
@@ -87,24 +93,24 @@ def marked(manifest: Manifest, mark: str) -> Manifest:
 class PodUpdate:
     """The update of one pod.
 
-    :param back: whether it is undone, and the pod is what it was
+    :param is_rollback: whether it is undone, and the pod is what it was
     """
 
     def __init__(
         self,
-        work: Work,
+        cluster_task: ClusterTask,
         before: Manifest,
         after: Manifest,
         mark: str,
         *,
-        back: bool,
+        is_rollback: bool,
     ) -> None:
-        self._work = work
+        self._cluster_task = cluster_task
         self._before = before
         self._after = after
         self._mark = mark
-        self._back = back
-        self._resource = work.cluster.kind("v1", "Pod")
+        self._is_rollback = is_rollback
+        self._resource = cluster_task.cluster.kind("v1", "Pod")
 
     def change(self, live: Object, written: Iterable[Reference]) -> bool:
         """Restart what differs; tell whether anything did.
@@ -115,42 +121,42 @@ class PodUpdate:
         the pod does.
         """
         images = changed_images(live["spec"], self._after.body["spec"])
-        readers = pod_references.readers(live["spec"], written)
+        containers = pod_references.reading_containers(live["spec"], written)
         restarted = {one["name"] for one in images.get("containers", ())}
-        if not images and not readers:
+        if not images and not containers:
             return False
-        if "initContainers" in images or readers - restarted:
+        if "initContainers" in images or containers - restarted:
             self._replace(live)
         else:
             self._patch(live, images)
         return True
 
-    def make_again(self, written: Iterable[Reference]) -> bool:
+    def recreate(self, written: Iterable[Reference]) -> bool:
         """Make a pod that has gone, if it is one that an update, or an
         earlier try of it, replaces.
         """
         old, new = self._before.body["spec"], self._after.body
-        concerned = pod_references.readers(old, written) or changed_images(
-            old, new["spec"]
-        )
-        if concerned:
-            self._work.make([self._manifest()])
-        return bool(concerned)
+        is_affected = pod_references.reading_containers(
+            old, written
+        ) or changed_images(old, new["spec"])
+        if is_affected:
+            self._cluster_task.apply_manifests([self._manifest()])
+        return bool(is_affected)
 
     def _replace(self, live: Object) -> None:
         name = live["metadata"]["name"]
-        self._work.progress(f"Replacing Pod {name}")
-        self._work.delete_pods([live])
-        self._work.waiter.pods_gone({live["metadata"]["uid"]})
-        self._work.make([self._manifest()])
+        self._cluster_task.progress(f"Replacing Pod {name}")
+        self._cluster_task.delete_pods([live])
+        self._cluster_task.waiter.wait_pods_deleted({live["metadata"]["uid"]})
+        self._cluster_task.apply_manifests([self._manifest()])
 
     def _manifest(self) -> Manifest:
         """Give the former package's manifest with the new images; on the way
         back, the former package's as it is.
         """
-        if self._back:
-            return marked(self._after, self._mark)
-        before = marked(self._before, self._mark)
+        if self._is_rollback:
+            return with_mark(self._after, self._mark)
+        before = with_mark(self._before, self._mark)
         spec = before.body["spec"]
         new = changed_images(spec, self._after.body["spec"])
         for kind, containers in new.items():
@@ -162,45 +168,53 @@ class PodUpdate:
 
     def _patch(self, live: Object, images: Object) -> None:
         name = live["metadata"]["name"]
-        ends = _running(live, {one["name"] for one in images["containers"]})
-        if self._back:
+        to_replace = _running(
+            live, {one["name"] for one in images["containers"]}
+        )
+        if self._is_rollback:
             # those that run with the former image still may go on
-            kept = _former(live)
-            ends = {
-                run: image
-                for run, image in ends.items()
-                if run not in kept and image not in kept.values()
+            replaced = _replaced_containers(live)
+            to_replace = {
+                container_id: image
+                for container_id, image in to_replace.items()
+                if container_id not in replaced
+                and image not in replaced.values()
             }
-        annotations = {MARK: self._mark, FORMER: json.dumps(ends)}
-        self._work.progress(f"Updating Pod {name}")
-        self._work.cluster.patch(
+        annotations = {
+            MARK: self._mark,
+            REPLACED_CONTAINERS: json.dumps(to_replace),
+        }
+        self._cluster_task.progress(f"Updating Pod {name}")
+        self._cluster_task.cluster.patch(
             self._resource,
             name,
-            self._work.rendered.namespace,
+            self._cluster_task.rendered.namespace,
             {"metadata": {"annotations": annotations}, "spec": images},
         )
 
-    def settle(self) -> None:
+    def wait_restarted(self) -> None:
         """Wait until no container runs that is to be replaced.
 
         :raises NotReady: one that is to replace it does not run
         """
         name = self._after.name
-        patience = judges.Patience(self._work.waiter.grace)
+        fault_grace = readiness_checks.FaultGrace(
+            self._cluster_task.waiter.grace
+        )
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
+        def check(found: Iterable[Object]) -> Pending | None:
             for pod in found:
                 if _has_restarted(pod):
                     return None
-                self._bear(pod, patience)
-            return NotYet(self._work.waiter.grace or 1.0)
+                self._tolerate(pod, fault_grace)
+            return Pending(self._cluster_task.waiter.grace or 1.0)
 
         in_time = wait(
-            self._work.cluster,
+            self._cluster_task.cluster,
             self._resource,
-            self._work.rendered.namespace,
-            judge,
-            self._work.waiter.deadline,
+            self._cluster_task.rendered.namespace,
+            check,
+            self._cluster_task.waiter.deadline,
             field_selector=f"metadata.name={name}",
         )
         if not in_time:
@@ -208,10 +222,15 @@ class PodUpdate:
                 f"The containers of Pod {name} did not restart in time."
             )
 
-    def _bear(self, pod: Object, patience: judges.Patience) -> None:
+    def _tolerate(
+        self, pod: Object, fault_grace: readiness_checks.FaultGrace
+    ) -> None:
         fault = events.fault(pod)
         uid = pod["metadata"]["uid"]
-        if fault and patience.left(uid, events.sort_of(fault)) <= 0:
+        if (
+            fault
+            and fault_grace.remaining(uid, events.fault_category(fault)) <= 0
+        ):
             raise errors.NotReady(
                 f"Pod {pod['metadata']['name']} is not ready: {fault}"
             )
@@ -233,9 +252,11 @@ def _running(
     }
 
 
-def _former(pod: Object) -> Mapping[str, str]:
+def _replaced_containers(pod: Object) -> Mapping[str, str]:
     """Tell the containers that the last change of a pod's images ends."""
-    found: Mapping[str, str] = json.loads(marks_of(pod).get(FORMER, "{}"))
+    found: Mapping[str, str] = json.loads(
+        annotations_of(pod).get(REPLACED_CONTAINERS, "{}")
+    )
     return found
 
 
@@ -245,6 +266,8 @@ def _has_restarted(pod: Object) -> bool:
     Who changes an image and changes it back before the kubelet looked sees no
     restart at all.
     """
-    seen = "observedGeneration" not in pod["status"] or judges.observed(pod)
-    ended = not _former(pod).keys() & _running(pod).keys()
-    return seen and ended and judges.is_ready(pod)
+    is_observed = "observedGeneration" not in pod[
+        "status"
+    ] or readiness_checks.observed(pod)
+    has_ended = not _replaced_containers(pod).keys() & _running(pod).keys()
+    return is_observed and has_ended and readiness_checks.is_ready(pod)

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from tacker_cnf.drivers.kubernetes.link import BUILTIN
-from tacker_cnf.drivers.kubernetes.manifests import TEMPLATED
+from tacker_cnf.drivers.kubernetes.cluster_session import BUILTIN_GROUPS
+from tacker_cnf.drivers.kubernetes.manifests import POD_TEMPLATE_KINDS
 
 #: kinds of Kubernetes that own others
-OWNERS: Final = TEMPLATED | {"CronJob", "Pod", "Service"}
+OWNER_KINDS: Final = POD_TEMPLATE_KINDS | {"CronJob", "Pod", "Service"}
 
 
 def policy_of(group: str, kind: str) -> str:
@@ -17,5 +17,5 @@ def policy_of(group: str, kind: str) -> str:
     needs none, and a server may refuse that PATCH for ever: that of a
     ControllerRevision, for one.
     """
-    owns = group not in BUILTIN or kind in OWNERS
-    return "Foreground" if owns else "Background"
+    has_dependents = group not in BUILTIN_GROUPS or kind in OWNER_KINDS
+    return "Foreground" if has_dependents else "Background"

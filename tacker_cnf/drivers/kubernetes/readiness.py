@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.kubernetes import events, finalizers, judges
+from tacker_cnf.drivers.kubernetes import events, finalizers, readiness_checks
+from tacker_cnf.drivers.kubernetes.api_errors import NotFound
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.finalizers import Finalizers
 from tacker_cnf.drivers.kubernetes.inventory import is_living
@@ -14,15 +15,14 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
-from tacker_cnf.drivers.kubernetes.refusals import Gone
-from tacker_cnf.drivers.kubernetes.waiting import NotYet, wait
+from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.halting import Deadline
+from tacker_cnf.runtime.cancellation import Deadline
 
 Object = dict[str, Any]
 
 
-def missing(manifest: Manifest) -> errors.NotReady:
+def workload_not_found(manifest: Manifest) -> errors.NotReady:
     """Tell that a workload has gone, and what makes it again."""
     return errors.NotReady(
         f"{manifest.kind} {manifest.name} no longer exists in the cluster. "
@@ -50,24 +50,30 @@ class Waiter:
         self._progress = progress
         self._finalizer_timeout = finalizer_timeout
 
-    def all_ready(self, manifests: Iterable[Manifest]) -> None:
+    def wait_ready(self, manifests: Iterable[Manifest]) -> None:
         """Wait until these are ready and their former pods have gone.
 
         :raises NotReady: they do not become so, or not in time
         """
-        wanted = [m for m in manifests if m.kind in judges.READY]
+        wanted = [
+            m for m in manifests if m.kind in readiness_checks.READY_CHECKS
+        ]
         while True:
-            self._pods_ready(wanted)
-            were_ready = [self._ready(manifest) for manifest in wanted]
+            self._wait_pods_ready(wanted)
+            were_ready = [
+                self._wait_object_ready(manifest) for manifest in wanted
+            ]
             if all(were_ready):
                 return
 
-    def _pods_ready(self, manifests: Iterable[Manifest]) -> None:
+    def _wait_pods_ready(self, manifests: Iterable[Manifest]) -> None:
         """Wait for the pods of the VDUs, or for a sign that none come."""
-        expected = {m.vdu_id: self.size(m) for m in manifests if m.vdu_id}
+        expected = {
+            m.vdu_id: self.desired_size(m) for m in manifests if m.vdu_id
+        }
         if not expected:
             return
-        pods = judges.PodJudge(
+        pods = readiness_checks.PodReadiness(
             self._cluster,
             self._rendered.namespace,
             expected,
@@ -78,27 +84,29 @@ class Waiter:
                 if m.kind == "DaemonSet" and m.vdu_id
             ],
         )
-        late = Deadline.within(self._grace)
-        lost = LostNodes(self._cluster)
+        grace_deadline = Deadline.within(self._grace)
+        lost_nodes = LostNodes(self._cluster)
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
-            mine = pods.mine(found)
-            self._progress(pods.progress(mine))
-            verdict = pods(mine)
-            if verdict is None:
+        def check(found: Iterable[Object]) -> Pending | None:
+            vdu_pods = pods.select(found)
+            self._progress(pods.progress(vdu_pods))
+            pending = pods(vdu_pods)
+            if pending is None:
                 return None
-            if late.passed:
+            if grace_deadline.passed:
                 self._check_stalled(manifests)
-            return NotYet(min(verdict.look_again, lost.look(mine)))
-
-        if not self._wait("v1", "Pod", judge, self._rendered.selector):
-            raise errors.NotReady(
-                "The pods were not ready in time: "
-                + events.shortened(self._warnings(manifests))
-                + lost.told()
+            return Pending(
+                min(pending.recheck_after_s, lost_nodes.check(vdu_pods))
             )
 
-    def size(self, manifest: Manifest) -> int:
+        if not self._wait("v1", "Pod", check, self._rendered.selector):
+            raise errors.NotReady(
+                "The pods were not ready in time: "
+                + events.join_warnings(self._warnings(manifests))
+                + lost_nodes.describe_node_error()
+            )
+
+    def desired_size(self, manifest: Manifest) -> int:
         """Tell how many pods a workload is to have, by the cluster's own
         word: an autoscaler may have changed what was asked for.
 
@@ -107,85 +115,101 @@ class Waiter:
         if manifest.kind == "Pod":
             return 1
         if manifest.kind == "DaemonSet":
-            status = self._observed(manifest)["status"]
+            status = self._wait_observed(manifest)["status"]
             return int(status.get("desiredNumberScheduled") or 0)
         resource = self._cluster.kind(manifest.api_version, manifest.kind)
         found = self._cluster.get(
             resource, manifest.name, self._rendered.namespace
         )
         if found is None:
-            raise missing(manifest)
+            raise workload_not_found(manifest)
         return int(found["spec"].get("replicas", 1))
 
-    def _observed(self, manifest: Manifest) -> Object:
+    def _wait_observed(self, manifest: Manifest) -> Object:
         """Wait until the controller of an object has seen it.
 
         :raises NotReady: it has not, or the object does not exist
         """
-        seen: list[Object] = []
-        late = Deadline.within(self._grace)
+        observed: list[Object] = []
+        grace_deadline = Deadline.within(self._grace)
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
-            seen[:] = filter(judges.observed, found)
-            if not seen and late.passed:
+        def check(found: Iterable[Object]) -> Pending | None:
+            observed[:] = filter(readiness_checks.observed, found)
+            if not observed and grace_deadline.passed:
                 self._check_stalled([manifest])
-            return None if seen else NotYet(self._grace or 1.0)
+            return None if observed else Pending(self._grace or 1.0)
 
         field = f"metadata.name={manifest.name}"
-        if self._wait(manifest.api_version, manifest.kind, judge, "", field):
-            return seen[0]
+        if self._wait(manifest.api_version, manifest.kind, check, "", field):
+            return observed[0]
         raise errors.NotReady(
             f"{manifest.kind} {manifest.name} does not exist in the cluster, "
             "or its controller does not work."
         )
 
-    def _ready(self, manifest: Manifest) -> bool:
+    def _wait_object_ready(self, manifest: Manifest) -> bool:
         """Wait until one object is ready; tell whether it was at once."""
-        at_once = True
-        patience = judges.Patience(self._grace)
-        late = Deadline.within(self._grace)
+        was_ready = True
+        fault_grace = readiness_checks.FaultGrace(self._grace)
+        grace_deadline = Deadline.within(self._grace)
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
-            nonlocal at_once
+        def check(found: Iterable[Object]) -> Pending | None:
+            nonlocal was_ready
             self._progress(f"Waiting for {manifest.kind} {manifest.name}")
             for body in found:
-                if judges.READY[manifest.kind](body):
+                if readiness_checks.READY_CHECKS[manifest.kind](body):
                     return None
-                self._bear(manifest, body, patience)
-            at_once = False
-            if late.passed and manifest.kind != "Job":  # that tries by itself
+                self._tolerate(manifest, body, fault_grace)
+            was_ready = False
+            if (
+                grace_deadline.passed and manifest.kind != "Job"
+            ):  # that tries by itself
                 self._check_stalled([manifest])
-                self._check_faults(patience)
-            return NotYet(self._grace or 1.0)
+                self._check_pod_faults(fault_grace)
+            return Pending(self._grace or 1.0)
 
         field = f"metadata.name={manifest.name}"
-        if self._wait(manifest.api_version, manifest.kind, judge, "", field):
-            return at_once
+        if self._wait(manifest.api_version, manifest.kind, check, "", field):
+            return was_ready
         raise errors.NotReady(
             f"{manifest.kind} {manifest.name} was not ready in time: "
-            + events.shortened(self._warnings([manifest]))
+            + events.join_warnings(self._warnings([manifest]))
         )
 
-    def _bear(
-        self, manifest: Manifest, body: Object, patience: judges.Patience
+    def _tolerate(
+        self,
+        manifest: Manifest,
+        body: Object,
+        fault_grace: readiness_checks.FaultGrace,
     ) -> None:
         for condition in body.get("status", {}).get("conditions", ()):
-            failed = condition["type"] in judges.FAILED
+            failed = condition["type"] in readiness_checks.FAILED_CONDITIONS
             if failed and condition["status"] == "True":
-                if patience.left(body["metadata"]["uid"]) > 0:
+                if fault_grace.remaining(body["metadata"]["uid"]) > 0:
                     return
                 raise errors.NotReady(
                     f"{manifest.kind} {manifest.name} is not ready: "
                     f"{condition.get('reason')}: {condition.get('message')}"
                 )
 
-    def _check_faults(self, patience: judges.Patience) -> None:
+    def _check_pod_faults(
+        self, fault_grace: readiness_checks.FaultGrace
+    ) -> None:
         """Give up when a pod, be it of a VDU or not, shows a fault for long."""
         for pod in self._owned("v1", "Pod"):
             meta, fault = pod["metadata"], events.fault(pod)
-            if not fault or not is_living(pod) or judges.is_ready(pod):
+            if (
+                not fault
+                or not is_living(pod)
+                or readiness_checks.is_ready(pod)
+            ):
                 continue
-            if patience.left(meta["uid"], events.sort_of(fault)) <= 0:
+            if (
+                fault_grace.remaining(
+                    meta["uid"], events.fault_category(fault)
+                )
+                <= 0
+            ):
                 raise errors.NotReady(
                     f"Pod {meta['name']} is not ready: {fault}"
                 )
@@ -195,7 +219,7 @@ class Waiter:
         refused = [w for w in self._warnings(manifests) if "FailedCreate" in w]
         if refused:
             raise errors.NotReady(
-                "The cluster makes no pods: " + events.shortened(refused)
+                "The cluster makes no pods: " + events.join_warnings(refused)
             )
 
     def _warnings(self, manifests: Iterable[Manifest]) -> tuple[str, ...]:
@@ -208,7 +232,9 @@ class Waiter:
             for api_version, kind in kinds:
                 owned = self._owned(api_version, kind)
                 uids += [body["metadata"]["uid"] for body in owned]
-        return events.told(self._cluster, self._rendered.namespace, uids)
+        return events.list_warnings(
+            self._cluster, self._rendered.namespace, uids
+        )
 
     def _owned(self, api_version: str, kind: str) -> list[Object]:
         found: list[Object] = self._cluster.list(
@@ -218,57 +244,65 @@ class Waiter:
         )["items"]
         return found
 
-    def pods_gone(self, uids: set[str]) -> None:
+    def wait_pods_deleted(self, uids: set[str]) -> None:
         """Wait until these pods have gone, and end those by force whose node
         is lost.
 
         :raises NotReady: they did not go in time
         """
         left: list[Object] = []
-        lost = LostNodes(self._cluster)
-        held = Finalizers("Pod", self._finalizer_timeout)
+        lost_nodes = LostNodes(self._cluster)
+        finalizer_check = Finalizers("Pod", self._finalizer_timeout)
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
+        def check(found: Iterable[Object]) -> Pending | None:
             left[:] = [p for p in found if p["metadata"]["uid"] in uids]
             self._progress(f"{len(left)} of {len(uids)} pods have to go")
-            soonest = min(lost.look(left), held.look(left))
-            return NotYet(soonest) if left else None
+            next_check_s = min(
+                lost_nodes.check(left), finalizer_check.check(left)
+            )
+            return Pending(next_check_s) if left else None
 
-        if not self._wait("v1", "Pod", judge, self._rendered.selector):
+        if not self._wait("v1", "Pod", check, self._rendered.selector):
             names = ", ".join(
-                f"{finalizers.described(pod)} on node "
+                f"{finalizers.describe_blocked(pod)} on node "
                 f"{pod['spec'].get('nodeName')}"
                 for pod in left
             )
             raise errors.NotReady(
                 f"Pods were deleted and did not go in time: {names}."
-                + lost.told()
+                + lost_nodes.describe_node_error()
             )
 
-    def all_gone(self, api_version: str, kind: str, uids: set[str]) -> None:
+    def wait_deleted(
+        self, api_version: str, kind: str, uids: set[str]
+    ) -> None:
         """Wait until these objects have gone.
 
         :raises NotReady: they did not go in time
         """
         left: list[Object] = []
-        held = Finalizers(kind, self._finalizer_timeout)
+        finalizer_check = Finalizers(kind, self._finalizer_timeout)
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
+        def check(found: Iterable[Object]) -> Pending | None:
             left[:] = [b for b in found if b["metadata"]["uid"] in uids]
-            names = events.shortened(map(finalizers.described, left))
+            names = events.join_warnings(
+                map(finalizers.describe_blocked, left)
+            )
             self._progress(
                 f"{len(left)} of {len(uids)} {kind} have to go"
                 + (f": {names}" if left else "")
             )
-            return NotYet(held.look(left)) if left else None
+            return Pending(finalizer_check.check(left)) if left else None
 
         selector = self._rendered.selector
         try:
-            in_time = self._wait(api_version, kind, judge, selector)
-        except Gone:
+            in_time = self._wait(api_version, kind, check, selector)
+        except NotFound:
             return  # the kind, or the namespace, and all that was in it
         if not in_time:
-            names = events.shortened(map(finalizers.described, left))
+            names = events.join_warnings(
+                map(finalizers.describe_blocked, left)
+            )
             raise errors.NotReady(
                 f"Objects of kind {kind} were deleted and did not go in time: "
                 f"{names}."
@@ -278,18 +312,18 @@ class Waiter:
         self,
         api_version: str,
         kind: str,
-        judge: Any,
+        check: Any,
         labels: str,
         fields: str = "",
     ) -> bool:
         resource = self._cluster.kind(api_version, kind)
         namespace = self._rendered.namespace if resource.namespaced else None
-        chosen = {"label_selector": labels, "field_selector": fields}
+        selectors = {"label_selector": labels, "field_selector": fields}
         return wait(
             self._cluster,
             resource,
             namespace,
-            judge,
+            check,
             self._deadline,
-            **{name: value for name, value in chosen.items() if value},
+            **{name: value for name, value in selectors.items() if value},
         )

@@ -6,36 +6,36 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from tacker_cnf.drivers.kubernetes.api_errors import Expired
 from tacker_cnf.drivers.kubernetes.client import Cluster
-from tacker_cnf.drivers.kubernetes.refusals import Expired
-from tacker_cnf.halting import Deadline
+from tacker_cnf.runtime.cancellation import Deadline
 
 Object = dict[str, Any]
 
 #: seconds that a watch lasts at least, or it was cut off
-BRIEF: Final = 0.5
+MIN_WATCH_S: Final = 0.5
 #: seconds after which a quiet watch is opened anew
-LONGEST: Final = 60.0
+MAX_WATCH_S: Final = 60.0
 
 
-class NotYet:
+class Pending:
     """A verdict: go on waiting, and look again after some seconds even if
     nothing happens.
     """
 
-    def __init__(self, look_again: float = LONGEST) -> None:
-        self.look_again = look_again
+    def __init__(self, recheck_after_s: float = MAX_WATCH_S) -> None:
+        self.recheck_after_s = recheck_after_s
 
 
 #: looks at all objects of a watch; None means that all is well
-Judge = Callable[[Iterable[Object]], NotYet | None]
+WaitCheck = Callable[[Iterable[Object]], Pending | None]
 
 
 def wait(
     cluster: Cluster,
     resource: Any,
     namespace: str | None,
-    judge: Judge,
+    check: WaitCheck,
     deadline: Deadline,
     **selectors: str,
 ) -> bool:
@@ -46,35 +46,35 @@ def wait(
     """
     while True:
         listed = cluster.list(resource, namespace, **selectors)
-        seen = Seen(listed)
+        watched = WatchedObjects(listed)
         try:
             while True:
-                verdict = judge(seen.objects.values())
-                if verdict is None or deadline.passed:
-                    return verdict is None
-                quiet = min(verdict.look_again, deadline.remaining)
-                version, begun = seen.version, time.monotonic()
+                pending = check(watched.objects.values())
+                if pending is None or deadline.passed:
+                    return pending is None
+                timeout = min(pending.recheck_after_s, deadline.remaining)
+                version, started = watched.version, time.monotonic()
                 with contextlib.closing(
                     cluster.watch(
                         resource,
                         namespace,
-                        seen.version,
-                        max(math.ceil(min(quiet, LONGEST)), 1),
+                        watched.version,
+                        max(math.ceil(min(timeout, MAX_WATCH_S)), 1),
                         **selectors,
                     )
                 ) as stream:
-                    seen.follow(stream, judge, deadline)
+                    watched.apply_events(stream, check, deadline)
                 if (
-                    seen.version == version
-                    and time.monotonic() < begun + BRIEF
+                    watched.version == version
+                    and time.monotonic() < started + MIN_WATCH_S
                 ):
                     # somebody between us and the cluster cuts watches
-                    cluster.halt.wait(BRIEF)
+                    cluster.cancel_token.wait(MIN_WATCH_S)
         except Expired:
             continue
 
 
-class Seen:
+class WatchedObjects:
     """The objects of one watch, as the last event left them."""
 
     def __init__(self, listed: Object) -> None:
@@ -83,10 +83,10 @@ class Seen:
             body["metadata"]["uid"]: body for body in listed["items"]
         }
 
-    def follow(
+    def apply_events(
         self,
         stream: Iterable[tuple[str, Object]],
-        judge: Judge,
+        check: WaitCheck,
         deadline: Deadline,
     ) -> None:
         """Take events in until the judge is content, or it is over."""
@@ -94,11 +94,11 @@ class Seen:
             self.version = body["metadata"]["resourceVersion"]
             if change == "BOOKMARK":
                 continue
-            self._note(change, body)
-            if judge(self.objects.values()) is None or deadline.passed:
+            self._apply_event(change, body)
+            if check(self.objects.values()) is None or deadline.passed:
                 return
 
-    def _note(self, change: str, body: Object) -> None:
+    def _apply_event(self, change: str, body: Object) -> None:
         if change == "DELETED":
             self.objects.pop(body["metadata"]["uid"], None)
         else:

@@ -15,7 +15,7 @@ from tacker_cnf.vnfd.model import Vdu
 
 MAPPING: Final = "additionalParams.vdu_mapping"
 #: workloads that an error names at most
-_NAMED: Final = 20
+_MAX_LISTED: Final = 20
 
 
 def check(task: InfraTask, rendered: Rendered) -> None:
@@ -34,7 +34,9 @@ def check(task: InfraTask, rendered: Rendered) -> None:
         if count and vdu not in rendered.workloads
     )
     if missing:
-        raise errors.InvalidParameters(_lacking(missing, rendered, vdus))
+        raise errors.InvalidParameters(
+            _missing_message(missing, rendered, vdus)
+        )
 
 
 def check_names(task: InfraTask) -> None:
@@ -78,23 +80,27 @@ def _check_mapping(rendered: Rendered, vdus: Mapping[str, Vdu]) -> None:
             )
 
 
-def _lacking(
+def _missing_message(
     missing: Iterable[str], rendered: Rendered, vdus: Mapping[str, Vdu]
 ) -> str:
     reasons = [
         f"VDU {vdu} has no workload: {_expected(vdu, rendered, vdus)}"
         for vdu in missing
     ]
-    there = [str(one) for one in rendered.objects if one.kind in VDU_KINDS]
-    more = f" and {len(there) - _NAMED} more" if there[_NAMED:] else ""
-    known = (
-        f"The workloads are {', '.join(there[:_NAMED])}{more}."
-        if there
+    present = [str(one) for one in rendered.objects if one.kind in VDU_KINDS]
+    remainder = (
+        f" and {len(present) - _MAX_LISTED} more"
+        if present[_MAX_LISTED:]
+        else ""
+    )
+    summary = (
+        f"The workloads are {', '.join(present[:_MAX_LISTED])}{remainder}."
+        if present
         else "There is no workload in the manifests that are listed."
     )
     return (
         f"additionalParams.lcm-kubernetes-def-files: {' '.join(reasons)} "
-        f"{known} List the manifest, correct one of the names, or give "
+        f"{summary} List the manifest, correct one of the names, or give "
         f"{MAPPING}."
     )
 

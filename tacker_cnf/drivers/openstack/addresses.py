@@ -43,7 +43,7 @@ class Port(msgspec.Struct, frozen=True):
 Ports = Mapping[str, Port]
 
 
-def of_attributes(attributes: Any) -> Port:
+def parse_port(attributes: Any) -> Port:
     """Read the attributes of a port's resource; what is none says nothing."""
     try:
         return msgspec.convert(attributes or {}, Port)
@@ -51,23 +51,25 @@ def of_attributes(attributes: Any) -> Port:
         return Port()
 
 
-def told(
+def protocol_info(
     port: Port | None, config: VnfExtCpConfig | None
 ) -> tuple[CpProtocolInfo, ...]:
     """Tell the addresses of a connection point: those that its port has, or
     if nobody knows its port, those that were asked for it.
     """
-    asked = config.cp_protocol_data if config else ()
+    requested = config.cp_protocol_data if config else ()
     if port is None or not (port.mac_address or port.fixed_ips):
-        found = (_asked(data) for data in asked)
+        found = (_requested_protocol(data) for data in requested)
         return tuple(info for info in found if info is not None)
     return (
         CpProtocolInfo(
             layer_protocol=LayerProtocol.IP_OVER_ETHERNET,
             ip_over_ethernet=IpOverEthernetAddressInfo(
                 mac_address=port.mac_address,
-                segmentation_id=next(_segments(asked), None),
-                ip_addresses=tuple(_addresses_of(port, set(_fixed(asked)))),
+                segmentation_id=next(_segmentation_ids(requested), None),
+                ip_addresses=tuple(
+                    _addresses_of(port, set(_fixed_addresses(requested)))
+                ),
             ),
         ),
     )
@@ -93,44 +95,47 @@ def _addresses_of(port: Port, fixed: set[str]) -> Iterator[IpAddressesInfo]:
         )
 
 
-def _segments(asked: tuple[CpProtocolData, ...]) -> Iterator[str]:
-    for data in asked:
+def _segmentation_ids(requested: tuple[CpProtocolData, ...]) -> Iterator[str]:
+    for data in requested:
         if data.ip_over_ethernet and data.ip_over_ethernet.segmentation_id:
             yield data.ip_over_ethernet.segmentation_id
 
 
-def _fixed(asked: tuple[CpProtocolData, ...]) -> Iterator[str]:
-    for data in asked:
+def _fixed_addresses(requested: tuple[CpProtocolData, ...]) -> Iterator[str]:
+    for data in requested:
         wanted = data.ip_over_ethernet
         for one in wanted.ip_addresses if wanted else ():
             yield from map(str, one.fixed_addresses)
 
 
-def _asked(data: CpProtocolData) -> CpProtocolInfo | None:
+def _requested_protocol(data: CpProtocolData) -> CpProtocolInfo | None:
     """Tell what was fixed of a connection point."""
-    asked = data.ip_over_ethernet
-    if asked is None:
+    requested = data.ip_over_ethernet
+    if requested is None:
         return None
-    found = (_asked_addresses(one) for one in asked.ip_addresses)
+    found = (_requested_addresses(one) for one in requested.ip_addresses)
     addresses = tuple(info for info in found if info is not None)
-    if not (asked.mac_address or addresses):
+    if not (requested.mac_address or addresses):
         return None
     return CpProtocolInfo(
         layer_protocol=data.layer_protocol,
         ip_over_ethernet=IpOverEthernetAddressInfo(
-            mac_address=asked.mac_address,
-            segmentation_id=asked.segmentation_id,
+            mac_address=requested.mac_address,
+            segmentation_id=requested.segmentation_id,
             ip_addresses=addresses,
         ),
     )
 
 
-def _asked_addresses(asked: IpAddresses) -> IpAddressesInfo | None:
-    given: dict[str, Any] = {"type": asked.type, "subnet_id": asked.subnet_id}
-    if asked.fixed_addresses:
+def _requested_addresses(requested: IpAddresses) -> IpAddressesInfo | None:
+    common: dict[str, Any] = {
+        "type": requested.type,
+        "subnet_id": requested.subnet_id,
+    }
+    if requested.fixed_addresses:
         return IpAddressesInfo(
-            addresses=asked.fixed_addresses, is_dynamic=False, **given
+            addresses=requested.fixed_addresses, is_dynamic=False, **common
         )
-    if asked.address_range:
-        return IpAddressesInfo(address_range=asked.address_range, **given)
+    if requested.address_range:
+        return IpAddressesInfo(address_range=requested.address_range, **common)
     return None

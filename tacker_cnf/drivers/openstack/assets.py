@@ -24,11 +24,11 @@ from tacker_cnf.vnfd.model import Flavour, SoftwareImage
 class Images(Protocol):
     """What knows the images of a VIM."""
 
-    def ids(self, wanted: tuple[SoftwareImage, ...]) -> Mapping[str, str]:
+    def find_ids(self, wanted: tuple[SoftwareImage, ...]) -> Mapping[str, str]:
         """Tell the VNFD's id of an image -> the VIM's, if it has it."""
 
 
-def completed(task: InfraTask, images: Images) -> Grant | None:
+def complete_grant(task: InfraTask, images: Images) -> Grant | None:
     """Put what the VNFD says of flavours, and the VIM's ids of the images
     that it names, into a grant that adds VNFCs. What the grant says stays.
 
@@ -37,7 +37,7 @@ def completed(task: InfraTask, images: Images) -> Grant | None:
     :raises InfraError: the VIM could not tell
     """
     grant, target = task.grant, task.target
-    if grant is None or target is None or not _adds(task):
+    if grant is None or target is None or not _adds_compute(task):
         return grant
     flavour = flavour_of(task.package.vnfd, target.flavour_id)
     assets = grant.vim_assets or VimAssets()
@@ -57,9 +57,9 @@ def completed(task: InfraTask, images: Images) -> Grant | None:
     )
 
 
-def _adds(task: InfraTask) -> bool:
+def _adds_compute(task: InfraTask) -> bool:
     request = task.grant_request
-    if request is None or task.heals or task.rolls_back:
+    if request is None or task.is_heal or task.is_rollback:
         return False
     compute = ResourceDefinitionType.COMPUTE
     return any(one.type is compute for one in request.add_resources)
@@ -68,7 +68,7 @@ def _adds(task: InfraTask) -> bool:
 def _flavours(
     flavour: Flavour, assets: VimAssets
 ) -> list[VimComputeResourceFlavour]:
-    said = {
+    granted = {
         one.vnfd_virtual_compute_desc_id
         for one in assets.compute_resource_flavours
     }
@@ -78,29 +78,31 @@ def _flavours(
             vim_flavour_id=vdu.compute_flavour,
         )
         for vdu in flavour.vdus.values()
-        if vdu.compute_flavour and vdu.id not in said
+        if vdu.compute_flavour and vdu.id not in granted
     ]
 
 
 def _images(
     flavour: Flavour, assets: VimAssets, task: InfraTask, images: Images
 ) -> list[VimSoftwareImage]:
-    said = {one.vnfd_software_image_id for one in assets.software_images}
-    held = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
-    held |= {id_: one.image for id_, one in flavour.storages.items()}
-    left = {
-        id_: image for id_, image in held.items() if image and id_ not in said
+    granted = {one.vnfd_software_image_id for one in assets.software_images}
+    image_ids = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
+    image_ids |= {id_: one.image for id_, one in flavour.storages.items()}
+    missing = {
+        id_: image
+        for id_, image in image_ids.items()
+        if image and id_ not in granted
     }
     wanted = tuple(
         image
         for image in task.package.vnfd.software_images
-        if image.id in left.values()
+        if image.id in missing.values()
     )
-    found = images.ids(wanted) if wanted else {}
+    found = images.find_ids(wanted) if wanted else {}
     return [
         VimSoftwareImage(
             vnfd_software_image_id=id_, vim_software_image_id=found[image]
         )
-        for id_, image in left.items()
+        for id_, image in missing.items()
         if image in found
     ]

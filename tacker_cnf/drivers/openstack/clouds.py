@@ -6,16 +6,16 @@ from typing import Final
 
 import msgspec
 
-from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.openstack.connection import Connection
+from tacker_cnf.drivers.openstack.api import OpenstackApi
 from tacker_cnf.drivers.openstack.glance import Glance
 from tacker_cnf.drivers.openstack.heat import Heat
-from tacker_cnf.drivers.openstack.link import Link
 from tacker_cnf.drivers.openstack.nova import Nova
+from tacker_cnf.drivers.openstack.openstack_connection import Connection
+from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 #: OpenStacks that a process keeps a session for
-KEPT: Final = 256
+MAX_SESSIONS: Final = 256
 
 
 class Clouds:
@@ -24,36 +24,42 @@ class Clouds:
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._lock = threading.Lock()
-        self._kept: dict[str, Link] = {}
+        self._apis: dict[str, OpenstackApi] = {}
 
-    def connect(self, info: VimConnectionInfo, endurance: Endurance) -> Heat:
+    def connect(
+        self, info: VimConnectionInfo, retry_policy: RetryPolicy
+    ) -> Heat:
         """Give the Heat of an OpenStack; nothing is sent yet.
 
         :raises InvalidVimConnection: the connection says too little
         """
-        return Heat(self._link(info), endurance)
+        return Heat(self._api(info), retry_policy)
 
-    def images(self, info: VimConnectionInfo, endurance: Endurance) -> Glance:
+    def images(
+        self, info: VimConnectionInfo, retry_policy: RetryPolicy
+    ) -> Glance:
         """Give the Glance of an OpenStack; nothing is sent yet.
 
         :raises InvalidVimConnection: the connection says too little
         """
-        return Glance(self._link(info), endurance)
+        return Glance(self._api(info), retry_policy)
 
-    def servers(self, info: VimConnectionInfo, endurance: Endurance) -> Nova:
+    def servers(
+        self, info: VimConnectionInfo, retry_policy: RetryPolicy
+    ) -> Nova:
         """Give the Nova of an OpenStack; nothing is sent yet.
 
         :raises InvalidVimConnection: the connection says too little
         """
-        return Nova(self._link(info), endurance)
+        return Nova(self._api(info), retry_policy)
 
-    def _link(self, info: VimConnectionInfo) -> Link:
-        connection = Connection.of(info)
+    def _api(self, info: VimConnectionInfo) -> OpenstackApi:
+        connection = Connection.from_info(info)
         key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
         with self._lock:
-            link = self._kept.pop(key, None)
-            link = link or Link(connection, self._timeout)
-            self._kept[key] = link  # the newest last
-            while len(self._kept) > KEPT:
-                self._kept.pop(next(iter(self._kept)))
-        return link
+            api = self._apis.pop(key, None)
+            api = api or OpenstackApi(connection, self._timeout)
+            self._apis[key] = api  # the newest last
+            while len(self._apis) > MAX_SESSIONS:
+                self._apis.pop(next(iter(self._apis)))
+        return api

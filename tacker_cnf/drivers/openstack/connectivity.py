@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from tacker_cnf.drivers.openstack import addresses
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource
-from tacker_cnf.lcm.connectivity import GIVEN
+from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
@@ -36,14 +36,14 @@ class Links:
         target: Target,
         flavour: Flavour,
         key: str,
-        known: addresses.Ports,
+        port_details: addresses.Ports,
     ) -> None:
         """Begin with no port.
 
         :param key: by which vimConnectionInfo names the OpenStack
-        :param known: the ports of which somebody knows the addresses
+        :param port_details: the ports of which somebody knows the addresses
         """
-        self._known = known
+        self._port_details = port_details
         self._flavour = flavour
         self._key = key
         self._external = {
@@ -57,11 +57,11 @@ class Links:
             for link in target.ext_managed_virtual_links
         }
         #: how many VNFCs took one of the configurations of a CPD
-        self._taken: collections.Counter[str] = collections.Counter()
-        self._points: dict[str, list[VnfcCpInfo]] = collections.defaultdict(
+        self._used_configs: collections.Counter[str] = collections.Counter()
+        self._vnfc_cps: dict[str, list[VnfcCpInfo]] = collections.defaultdict(
             list
         )
-        self._ext_cps: list[VnfExtCpInfo] = []
+        self._ext_cp_infos: list[VnfExtCpInfo] = []
         #: id of an external link -> its ports
         self._ext_ports: dict[str, list[ExtLinkPortInfo]] = (
             collections.defaultdict(list)
@@ -81,11 +81,11 @@ class Links:
         handle = self._handle(port)
         if cpd in self._external:
             key, config = self._config(cpd, number)
-            self._attach_outside(cpd, vnfc, port, handle, key, config)
+            self._attach_external(cpd, vnfc, port, handle, key, config)
         else:
-            self._attach_inside(cpd, vnfc, port, handle)
+            self._attach_internal(cpd, vnfc, port, handle)
 
-    def attach_given(
+    def attach_provided(
         self, cpd: str, vnfc: str, number: int | None = None
     ) -> None:
         """Attach a port that the request brought, if it brought one.
@@ -94,19 +94,21 @@ class Links:
         """
         if cpd in self._external:
             key, config = self._config(cpd, number)
-            found = self._given(self._external[cpd], config)
+            found = self._provided_port(self._external[cpd], config)
             if found:
                 link_port, handle = found
-                self._attach_outside(cpd, vnfc, link_port, handle, key, config)
+                self._attach_external(
+                    cpd, vnfc, link_port, handle, key, config
+                )
             return
         link = self._flavour.connection_points[cpd].virtual_link
         managed = self._managed.get(link or "")
-        place = self._taken[cpd]
-        if managed and place < len(managed.vnf_link_port):
-            self._taken[cpd] += 1
-            given = managed.vnf_link_port[place]
-            port = f"{GIVEN}{given.vnf_link_port_id}"
-            self._attach_inside(cpd, vnfc, port, given.resource_handle)
+        position = self._used_configs[cpd]
+        if managed and position < len(managed.vnf_link_port):
+            self._used_configs[cpd] += 1
+            provided = managed.vnf_link_port[position]
+            port = f"{REQUEST_PORT_PREFIX}{provided.vnf_link_port_id}"
+            self._attach_internal(cpd, vnfc, port, provided.resource_handle)
 
     def _config(
         self, cpd: str, number: int | None
@@ -124,19 +126,19 @@ class Links:
         if not configs:
             return cpd, None
         if number is None:
-            number = self._taken[cpd]
-            self._taken[cpd] += 1
+            number = self._used_configs[cpd]
+            self._used_configs[cpd] += 1
         return configs[min(number, len(configs) - 1)]
 
-    def _given(
+    def _provided_port(
         self, link: ExtVirtualLinkData, config: VnfExtCpConfig | None
     ) -> tuple[str, ResourceHandle] | None:
         for port in link.ext_link_ports:
             if config and port.id == config.link_port_id:
-                return f"{GIVEN}{port.id}", port.resource_handle
+                return f"{REQUEST_PORT_PREFIX}{port.id}", port.resource_handle
         return None
 
-    def _attach_outside(
+    def _attach_external(
         self,
         cpd: str,
         vnfc: str,
@@ -146,16 +148,16 @@ class Links:
         config: VnfExtCpConfig | None,
     ) -> None:
         ext_cp = f"cp-{link_port}"
-        known = self._known.get(handle.resource_id)
-        protocols = addresses.told(known, config)
-        self._ext_cps.append(
+        port_details = self._port_details.get(handle.resource_id)
+        protocols = addresses.protocol_info(port_details, config)
+        self._ext_cp_infos.append(
             VnfExtCpInfo(
                 id=ext_cp,
                 cpd_id=cpd,
                 cp_config_id=config_id,
                 cp_protocol_info=protocols,
                 ext_link_port_id=link_port,
-                associated_vnfc_cp_id=_point_id(cpd, vnfc),
+                associated_vnfc_cp_id=_vnfc_cp_id(cpd, vnfc),
             )
         )
         self._ext_ports[self._external[cpd].id].append(
@@ -163,16 +165,16 @@ class Links:
                 id=link_port, resource_handle=handle, cp_instance_id=ext_cp
             )
         )
-        self._points[vnfc].append(
+        self._vnfc_cps[vnfc].append(
             VnfcCpInfo(
-                id=_point_id(cpd, vnfc),
+                id=_vnfc_cp_id(cpd, vnfc),
                 cpd_id=cpd,
                 vnf_ext_cp_id=ext_cp,
                 cp_protocol_info=protocols,
             )
         )
 
-    def _attach_inside(
+    def _attach_internal(
         self, cpd: str, vnfc: str, port: str, handle: ResourceHandle
     ) -> None:
         link = self._flavour.connection_points[cpd].virtual_link
@@ -181,28 +183,30 @@ class Links:
                 VnfLinkPortInfo(
                     id=port,
                     resource_handle=handle,
-                    cp_instance_id=_point_id(cpd, vnfc),
+                    cp_instance_id=_vnfc_cp_id(cpd, vnfc),
                     cp_instance_type=CpInstanceType.VNFC_CP,
                 )
             )
-        self._points[vnfc].append(
+        self._vnfc_cps[vnfc].append(
             VnfcCpInfo(
-                id=_point_id(cpd, vnfc),
+                id=_vnfc_cp_id(cpd, vnfc),
                 cpd_id=cpd,
-                cp_protocol_info=addresses.told(
-                    self._known.get(handle.resource_id), None
+                cp_protocol_info=addresses.protocol_info(
+                    self._port_details.get(handle.resource_id), None
                 ),
                 vnf_link_port_id=port if link is not None else None,
             )
         )
 
-    def points_of(self, vnfc: str) -> tuple[VnfcCpInfo, ...]:
+    def vnfc_cps(self, vnfc: str) -> tuple[VnfcCpInfo, ...]:
         order = list(self._flavour.connection_points)
-        points = self._points.get(vnfc, [])
-        return tuple(sorted(points, key=lambda p: order.index(p.cpd_id)))
+        vnfc_cp_infos = self._vnfc_cps.get(vnfc, [])
+        return tuple(
+            sorted(vnfc_cp_infos, key=lambda p: order.index(p.cpd_id))
+        )
 
     def ext_cps(self) -> tuple[VnfExtCpInfo, ...]:
-        return tuple(self._ext_cps)
+        return tuple(self._ext_cp_infos)
 
     def external(self) -> tuple[ExtVirtualLinkInfo, ...]:
         return tuple(
@@ -211,39 +215,41 @@ class Links:
                 resource_handle=self._network(link),
                 ext_link_ports=(
                     *self._ext_ports.get(link.id, ()),
-                    *self._spare(link),
+                    *self._unused_ports(link),
                 ),
                 current_vnf_ext_cp_data=link.ext_cps,
             )
             for link in self._ext_links
         )
 
-    def _spare(self, link: ExtVirtualLinkData) -> Iterator[ExtLinkPortInfo]:
+    def _unused_ports(
+        self, link: ExtVirtualLinkData
+    ) -> Iterator[ExtLinkPortInfo]:
         """Give the ports that the request brought and that no VNFC has now;
         one that comes later takes them.
         """
-        taken = {port.id for port in self._ext_ports.get(link.id, ())}
-        named = {
+        used = {port.id for port in self._ext_ports.get(link.id, ())}
+        referenced = {
             config.link_port_id
             for cp in link.ext_cps
             for config in cp.cp_config.values()
             if config is not None
         }
         for port in link.ext_link_ports:
-            id_ = f"{GIVEN}{port.id}"
-            if port.id in named and id_ not in taken:
+            id_ = f"{REQUEST_PORT_PREFIX}{port.id}"
+            if port.id in referenced and id_ not in used:
                 yield ExtLinkPortInfo(
                     id=id_, resource_handle=port.resource_handle
                 )
 
-    def _spare_inside(
+    def _unused_internal_ports(
         self, link: ExtManagedVirtualLinkData
     ) -> Iterator[VnfLinkPortInfo]:
         ports = self._ports.get(link.vnf_virtual_link_desc_id, ())
-        taken = {port.id for port in ports}
+        used = {port.id for port in ports}
         for port in link.vnf_link_port:
-            id_ = f"{GIVEN}{port.vnf_link_port_id}"
-            if id_ not in taken:
+            id_ = f"{REQUEST_PORT_PREFIX}{port.vnf_link_port_id}"
+            if id_ not in used:
                 yield VnfLinkPortInfo(
                     id=id_, resource_handle=port.resource_handle
                 )
@@ -256,7 +262,7 @@ class Links:
                 network_resource=self._network(link),
                 vnf_link_ports=(
                     *self._ports.get(name, ()),
-                    *self._spare_inside(link),
+                    *self._unused_internal_ports(link),
                 ),
                 ext_managed_multisite_virtual_link_id=(
                     link.ext_managed_multisite_virtual_link_id
@@ -302,5 +308,5 @@ class Links:
         )
 
 
-def _point_id(cpd: str, vnfc: str) -> str:
+def _vnfc_cp_id(cpd: str, vnfc: str) -> str:
     return f"{cpd}-{vnfc}"

@@ -10,129 +10,148 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask, SearchTask, WatchTask
 from tacker_cnf.drivers.coordination import Coordination
-from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.openstack import (
     assets,
-    evictions,
-    grace,
+    graceful_termination,
     healing,
-    requests,
-    rolling,
-    sizing,
+    request_validation,
+    rolling_update,
+    scale_in,
+    server_deletion,
     templates,
 )
 from tacker_cnf.drivers.openstack.clouds import Clouds
-from tacker_cnf.drivers.openstack.fields import Question, StackFields, UserData
 from tacker_cnf.drivers.openstack.heat import Heat
-from tacker_cnf.drivers.openstack.inventory import Places
+from tacker_cnf.drivers.openstack.inventory import StackLocation
 from tacker_cnf.drivers.openstack.nova import Nova
+from tacker_cnf.drivers.openstack.stack_fields import (
+    StackFields,
+    UserData,
+    UserDataRequest,
+)
+from tacker_cnf.drivers.openstack.stack_task import (
+    StackTask,
+    instance_of,
+    stack_name,
+)
 from tacker_cnf.drivers.openstack.stacks import Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
-from tacker_cnf.drivers.openstack.work import Work, instance_of, stack_name
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.lcm.outcome import InfraResult
-from tacker_cnf.scripts.process import bounds_of
+from tacker_cnf.drivers.retry_policy import RetryPolicy
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 
 #: seconds for which somebody who looks whether an OpenStack is there bears it
-BRIEF: Final = 1.0
+PROBE_TIMEOUT_S: Final = 1.0
 #: of a stack that is deleted, or soon will be; not DELETE_FAILED
-DELETED: Final = frozenset({"DELETE_IN_PROGRESS", "DELETE_COMPLETE"})
+DELETED_STATUSES: Final = frozenset({"DELETE_IN_PROGRESS", "DELETE_COMPLETE"})
 
 
 class OpenstackDriver:
     """VNFs as the stacks that a package's Heat templates describe."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        self._all = conf
+        self._root_conf = conf
         self._conf = conf.openstack
         self._clouds = Clouds(self._conf.request_timeout)
-        self._user_data: UserData = ChosenUserData(bounds_of(conf))
+        self._user_data: UserData = ChosenUserData(limits_of(conf))
 
-    def reach(self, connection: VimConnectionInfo) -> None:
-        patience = self._endurance(Deadline.within(BRIEF))
-        self._clouds.connect(connection, patience).look()
+    def check_connection(self, connection: VimConnectionInfo) -> None:
+        retry_policy = self._retry_policy(Deadline.within(PROBE_TIMEOUT_S))
+        self._clouds.connect(connection, retry_policy).check_access()
 
     def validate(self, task: InfraTask) -> None:
         if task.operation is Op.MODIFY_INFO:
             return  # its scripts see to the stack
-        requests.check(task)
+        request_validation.check(task)
         if task.target is not None and task.operation is not None:
-            self._user_data.check(self._question(task))
+            self._user_data.check(self._user_data_request(task))
 
     def apply(self, task: InfraTask) -> InfraResult:
-        work = self._work(task)
-        question = self._question(task)
+        stack_task = self._stack_task(task)
+        request = self._user_data_request(task)
         if task.current is None:
-            stack = work.placed(
-                lambda fields: work.put(fields, question.base_hot),
-                self._fields(question),
+            stack = stack_task.apply_with_fallback_zones(
+                lambda fields: stack_task.create_or_update(
+                    fields, request.base_hot
+                ),
+                self._fields(request),
             )
         else:
-            there = work.there()
-            fields = self._fields(question)
-            with work.marked(sizing.members(work, there, task)):
-                for stage in self._stages(task, work, fields):
-                    stack = work.placed(work.change, stage)
-        made = work.made(stack)
+            existing = stack_task.existing()
+            fields = self._fields(request)
+            with stack_task.marked(
+                scale_in.members_to_remove(stack_task, existing, task)
+            ):
+                for stage in self._stages(task, stack_task, fields):
+                    stack = stack_task.apply_with_fallback_zones(
+                        stack_task.update_current, stage
+                    )
+        checked_result = stack_task.checked_result(stack)
         if task.current_package:
-            work.coordinate(Coordination(self._all, task), stack, made)
-        return made
+            stack_task.coordinate(
+                Coordination(self._root_conf, task), stack, checked_result
+            )
+        return checked_result
 
     def replace(self, task: InfraTask) -> InfraResult:
-        work = self._work(task)
-        question = self._question(task)
-        if healing.is_of_all(task, default=self._conf.heal_whole_all):
+        stack_task = self._stack_task(task)
+        request = self._user_data_request(task)
+        if healing.replaces_whole_vnf(task, default=self._conf.heal_whole_all):
             stack = healing.recreate(
-                work, task, self._fields(question), question.base_hot
+                stack_task, task, self._fields(request), request.base_hot
             )
         else:
             stack = healing.replace_servers(
-                work, self._nova(task, work), task, self._fields(question)
+                stack_task,
+                self._nova(task, stack_task),
+                task,
+                self._fields(request),
             )
-        return work.made(stack)
+        return stack_task.checked_result(stack)
 
     def destroy(self, task: InfraTask) -> InfraResult:
-        seconds = self._grace(task)
-        work = self._work(task, seconds)
-        found = work.find()
+        seconds = self._termination_timeout(task)
+        stack_task = self._stack_task(task, seconds)
+        found = stack_task.find()
         if found is None:
             return InfraResult()
         if seconds and found.action != "DELETE":
-            grace.give(task, seconds)
-        work.remove(found)
+            graceful_termination.wait_for_vnf(task, seconds)
+        stack_task.remove(found)
         return InfraResult()
 
     def observe(self, task: InfraTask) -> InfraResult:
-        work = self._work(task)
-        found = work.find()
+        stack_task = self._stack_task(task)
+        found = stack_task.find()
         if found is None:
-            return work.lost()
-        nova = self._nova(task, work)
+            return stack_task.result_without_stack()
+        nova = self._nova(task, stack_task)
 
-        def gone(tree: Tree) -> Collection[str]:
+        def find_deleted(tree: Tree) -> Collection[str]:
             if task.operation is None and tree.is_busy:
                 raise errors.OperationInProgress(
                     f"Heat still works on stack {found.name}."
                 )
-            return evictions.gone(nova, tree)
+            return server_deletion.find_deleted(nova, tree)
 
-        return work.result(found, gone)
+        return stack_task.result(found, find_deleted)
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
-        heat = self._of_search(task)
+        heat = self._heat_for_search(task)
         return {
             instance_id: [str(stack)]
             for stack in heat.stacks()
             if (instance_id := instance_of(stack.name)) is not None
             and task.instance_id in {None, instance_id}
-            and stack.status not in DELETED
+            and stack.status not in DELETED_STATUSES
         }
 
     def clean(self, task: SearchTask) -> Sequence[str]:
         assert task.instance_id is not None
-        heat = self._of_search(task)
+        heat = self._heat_for_search(task)
         found = heat.find(stack_name(task.instance_id))
         if found is None or found.status == "DELETE_COMPLETE":
             return ()
@@ -140,85 +159,94 @@ class OpenstackDriver:
             heat.delete(found)
         return [str(found)]
 
-    def _of_search(self, task: SearchTask) -> Heat:
-        patience = Endurance(
-            Deadline(math.inf), task.halt, contact=BRIEF, outage=BRIEF
+    def _heat_for_search(self, task: SearchTask) -> Heat:
+        retry_policy = RetryPolicy(
+            Deadline(math.inf),
+            task.cancel_token,
+            contact_timeout=PROBE_TIMEOUT_S,
+            outage_timeout=PROBE_TIMEOUT_S,
         )
-        return self._clouds.connect(task.vim_connection, patience)
+        return self._clouds.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
         """Say that Heat cannot be watched."""
 
-    def _grace(self, task: InfraTask) -> int:
+    def _termination_timeout(self, task: InfraTask) -> int:
         """Tell the seconds that the VNF has to end; of a rollback none."""
         if task.operation is not Op.TERMINATE:
             return 0
         default: int = self._conf.graceful_termination_timeout
         return default if task.grace is None else task.grace
 
-    def _question(self, task: InfraTask) -> Question:
+    def _user_data_request(self, task: InfraTask) -> UserDataRequest:
         assert task.operation is not None
         basis = task.target or task.current
         assert basis is not None
-        return Question(
+        return UserDataRequest(
             operation=task.operation,
-            is_rollback=task.rolls_back,
+            is_rollback=task.is_rollback,
             task=task,
             package=task.package,
             base_hot=templates.base_hot(task.package, basis.flavour_id),
         )
 
-    def _fields(self, question: Question) -> StackFields:
+    def _fields(self, request: UserDataRequest) -> StackFields:
         """Ask user data, which is told what the VIM and the VNFD know beside
         the grant.
         """
-        task = question.task
+        task = request.task
         _, connection = _vim(task)
-        patience = self._endurance(task.deadline, task.halt)
-        glance = self._clouds.images(connection, patience)
-        known = dataclasses.replace(task, grant=assets.completed(task, glance))
+        retry_policy = self._retry_policy(task.deadline, task.cancel_token)
+        glance = self._clouds.images(connection, retry_policy)
+        completed_task = dataclasses.replace(
+            task, grant=assets.complete_grant(task, glance)
+        )
         return self._user_data.fields(
-            dataclasses.replace(question, task=known)
+            dataclasses.replace(request, task=completed_task)
         )
 
     def _stages(
-        self, task: InfraTask, work: Work, fields: StackFields
+        self, task: InfraTask, stack_task: StackTask, fields: StackFields
     ) -> Iterable[StackFields]:
         if task.current_package is None:
             return (fields,)
-        return rolling.stages(fields, work.flavour)
+        return rolling_update.stages(fields, stack_task.flavour)
 
-    def _work(self, task: InfraTask, later: int = 0) -> Work:
+    def _stack_task(self, task: InfraTask, delay: int = 0) -> StackTask:
         """Begin with the stack.
 
-        :param later: seconds that pass before Heat has anything to do
+        :param delay: seconds that pass before Heat has anything to do
         """
         key, connection = _vim(task)
-        patience = self._conf.stack_timeout + later
-        deadline = Deadline.within(min(patience, task.deadline.remaining))
+        timeout = self._conf.stack_timeout + delay
+        deadline = Deadline.within(min(timeout, task.deadline.remaining))
         heat = self._clouds.connect(
-            connection, self._endurance(deadline, task.halt)
+            connection, self._retry_policy(deadline, task.cancel_token)
         )
-        places = Places(key, self._tenant(heat, connection))
-        return Work(task, heat, places, deadline, self._conf.fallback_zones)
+        location = StackLocation(key, self._tenant(heat, connection))
+        return StackTask(
+            task, heat, location, deadline, self._conf.fallback_zones
+        )
 
-    def _nova(self, task: InfraTask, work: Work) -> Nova:
+    def _nova(self, task: InfraTask, stack_task: StackTask) -> Nova:
         _, connection = _vim(task)
-        patience = self._endurance(work.waiter.deadline, task.halt)
-        return self._clouds.servers(connection, patience)
+        retry_policy = self._retry_policy(
+            stack_task.waiter.deadline, task.cancel_token
+        )
+        return self._clouds.servers(connection, retry_policy)
 
     def _tenant(self, heat: Heat, connection: VimConnectionInfo) -> str:
-        named = connection.access_info.get("project")
-        return str(named) if named else heat.project_id()
+        project = connection.access_info.get("project")
+        return str(project) if project else heat.project_id()
 
-    def _endurance(
-        self, deadline: Deadline, halt: Halt | None = None
-    ) -> Endurance:
-        return Endurance(
+    def _retry_policy(
+        self, deadline: Deadline, cancel_token: CancelToken | None = None
+    ) -> RetryPolicy:
+        return RetryPolicy(
             deadline,
-            halt,
-            contact=self._conf.contact_timeout,
-            outage=self._conf.outage_timeout,
+            cancel_token,
+            contact_timeout=self._conf.contact_timeout,
+            outage_timeout=self._conf.outage_timeout,
         )
 
 

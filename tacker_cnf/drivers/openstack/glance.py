@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.openstack import refusals
-from tacker_cnf.drivers.openstack.link import Link
+from tacker_cnf.drivers.openstack import api_errors
+from tacker_cnf.drivers.openstack.api import OpenstackApi
+from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.vnfd.model import SoftwareImage
 
 #: what Glance tells of the algorithm of "checksum" by its attribute alone
@@ -22,16 +22,16 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     os_hash_algo: str | None = None
     os_hash_value: str | None = None
 
-    def has(self, wanted: SoftwareImage) -> bool:
+    def matches_hash(self, wanted: SoftwareImage) -> bool:
         """Whether it has the contents that a VNFD tells the hash of."""
-        told = {_plain(self.os_hash_algo): self.os_hash_value}
-        told |= {MD5: self.checksum}
-        known = told.get(_plain(wanted.checksum_algorithm))
-        given = wanted.checksum_hash
-        return bool(known and given) and known == (given or "").lower()
+        hashes = {_normalize_algorithm(self.os_hash_algo): self.os_hash_value}
+        hashes |= {MD5: self.checksum}
+        actual = hashes.get(_normalize_algorithm(wanted.checksum_algorithm))
+        expected = wanted.checksum_hash
+        return bool(actual and expected) and actual == (expected or "").lower()
 
 
-def _plain(algorithm: str | None) -> str:
+def _normalize_algorithm(algorithm: str | None) -> str:
     """Write "SHA-512" as Glance does."""
     return (algorithm or "").lower().replace("-", "")
 
@@ -43,11 +43,11 @@ class _Page(msgspec.Struct, frozen=True):
 class Glance:
     """A Glance, as one task asks things of it."""
 
-    def __init__(self, link: Link, endurance: Endurance) -> None:
-        self._link = link
-        self._endurance = endurance
+    def __init__(self, api: OpenstackApi, retry_policy: RetryPolicy) -> None:
+        self._api = api
+        self._retry_policy = retry_policy
 
-    def ids(self, wanted: Iterable[SoftwareImage]) -> Mapping[str, str]:
+    def find_ids(self, wanted: Iterable[SoftwareImage]) -> Mapping[str, str]:
         """Find images by the names that a VNFD has for them.
 
         Where Glance has several of one name, it is the one whose hash the
@@ -58,29 +58,31 @@ class Glance:
         """
         found = {}
         for image in wanted:
-            named = self._named(image.name)
-            exact = [one for one in named if one.has(image)]
-            candidates = exact or named
+            matches = self._list_by_name(image.name)
+            exact = [one for one in matches if one.matches_hash(image)]
+            candidates = exact or matches
             if len(candidates) == 1:
                 found[image.id] = candidates[0].id
         return found
 
-    def _named(self, name: str) -> tuple[Image, ...]:
-        return self._endurance.ask(
-            lambda: self._link.told(lambda: self._ask(name))
+    def _list_by_name(self, name: str) -> tuple[Image, ...]:
+        return self._retry_policy.call(
+            lambda: self._api.call(lambda: self._request_images(name))
         )
 
-    def _ask(self, name: str) -> tuple[Image, ...]:
+    def _request_images(self, name: str) -> tuple[Image, ...]:
         try:
-            answer = self._link.images.get(
+            response = self._api.images.get(
                 "/images",
                 params={"name": name, "status": "active"},
                 raise_exc=False,
             )
-        except self._link.library.NO_SERVICE:
+        except self._api.library.NO_SERVICE:
             return ()
-        if answer.status_code >= 400:
-            raise refusals.of_service(
-                "Glance", answer.status_code, answer.text
+        if response.status_code >= 400:
+            raise api_errors.service_error(
+                "Glance", response.status_code, response.text
             )
-        return refusals.read(answer.content, _Page, "image", "Glance").images
+        return api_errors.decode_response(
+            response.content, _Page, "image", "Glance"
+        ).images

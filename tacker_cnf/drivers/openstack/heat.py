@@ -6,20 +6,20 @@ from typing import Any, Final, TypeVar
 import msgspec
 from oslo_log import log
 
-from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.openstack import addresses, refusals
-from tacker_cnf.drivers.openstack.link import Link
+from tacker_cnf.drivers.openstack import addresses, api_errors
+from tacker_cnf.drivers.openstack.api import OpenstackApi
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
+from tacker_cnf.drivers.retry_policy import RetryPolicy
 
 LOG = log.getLogger(__name__)
 
 T = TypeVar("T")
 
 #: attributes of a floating IP, and of a port
-FLOATING: Final = "floating_ip_address"
-FIXED: Final = "fixed_ips"
+FLOATING_IP_ADDRESS: Final = "floating_ip_address"
+FIXED_IPS: Final = "fixed_ips"
 #: how deep stacks may be nested in each other; Heat's own limit is 5
-DEPTH: Final = 50
+MAX_NESTED_DEPTH: Final = 50
 
 
 class Heat:
@@ -29,33 +29,33 @@ class Heat:
     for once it was called off at once.
     """
 
-    def __init__(self, link: Link, endurance: Endurance) -> None:
-        self._link = link
-        self._endurance = endurance
-        self.halt = endurance.halt
+    def __init__(self, api: OpenstackApi, retry_policy: RetryPolicy) -> None:
+        self._api = api
+        self._retry_policy = retry_policy
+        self.cancel_token = retry_policy.cancel_token
 
     def project_id(self) -> str:
         """Tell the project that the credentials are of."""
-        return str(self._ask(self._link.session.get_project_id))
+        return str(self._call(self._api.session.get_project_id))
 
-    def look(self) -> None:
+    def check_access(self) -> None:
         """Ask for as little as possible, to see whether Heat lets us in."""
-        self._ask(lambda: list(self._client.list(limit=1)))
+        self._call(lambda: list(self._client.list(limit=1)))
 
     def find(self, name: str) -> Stack | None:
         """Find a stack by its name, or by NAME/ID; None: there is none."""
         try:
-            found = self._ask(
+            found = self._call(
                 lambda: self._client.get(name, resolve_outputs=False)
             )
-        except refusals.Gone:
+        except api_errors.NotFound:
             return None
         return msgspec.convert(found.to_dict(), Stack)
 
     def stacks(self) -> Sequence[Stack]:
         """List the stacks of the project."""
         project = f"/{self.project_id()}/stacks/"
-        found = self._ask(lambda: list(self._client.list()))
+        found = self._call(lambda: list(self._client.list()))
         stacks = msgspec.convert([one.to_dict() for one in found], list[Stack])
         # an administrator is given those of other projects, too
         return [s for s in stacks if project in s.links[0]["href"]]
@@ -65,13 +65,13 @@ class Heat:
 
         :raises Taken: there is one of this name
         """
-        self.halt.check()
-        made = self._ask(
+        self.cancel_token.check()
+        created = self._call(
             lambda: self._client.create(
                 stack_name=name, disable_rollback=True, **body
             )
         )
-        return f"{name}/{made['stack']['id']}"
+        return f"{name}/{created['stack']['id']}"
 
     def update(
         self, stack: Stack, body: Mapping[str, Any], *, existing: bool
@@ -79,25 +79,25 @@ class Heat:
         """Begin to update a stack.
 
         :param existing: what the body does not say stays
-        :raises Gone: there is no such stack
+        :raises NotFound: there is no such stack
         :raises Taken: something else is done to it now
         """
-        self.halt.check()
-        keep = {"existing": True} if existing else {}
-        self._ask(
+        self.cancel_token.check()
+        options = {"existing": True} if existing else {}
+        self._call(
             lambda: self._client.update(
-                stack.identity, disable_rollback=True, **keep, **body
+                stack.identity, disable_rollback=True, **options, **body
             )
         )
 
     def resume(self, stack: Stack) -> None:
         """Begin to resume a suspended stack.
 
-        :raises Gone: there is no such stack
+        :raises NotFound: there is no such stack
         :raises Taken: something else is done to it now
         """
-        self.halt.check()
-        self._ask(lambda: self._link.client.actions.resume(stack.identity))
+        self.cancel_token.check()
+        self._call(lambda: self._api.client.actions.resume(stack.identity))
 
     def preview(
         self, stack: Stack, body: Mapping[str, Any], *, existing: bool
@@ -105,32 +105,34 @@ class Heat:
         """Have Heat look at an update, and not begin it.
 
         :param existing: what the body does not say stays
-        :raises VimRefused: it would refuse that
+        :raises VimRejected: it would refuse that
         """
-        keep = {"existing": True} if existing else {}
-        self._ask(
-            lambda: self._client.preview_update(stack.identity, **keep, **body)
+        options = {"existing": True} if existing else {}
+        self._call(
+            lambda: self._client.preview_update(
+                stack.identity, **options, **body
+            )
         )
 
     def delete(self, stack: Stack) -> None:
         """Begin to delete a stack; if it has gone, that is well."""
-        self.halt.check()
+        self.cancel_token.check()
         try:
-            self._ask(lambda: self._client.delete(stack.identity))
-        except refusals.Gone:
+            self._call(lambda: self._client.delete(stack.identity))
+        except api_errors.NotFound:
             LOG.debug("Stack %s had gone", stack.identity)
 
     def template(self, stack: Stack) -> tuple[str, Mapping[str, str]]:
         """Read the template of a stack, as JSON, and its files."""
-        template = self._ask(lambda: self._client.template(stack.identity))
-        files = self._ask(lambda: self._client.files(stack.identity))
+        template = self._call(lambda: self._client.template(stack.identity))
+        files = self._call(lambda: self._client.files(stack.identity))
         return msgspec.json.encode(template).decode(), files
 
     def tree(self, stack: Stack) -> Tree:
         """Read the resources of a stack and of all nested ones."""
-        found = self._ask(
-            lambda: self._link.client.resources.list(
-                stack.identity, nested_depth=DEPTH
+        found = self._call(
+            lambda: self._api.client.resources.list(
+                stack.identity, nested_depth=MAX_NESTED_DEPTH
             )
         )
         return Tree(
@@ -141,20 +143,20 @@ class Heat:
         """Read the addresses of the ports of a stack and of all nested
         ones; Heat asks Neutron for them.
         """
-        found = self._ask(
-            lambda: self._link.client.resources.list(
+        found = self._call(
+            lambda: self._api.client.resources.list(
                 stack.identity,
-                nested_depth=DEPTH,
+                nested_depth=MAX_NESTED_DEPTH,
                 with_detail=True,
                 filters={"type": PORT},
             )
         )
-        told = [one.to_dict() for one in found]
+        resources = [one.to_dict() for one in found]
         return {
-            one["physical_resource_id"]: addresses.of_attributes(
+            one["physical_resource_id"]: addresses.parse_port(
                 one.get("attributes")
             )
-            for one in told
+            for one in resources
         }
 
     def attributes(
@@ -162,10 +164,10 @@ class Heat:
     ) -> Mapping[str, Any]:
         """Read what Heat knows of a resource, such as a port's addresses.
 
-        :raises Gone: there is no such resource
+        :raises NotFound: there is no such resource
         """
-        found = self._ask(
-            lambda: self._link.client.resources.get(
+        found = self._call(
+            lambda: self._api.client.resources.get(
                 resource.stack, resource.name, with_attr=list(names)
             )
         )
@@ -175,14 +177,20 @@ class Heat:
         """Return the address of a floating IP or a port: the floating one if
         it has one, else the first fixed one; None: Heat knows none.
 
-        :raises Gone: there is no such resource
+        :raises NotFound: there is no such resource
         """
-        known = self.attributes(resource, (FLOATING, FIXED))
-        fixed = (one.get("ip_address") for one in known.get(FIXED) or ())
-        return known.get(FLOATING) or next(filter(None, fixed), None)
+        attributes = self.attributes(
+            resource, (FLOATING_IP_ADDRESS, FIXED_IPS)
+        )
+        fixed = (
+            one.get("ip_address") for one in attributes.get(FIXED_IPS) or ()
+        )
+        return attributes.get(FLOATING_IP_ADDRESS) or next(
+            filter(None, fixed), None
+        )
 
     def mark_unhealthy(
-        self, resource: Resource, why: str, *, unhealthy: bool = True
+        self, resource: Resource, reason: str, *, unhealthy: bool = True
     ) -> None:
         """Have the next update of its stack make a resource anew; if it has
         gone, that is well.
@@ -190,17 +198,17 @@ class Heat:
         :param unhealthy: False: take such a mark back
         """
         if unhealthy:
-            self.halt.check()
+            self.cancel_token.check()
         try:
-            self._ask(
-                lambda: self._link.client.resources.mark_unhealthy(
+            self._call(
+                lambda: self._api.client.resources.mark_unhealthy(
                     resource.stack,
                     resource.name,
                     mark_unhealthy=unhealthy,
-                    resource_status_reason=why,
+                    resource_status_reason=reason,
                 )
             )
-        except refusals.Gone:
+        except api_errors.NotFound:
             LOG.debug("%s of %s had gone", resource.name, resource.stack)
 
     def events(self, identity: str, marker: str | None) -> list[Any]:
@@ -208,11 +216,11 @@ class Heat:
 
         Heat forgets old ones: if it knows the other no longer, it tells all.
 
-        :raises Gone: there is no such stack
+        :raises NotFound: there is no such stack
         """
         return list(
-            self._ask(
-                lambda: self._link.client.events.list(
+            self._call(
+                lambda: self._api.client.events.list(
                     identity, marker=marker, sort_dir="asc"
                 )
             )
@@ -221,10 +229,10 @@ class Heat:
     def last_event(self, identity: str) -> str | None:
         """Tell the id of the newest event of a stack.
 
-        :raises Gone: there is no such stack
+        :raises NotFound: there is no such stack
         """
-        found = self._ask(
-            lambda: self._link.client.events.list(
+        found = self._call(
+            lambda: self._api.client.events.list(
                 identity, limit=1, sort_dir="desc"
             )
         )
@@ -232,7 +240,7 @@ class Heat:
 
     @property
     def _client(self) -> Any:
-        return self._link.client.stacks
+        return self._api.client.stacks
 
-    def _ask(self, question: Callable[[], T]) -> T:
-        return self._endurance.ask(lambda: self._link.told(question))
+    def _call(self, operation: Callable[[], T]) -> T:
+        return self._retry_policy.call(lambda: self._api.call(operation))

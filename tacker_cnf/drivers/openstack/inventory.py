@@ -14,7 +14,7 @@ import msgspec
 
 from tacker_cnf.drivers.openstack import addresses, connectivity
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.connection_point import VnfcCpInfo
@@ -43,7 +43,7 @@ class Vnfc(msgspec.Struct, frozen=True, kw_only=True):
     member: Resource | None
     #: the number of that, if the group takes the highest away; None: it takes
     #: the unhealthy
-    place: int | None
+    group_index: int | None
     #: connection point of the VNFD -> its port
     ports: Mapping[str, Resource]
     #: storage of the VNFD -> its volume
@@ -54,9 +54,9 @@ class Vnfc(msgspec.Struct, frozen=True, kw_only=True):
         return self.server.physical_id
 
     @property
-    def age(self) -> tuple[int, str, str]:
+    def registration_order(self) -> tuple[int, str, str]:
         """Orders those of one VDU; the last registered is the greatest."""
-        number = self.place if self.index is None else self.index
+        number = self.group_index if self.index is None else self.index
         return (number or 0, self.server.created, self.id)
 
 
@@ -67,7 +67,7 @@ def vnfcs(tree: Tree, flavour: Flavour) -> list[Vnfc]:
         for server in tree.of_type(SERVER)
         if (vnfc := _vnfc(tree, server, flavour)) is not None
     ]
-    found.sort(key=lambda vnfc: vnfc.age, reverse=True)
+    found.sort(key=lambda vnfc: vnfc.registration_order, reverse=True)
     order = list(flavour.vdus)
     return sorted(found, key=lambda vnfc: order.index(vnfc.vdu_id))
 
@@ -78,39 +78,43 @@ def vdu_of(
     """Tell which VDU a server is, and its number if it has one: it, or what
     it is nested in, is named like one.
     """
-    named = None
+    vdu_id = None
     index = None
-    for resource in tree.line(server):
-        vdu, number = vdu_named(resource.name, flavour)
-        named = named or vdu
-        index = number if index is None and vdu == named else index
-    return named, index
+    for resource in tree.ancestors(server):
+        vdu, number = parse_vdu_name(resource.name, flavour)
+        vdu_id = vdu_id or vdu
+        index = number if index is None and vdu == vdu_id else index
+    return vdu_id, index
 
 
 def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
-    named, index = vdu_of(tree, server, flavour)
-    if named is None:
+    vdu_id, index = vdu_of(tree, server, flavour)
+    if vdu_id is None:
         return None
-    points = {
+    cps = {
         name
         for name, cp in flavour.connection_points.items()
-        if cp.vdu == named
+        if cp.vdu == vdu_id
     }
     member = tree.member(server)
     return Vnfc(
-        vdu_id=named,
+        vdu_id=vdu_id,
         index=index,
         server=server,
         member=member,
-        place=tree.place(member) if member else None,
-        ports=_own(tree.beside(server, PORT), points, server),
-        volumes=_own(
-            tree.beside(server, VOLUME), flavour.vdus[named].storages, server
+        group_index=tree.group_index(member) if member else None,
+        ports=_resources_of_server(tree.siblings(server, PORT), cps, server),
+        volumes=_resources_of_server(
+            tree.siblings(server, VOLUME),
+            flavour.vdus[vdu_id].storages,
+            server,
         ),
     )
 
 
-def vdu_named(name: str, flavour: Flavour) -> tuple[str | None, int | None]:
+def parse_vdu_name(
+    name: str, flavour: Flavour
+) -> tuple[str | None, int | None]:
     """Tell which VDU a name is of, and its number if it has one."""
     if name in flavour.vdus:
         return name, None
@@ -120,7 +124,7 @@ def vdu_named(name: str, flavour: Flavour) -> tuple[str | None, int | None]:
     return None, None
 
 
-def _own(
+def _resources_of_server(
     resources: Sequence[Resource], names: Any, server: Resource
 ) -> Mapping[str, Resource]:
     """Choose, by what the VNFD calls them, those of a server: of several
@@ -138,12 +142,12 @@ def _own(
     return found
 
 
-def read(
+def build_result(
     stack: Stack,
     tree: Tree,
     target: Target,
     flavour: Flavour,
-    places: "Places",
+    location: "StackLocation",
     ports: addresses.Ports,
 ) -> InfraResult:
     """Take the inventory of an instance.
@@ -151,44 +155,46 @@ def read(
     :param ports: those of which Heat tells addresses
     """
     found = vnfcs(tree, flavour)
-    links = connectivity.Links(target, flavour, places.key, ports)
+    links = connectivity.Links(target, flavour, location.key, ports)
     for vnfc in reversed(found):  # the first registered gets the first
         for cpd, port in vnfc.ports.items():
             links.attach(cpd, vnfc.id, port.physical_id, vnfc.index)
-        for cpd in _portless(vnfc, flavour):
-            links.attach_given(cpd, vnfc.id, vnfc.index)
+        for cpd in _cps_without_port(vnfc, flavour):
+            links.attach_provided(cpd, vnfc.id, vnfc.index)
     return InfraResult(
         vnfc_resource_info=tuple(
-            _resource_info(v, links.points_of(v.id), stack, places)
+            _resource_info(v, links.vnfc_cps(v.id), stack, location)
             for v in found
         ),
         virtual_storage_resource_info=tuple(
-            _storage(v, name, volume, places)
+            _storage(v, name, volume, location)
             for v in found
             for name, volume in v.volumes.items()
         ),
-        vnf_virtual_link_resource_info=links.internal(_nets(tree, flavour)),
+        vnf_virtual_link_resource_info=links.internal(
+            _networks(tree, flavour)
+        ),
         ext_cp_info=links.ext_cps(),
         ext_virtual_link_info=links.external(),
         ext_managed_virtual_link_info=links.managed(),
         metadata={
             "stack_id": stack.id,
             "nfv": stack.nfv,
-            "tenant": places.tenant,
+            "tenant": location.tenant,
         },
     )
 
 
-def without(
+def build_result_without_stack(
     target: Target,
     flavour: Flavour,
-    places: "Places",
+    location: "StackLocation",
     metadata: Mapping[str, Any],
 ) -> InfraResult:
     """Tell what is left of an instance whose stack has gone: how others have
     connected it, and what was known of the stack.
     """
-    links = connectivity.Links(target, flavour, places.key, {})
+    links = connectivity.Links(target, flavour, location.key, {})
     return InfraResult(
         ext_virtual_link_info=links.external(),
         ext_managed_virtual_link_info=links.managed(),
@@ -196,7 +202,7 @@ def without(
     )
 
 
-class Places(msgspec.Struct, frozen=True):
+class StackLocation(msgspec.Struct, frozen=True):
     """Where a stack is."""
 
     #: by which vimConnectionInfo names the OpenStack
@@ -205,14 +211,14 @@ class Places(msgspec.Struct, frozen=True):
     tenant: str
 
 
-def _portless(vnfc: Vnfc, flavour: Flavour) -> Iterator[str]:
+def _cps_without_port(vnfc: Vnfc, flavour: Flavour) -> Iterator[str]:
     """Tell the connection points whose ports Heat does not make."""
     for name, point in flavour.connection_points.items():
         if point.vdu == vnfc.vdu_id and name not in vnfc.ports:
             yield name
 
 
-def _nets(tree: Tree, flavour: Flavour) -> Mapping[str, Resource]:
+def _networks(tree: Tree, flavour: Flavour) -> Mapping[str, Resource]:
     """Tell the networks that Heat made of virtual links."""
     return {
         net.name: net
@@ -235,38 +241,38 @@ def _storage_id(vnfc: Vnfc, name: str) -> str:
 
 def _resource_info(
     vnfc: Vnfc,
-    points: tuple[VnfcCpInfo, ...],
+    cps: tuple[VnfcCpInfo, ...],
     stack: Stack,
-    places: Places,
+    location: StackLocation,
 ) -> VnfcResourceInfo:
     return VnfcResourceInfo(
         id=vnfc.id,
         vdu_id=vnfc.vdu_id,
-        compute_resource=handle(places.key, vnfc.server),
+        compute_resource=handle(location.key, vnfc.server),
         zone_id=_zone(vnfc, stack),
         storage_resource_ids=tuple(
             _storage_id(vnfc, name) for name in vnfc.volumes
         ),
-        vnfc_cp_info=points,
+        vnfc_cp_info=cps,
         metadata=_metadata(vnfc, stack),
     )
 
 
 def _metadata(vnfc: Vnfc, stack: Stack) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "creation_time": vnfc.server.created,
         "stack_id": vnfc.server.stack,
     }
     if vnfc.member:
-        told["parent_stack_id"] = vnfc.member.stack
-        told["parent_resource_name"] = vnfc.member.name
+        metadata["parent_stack_id"] = vnfc.member.stack
+        metadata["parent_resource_name"] = vnfc.member.name
     if vnfc.index is not None:
-        told["vdu_idx"] = vnfc.index
-    flavor = _told(vnfc, stack).get("computeFlavourId")
+        metadata["vdu_idx"] = vnfc.index
+    flavor = _vdu_parameters(vnfc, stack).get("computeFlavourId")
     if flavor is not None:
-        told["flavor"] = flavor
-    told |= _images(vnfc, stack)
-    return told
+        metadata["flavor"] = flavor
+    metadata |= _images(vnfc, stack)
+    return metadata
 
 
 def _images(vnfc: Vnfc, stack: Stack) -> dict[str, Any]:
@@ -274,36 +280,38 @@ def _images(vnfc: Vnfc, stack: Stack) -> dict[str, Any]:
     names = [vnfc.vdu_id, *vnfc.volumes]
     found = {}
     for name in names:
-        image = _said(name, vnfc.index, stack).get("vcImageId")
+        image = _nfv_parameters(name, vnfc.index, stack).get("vcImageId")
         if image is not None:
             found[f"image-{name}"] = image
     return found
 
 
-def _told(vnfc: Vnfc, stack: Stack) -> Mapping[str, Any]:
-    return _said(vnfc.vdu_id, vnfc.index, stack)
+def _vdu_parameters(vnfc: Vnfc, stack: Stack) -> Mapping[str, Any]:
+    return _nfv_parameters(vnfc.vdu_id, vnfc.index, stack)
 
 
-def _said(name: str, index: int | None, stack: Stack) -> Mapping[str, Any]:
+def _nfv_parameters(
+    name: str, index: int | None, stack: Stack
+) -> Mapping[str, Any]:
     """Give what the stack's parameters say of a VDU or a storage."""
     vdus = stack.nfv.get("VDU")
-    said: Any = None
+    values: Any = None
     if isinstance(vdus, Mapping):
-        said = vdus.get(f"{name}-{index}", vdus.get(name))
-    return said if isinstance(said, Mapping) else {}
+        values = vdus.get(f"{name}-{index}", vdus.get(name))
+    return values if isinstance(values, Mapping) else {}
 
 
 def _zone(vnfc: Vnfc, stack: Stack) -> str | None:
-    zone = _told(vnfc, stack).get("locationConstraints")
+    zone = _vdu_parameters(vnfc, stack).get("locationConstraints")
     return zone if isinstance(zone, str) and zone else None
 
 
 def _storage(
-    vnfc: Vnfc, name: str, volume: Resource, places: Places
+    vnfc: Vnfc, name: str, volume: Resource, location: StackLocation
 ) -> VirtualStorageResourceInfo:
     return VirtualStorageResourceInfo(
         id=_storage_id(vnfc, name),
         virtual_storage_desc_id=name,
-        storage_resource=handle(places.key, volume),
+        storage_resource=handle(location.key, volume),
         metadata={"stack_id": volume.stack},
     )

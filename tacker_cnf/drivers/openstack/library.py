@@ -12,10 +12,10 @@ from keystoneauth1 import session as keystone
 from keystoneauth1.identity import v3
 
 from tacker_cnf.drivers import interruptible
-from tacker_cnf.drivers.openstack.connection import Connection
+from tacker_cnf.drivers.openstack.openstack_connection import Connection
 
 #: requests of one process that an OpenStack answers without new sockets
-POOL: Final = 64
+MAX_POOLED_CONNECTIONS: Final = 64
 
 #: an answer of Heat that is no success; it has .code and its body as text
 HEAT_ERROR: Final = exc.HTTPException
@@ -39,7 +39,9 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
-        super().__init__(pool_connections=4, pool_maxsize=POOL)
+        super().__init__(
+            pool_connections=4, pool_maxsize=MAX_POOLED_CONNECTIONS
+        )
 
     def init_poolmanager(
         self,
@@ -48,7 +50,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
         block: bool = False,  # noqa: FBT002
         **_options: Any,
     ) -> None:
-        self.poolmanager = interruptible.Pools(
+        self.poolmanager = interruptible.InterruptiblePoolManager(
             num_pools=connections,
             maxsize=maxsize,
             block=block,
@@ -73,16 +75,18 @@ def session(connection: Connection, timeout: float) -> Any:
 
     :param timeout: seconds for each answer
     """
-    wire = requests.Session()
-    wire.trust_env = False  # no proxy and no netrc that nobody named
+    http_session = requests.Session()
+    http_session.trust_env = False  # no proxy and no netrc that nobody named
     adapter = _Adapter(connection.ssl_context())
     for scheme in ("http://", "https://"):
-        wire.mount(scheme, adapter)
-    kind = (
-        v3.ApplicationCredential if connection.by_application else v3.Password
+        http_session.mount(scheme, adapter)
+    plugin = (
+        v3.ApplicationCredential
+        if connection.uses_application_credential
+        else v3.Password
     )
-    auth = kind(connection.endpoint, **connection.credentials())
-    return keystone.Session(auth=auth, session=wire, timeout=timeout)
+    auth = plugin(connection.endpoint, **connection.credentials())
+    return keystone.Session(auth=auth, session=http_session, timeout=timeout)
 
 
 def heat(session: Any, region: str | None) -> Any:

@@ -5,16 +5,16 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.openstack import refusals
-from tacker_cnf.drivers.openstack.link import Link
+from tacker_cnf.drivers.openstack import api_errors
+from tacker_cnf.drivers.openstack.api import OpenstackApi
+from tacker_cnf.drivers.retry_policy import RetryPolicy
 
 T = TypeVar("T")
 
 ERROR: Final = "ERROR"
 
 
-class Attached(msgspec.Struct, frozen=True, kw_only=True):
+class AttachedVolume(msgspec.Struct, frozen=True, kw_only=True):
     """A volume at a server."""
 
     id: str
@@ -35,7 +35,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     #: what Nova does with it now; None: nothing
     task: str | None = msgspec.field(name="OS-EXT-STS:task_state")
-    volumes: tuple[Attached, ...] = msgspec.field(
+    volumes: tuple[AttachedVolume, ...] = msgspec.field(
         name="os-extended-volumes:volumes_attached", default=()
     )
     fault: Fault = Fault()
@@ -46,25 +46,25 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
         return self.status == ERROR and self.task is None
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _ServerResponse(msgspec.Struct, frozen=True):
     server: Server
 
 
 class Nova:
     """A Nova, as one task asks things of it."""
 
-    def __init__(self, link: Link, endurance: Endurance) -> None:
-        self._link = link
-        self._endurance = endurance
+    def __init__(self, api: OpenstackApi, retry_policy: RetryPolicy) -> None:
+        self._api = api
+        self._retry_policy = retry_policy
 
-    def is_there(self) -> bool:
+    def is_available(self) -> bool:
         """Tell whether the OpenStack has a Nova."""
-        return self._asked(self._look)
+        return self._call(self._has_endpoint)
 
-    def _look(self) -> bool:
+    def _has_endpoint(self) -> bool:
         try:
-            return self._link.servers.get_endpoint() is not None
-        except self._link.library.NO_SERVICE:
+            return self._api.servers.get_endpoint() is not None
+        except self._api.library.NO_SERVICE:
             return False
 
     def find(self, server: str) -> Server | None:
@@ -72,13 +72,15 @@ class Nova:
         body = self._request("GET", f"/servers/{server}")
         if body is None:
             return None
-        return refusals.read(body, _Answer, "compute", "Nova").server
+        return api_errors.decode_response(
+            body, _ServerResponse, "compute", "Nova"
+        ).server
 
     def delete(self, server: str) -> None:
         """Begin to delete a server, for good even where Nova would keep it
         for a while; if it has gone, that is well.
         """
-        self._endurance.halt.check()
+        self._retry_policy.cancel_token.check()
         self._request(
             "POST", f"/servers/{server}/action", {"forceDelete": None}
         )
@@ -87,17 +89,19 @@ class Nova:
         self, method: str, path: str, body: Any = None
     ) -> bytes | None:
         """Give the body of an answer; None: there is no such server."""
-        return self._asked(lambda: self._answer(method, path, body))
+        return self._call(lambda: self._send(method, path, body))
 
-    def _answer(self, method: str, path: str, body: Any) -> bytes | None:
-        answer = self._link.servers.request(
+    def _send(self, method: str, path: str, body: Any) -> bytes | None:
+        response = self._api.servers.request(
             path, method, json=body, raise_exc=False
         )
-        if answer.status_code == 404:
+        if response.status_code == 404:
             return None
-        if answer.status_code >= 400:
-            raise refusals.of_service("Nova", answer.status_code, answer.text)
-        return bytes(answer.content)
+        if response.status_code >= 400:
+            raise api_errors.service_error(
+                "Nova", response.status_code, response.text
+            )
+        return bytes(response.content)
 
-    def _asked(self, question: Callable[[], T]) -> T:
-        return self._endurance.ask(lambda: self._link.told(question))
+    def _call(self, operation: Callable[[], T]) -> T:
+        return self._retry_policy.call(lambda: self._api.call(operation))

@@ -11,20 +11,20 @@ import msgspec
 PORT: Final = "OS::Neutron::Port"
 
 #: whose members have numbers for names, of which the highest goes first
-NUMBERED: Final = "OS::Heat::ResourceGroup"
+RESOURCE_GROUP: Final = "OS::Heat::ResourceGroup"
 #: whose members come and go in number; of all but NUMBERED, the unhealthy go
 #: first
-GROUPS: Final = frozenset(
+GROUP_TYPES: Final = frozenset(
     {
         "OS::Heat::AutoScalingGroup",
         "OS::Heat::InstanceGroup",
-        NUMBERED,
+        RESOURCE_GROUP,
         "AWS::AutoScaling::AutoScalingGroup",
     }
 )
 
 #: the number of a resource that the template names by itself: VDU1-0
-NUMBER: Final = re.compile(r"-\d+$")
+NUMBER_SUFFIX: Final = re.compile(r"-\d+$")
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,12 +63,12 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def nfv(self) -> dict[str, Any]:
         """The parameter "nfv", by which packages are told."""
-        told = self.parameters.get("nfv") or "{}"
-        read: Any = told if isinstance(told, dict) else _json(told)
-        return read if isinstance(read, dict) else {}
+        raw = self.parameters.get("nfv") or "{}"
+        decoded: Any = raw if isinstance(raw, dict) else _decode_json(raw)
+        return decoded if isinstance(decoded, dict) else {}
 
 
-def _json(text: str) -> Any:
+def _decode_json(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -147,22 +147,22 @@ class Tree:
             and not r.status.startswith("DELETE")
         ]
 
-    def beside(self, resource: Resource, kind: str) -> list[Resource]:
+    def siblings(self, resource: Resource, kind: str) -> list[Resource]:
         """Give those of one type in the same stack."""
         return [r for r in self.of_type(kind) if r.stack == resource.stack]
 
-    def named(self, name: str, server: Resource) -> Resource | None:
+    def find_for_server(self, name: str, server: Resource) -> Resource | None:
         """Return the resource of a name that belongs to a server: of several
         numbered ones in one stack, that of the server's number.
         """
-        number = NUMBER.search(server.name)
+        number = NUMBER_SUFFIX.search(server.name)
         full = f"{name}{number[0]}" if number else name
         for resource in self.resources:
             if (resource.stack, resource.name) == (server.stack, full):
                 return resource
         return None
 
-    def line(self, resource: Resource) -> list[Resource]:
+    def ancestors(self, resource: Resource) -> list[Resource]:
         """Give a resource, what it is nested in, and so on."""
         found: list[Resource] = []
         one: Resource | None = resource
@@ -175,17 +175,17 @@ class Tree:
         """Give the member of a group in which a resource is, or which it is;
         None: it is in none.
         """
-        line = self.line(resource)
-        for one, owner in itertools.pairwise(line):
-            if owner.type in GROUPS:
+        ancestors = self.ancestors(resource)
+        for one, owner in itertools.pairwise(ancestors):
+            if owner.type in GROUP_TYPES:
                 return one
         return None
 
-    def place(self, member: Resource) -> int | None:
+    def group_index(self, member: Resource) -> int | None:
         """Give the number of a member of a group that numbers them; None: it
         is in another.
         """
         owner = self._owners.get(member.stack)
-        if owner is None or owner.type != NUMBERED:
+        if owner is None or owner.type != RESOURCE_GROUP:
             return None
         return int(member.name)

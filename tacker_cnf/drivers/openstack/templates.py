@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.vnfd import base_hot as hot
 from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.base_hot import BaseHot
 
 
-def base_hot(package: PackageTree, flavour_id: str) -> BaseHot:
+def base_hot(package: UnpackedPackage, flavour_id: str) -> BaseHot:
     """Read BaseHOT of a flavour.
 
     :raises InvalidParameters: the package has none, or several, or it is not
         one by which a VNF can be kept
     """
     found = hot.read(package.path, package.vnfd.id, flavour_id)
-    if _hides_nfv(found):
+    if _is_nfv_hidden(found):
         raise errors.InvalidParameters(
             f"The template {found.name} hides its parameter nfv: Heat would "
             'not tell any more what the VNF is made of. Take "hidden" away '
@@ -25,7 +25,7 @@ def base_hot(package: PackageTree, flavour_id: str) -> BaseHot:
     return found
 
 
-def _hides_nfv(found: BaseHot) -> bool:
+def _is_nfv_hidden(found: BaseHot) -> bool:
     read: object = _read(found)
     for key in ("parameters", "nfv"):
         read = read.get(key) if isinstance(read, Mapping) else None

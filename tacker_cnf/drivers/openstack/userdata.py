@@ -8,21 +8,24 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import find
+from tacker_cnf.catalogue.unpacked import find_file
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.drivers.openstack.fields import Question, StackFields
+from tacker_cnf.drivers.openstack.stack_fields import (
+    StackFields,
+    UserDataRequest,
+)
 from tacker_cnf.lcm import redaction
-from tacker_cnf.scripts.process import Bounds
-from tacker_cnf.user_data import parameters, protocol, running
+from tacker_cnf.scripts.process import ScriptLimits
+from tacker_cnf.user_data import parameters, protocol, user_data_process
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.default import DefaultUserData
-from tacker_cnf.user_data.protocol import Said, Told
+from tacker_cnf.user_data.protocol import UserDataInput, UserDataOutput
 
-PATH: Final = "lcm-operation-user-data"
-CLASS: Final = "lcm-operation-user-data-class"
+PATH_PARAMETER: Final = "lcm-operation-user-data"
+CLASS_PARAMETER: Final = "lcm-operation-user-data-class"
 
 #: what our own answers
-DEFAULT: Final[Mapping[str, Callable[..., Json]]] = {
+DEFAULT_METHODS: Final[Mapping[str, Callable[..., Json]]] = {
     "instantiate": DefaultUserData.instantiate,
     "scale": DefaultUserData.scale,
     "scale_rollback": DefaultUserData.scale_rollback,
@@ -34,7 +37,7 @@ DEFAULT: Final[Mapping[str, Callable[..., Json]]] = {
 }
 
 
-class Named(NamedTuple):
+class UserDataClass(NamedTuple):
     """A class in a file of a package."""
 
     path: str
@@ -44,89 +47,108 @@ class Named(NamedTuple):
 class ChosenUserData:
     """Asks the user data that additionalParams name, or ours if none."""
 
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: ScriptLimits) -> None:
+        self._limits = limits
 
-    def check(self, question: Question) -> None:
+    def check(self, request: UserDataRequest) -> None:
         """Refuse a request that names user data wrongly.
 
         :raises InvalidParameters: it names a file without a class or the
             other way round, or a file that the package does not have, or
             the former one that a rollback would ask
         """
-        named = _named(question)
-        former = question.task.current_package
-        if named and former and find(former.path, named.path) is None:
+        requested_class = _requested_class(request)
+        current_package = request.task.current_package
+        if (
+            requested_class
+            and current_package
+            and find_file(current_package.path, requested_class.path) is None
+        ):
             raise errors.InvalidParameters(
-                f"additionalParams.{PATH}: the VNF package of VNFD "
-                f"{former.vnfd.id}, which the VNF is of, has no file "
-                f"{named.path!r}, and a rollback asks the one that is there. "
+                f"additionalParams.{PATH_PARAMETER}: the VNF package of VNFD "
+                f"{current_package.vnfd.id}, which the VNF is of, has no file "
+                f"{requested_class.path!r}, and a rollback asks the one that is there. "
                 "Name one that both packages have."
             )
 
-    def fields(self, question: Question) -> StackFields:
-        """Tell what makes the stack match ``question.task.target``.
+    def fields(self, request: UserDataRequest) -> StackFields:
+        """Tell what makes the stack match ``request.task.target``.
 
         :raises InvalidParameters: something is missing in the request, the
             grant or the package
         :raises ScriptFailed: the package's script did not end well
         """
-        named = _named(question)
-        told = _told(question, named or Named("", ""))
-        said = self._ask(question, told) if named else _default(told)
+        requested_class = _requested_class(request)
+        user_data_input = _user_data_input(
+            request, requested_class or UserDataClass("", "")
+        )
+        output = (
+            self._run_script(request, user_data_input)
+            if requested_class
+            else _run_default(user_data_input)
+        )
         return StackFields(
-            template=said.template,
-            files=said.files,
-            parameters=said.parameters,
-            existing=said.existing,
+            template=output.template,
+            files=output.files,
+            parameters=output.parameters,
+            existing=output.existing,
         )
 
-    def _ask(self, question: Question, told: Told) -> Said:
-        task = question.task
-        timeout = min(self._bounds.timeout, task.deadline.remaining)
-        return running.ask(
-            question.package.path,
-            told,
-            dataclasses.replace(self._bounds, timeout=timeout),
-            task.halt,
-            task.keep_log,
+    def _run_script(
+        self, request: UserDataRequest, user_data_input: UserDataInput
+    ) -> UserDataOutput:
+        task = request.task
+        timeout = min(self._limits.timeout, task.deadline.remaining)
+        return user_data_process.run(
+            request.package.path,
+            user_data_input,
+            dataclasses.replace(self._limits, timeout=timeout),
+            task.cancel_token,
+            task.save_log,
         )
 
 
-def _named(question: Question) -> Named | None:
-    given = question.task.parameters
-    path, class_name = given.get(PATH), given.get(CLASS)
+def _requested_class(request: UserDataRequest) -> UserDataClass | None:
+    additional_params = request.task.parameters
+    path, class_name = (
+        additional_params.get(PATH_PARAMETER),
+        additional_params.get(CLASS_PARAMETER),
+    )
     if path is None and class_name is None:
         return None
-    for name, value in ((PATH, path), (CLASS, class_name)):
+    for name, value in ((PATH_PARAMETER, path), (CLASS_PARAMETER, class_name)):
         if not (isinstance(value, str) and value):
             raise errors.InvalidParameters(
-                f"additionalParams: {PATH} and {CLASS} go together, and each "
+                f"additionalParams: {PATH_PARAMETER} and {CLASS_PARAMETER} go together, and each "
                 f"is a text; {name} is not given so."
             )
     path = posixpath.normpath(str(path))
-    question.package.file(path)
+    request.package.file(path)
     if not str(class_name).isidentifier():
         raise errors.InvalidParameters(
-            f"additionalParams: {CLASS} is to name a class of Python, which "
+            f"additionalParams: {CLASS_PARAMETER} is to name a class of Python, which "
             f"{class_name!r} is not."
         )
-    return Named(path, str(class_name))
+    return UserDataClass(path, str(class_name))
 
 
-def _told(question: Question, named: Named) -> Told:
-    task = question.task
-    rollback = "_rollback" if question.is_rollback else ""
-    return Told(
-        operation=question.operation.lower() + rollback,
+def _user_data_input(
+    request: UserDataRequest, requested_class: UserDataClass
+) -> UserDataInput:
+    task = request.task
+    rollback = "_rollback" if request.is_rollback else ""
+    return UserDataInput(
+        operation=request.operation.lower() + rollback,
         request=_request(task),
-        vnf_instance=_json(redaction.unconnected(task.instance)),
+        vnf_instance=_json(redaction.without_vim_secrets(task.instance)),
         grant_request=_json(task.grant_request),
-        grant_response=_json(task.grant and redaction.unconnected(task.grant)),
-        package_dir=str(question.package.path),
-        vnfd=question.package.vnfd,
-        path=named.path,
-        class_name=named.class_name,
+        grant_response=_json(
+            task.grant and redaction.without_vim_secrets(task.grant)
+        ),
+        package_dir=str(request.package.path),
+        vnfd=request.package.vnfd,
+        path=requested_class.path,
+        class_name=requested_class.class_name,
     )
 
 
@@ -144,14 +166,16 @@ def _json(value: Any) -> Json:
     return plain
 
 
-def _default(told: Told) -> Said:
+def _run_default(user_data_input: UserDataInput) -> UserDataOutput:
     """Ask our own, for which no process is needed."""
-    with parameters.knowing(told.package_dir, told.vnfd):
-        said = DEFAULT[told.operation](
-            told.request,
-            told.vnf_instance,
-            told.grant_request,
-            told.grant_response,
-            told.package_dir,
+    with parameters.use_package(
+        user_data_input.package_dir, user_data_input.vnfd
+    ):
+        output = DEFAULT_METHODS[user_data_input.operation](
+            user_data_input.request,
+            user_data_input.vnf_instance,
+            user_data_input.grant_request,
+            user_data_input.grant_response,
+            user_data_input.package_dir,
         )
-    return msgspec.convert(said, protocol.Said)
+    return msgspec.convert(output, protocol.UserDataOutput)

@@ -11,13 +11,13 @@ from tacker_cnf.vnfd.model import Flavour
 
 #: what Heat says of a server that Nova could not place
 NO_HOST: Final = "ResourceInError"
-SCOPE: Final = "ZONE"
-APART: Final = "ANTI_AFFINITY"
+ZONE_SCOPE: Final = "ZONE"
+ANTI_AFFINITY: Final = "ANTI_AFFINITY"
 
 Nfv = Mapping[str, Any]
 
 
-class Tried:
+class ZoneFallback:
     """The zones that each entry of nfv.VDU was in, in vain."""
 
     def __init__(self, zones: Sequence[str]) -> None:
@@ -28,7 +28,7 @@ class Tried:
         self._zones = zones
         self._failed: dict[str, set[str]] = collections.defaultdict(set)
 
-    def next(
+    def next_nfv(
         self, nfv: Nfv, tree: Tree, flavour: Flavour
     ) -> dict[str, Any] | None:
         """Give nfv with another zone for each entry whose servers found no
@@ -45,12 +45,14 @@ class Tried:
         vdus = dict(nfv["VDU"])
         for name, vdu in failed.items():
             self._failed[name].add(vdus[name]["locationConstraints"])
-            taken = self._failed[name] | _apart(name, vdu, vdus, flavour)
-            free = [zone for zone in self._zones if zone not in taken]
-            if not free:
+            excluded = self._failed[name] | _excluded_zones(
+                name, vdu, vdus, flavour
+            )
+            available = [zone for zone in self._zones if zone not in excluded]
+            if not available:
                 return None
             vdus = merge.patched(
-                vdus, {name: {"locationConstraints": free[0]}}
+                vdus, {name: {"locationConstraints": available[0]}}
             )
         return {**nfv, "VDU": vdus}
 
@@ -86,20 +88,22 @@ def _entry(nfv: Nfv, vdu: str | None, index: int | None) -> str | None:
     return None
 
 
-def _apart(name: str, vdu: str, vdus: Nfv, flavour: Flavour) -> frozenset[str]:
+def _excluded_zones(
+    name: str, vdu: str, vdus: Nfv, flavour: Flavour
+) -> frozenset[str]:
     """Tell the zones of all that has to be in others than an entry."""
-    apart = set(_others(vdu, flavour))
+    anti_affine = set(_anti_affine_vdus(vdu, flavour))
     found = set()
     for key, entry in vdus.items():
         owner = key if key in flavour.vdus else key.rpartition("-")[0]
-        if key != name and owner in apart and isinstance(entry, Mapping):
+        if key != name and owner in anti_affine and isinstance(entry, Mapping):
             found.add(str(entry.get("locationConstraints")))
     return frozenset(found)
 
 
-def _others(vdu: str, flavour: Flavour) -> Iterable[str]:
+def _anti_affine_vdus(vdu: str, flavour: Flavour) -> Iterable[str]:
     for rule in flavour.affinity_rules:
-        if rule.kind != APART or rule.scope != SCOPE:
+        if rule.kind != ANTI_AFFINITY or rule.scope != ZONE_SCOPE:
             continue
         members = {
             member

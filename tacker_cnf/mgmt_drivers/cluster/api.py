@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.endurance import Endurance
-from tacker_cnf.drivers.kubernetes.client import Cluster, Clusters
-from tacker_cnf.halting import Deadline
+from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
+from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.mgmt_drivers.cluster.memory import Memory
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.common import VimConnectionInfo
 
 #: seconds for one answer, and that the cluster's address may take to move
-REQUEST_S: Final = 30.0
-OUTAGE_S: Final = 60.0
+REQUEST_TIMEOUT_S: Final = 30.0
+OUTAGE_TIMEOUT_S: Final = 60.0
 
 
 class Api:
@@ -47,7 +47,7 @@ class Api:
             credentials that it accepts
         """
         if self._cluster is None:
-            self._cluster = self._connected()
+            self._cluster = self._connect_or_renew()
         return self._cluster
 
     @property
@@ -65,12 +65,12 @@ class Api:
         self._memory.credentials = self._log_in()
         self._cluster = None
 
-    def _connected(self) -> Cluster:
-        is_kept = self._memory.credentials is not None
+    def _connect_or_renew(self) -> Cluster:
+        is_stored = self._memory.credentials is not None
         try:
             return self._connect()
-        except errors.VimRefused:
-            if not is_kept:
+        except errors.VimRejected:
+            if not is_stored:
                 raise
         self.renew()  # the token that was kept has been deleted
         return self._connect()
@@ -84,5 +84,9 @@ class Api:
             },
             access_info={"bearer_token": self.credentials["bearer_token"]},
         )
-        patience = Endurance(self._deadline, contact=OUTAGE_S, outage=OUTAGE_S)
-        return Clusters(REQUEST_S).connect(info, patience)
+        retry_policy = RetryPolicy(
+            self._deadline,
+            contact_timeout=OUTAGE_TIMEOUT_S,
+            outage_timeout=OUTAGE_TIMEOUT_S,
+        )
+        return ClusterPool(REQUEST_TIMEOUT_S).connect(info, retry_policy)

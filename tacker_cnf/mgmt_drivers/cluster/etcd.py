@@ -9,22 +9,22 @@ from urllib.parse import urlsplit
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.halting import Deadline
 from tacker_cnf.mgmt_drivers.cluster import haproxy
 from tacker_cnf.mgmt_drivers.remote import Host
+from tacker_cnf.runtime.cancellation import Deadline
 
-PKI: Final = "/etc/kubernetes/pki/etcd"
+PKI_DIR: Final = "/etc/kubernetes/pki/etcd"
 PORT: Final = 2379
 #: where the member of a master serves, seen from there
-OWN: Final = f"https://127.0.0.1:{PORT}"
+LOCAL_ENDPOINT: Final = f"https://127.0.0.1:{PORT}"
 #: where snapshots are kept on the master that made them, and how many
-SNAPSHOTS: Final = "/var/backups/etcd"
-KEPT: Final = 3
+SNAPSHOT_DIR: Final = "/var/backups/etcd"
+MAX_SNAPSHOTS: Final = 3
 #: seconds that etcd has for one answer
-ANSWER: Final = 5
+COMMAND_TIMEOUT_S: Final = 5
 #: seconds for a new leader, and between two looks
-SETTLED: Final = 30.0
-PAUSE: Final = 0.2
+LEADER_TIMEOUT_S: Final = 30.0
+POLL_INTERVAL_S: Final = 0.2
 #: why etcd refuses to change its members until all are connected
 UNHEALTHY: Final = "etcdserver: unhealthy cluster"
 
@@ -40,23 +40,23 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     is_learner: bool = False
 
 
-class _Listed(msgspec.Struct, frozen=True):
+class _MemberEntry(msgspec.Struct, frozen=True):
     id: int = msgspec.field(name="ID")
     peers: tuple[str, ...] = msgspec.field(name="peerURLs", default=())
     is_learner: bool = msgspec.field(name="isLearner", default=False)
 
 
 class _Members(msgspec.Struct, frozen=True):
-    members: tuple[_Listed, ...] = ()
+    members: tuple[_MemberEntry, ...] = ()
 
 
-class _Standing(msgspec.Struct, frozen=True):
+class _EndpointStatus(msgspec.Struct, frozen=True):
     #: etcd leaves it out while there is none
     leader: int = 0
 
 
 class _Status(msgspec.Struct, frozen=True):
-    standing: _Standing = msgspec.field(name="Status")
+    status: _EndpointStatus = msgspec.field(name="Status")
 
 
 class _Health(msgspec.Struct, frozen=True):
@@ -79,9 +79,9 @@ class Etcd:
 
         :raises InfraError: etcd does not answer
         """
-        told = self._ask("member", "list", "--write-out=json")
+        output = self._run("member", "list", "--write-out=json")
         try:
-            found = msgspec.json.decode(told, type=_Members)
+            found = msgspec.json.decode(output, type=_Members)
         except msgspec.DecodeError as error:
             raise errors.InfraError(
                 f"{self._host}: etcd's list of members cannot be read: {error}"
@@ -100,7 +100,7 @@ class Etcd:
         endpoints = ",".join(endpoint(one) for one in sorted(addresses))
         answer = self._host.run(
             self._command(
-                "endpoint", "health", "--write-out=json", at=endpoints
+                "endpoint", "health", "--write-out=json", endpoints=endpoints
             ),
             as_root=True,
             timeout=self._timeout,
@@ -113,7 +113,7 @@ class Etcd:
             _address((one.endpoint,)) for one in found if one.health
         )
 
-    def save(self, name: str) -> None:
+    def save_snapshot(self, name: str) -> None:
         """Keep a snapshot on the master, and drop the oldest ones.
 
         :raises InfraError: there is none, or it cannot be read
@@ -121,10 +121,10 @@ class Etcd:
         path = snapshot(name)
         # it takes as long as the database is large
         save = self._command("snapshot", "save", path, limit=None)
-        look = self._command("snapshot", "status", path, limit=None)
-        old = f"ls -1t {SNAPSHOTS}/*.db | tail -n +{KEPT + 1} | xargs -r rm -f"
+        verify = self._command("snapshot", "status", path, limit=None)
+        prune = f"ls -1t {SNAPSHOT_DIR}/*.db | tail -n +{MAX_SNAPSHOTS + 1} | xargs -r rm -f"
         self._host.check(
-            f"umask 077; mkdir -p {SNAPSHOTS} && {save} && {look} && {old}",
+            f"umask 077; mkdir -p {SNAPSHOT_DIR} && {save} && {verify} && {prune}",
             as_root=True,
             timeout=self._timeout,
         )
@@ -136,14 +136,14 @@ class Etcd:
 
         :raises InfraError: etcd refuses
         """
-        end = Deadline.within(min(SETTLED, deadline.remaining))
+        end = Deadline.within(min(LEADER_TIMEOUT_S, deadline.remaining))
         while True:
             try:
-                self._ask("member", "remove", member.id)
+                self._run("member", "remove", member.id)
             except errors.RemoteFailed as error:
                 if UNHEALTHY not in str(error) or end.passed:
                     raise
-                time.sleep(PAUSE)
+                time.sleep(POLL_INTERVAL_S)
             else:
                 return
 
@@ -160,93 +160,97 @@ class Etcd:
             return False
         for member in dead:
             self.remove(member, deadline)
-        self.await_healthy(deadline)
+        self.wait_healthy(deadline)
         return True
 
-    def move_leader(self, leader: Member, heir: Member) -> None:
+    def move_leader(self, leader: Member, successor: Member) -> None:
         """Have another member lead, without an election.
 
         :raises InfraError: etcd refuses
         """
-        self._ask("move-leader", heir.id, at=endpoint(leader.address))
+        self._run(
+            "move-leader", successor.id, endpoints=endpoint(leader.address)
+        )
 
     def leader(self) -> str:
         """Tell the id of the member that leads; "0": none does.
 
         :raises InfraError: etcd does not answer
         """
-        told = self._ask("endpoint", "status", "--write-out=json")
+        output = self._run("endpoint", "status", "--write-out=json")
         try:
-            (found,) = msgspec.json.decode(told, type=tuple[_Status])
+            (found,) = msgspec.json.decode(output, type=tuple[_Status])
         except msgspec.DecodeError as error:
             raise errors.InfraError(
                 f"{self._host}: etcd's status cannot be read: {error}"
             ) from None
-        return f"{found.standing.leader:x}"
+        return f"{found.status.leader:x}"
 
-    def await_healthy(self, deadline: Deadline) -> None:
+    def wait_healthy(self, deadline: Deadline) -> None:
         """Wait until there is a leader again.
 
         :raises InfraError: there was none in time
         """
-        end = Deadline.within(min(SETTLED, deadline.remaining))
+        end = Deadline.within(min(LEADER_TIMEOUT_S, deadline.remaining))
         while not self.healthy(m.address for m in self.members()):
             if end.passed:
                 raise errors.InfraError(f"{self._host}: etcd has no leader.")
-            time.sleep(PAUSE)
+            time.sleep(POLL_INTERVAL_S)
 
-    def _ask(self, *words: str, at: str = OWN) -> bytes:
+    def _run(self, *arguments: str, endpoints: str = LOCAL_ENDPOINT) -> bytes:
         return self._host.check(
-            self._command(*words, at=at), as_root=True, timeout=self._timeout
+            self._command(*arguments, endpoints=endpoints),
+            as_root=True,
+            timeout=self._timeout,
         ).stdout
 
     def _command(
         self,
-        *words: str,
-        at: str = OWN,
-        limit: int | None = ANSWER,
+        *arguments: str,
+        endpoints: str = LOCAL_ENDPOINT,
+        limit: int | None = COMMAND_TIMEOUT_S,
     ) -> str:
-        limited = [f"--command-timeout={limit}s"] if limit else []
+        limit_option = [f"--command-timeout={limit}s"] if limit else []
         return "ETCDCTL_API=3 " + shlex.join(
             (
                 "etcdctl",
-                f"--endpoints={at}",
-                f"--cacert={PKI}/ca.crt",
-                f"--cert={PKI}/server.crt",
-                f"--key={PKI}/server.key",
-                *limited,
-                *words,
+                f"--endpoints={endpoints}",
+                f"--cacert={PKI_DIR}/ca.crt",
+                f"--cert={PKI_DIR}/server.crt",
+                f"--key={PKI_DIR}/server.key",
+                *limit_option,
+                *arguments,
             )
         )
 
 
 def endpoint(address: str) -> str:
     """Give the URL at which a member serves."""
-    return f"https://{haproxy.bracketed(address)}:{PORT}"
+    return f"https://{haproxy.url_host(address)}:{PORT}"
 
 
 def snapshot(name: str) -> str:
     """Return the path of a snapshot on the master that has made it."""
-    return f"{SNAPSHOTS}/{name}.db"
+    return f"{SNAPSHOT_DIR}/{name}.db"
 
 
 def _address(urls: Sequence[str]) -> str:
     return next((urlsplit(url).hostname or "" for url in urls), "")
 
 
-class Removals(msgspec.Struct, frozen=True):
+class RemovalPlan(msgspec.Struct, frozen=True):
     """Whom to take out, one after the other."""
 
     members: Sequence[Member]
     #: who serves and stays; None: nobody goes
-    heir: Member | None = None
+    successor: Member | None = None
 
 
-def removals(
+def plan_removal(
     members: Sequence[Member],
     healthy: Collection[str],
     leaving: Collection[str],
-) -> Removals:
+) -> RemovalPlan:
     """Tell whom to take out, those first that do not serve.
 
     A change needs more than half of those that are members then; so does
@@ -256,19 +260,19 @@ def removals(
     :param leaving: addresses of those that are to go
     :raises InfraError: etcd would lose its quorum, or has none
     """
-    going = [m for m in members if m.address in leaving]
-    going.sort(key=lambda m: (not m.is_learner, m.address in healthy))
+    to_remove = [m for m in members if m.address in leaving]
+    to_remove.sort(key=lambda m: (not m.is_learner, m.address in healthy))
     voters = [m for m in members if not m.is_learner]
     serving = {m.address for m in voters} & set(healthy)
-    left = len(voters)
-    for member in going:
-        _check_quorum(left, len(serving), voters, serving)
+    voter_count = len(voters)
+    for member in to_remove:
+        _check_quorum(voter_count, len(serving), voters, serving)
         if not member.is_learner:
-            left -= 1
+            voter_count -= 1
             serving.discard(member.address)
-            _check_quorum(left, len(serving), voters, serving)
-    staying = (m for m in voters if m.address in serving)
-    return Removals(going, next(staying, None))
+            _check_quorum(voter_count, len(serving), voters, serving)
+    remaining = (m for m in voters if m.address in serving)
+    return RemovalPlan(to_remove, next(remaining, None))
 
 
 def check_redundancy(
@@ -282,14 +286,14 @@ def check_redundancy(
     :raises InfraError: they do
     """
     voters = {m.address for m in members if not m.is_learner}
-    going = voters & set(leaving)
-    staying = (voters & set(healthy)) - going
-    if len(going) > 1 and len(staying) <= len(voters) // 2:
+    to_remove = voters & set(leaving)
+    remaining = (voters & set(healthy)) - to_remove
+    if len(to_remove) > 1 and len(remaining) <= len(voters) // 2:
         raise errors.InfraError(
-            f"Of {len(voters)} members of etcd only {len(staying)} would "
-            f"stay ({', '.join(sorted(staying))}), and a majority is "
+            f"Of {len(voters)} members of etcd only {len(remaining)} would "
+            f"stay ({', '.join(sorted(remaining))}), and a majority is "
             f"{len(voters) // 2 + 1}. Nothing was changed. Heal the masters "
-            f"{', '.join(sorted(going))} one after the other, each by a "
+            f"{', '.join(sorted(to_remove))} one after the other, each by a "
             "request of its own."
         )
 
@@ -308,9 +312,11 @@ def _check_quorum(
         else "does not serve or goes"
         for m in members
     }
-    told = ", ".join(f"{address} {state}" for address, state in states.items())
+    summary = ", ".join(
+        f"{address} {state}" for address, state in states.items()
+    )
     raise errors.InfraError(
         f"etcd would have no quorum: of {count} members {serving} would serve, "
-        f"and it takes {count // 2 + 1} ({told}). Nothing was taken out. Heal "
+        f"and it takes {count // 2 + 1} ({summary}). Nothing was taken out. Heal "
         "fewer masters at once, or the whole VNF."
     )

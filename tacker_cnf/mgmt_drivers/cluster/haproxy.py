@@ -25,7 +25,7 @@ _SERVER: Final = re.compile(
 )
 
 
-def bracketed(address: str) -> str:
+def url_host(address: str) -> str:
     """Give an address as it stands in a URL."""
     return f"[{address}]" if ":" in address else address
 
@@ -36,19 +36,21 @@ def servers(configuration: str) -> dict[str, str]:
     return {line["address"]: line["name"] for line in found}
 
 
-def without(configuration: str, addresses: Collection[str]) -> str:
+def remove_servers(configuration: str, addresses: Collection[str]) -> str:
     """Take masters out of a configuration."""
 
-    def kept(line: str) -> bool:
+    def is_retained(line: str) -> bool:
         found = _SERVER.match(line)
         return found is None or found["address"] not in addresses
 
     return "".join(
-        line for line in configuration.splitlines(keepends=True) if kept(line)
+        line
+        for line in configuration.splitlines(keepends=True)
+        if is_retained(line)
     )
 
 
-def including(configuration: str, masters: Mapping[str, str]) -> str:
+def add_servers(configuration: str, masters: Mapping[str, str]) -> str:
     """Put masters into a configuration, as the others are.
 
     :param masters: address -> name
@@ -66,24 +68,28 @@ def including(configuration: str, masters: Mapping[str, str]) -> str:
             "beside which another one could stand."
         )
     last = lines[-1]
-    new = [_another(last, name, address) for address, name in missing.items()]
-    begin, end = configuration[: last.end()], configuration[last.end() :]
-    return "\n".join([begin, *new]) + end
+    new = [
+        _server_line(last, name, address) for address, name in missing.items()
+    ]
+    start, end = configuration[: last.end()], configuration[last.end() :]
+    return "\n".join([start, *new]) + end
 
 
-def _another(line: re.Match[str], name: str, address: str) -> str:
+def _server_line(line: re.Match[str], name: str, address: str) -> str:
     """Give a line for another master, all else as in this one."""
-    text, begin = line[0], line.start()
+    text, start = line[0], line.start()
     spans = sorted(
         [(line.span("name"), name), (line.span("address"), address)],
         reverse=True,
     )
     for (first, last), value in spans:  # the last first: places stay
-        text = text[: first - begin] + value + text[last - begin :]
+        text = text[: first - start] + value + text[last - start :]
     return text
 
 
-def change(host: Host, edit: Callable[[str], str], timeout: float) -> None:
+def update_configuration(
+    host: Host, edit: Callable[[str], str], timeout: float
+) -> None:
     """Change the configuration of one master, and have it taken over, also
     when an earlier try has changed it.
 
@@ -93,24 +99,24 @@ def change(host: Host, edit: Callable[[str], str], timeout: float) -> None:
     """
     old = host.get(CONFIGURATION, as_root=True)
     new = edit(old.decode()).encode()
-    proven, former = f"{CONFIGURATION}.new", f"{CONFIGURATION}.former"
-    host.put(new, proven, mode=0o644, as_root=True)
-    _prove(host, proven, timeout)
+    candidate, backup = f"{CONFIGURATION}.new", f"{CONFIGURATION}.former"
+    host.put(new, candidate, mode=0o644, as_root=True)
+    _validate(host, candidate, timeout)
     host.check(
-        f"cp -p {CONFIGURATION} {former} && mv -f {proven} {CONFIGURATION} && "
-        f"service haproxy reload || {{ mv -f {former} {CONFIGURATION}; false; }}",
+        f"cp -p {CONFIGURATION} {backup} && mv -f {candidate} {CONFIGURATION} && "
+        f"service haproxy reload || {{ mv -f {backup} {CONFIGURATION}; false; }}",
         as_root=True,
         timeout=timeout,
     )
 
 
-def _prove(host: Host, path: str, timeout: float) -> None:
+def _validate(host: Host, path: str, timeout: float) -> None:
     command = shlex.join(("haproxy", "-c", "-f", path))
-    answer = host.run(command, as_root=True, timeout=timeout)
-    if answer.exit_code == 0:
+    result = host.run(command, as_root=True, timeout=timeout)
+    if result.exit_code == 0:
         return
     host.check(f"rm -f {path}", as_root=True, timeout=timeout)
     raise errors.InfraError(
         f"{host}: HAProxy finds its new configuration not valid; it was kept "
-        f"as it was. {(answer.stderr or answer.stdout).decode(errors='replace')}"
+        f"as it was. {(result.stderr or result.stdout).decode(errors='replace')}"
     )

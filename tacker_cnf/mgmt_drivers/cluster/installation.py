@@ -6,15 +6,15 @@ from typing import Final
 
 import msgspec
 
+from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
 from tacker_cnf.mgmt_drivers.cluster.memory import Node
-from tacker_cnf.mgmt_drivers.cluster.parameters import Parameters
 from tacker_cnf.mgmt_drivers.remote import Host
 
 #: on a node
-FOLDER: Final = "/var/lib/kubernetes-node"
-SCRIPT: Final = f"{FOLDER}/install"
+NODE_DIR: Final = "/var/lib/kubernetes-node"
+SCRIPT_PATH: Final = f"{NODE_DIR}/install"
 #: how long the secrets are valid by which nodes join
-VALID: Final = "1h"
+JOIN_VALIDITY: Final = "1h"
 _CA_HASH: Final = (
     "openssl x509 -pubkey -noout -in /etc/kubernetes/pki/ca.crt"
     " | openssl pkey -pubin -outform der"
@@ -22,7 +22,7 @@ _CA_HASH: Final = (
 )
 
 
-class Join(msgspec.Struct, frozen=True, kw_only=True):
+class JoinCredentials(msgspec.Struct, frozen=True, kw_only=True):
     """What a VM has to show to become a node."""
 
     token: str
@@ -33,42 +33,42 @@ class Join(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def environment(self) -> dict[str, str]:
-        told = {
+        variables = {
             "KUBEADM_TOKEN": self.token,
             "KUBEADM_CA_CERT_HASH": self.ca_cert_hash,
             "KUBEADM_CERTIFICATE_KEY": self.certificate_key,
         }
-        return {name: value for name, value in told.items() if value}
+        return {name: value for name, value in variables.items() if value}
 
 
-def join(master: Host, timeout: float, *, as_master: bool) -> Join:
+def join(master: Host, timeout: float, *, as_master: bool) -> JoinCredentials:
     """Have a master make what a VM joins by.
 
     :raises InfraError: it could not
     """
 
     def last_line(command: str) -> str:
-        told = master.check(command, as_root=True, timeout=timeout).stdout
-        lines = told.decode().split("\n")
+        stdout = master.check(command, as_root=True, timeout=timeout).stdout
+        lines = stdout.decode().split("\n")
         return next((line for line in reversed(lines) if line.strip()), "")
 
     key = None
     if as_master:
         key = last_line("kubeadm init phase upload-certs --upload-certs")
     digest, _, _ = last_line(f"set -o pipefail; {_CA_HASH}").partition(" ")
-    return Join(
-        token=last_line(f"kubeadm token create --ttl {VALID}").strip(),
+    return JoinCredentials(
+        token=last_line(f"kubeadm token create --ttl {JOIN_VALIDITY}").strip(),
         ca_cert_hash=f"sha256:{digest}",
         certificate_key=key and key.strip(),
     )
 
 
-class Installation:
+class NodeInstaller:
     """Installs nodes of one cluster.
 
     :param script: of the package
     :param address: of the cluster
-    :param outside: by which it is reached from outside, if that is another
+    :param external_address: by which it is reached from outside, if that is another
     """
 
     def __init__(
@@ -76,19 +76,19 @@ class Installation:
         script: bytes,
         parameters: Parameters,
         address: str,
-        outside: str,
+        external_address: str,
     ) -> None:
         self._script = script
         self._parameters = parameters
         self.address = address
-        self.outside = outside
+        self.external_address = external_address
 
     def install(
         self,
         host: Host,
         node: Node,
         masters: Iterable[Node],
-        joining: Join | None,
+        credentials: JoinCredentials | None,
     ) -> None:
         """Make a master of a VM, the first one if it joins nobody.
 
@@ -96,7 +96,7 @@ class Installation:
         :raises InfraError: the script did not end well
         """
         group = self._parameters.master_node
-        words = [
+        arguments = [
             "-m",
             ",".join(master.address for master in masters),
             "-n",
@@ -108,27 +108,34 @@ class Installation:
             "-a",
             group.cluster_cidr,
         ]
-        if self.outside != self.address:
-            words += ["-e", self.outside]
-        self._run(host, words, joining)
+        if self.external_address != self.address:
+            arguments += ["-e", self.external_address]
+        self._run(host, arguments, credentials)
 
-    def install_worker(self, host: Host, node: Node, joining: Join) -> None:
+    def install_worker(
+        self, host: Host, node: Node, credentials: JoinCredentials
+    ) -> None:
         """Make a worker of a VM.
 
         :raises InfraError: the script did not end well
         """
-        self._run(host, ["-w", node.address, "-i", self.address], joining)
+        self._run(host, ["-w", node.address, "-i", self.address], credentials)
 
-    def _run(self, host: Host, words: list[str], joining: Join | None) -> None:
-        host.check(f"install -d -m 700 {FOLDER}", as_root=True)
-        host.put(self._script, SCRIPT, mode=0o700, as_root=True)
-        secret = joining.environment if joining else {}
+    def _run(
+        self,
+        host: Host,
+        arguments: list[str],
+        credentials: JoinCredentials | None,
+    ) -> None:
+        host.check(f"install -d -m 700 {NODE_DIR}", as_root=True)
+        host.put(self._script, SCRIPT_PATH, mode=0o700, as_root=True)
+        secret = credentials.environment if credentials else {}
         environment: Mapping[str, str] = {
             **self._parameters.proxy.environment,
             **secret,
         }
         host.check(
-            shlex.join((SCRIPT, *words)),
+            shlex.join((SCRIPT_PATH, *arguments)),
             environment=environment,
             as_root=True,
             timeout=self._parameters.install_timeout,

@@ -12,13 +12,13 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.halting import Deadline
 from tacker_cnf.mgmt_drivers.cluster import haproxy
 from tacker_cnf.mgmt_drivers.remote import Host
+from tacker_cnf.runtime.cancellation import Deadline
 
-ADMIN: Final = "/etc/kubernetes/admin.conf"
+ADMIN_KUBECONFIG: Final = "/etc/kubernetes/admin.conf"
 #: seconds between two looks, the last again and again
-PAUSES: Final = (0.1, 0.2, 0.5, 1.0)
+POLL_DELAYS_S: Final = (0.1, 0.2, 0.5, 1.0)
 ACCOUNT: Final = "tacker-cnf"
 NAMESPACE: Final = "kube-system"
 
@@ -35,7 +35,7 @@ class Kubectl:
         self._server = _url(address, haproxy.API_PORT)
         self._timeout = timeout
 
-    def await_api(
+    def wait_api(
         self, address: str, port: int, name: str, deadline: Deadline
     ) -> None:
         """Wait until an API server answers, seen from this master.
@@ -50,79 +50,79 @@ class Kubectl:
             f"--tls-server-name={name}",
             "--request-timeout=5s",
         )
-        waited = 0
+        attempt = 0
         while True:
-            answer = self._host.run(
+            result = self._host.run(
                 command, as_root=True, timeout=self._timeout
             )
-            if answer.exit_code == 0:
+            if result.exit_code == 0:
                 return
             if deadline.passed:
                 raise errors.InfraError(
                     f"{self._host}: the API server at {_url(address, port)} does not "
-                    f"answer: {answer.stderr.decode(errors='replace').strip()}"
+                    f"answer: {result.stderr.decode(errors='replace').strip()}"
                 )
-            _pause(waited, deadline)
-            waited += 1
+            _sleep(attempt, deadline)
+            attempt += 1
 
-    def admin_token(self, deadline: Deadline) -> str:
+    def create_admin_token(self, deadline: Deadline) -> str:
         """Make an account that may do everything, and give its token, which
         does not expire.
 
         :raises InfraError: the cluster gave none in time
         """
-        documents = "\n".join(map(json.dumps, _ACCOUNT))
+        documents = "\n".join(map(json.dumps, _ACCOUNT_MANIFESTS))
         self._run("apply", "-f", "-", stdin=documents.encode())
-        waited = 0
+        attempt = 0
         while True:
-            told = self._run(
+            output = self._run(
                 "get", "secret", ACCOUNT, "-n", NAMESPACE, "-o", "json"
             )
-            data = msgspec.json.decode(told).get("data") or {}
+            data = msgspec.json.decode(output).get("data") or {}
             if token := data.get("token"):
-                return str(_decoded(token))
+                return str(_decode(token))
             if deadline.passed:
                 raise errors.InfraError(
                     f"Secret {NAMESPACE}/{ACCOUNT} got no token in time."
                 )
-            _pause(waited, deadline)
-            waited += 1
+            _sleep(attempt, deadline)
+            attempt += 1
 
-    def _run(self, *words: str, stdin: bytes = b"") -> bytes:
+    def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         return self._host.check(
-            self._command(*words),
+            self._command(*arguments),
             stdin=stdin,
             as_root=True,
             timeout=self._timeout,
         ).stdout
 
-    def _command(self, *words: str) -> str:
+    def _command(self, *arguments: str) -> str:
         # where a flag comes twice, the last counts
         return shlex.join(
             (
                 "kubectl",
-                f"--kubeconfig={ADMIN}",
+                f"--kubeconfig={ADMIN_KUBECONFIG}",
                 f"--server={self._server}",
-                *words,
+                *arguments,
             )
         )
 
 
 def _url(address: str, port: int) -> str:
-    return f"https://{haproxy.bracketed(address)}:{port}"
+    return f"https://{haproxy.url_host(address)}:{port}"
 
 
-def _pause(waited: int, deadline: Deadline) -> None:
-    seconds = PAUSES[min(waited, len(PAUSES) - 1)]
+def _sleep(attempt: int, deadline: Deadline) -> None:
+    seconds = POLL_DELAYS_S[min(attempt, len(POLL_DELAYS_S) - 1)]
     time.sleep(min(seconds, deadline.remaining))
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     return base64.b64decode(text).decode()
 
 
 #: an account that may do everything, and its token
-_ACCOUNT: Final[tuple[Mapping[str, Any], ...]] = (
+_ACCOUNT_MANIFESTS: Final[tuple[Mapping[str, Any], ...]] = (
     {
         "apiVersion": "v1",
         "kind": "ServiceAccount",

@@ -63,35 +63,35 @@ class Memory(msgspec.Struct, kw_only=True, omit_defaults=True):
             self.moving = None
             self.given_up = False
 
-    def of_role(self, role: str) -> list[Node]:
+    def nodes_with_role(self, role: str) -> list[Node]:
         """Give the nodes of one role that are in the cluster."""
         return [node for node in self.nodes.values() if node.role == role]
 
-    def keep_only(self, nodes: Collection[Node]) -> None:
+    def retain_nodes(self, nodes: Collection[Node]) -> None:
         """Forget all that is of VMs which are no more."""
-        there = {node.vnfc for node in nodes}
-        self.nodes = {v: n for v, n in self.nodes.items() if v in there}
+        vnfcs = {node.vnfc for node in nodes}
+        self.nodes = {v: n for v, n in self.nodes.items() if v in vnfcs}
         self.host_keys = {
-            v: key for v, key in self.host_keys.items() if v in there
+            v: key for v, key in self.host_keys.items() if v in vnfcs
         }
-        if self.first not in there:
+        if self.first not in vnfcs:
             self.first = None
 
-    def note(self, nodes: Iterable[Node]) -> None:
+    def add_nodes(self, nodes: Iterable[Node]) -> None:
         """Note that VMs begin to join: whatever becomes of it, they have to
         be taken out before they go.
         """
         self.nodes |= {node.vnfc: node for node in nodes}
 
-    def forget(self, node: Node) -> None:
+    def remove_node(self, node: Node) -> None:
         """Note that a node is in the cluster no more."""
         self.nodes.pop(node.vnfc, None)
         self.host_keys.pop(node.vnfc, None)
 
     @classmethod
-    def of(cls, kept: dict[str, Any] | None) -> "Memory":
-        return msgspec.convert(kept or {}, cls)
+    def from_dict(cls, stored: dict[str, Any] | None) -> "Memory":
+        return msgspec.convert(stored or {}, cls)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give what is to be kept."""
         return dict(msgspec.to_builtins(self))

@@ -6,13 +6,13 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import waiting
 from tacker_cnf.drivers.kubernetes.lost_nodes import is_lost
-from tacker_cnf.drivers.kubernetes.waiting import NotYet
-from tacker_cnf.halting import Deadline
+from tacker_cnf.drivers.kubernetes.waiting import Pending
 from tacker_cnf.mgmt_drivers.cluster.api import Api
+from tacker_cnf.runtime.cancellation import Deadline
 
 Object = dict[str, Any]
 
-INTERNAL: Final = "InternalIP"
+INTERNAL_IP: Final = "InternalIP"
 
 
 def name_of(node: Object) -> str:
@@ -68,28 +68,30 @@ class Nodes:
         for pod in pods_on(self._api, node):
             self._api.cluster.delete(pods, pod, grace=0)
 
-    def await_ready(
+    def wait_ready(
         self, addresses: Collection[str], deadline: Deadline
     ) -> None:
         """Wait until there is a Node of each address, and it is ready.
 
         :raises InfraError: one was not, in time
         """
-        late: list[str] = []
+        not_ready: list[str] = []
 
-        def judge(found: Iterable[Object]) -> NotYet | None:
+        def check(found: Iterable[Object]) -> Pending | None:
             nodes = _by_address(found)
-            late[:] = _late(nodes, addresses)
-            return NotYet() if late else None
+            not_ready[:] = _not_ready(nodes, addresses)
+            return Pending() if not_ready else None
 
         cluster = self._api.cluster
-        if not waiting.wait(cluster, self._kind, None, judge, deadline):
+        if not waiting.wait(cluster, self._kind, None, check, deadline):
             raise errors.InfraError(
-                f"Not all nodes were ready in time: {', '.join(late)}."
+                f"Not all nodes were ready in time: {', '.join(not_ready)}."
             )
 
 
-def _late(nodes: dict[str, Object], addresses: Iterable[str]) -> Iterator[str]:
+def _not_ready(
+    nodes: dict[str, Object], addresses: Iterable[str]
+) -> Iterator[str]:
     for address in addresses:
         node = nodes.get(address)
         if node is None:
@@ -100,8 +102,8 @@ def _late(nodes: dict[str, Object], addresses: Iterable[str]) -> Iterator[str]:
 
 def _by_address(nodes: Iterable[Object]) -> dict[str, Object]:
     return {
-        one["address"]: node
+        entry["address"]: node
         for node in nodes
-        for one in node.get("status", {}).get("addresses", ())
-        if one["type"] == INTERNAL
+        for entry in node.get("status", {}).get("addresses", ())
+        if entry["type"] == INTERNAL_IP
     }

@@ -13,24 +13,24 @@ from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.remote import Host
 
 #: of the directory that a VNF instance has on a conductor
-FOLDER: Final = "etcd"
+DIRECTORY: Final = "etcd"
 #: how many are kept of a cluster
-KEPT: Final = 3
-PART: Final = ".part"
+MAX_COPIES: Final = 3
+PART_SUFFIX: Final = ".part"
 
 
-def copy(host: Host, path: str, folder: Path) -> Path:
+def copy(host: Host, path: str, directory: Path) -> Path:
     """Copy a snapshot from a master, and delete the oldest copies.
 
     :raises InfraError: it cannot be read there, or stored here
     """
-    target = folder / PurePosixPath(path).name
-    part = target.with_suffix(PART)
+    target = directory / PurePosixPath(path).name
+    part = target.with_suffix(PART_SUFFIX)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _download(host, path, part)
         part.replace(target)
-        _prune(folder)
+        _prune(directory)
     except OSError as error:
         raise errors.InfraError(
             f"{target} cannot be written on conductor {socket.gethostname()}: "
@@ -41,10 +41,10 @@ def copy(host: Host, path: str, folder: Path) -> Path:
 
 def _download(host: Host, path: str, part: Path) -> None:
     name = shlex.quote(path)
-    wanted = host.check(f"sha256sum -- {name}", as_root=True).text.split()[0]
+    expected = host.check(f"sha256sum -- {name}", as_root=True).text.split()[0]
     digest = hashlib.sha256()
     part.unlink(missing_ok=True)
-    with open(part, "xb", opener=_private) as file:
+    with open(part, "xb", opener=_open_private) as file:
 
         def store(chunk: bytes) -> None:
             file.write(chunk)
@@ -53,17 +53,17 @@ def _download(host: Host, path: str, part: Path) -> None:
         host.check(f"cat -- {name}", as_root=True, sink=store)
         file.flush()
         os.fsync(file.fileno())
-    if digest.hexdigest() != wanted:
+    if digest.hexdigest() != expected:
         raise errors.InfraError(f"{host}: {path} came with errors.")
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _prune(folder: Path) -> None:
-    for part in folder.glob(f"*{PART}"):
+def _prune(directory: Path) -> None:
+    for part in directory.glob(f"*{PART_SUFFIX}"):
         part.unlink(missing_ok=True)
-    copies = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)
-    for old in copies[:-KEPT]:
+    copies = sorted(directory.iterdir(), key=lambda one: one.stat().st_mtime)
+    for old in copies[:-MAX_COPIES]:
         old.unlink(missing_ok=True)

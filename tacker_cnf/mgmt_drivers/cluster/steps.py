@@ -28,42 +28,42 @@ class Steps:
         #: the steps that have failed
         self.failed: list[str] = []
 
-    def do(
+    def run_once(
         self, what: str, nodes: Iterable[Node], work: Callable[[], None]
     ) -> None:
         """Do one step, unless it was done.
 
         :param nodes: whom it is about; the same step of others is another
         """
-        about = tuple(nodes)
-        told = _told(what, about)
-        servers = ",".join(node.vnfc for node in about)
-        name = f"{self._hook}: {told} ({servers})"
+        targets = tuple(nodes)
+        description = _describe(what, targets)
+        servers = ",".join(node.vnfc for node in targets)
+        name = f"{self._hook}: {description} ({servers})"
         if name in self._memory.done:
-            self._log(f"{told}: was done")
+            self._log(f"{description}: was done")
             return
-        self.ask(what, about, work)
+        self.run(what, targets, work)
         with self._lock:
             self._memory.done.append(name)
 
-    def ask(
-        self, what: str, nodes: Iterable[Node], question: Callable[[], T]
+    def run(
+        self, what: str, nodes: Iterable[Node], work: Callable[[], T]
     ) -> T:
         """Do what has to be done in each try, for what it gives."""
-        told = _told(what, nodes)
-        self._log(told)
+        description = _describe(what, nodes)
+        self._log(description)
         try:
-            return question()
+            return work()
         except errors.VnfmError as error:
-            self._note_failed(told)
+            self._record_failure(description)
             # in one line: it is what an operator is told first
-            why = "; ".join(str(error).split("\n"))
-            raise errors.InfraError(f"{told}: {why}") from error
+            reason = "; ".join(str(error).split("\n"))
+            raise errors.InfraError(f"{description}: {reason}") from error
         except BaseException:
-            self._note_failed(told)
+            self._record_failure(description)
             raise
 
-    def on_each(
+    def run_on_each(
         self, what: str, nodes: Iterable[Node], work: Callable[[Node], None]
     ) -> None:
         """Do one step on many nodes at once.
@@ -72,10 +72,10 @@ class Steps:
         """
         remote.at_once(
             tuple(nodes),
-            lambda node: self.do(what, [node], lambda: work(node)),
+            lambda node: self.run_once(what, [node], lambda: work(node)),
         )
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give what an operator is to see of it when the hook has failed."""
         return {
             "hook": self._hook,
@@ -83,10 +83,10 @@ class Steps:
             "done": list(self._memory.done),
         }
 
-    def _note_failed(self, told: str) -> None:
+    def _record_failure(self, description: str) -> None:
         with self._lock:
-            self.failed.append(told)
+            self.failed.append(description)
 
 
-def _told(what: str, nodes: Iterable[Node]) -> str:
+def _describe(what: str, nodes: Iterable[Node]) -> str:
     return f"{what}: {', '.join(map(str, nodes))}"

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacker_cnf import errors
-from tacker_cnf.halting import Deadline
 from tacker_cnf.mgmt_drivers import remote
 from tacker_cnf.mgmt_drivers.cluster.etcd import Etcd
+from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
 from tacker_cnf.mgmt_drivers.cluster.kubectl import Kubectl
-from tacker_cnf.mgmt_drivers.cluster.machines import Machines
 from tacker_cnf.mgmt_drivers.cluster.memory import Memory, Node
-from tacker_cnf.mgmt_drivers.cluster.parameters import Parameters
+from tacker_cnf.mgmt_drivers.cluster.ssh_pool import SshPool
 from tacker_cnf.mgmt_drivers.cluster.steps import Steps
 from tacker_cnf.mgmt_drivers.remote import Host
+from tacker_cnf.runtime.cancellation import Deadline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Task:
 
     parameters: Parameters
     memory: Memory
-    machines: Machines
+    ssh_pool: SshPool
     steps: Steps
     deadline: Deadline
     #: where copies of etcd's snapshots are kept
@@ -32,23 +32,23 @@ class Task:
     log: Callable[[str], None]
 
     @property
-    def seconds(self) -> float:
+    def command_timeout(self) -> float:
         """How long a command may take that waits for nothing."""
         return self.parameters.command_timeout
 
     def host(self, node: Node) -> Host:
         """Connect to a node, unless that was done."""
-        return self.machines.host(node)
+        return self.ssh_pool.host(node)
 
-    def reach(self, nodes: Sequence[Node]) -> None:
+    def connect_all(self, nodes: Sequence[Node]) -> None:
         """See that all answer, before anything is changed."""
-        self.steps.ask(
+        self.steps.run(
             "connect to",
             nodes,
-            lambda: remote.at_once(nodes, self.machines.host),
+            lambda: remote.at_once(nodes, self.ssh_pool.host),
         )
 
-    def any_of(self, masters: Sequence[Node]) -> Node:
+    def connect_any(self, masters: Sequence[Node]) -> Node:
         """Find a master that answers.
 
         :raises InfraError: none does; it tells of the last one
@@ -58,11 +58,11 @@ class Task:
             with contextlib.suppress(errors.RemoteFailed):
                 self.host(master)
                 return master
-        self.reach([last])
+        self.connect_all([last])
         return last
 
     def kubectl(self, master: Node) -> Kubectl:
-        return Kubectl(self.host(master), master.address, self.seconds)
+        return Kubectl(self.host(master), master.address, self.command_timeout)
 
     def etcd(self, master: Node) -> Etcd:
-        return Etcd(self.host(master), self.seconds)
+        return Etcd(self.host(master), self.command_timeout)

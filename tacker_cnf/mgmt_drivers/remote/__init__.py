@@ -8,9 +8,9 @@ A management script uses it so::
         host.check("service haproxy reload", as_root=True)
 """
 
-from tacker_cnf.mgmt_drivers.remote.commands import Answer
-from tacker_cnf.mgmt_drivers.remote.crowd import at_once, on_all
+from tacker_cnf.mgmt_drivers.remote.commands import CommandResult
 from tacker_cnf.mgmt_drivers.remote.host import Host
 from tacker_cnf.mgmt_drivers.remote.keys import Login
+from tacker_cnf.mgmt_drivers.remote.parallel import at_once, on_all
 
-__all__ = ["Answer", "Host", "Login", "at_once", "on_all"]
+__all__ = ["CommandResult", "Host", "Login", "at_once", "on_all"]

@@ -8,20 +8,20 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tacker_cnf.halting import Deadline, Halt
-from tacker_cnf.mgmt_drivers.remote import connecting
+from tacker_cnf.mgmt_drivers.remote import ssh_transport
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 
 #: bytes of stdout that a command may write
-MAX_STDOUT: Final = 4 * 1024 * 1024
+MAX_STDOUT_BYTES: Final = 4 * 1024 * 1024
 #: last bytes of stderr that are kept
-MAX_STDERR: Final = 64 * 1024
+MAX_STDERR_BYTES: Final = 64 * 1024
 #: seconds for output that comes after the end of a command; what it left in
 #: the background may hold on to it for ever
-DRAIN: Final = 1.0
+DRAIN_TIMEOUT_S: Final = 1.0
 #: seconds that are kept back to end a command that takes too long
-SPARE: Final = 4.0
+KILL_MARGIN_S: Final = 4.0
 #: how a shell tells that it was ended by `timeout`
-ENDED: Final = (124, 137, 143)
+TIMEOUT_EXIT_CODES: Final = (124, 137, 143)
 
 #: Read by a bash on the machine from its stdin, where the input of the
 #: command follows it: nothing of this is in a list of processes. Who gives
@@ -57,13 +57,13 @@ class Command:
     #: takes stdout as it comes, however much; None: the answer has it
     sink: Callable[[bytes], object] | None = None
 
-    def line(self, seconds: float) -> str:
+    def command_line(self, seconds: float) -> str:
         """The command line that the machine sees, which holds no secret.
 
         :param seconds: after which it is ended; killed by the half of SPARE
         """
         sudo = "sudo -n " if self.sudo else ""
-        kill = SPARE / 2
+        kill = KILL_MARGIN_S / 2
         # a shell that has something left to do outlives what it started
         return f"{sudo}timeout -k {kill} {seconds:.1f} bash -s; exit"
 
@@ -82,7 +82,7 @@ class Command:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class CommandResult:
     """How a command ended, and what it wrote."""
 
     exit_code: int
@@ -95,112 +95,123 @@ class Answer:
         return self.stdout.decode(errors="replace")
 
 
-class Broken(Exception):
+class CommandAborted(Exception):
     """Why there is no answer."""
 
 
-def run(transport: Any, command: Command, seconds: float) -> Answer:
+def run(transport: Any, command: Command, seconds: float) -> CommandResult:
     """Run a command and wait for its end.
 
     :param seconds: within which it has ended, there as well
-    :raises Broken: it took too long, wrote too much, or was lost
+    :raises CommandAborted: it took too long, wrote too much, or was lost
     :raises LostClaim: the lease of this process has ended
     """
     if seconds <= 0:
-        raise Broken("no time is left for it")
-    end = Deadline.within(seconds + SPARE)
+        raise CommandAborted("no time is left for it")
+    deadline = Deadline.within(seconds + KILL_MARGIN_S)
     try:
-        with connecting.ended_by(transport, end):
+        with ssh_transport.close_at(transport, deadline):
             channel = transport.open_session()
-            Halt().check_lease()
+            CancelToken().check_lease()
             try:
-                answer = _Talk(channel, command, seconds).held(end)
+                result = _Session(channel, command, seconds).wait(deadline)
             finally:
                 channel.close()
-    except connecting.BROKEN as error:
-        if end.passed:
-            raise Broken("the machine does not answer any more") from error
-        raise Broken(f"the connection ended: {error}") from error
-    if answer.exit_code in ENDED and end.remaining <= SPARE:
-        raise Broken(f"it did not end within {seconds:.0f} s, and was ended")
-    return answer
+    except ssh_transport.CONNECTION_ERRORS as error:
+        if deadline.passed:
+            raise CommandAborted(
+                "the machine does not answer any more"
+            ) from error
+        raise CommandAborted(f"the connection ended: {error}") from error
+    if (
+        result.exit_code in TIMEOUT_EXIT_CODES
+        and deadline.remaining <= KILL_MARGIN_S
+    ):
+        raise CommandAborted(
+            f"it did not end within {seconds:.0f} s, and was ended"
+        )
+    return result
 
 
-class _Talk:
+class _Session:
     """What goes to and fro while a command runs."""
 
     def __init__(self, channel: Any, command: Command, seconds: float) -> None:
         self._channel = channel
-        channel.exec_command(command.line(seconds))
-        self._why: str | None = None
-        self._limit = math.inf if command.sink else DRAIN
+        channel.exec_command(command.command_line(seconds))
+        self._failure: str | None = None
+        self._drain_timeout = math.inf if command.sink else DRAIN_TIMEOUT_S
         self._stdout = bytearray()
         self._stderr = bytearray()
         script = command.script()
-        keep = command.sink or self._keep_stdout
-        self._feeder = _thread(lambda: channel.sendall(script))
+        store = command.sink or self._append_stdout
+        self._writer = _thread(lambda: channel.sendall(script))
         self._readers = (
-            _thread(lambda: self._read(channel.recv, keep)),
+            _thread(lambda: self._read(channel.recv, store)),
             _thread(
-                lambda: self._read(channel.recv_stderr, self._keep_stderr)
+                lambda: self._read(channel.recv_stderr, self._append_stderr)
             ),
         )
 
-    def held(self, end: Deadline) -> Answer:
+    def wait(self, deadline: Deadline) -> CommandResult:
         """Wait for the end.
 
-        :raises Broken: there is no answer
+        :raises CommandAborted: there is no answer
         :raises OSError: the connection ended
         """
         channel = self._channel
-        channel.status_event.wait(end.remaining)
-        drained = Deadline.within(min(self._limit, end.remaining))
+        channel.status_event.wait(deadline.remaining)
+        drain_deadline = Deadline.within(
+            min(self._drain_timeout, deadline.remaining)
+        )
         for reader in self._readers:
-            reader.join(drained.remaining)
+            reader.join(drain_deadline.remaining)
         channel.close()
-        for thread in (*self._readers, self._feeder):
+        for thread in (*self._readers, self._writer):
             thread.join()
-        if self._why:
-            raise Broken(self._why)
+        if self._failure:
+            raise CommandAborted(self._failure)
         if channel.exit_status < 0:
             error = channel.transport.get_exception()
             raise EOFError(error or "by the machine")
-        return Answer(
+        return CommandResult(
             channel.exit_status, bytes(self._stdout), bytes(self._stderr)
         )
 
     def _read(
         self,
         receive: Callable[[int], bytes],
-        keep: Callable[[bytes], object],
+        store: Callable[[bytes], object],
     ) -> None:
         while data := receive(65536):
             try:
-                keep(data)
+                store(data)
             except OSError as error:
-                self._end(f"what it wrote cannot be stored: {error}")
+                self._abort(f"what it wrote cannot be stored: {error}")
                 return
 
-    def _end(self, why: str) -> None:
-        self._why = why
+    def _abort(self, reason: str) -> None:
+        self._failure = reason
         self._channel.close()
 
-    def _keep_stdout(self, data: bytes) -> None:
+    def _append_stdout(self, data: bytes) -> None:
         self._stdout += data
-        if len(self._stdout) > MAX_STDOUT:
-            self._end(f"it wrote more than {MAX_STDOUT} bytes to stdout")
+        if len(self._stdout) > MAX_STDOUT_BYTES:
+            self._abort(
+                f"it wrote more than {MAX_STDOUT_BYTES} bytes to stdout"
+            )
 
-    def _keep_stderr(self, data: bytes) -> None:
+    def _append_stderr(self, data: bytes) -> None:
         self._stderr += data
-        del self._stderr[:-MAX_STDERR]
+        del self._stderr[:-MAX_STDERR_BYTES]
 
 
 def _thread(work: Callable[[], object]) -> threading.Thread:
-    def quiet() -> None:
+    def run_quietly() -> None:
         # who waits for the command sees it as well
-        with contextlib.suppress(*connecting.BROKEN):
+        with contextlib.suppress(*ssh_transport.CONNECTION_ERRORS):
             work()
 
-    thread = threading.Thread(target=quiet, daemon=True)
+    thread = threading.Thread(target=run_quietly, daemon=True)
     thread.start()
     return thread

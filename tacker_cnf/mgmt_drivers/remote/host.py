@@ -7,24 +7,24 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Self, TypedDict, Unpack
 
 from tacker_cnf import errors
-from tacker_cnf.halting import Deadline
-from tacker_cnf.lcm.veil import Veil
-from tacker_cnf.mgmt_drivers.remote import commands, connecting
-from tacker_cnf.mgmt_drivers.remote.commands import Answer, Command
-from tacker_cnf.mgmt_drivers.remote.connecting import Target
+from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.mgmt_drivers.remote import commands, ssh_transport
+from tacker_cnf.mgmt_drivers.remote.commands import Command, CommandResult
 from tacker_cnf.mgmt_drivers.remote.keys import HostKey, Login
+from tacker_cnf.mgmt_drivers.remote.ssh_transport import SshTarget
+from tacker_cnf.runtime.cancellation import Deadline
 
 #: seconds for which a machine that does not answer is waited for
-PATIENCE: Final = 300.0
+BOOT_TIMEOUT_S: Final = 300.0
 #: bytes of a command, and lines of what it wrote, that an error tells
-MAX_NAME: Final = 100
-MAX_LINES: Final = 5
-MAX_SAID: Final = 1000
+MAX_COMMAND_CHARS: Final = 100
+MAX_OUTPUT_LINES: Final = 5
+MAX_OUTPUT_CHARS: Final = 1000
 #: shorter values of the environment are no secrets
-MIN_SECRET: Final = 4
+MIN_SECRET_CHARS: Final = 4
 
 #: writes stdin to a file that takes its name when it is whole
-PUT: Final = """\
+PUT_SCRIPT: Final = """\
 set -e
 made=$(mktemp {folder}/.{name}.XXXXXX)
 trap 'rm -f "$made"' EXIT
@@ -36,10 +36,10 @@ mv -fT "$made" {path}
 """
 
 #: of a command that has no answer
-NOTHING: Final = Answer(-1, b"", b"")
+NO_RESULT: Final = CommandResult(-1, b"", b"")
 
 
-class How(TypedDict, total=False):
+class CommandOptions(TypedDict, total=False):
     """How to run a command."""
 
     #: what it reads
@@ -64,7 +64,7 @@ class Host:
     :param deadline: by which all that is asked of it has ended
     :param known_key: the key that the machine has to show, as OpenSSH writes
         it; None: it is met for the first time
-    :param patience: seconds for which it is waited for while it boots
+    :param connect_timeout: seconds for which it is waited for while it boots
     :param fresh: it was made just now: a login that is refused is tried
         again as well, as its user may not have the password yet
     """
@@ -77,14 +77,14 @@ class Host:
         *,
         known_key: str | None = None,
         port: int = 22,
-        patience: float = PATIENCE,
+        connect_timeout: float = BOOT_TIMEOUT_S,
         fresh: bool = False,
     ) -> None:
         self.address = address
-        known = HostKey.read(known_key) if known_key else None
-        self._target = Target(address, login, known, port, fresh)
+        known = HostKey.parse(known_key) if known_key else None
+        self._target = SshTarget(address, login, known, port, fresh)
         self._deadline = deadline
-        self._patience = patience
+        self._connect_timeout = connect_timeout
         self._transport: Any = None
 
     def __str__(self) -> str:
@@ -95,17 +95,17 @@ class Host:
 
         :raises RemoteUnreachable: nobody answers as an SSH server does
         :raises HostKeyChanged: it is not the machine that is known
-        :raises LoginRefused: it does not let the user in
+        :raises LoginRejected: it does not let the user in
         """
-        patience = min(self._patience, self._deadline.remaining)
-        end = Deadline.within(patience)
-        self._transport = connecting.connect(self._target, end)
-        shown = HostKey.of(self._transport.get_remote_server_key())
+        connect_timeout = min(self._connect_timeout, self._deadline.remaining)
+        connect_deadline = Deadline.within(connect_timeout)
+        self._transport = ssh_transport.connect(self._target, connect_deadline)
+        shown = HostKey.from_key(self._transport.get_remote_server_key())
         self._target = dataclasses.replace(self._target, known_key=shown)
         return self
 
     def __exit__(self, *_: object) -> None:
-        connecting.close(self._transport)
+        ssh_transport.close(self._transport)
 
     @property
     def key(self) -> str | None:
@@ -113,31 +113,35 @@ class Host:
         known = self._target.known_key
         return str(known) if known else None
 
-    def run(self, command: str, **how: Unpack[How]) -> Answer:
+    def run(
+        self, command: str, **options: Unpack[CommandOptions]
+    ) -> CommandResult:
         """Run lines of bash, and give how they ended, be it well or not.
 
         :raises RemoteFailed: it took too long, wrote more than 4 MiB to
             stdout, or the connection was lost
         """
-        made = self._made(command, how)
-        left = self._deadline.remaining - commands.SPARE
-        seconds = min(left, how.get("timeout", left))
+        built = self._build_command(command, options)
+        left = self._deadline.remaining - commands.KILL_MARGIN_S
+        seconds = min(left, options.get("timeout", left))
         try:
-            return commands.run(self._transport, made, seconds)
-        except commands.Broken as broken:
-            raise self._failed(made, how, str(broken)) from broken
+            return commands.run(self._transport, built, seconds)
+        except commands.CommandAborted as aborted:
+            raise self._error(built, options, str(aborted)) from aborted
 
-    def check(self, command: str, **how: Unpack[How]) -> Answer:
+    def check(
+        self, command: str, **options: Unpack[CommandOptions]
+    ) -> CommandResult:
         """Run lines of bash that have to end with 0.
 
         :raises RemoteFailed: they did not; it tells the last of stderr
         """
-        answer = self.run(command, **how)
-        if answer.exit_code:
-            made = self._made(command, how)
-            why = f"it ended with {answer.exit_code}"
-            raise self._failed(made, how, why, answer)
-        return answer
+        result = self.run(command, **options)
+        if result.exit_code:
+            built = self._build_command(command, options)
+            reason = f"it ended with {result.exit_code}"
+            raise self._error(built, options, reason, result)
+        return result
 
     def put(
         self,
@@ -151,12 +155,12 @@ class Host:
 
         :raises RemoteFailed: it could not be written
         """
-        where = PurePosixPath(path)
+        target = PurePosixPath(path)
         self.check(
             f"# write {path}\n"
-            + PUT.format(
-                folder=shlex.quote(str(where.parent)),
-                name=shlex.quote(where.name),
+            + PUT_SCRIPT.format(
+                folder=shlex.quote(str(target.parent)),
+                name=shlex.quote(target.name),
                 size=len(content),
                 mode=mode,
                 path=shlex.quote(path),
@@ -173,29 +177,41 @@ class Host:
         command = f"cat -- {shlex.quote(path)}"
         return self.check(command, as_root=as_root).stdout
 
-    def _made(self, command: str, how: "How") -> Command:
-        as_root = how.get("as_root", False)
+    def _build_command(
+        self, command: str, options: "CommandOptions"
+    ) -> Command:
+        as_root = options.get("as_root", False)
         return Command(
             text=command,
-            stdin=how.get("stdin", b""),
-            environment=how.get("environment", {}),
+            stdin=options.get("stdin", b""),
+            environment=options.get("environment", {}),
             sudo=as_root and self._target.login.username != "root",
-            sink=how.get("sink"),
+            sink=options.get("sink"),
         )
 
-    def _failed(
-        self, command: Command, how: "How", why: str, answer: Answer = NOTHING
+    def _error(
+        self,
+        command: Command,
+        options: "CommandOptions",
+        reason: str,
+        result: CommandResult = NO_RESULT,
     ) -> errors.RemoteFailed:
         values = command.environment.values()
-        veil = Veil(
+        masker = SecretMasker(
             (
-                *how.get("secrets", ()),
-                *(value for value in values if len(value) >= MIN_SECRET),
+                *options.get("secrets", ()),
+                *(value for value in values if len(value) >= MIN_SECRET_CHARS),
                 *self._target.login.secrets,
             )
         )
-        name = veil(command.text).strip().partition("\n")[0][:MAX_NAME]
-        said = veil((answer.stderr or answer.stdout).decode(errors="replace"))
-        last = "\n".join(said.strip().splitlines()[-MAX_LINES:])[-MAX_SAID:]
-        told = f": {last}" if last else ""
-        return errors.RemoteFailed(f"{self}: {name!r}: {why}{told}")
+        name = (
+            masker(command.text).strip().partition("\n")[0][:MAX_COMMAND_CHARS]
+        )
+        output = masker(
+            (result.stderr or result.stdout).decode(errors="replace")
+        )
+        last = "\n".join(output.strip().splitlines()[-MAX_OUTPUT_LINES:])[
+            -MAX_OUTPUT_CHARS:
+        ]
+        detail = f": {last}" if last else ""
+        return errors.RemoteFailed(f"{self}: {name!r}: {reason}{detail}")

@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from tacker_cnf import errors
 
-_READERS: Final[tuple[Callable[..., Any], ...]] = (
+_LOADERS: Final[tuple[Callable[..., Any], ...]] = (
     serialization.load_pem_private_key,
     serialization.load_ssh_private_key,
 )
-_KINDS: Final = {
+_KEY_CLASSES: Final = {
     rsa.RSAPrivateKey: paramiko.RSAKey,
     ec.EllipticCurvePrivateKey: paramiko.ECDSAKey,
     ed25519.Ed25519PrivateKey: paramiko.Ed25519Key,
@@ -44,7 +44,7 @@ class Login(msgspec.Struct, frozen=True):
                 "key to log in with."
             )
         if self.private_key:
-            self._key(self.private_key)
+            self._load_key(self.private_key)
 
     def __repr__(self) -> str:
         return f"Login({self.username!r})"
@@ -54,27 +54,29 @@ class Login(msgspec.Struct, frozen=True):
         """What has to stand in no text."""
         return tuple(filter(None, (self.password, self.private_key)))
 
-    def ways(self, transport: Any) -> Iterator[Callable[[], object]]:
+    def auth_methods(self, transport: Any) -> Iterator[Callable[[], object]]:
         """What to try on a connection, one after the other."""
         if text := self.private_key:
-            key = self._key(text)
+            key = self._load_key(text)
             yield lambda: transport.auth_publickey(self.username, key)
         if self.password:
             yield lambda: transport.auth_password(self.username, self.password)
 
-    def _key(self, text: str) -> Any:
+    def _load_key(self, text: str) -> Any:
         """Read a private key.
 
         :raises InvalidParameters: it cannot be read
         """
-        for reader in _READERS:
+        for load in _LOADERS:
             try:
-                key = reader(text.strip().encode() + b"\n", password=None)
+                key = load(text.strip().encode() + b"\n", password=None)
             except (ValueError, TypeError, UnsupportedAlgorithm):
                 continue  # what these say may quote the key
-            for kind, made in _KINDS.items():
+            for kind, key_class in _KEY_CLASSES.items():
                 if isinstance(key, kind):
-                    return made.from_private_key(io.StringIO(_openssh(key)))
+                    return key_class.from_private_key(
+                        io.StringIO(_openssh(key))
+                    )
         raise errors.InvalidParameters(
             f"The private key of user {self.username} cannot be read: it has "
             "to be RSA, ECDSA or Ed25519, as PEM and without a passphrase."
@@ -82,12 +84,12 @@ class Login(msgspec.Struct, frozen=True):
 
 
 def _openssh(key: Any) -> str:
-    said: bytes = key.private_bytes(
+    pem: bytes = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.OpenSSH,
         serialization.NoEncryption(),
     )
-    return said.decode()
+    return pem.decode()
 
 
 class HostKey(msgspec.Struct, frozen=True):
@@ -97,7 +99,7 @@ class HostKey(msgspec.Struct, frozen=True):
     base64: str
 
     @classmethod
-    def read(cls, text: str) -> "HostKey":
+    def parse(cls, text: str) -> "HostKey":
         """Read it as OpenSSH writes it, be there a comment or not.
 
         :raises InvalidParameters: it is none
@@ -110,10 +112,10 @@ class HostKey(msgspec.Struct, frozen=True):
             raise errors.InvalidParameters(
                 f"{text[:80]!r} is no host key of SSH that is known here."
             ) from None
-        return cls.of(key)
+        return cls.from_key(key)
 
     @classmethod
-    def of(cls, key: Any) -> "HostKey":
+    def from_key(cls, key: Any) -> "HostKey":
         return cls(key.get_name(), key.get_base64())
 
     def __str__(self) -> str:

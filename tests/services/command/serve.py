@@ -32,16 +32,16 @@ GROUPS = (
 
 
 def load() -> None:
-    known = importlib.metadata.entry_points()
-    for group in known.groups:
-        for point in known.select(group=group):
+    entry_points = importlib.metadata.entry_points()
+    for group in entry_points.groups:
+        for point in entry_points.select(group=group):
             if group.startswith(GROUPS):
                 # some want what is not installed, and fail in many ways
                 with contextlib.suppress(Exception):
                     point.load()
 
 
-def move(place: str) -> None:
+def change_directory(place: str) -> None:
     """Go to a directory, and look for clouds.yaml there: where to look was
     found out when the library was loaded.
     """
@@ -56,18 +56,18 @@ def move(place: str) -> None:
         ]
 
 
-def run(told: Any) -> object:
-    move(told["cwd"])
+def run(request: Any) -> object:
+    change_directory(request["cwd"])
     os.environ.clear()
-    os.environ.update(told["environ"])
-    sys.argv = told["argv"]
+    os.environ.update(request["environ"])
+    sys.argv = request["argv"]
     try:
-        return shell.main(told["argv"][1:])
+        return shell.main(request["argv"][1:])
     except SystemExit as end:
         return end.code or 0
 
 
-def answer(caller: socket.socket) -> None:
+def handle(caller: socket.socket) -> None:
     message, streams, _, _ = socket.recv_fds(caller, 1 << 20, 3)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -93,7 +93,7 @@ def main() -> None:
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                     listening.close()
                     try:
-                        answer(caller)
+                        handle(caller)
                     except BaseException:  # noqa: BLE001
                         traceback.print_exc()
                     finally:

@@ -65,7 +65,7 @@ class Simple(NamedTuple):
     values: tuple[str, ...]
 
 
-def a_filter(
+def random_filter(
     chance: random.Random, names: Mapping[tuple[str, ...], str]
 ) -> list[Simple]:
     """Make one on these attributes, given with what they hold."""
@@ -80,7 +80,7 @@ def a_filter(
     return found
 
 
-def written(chance: random.Random, simples: Iterable[Simple]) -> str:
+def format_filter(chance: random.Random, simples: Iterable[Simple]) -> str:
     """Write a filter as SOL013 has it."""
 
     def quoted(text: str) -> str:
@@ -102,7 +102,7 @@ def written(chance: random.Random, simples: Iterable[Simple]) -> str:
     )
 
 
-def judged(shown: Mapping[str, Any], simples: Sequence[Simple]) -> bool:
+def matches(shown: Mapping[str, Any], simples: Sequence[Simple]) -> bool:
     """Judge a resource: of the elements at one prefix, one has to pass all
     that is asked about it.
     """
@@ -130,37 +130,37 @@ def _one(element: Any, simple: Simple) -> bool:
         leaves = list(element) if isinstance(element, dict) else []
     else:
         leaves = list(_walk(element, simple.path[-1:]))
-    return any(_compared(leaf, simple) for leaf in leaves)
+    return any(_compare(leaf, simple) for leaf in leaves)
 
 
-def _compared(leaf: Any, simple: Simple) -> bool:
+def _compare(leaf: Any, simple: Simple) -> bool:
     if leaf is None or isinstance(leaf, dict):
         return False
     if simple.op in {"cont", "ncont"}:
         inside = [v in leaf for v in simple.values if isinstance(leaf, str)]
         return bool(inside) and any(inside) == (simple.op == "cont")
-    known = list(_known(leaf, simple))
+    values = list(_typed_values(leaf, simple))
     if simple.kind == "time":
         leaf = datetime.datetime.fromisoformat(leaf)
     if simple.op in EQUALITY:
-        return (leaf in known) == (simple.op in {"eq", "in"})
-    if not known or isinstance(leaf, bool):
+        return (leaf in values) == (simple.op in {"eq", "in"})
+    if not values or isinstance(leaf, bool):
         return False
-    order = (leaf > known[0]) - (leaf < known[0])
+    order = (leaf > values[0]) - (leaf < values[0])
     return (
         order
         in {"gt": {1}, "gte": {0, 1}, "lt": {-1}, "lte": {0, -1}}[simple.op]
     )
 
 
-def _known(leaf: Any, simple: Simple) -> Iterator[Any]:
+def _typed_values(leaf: Any, simple: Simple) -> Iterator[Any]:
     """Read the values as what they are compared with."""
     for text in simple.values:
         with contextlib.suppress(ValueError):
-            yield _as(leaf, text, simple.kind)
+            yield _convert(leaf, text, simple.kind)
 
 
-def _as(leaf: Any, text: str, kind: str) -> Any:
+def _convert(leaf: Any, text: str, kind: str) -> Any:
     if kind == "time":
         return datetime.datetime.fromisoformat(text)
     if isinstance(leaf, bool):

@@ -15,11 +15,11 @@ from tacker_cnf.sol.vnf_package import VnfPkgInfoModifications
 
 
 class TestAdvice(testtools.TestCase):
-    def advice(self, kind: Any, text: str) -> str:
+    def allowed_values(self, kind: Any, text: str) -> str:
         error = self.assertRaises(
             msgspec.ValidationError, base.decode, text, kind
         )
-        return enums.advice(kind, str(error))
+        return enums.allowed_values(kind, str(error))
 
     def test_it_names_what_is_permitted(self) -> None:
         states = (
@@ -51,17 +51,17 @@ class TestAdvice(testtools.TestCase):
                 f"; one of {states}",
             ),
         )
-        for kind, text, told in cases:
-            self.assertEqual(told, self.advice(kind, text), text)
+        for kind, text, allowed in cases:
+            self.assertEqual(allowed, self.allowed_values(kind, text), text)
 
     def test_of_anything_else_it_says_nothing(self) -> None:
         for text in ('{"type": 1, "aspectId": "a"}', "{}", "[]"):
-            self.assertEqual("", self.advice(ScaleVnfRequest, text))
+            self.assertEqual("", self.allowed_values(ScaleVnfRequest, text))
 
     def test_in_maps(self) -> None:
         kind = dict[str, list[ScaleVnfRequest]]
         text = '{"x": [{"type": "UP", "aspectId": "a"}]}'
         self.assertEqual(
-            "; one of SCALE_OUT, SCALE_IN", self.advice(kind, text)
+            "; one of SCALE_OUT, SCALE_IN", self.allowed_values(kind, text)
         )
-        self.assertEqual("", enums.advice(InstantiateVnfRequest, "x"))
+        self.assertEqual("", enums.allowed_values(InstantiateVnfRequest, "x"))

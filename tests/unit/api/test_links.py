@@ -23,7 +23,7 @@ OP_OCC = f"{BASE}/vnflcm/v2/vnf_lcm_op_occs/an-op-occ"
 PACKAGE = f"{BASE}/vnfpkgm/v1/vnf_packages/a-package"
 
 
-def told(value: Any) -> dict[str, str]:
+def links_by_name(value: Any) -> dict[str, str]:
     """Give the links as they leave, each by its name."""
     found = json.loads(encode(value))["_links"]
     return {name: link["href"] for name, link in found.items()}
@@ -48,7 +48,7 @@ class TestInstance(testtools.TestCase):
                 wanted["changeExtConn"] = f"{INSTANCE}/change_ext_conn"
             self.assertEqual(
                 wanted,
-                told(links.with_instance_links(instance, BASE)),
+                links_by_name(links.with_instance_links(instance, BASE)),
             )
 
 
@@ -64,7 +64,7 @@ class TestOpOcc(testtools.TestCase):
                 op_occ = an_op_occ(op, operation_state=state)
                 self.assertEqual(
                     tasks(OP_OCC, *names) | {"vnfInstance": INSTANCE},
-                    told(links.with_op_occ_links(op_occ, BASE)),
+                    links_by_name(links.with_op_occ_links(op_occ, BASE)),
                 )
 
 
@@ -83,5 +83,5 @@ class TestPackage(testtools.TestCase):
             wanted = tasks(PACKAGE, *names)
             wanted["packageContent"] = wanted.pop("package_content")
             self.assertEqual(
-                wanted, told(links.with_package_links(package, BASE))
+                wanted, links_by_name(links.with_package_links(package, BASE))
             )

@@ -10,7 +10,7 @@ from testtools.content import text_content
 
 from tacker_cnf.api import filters
 from tacker_cnf.db import instances, models, op_occs, packages
-from tacker_cnf.db.listing import Wanted, comparable
+from tacker_cnf.db.listing import ListQuery, comparable
 from tacker_cnf.db.session import Store
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
@@ -21,7 +21,13 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
     VnfLcmOpOcc,
 )
 from tests.factories import NOW, a_vnfc, an_info, an_instance, an_op_occ
-from tests.unit.api.random_filters import KEY, TEXTS, a_filter, judged, written
+from tests.unit.api.random_filters import (
+    KEY,
+    TEXTS,
+    format_filter,
+    matches,
+    random_filter,
+)
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package
 
@@ -132,7 +138,7 @@ def any_op_occ(
     )
 
 
-class Agreement:
+class FilterComparison:
     """The resources of one store, and what is found of them."""
 
     def __init__(self, store: Store, chance: random.Random) -> None:
@@ -157,7 +163,7 @@ class Agreement:
 
     def compare(self, table: Any, kind: Any, names: Any, rounds: int) -> int:
         """Ask as often, and tell how many were found."""
-        everything = Wanted(attributes=table.COLUMNS.keys())
+        everything = ListQuery(attributes=table.COLUMNS.keys())
         columns = comparable(table.COLUMNS)
         with self.store.reader() as session:
             resources = [
@@ -166,22 +172,22 @@ class Agreement:
             ]
             hits = 0
             for _ in range(rounds):
-                simples = a_filter(self.chance, names)
-                text = written(self.chance, simples)
-                expected = [r["id"] for r in resources if judged(r, simples)]
-                asked = filters.read(text, kind)
-                here = [r["id"] for r in resources if asked.matches(r)]
-                assert here == expected, f"in memory: {text}"
-                comparisons, rest = asked.split(columns)
+                simples = random_filter(self.chance, names)
+                text = format_filter(self.chance, simples)
+                expected = [r["id"] for r in resources if matches(r, simples)]
+                parsed = filters.parse(text, kind)
+                in_memory = [r["id"] for r in resources if parsed.matches(r)]
+                assert in_memory == expected, f"in memory: {text}"
+                comparisons, rest = parsed.split(columns)
                 wanted = msgspec.structs.replace(
                     everything, comparisons=comparisons, batch=17
                 )
-                there = [
+                in_database = [
                     r.id
                     for _, r in table.find(session, wanted)
                     if rest.matches(msgspec.to_builtins(r))
                 ]
-                assert there == expected, f"by the database: {text}"
+                assert in_database == expected, f"by the database: {text}"
                 hits += len(expected)
         return hits
 
@@ -194,7 +200,7 @@ class TestAgreement(StoreTest):
                 for table in reversed(models.Base.metadata.sorted_tables):
                     session.execute(sa.delete(table))
             chance = random.Random(seed)  # noqa: S311
-            agreement = Agreement(self.store, chance)
+            agreement = FilterComparison(self.store, chance)
             agreement.fill(60)
             for table, kind, names in TABLES:
                 hits = agreement.compare(table, kind, names, ROUNDS)

@@ -254,8 +254,8 @@ class TestMatches(testtools.TestCase):
         shown = msgspec.to_builtins(THING)
         for expected, texts in ((True, MATCHING), (False, OTHERS)):
             for text in texts:
-                asked = filters.read(text, Thing)
-                self.assertEqual(expected, asked.matches(shown), text)
+                parsed = filters.parse(text, Thing)
+                self.assertEqual(expected, parsed.matches(shown), text)
 
     def test_nothing_is_asked(self) -> None:
         self.assertTrue(matching.Filter().matches({}))
@@ -264,14 +264,14 @@ class TestMatches(testtools.TestCase):
         shown = msgspec.to_builtins(Thing(id="bare"))
         for text in (*MATCHING, *OTHERS):
             if "," + "id," not in text:
-                matches = filters.read(text, Thing).matches(shown)
+                matches = filters.parse(text, Thing).matches(shown)
                 self.assertFalse(matches, text)
 
 
 class TestRead(testtools.TestCase):
     def refused(self, text: str, kind: Any) -> str:
         error = self.assertRaises(
-            errors.InvalidFilter, filters.read, text, kind
+            errors.InvalidFilter, filters.parse, text, kind
         )
         return str(error)
 
@@ -295,18 +295,18 @@ class TestRead(testtools.TestCase):
             "(eq,vimConnectionInfo/vim1/vimType,fake)",
             "(cont,vimConnectionInfo/vim1/interfaceInfo/endpoint,://)",
         ):
-            asked = filters.read(text, VnfInstance)
-            self.assertTrue(asked.matches(shown), text)
+            parsed = filters.parse(text, VnfInstance)
+            self.assertTrue(parsed.matches(shown), text)
 
 
 class TestSplit(testtools.TestCase):
     def test_columns_of_their_own_are_for_the_database(self) -> None:
-        asked = filters.read(
+        parsed = filters.parse(
             "(eq,id,x);(gt,level,1);(eq,data/level,1);(lt,madeAt,"
             "2026-11-20T12:00:00Z)",
             Thing,
         )
-        comparisons, left = asked.split({"id", "made_at", "data"})
+        comparisons, left = parsed.split({"id", "made_at", "data"})
         self.assertEqual(
             [
                 ("id", "eq", ("x",)),

@@ -40,22 +40,22 @@ BAD = [
     packed('[1, "a\\u0000b"]'),
     packed(f'[1, "{"a" * 256}"]'),
     packed("[1,"),
-    paging.marker_of(POSITIONS[0]) + "A",
-    paging.marker_of(POSITIONS[0])[:-4],
+    paging.encode_marker(POSITIONS[0]) + "A",
+    paging.encode_marker(POSITIONS[0])[:-4],
 ]
 
 
 class TestMarker(testtools.TestCase):
     def test_it_leads_back(self) -> None:
         for position in POSITIONS:
-            marker = paging.marker_of(position)
-            self.assertEqual(position, paging.position_of(marker))
+            marker = paging.encode_marker(position)
+            self.assertEqual(position, paging.decode_marker(marker))
             self.assertEqual(marker, parse.quote(marker, safe=""))
 
     def test_one_that_is_not_ours(self) -> None:
         for marker in BAD:
             error = self.assertRaises(
-                errors.InvalidMarker, paging.position_of, marker
+                errors.InvalidMarker, paging.decode_marker, marker
             )
             self.assertEqual(
                 f"nextpage_opaque_marker: {marker!r} is not a marker of this "
@@ -79,7 +79,7 @@ class TestLink(testtools.TestCase):
         self.assertNotIn(">", url[:-1])
         base, _, text = url[1:-1].partition("?")
         self.assertEqual("https://h/list", base)
-        marker = paging.marker_of(POSITIONS[0])
+        marker = paging.encode_marker(POSITIONS[0])
         self.assertEqual(
             [
                 ("filter", "(eq,a,'<>;\" ü&=+')"),

@@ -179,8 +179,8 @@ REFUSED = [
 class TestCut(testtools.TestCase):
     def test_every_combination(self) -> None:
         for given, expected in CASES:
-            selector = selectors.read(given, Tree, HEAVY)
-            left = selector.cut(SHOWN)
+            selector = selectors.parse(given, Tree, HEAVY)
+            left = selector.apply(SHOWN)
             self.assertEqual(ALWAYS | expected, left, str(given))
             self.assertEqual(
                 [name for name in SHOWN if name in left],
@@ -190,20 +190,20 @@ class TestCut(testtools.TestCase):
 
     def test_a_simple_attribute_can_be_excluded(self) -> None:
         given = {"exclude_fields": "note"}
-        left = selectors.read(given, Tree, HEAVY).cut(SHOWN)
+        left = selectors.parse(given, Tree, HEAVY).apply(SHOWN)
         self.assertEqual(SHOWN.keys() - {"note"}, left.keys())
 
     def test_what_was_given_is_not_changed(self) -> None:
         before = msgspec.json.encode(SHOWN)
         for given, _ in CASES:
-            selectors.read(given, Tree, HEAVY).cut(SHOWN)
+            selectors.parse(given, Tree, HEAVY).apply(SHOWN)
         self.assertEqual(before, msgspec.json.encode(SHOWN))
 
     def test_what_is_not_there_stays_away(self) -> None:
         bare = {"id": "i", "needed": {"id": "n"}, "_links": {"self": "x"}}
         for given, _ in CASES:
-            selector = selectors.read(given, Tree, HEAVY)
-            self.assertEqual(bare, selector.cut(bare), str(given))
+            selector = selectors.parse(given, Tree, HEAVY)
+            self.assertEqual(bare, selector.apply(bare), str(given))
 
 
 class TestAttributes(testtools.TestCase):
@@ -211,7 +211,7 @@ class TestAttributes(testtools.TestCase):
         always = {"id", "note", "needed", "links"}
         names = {"by_name": "byName"}
         for given, expected in CASES:
-            needed = selectors.read(given, Tree, HEAVY).attributes
+            needed = selectors.parse(given, Tree, HEAVY).attributes
             shown = {
                 name
                 for name in ("light", "heavy", "leaves", "by_name")
@@ -221,7 +221,7 @@ class TestAttributes(testtools.TestCase):
 
     def test_what_is_simple_costs_nothing(self) -> None:
         given = {"exclude_fields": "note,heavy"}
-        needed = selectors.read(given, Tree, HEAVY).attributes
+        needed = selectors.parse(given, Tree, HEAVY).attributes
         self.assertEqual(set(Tree.__struct_fields__) - {"heavy"}, needed)
 
 
@@ -229,6 +229,6 @@ class TestRead(testtools.TestCase):
     def test_what_is_not_valid(self) -> None:
         for given, why in REFUSED:
             error = self.assertRaises(
-                errors.InvalidSelector, selectors.read, given, Tree, HEAVY
+                errors.InvalidSelector, selectors.parse, given, Tree, HEAVY
             )
             self.assertEqual(why, str(error))

@@ -79,7 +79,7 @@ BAD = [
 class TestRead(testtools.TestCase):
     def test_one_expression(self) -> None:
         for text, *expected in GOOD:
-            (found,) = filter_syntax.read(text)
+            (found,) = filter_syntax.parse(text)
             self.assertEqual(
                 expected,
                 [found.op, found.prefix, found.leaf, found.values],
@@ -90,14 +90,14 @@ class TestRead(testtools.TestCase):
         texts = [case[0] for case in GOOD]
         for first, second in itertools.product(texts, texts):
             self.assertEqual(
-                filter_syntax.read(first) + filter_syntax.read(second),
-                filter_syntax.read(f"{first};{second}"),
+                filter_syntax.parse(first) + filter_syntax.parse(second),
+                filter_syntax.parse(f"{first};{second}"),
             )
 
     def test_where_it_is_malformed(self) -> None:
         for text, what, position in BAD:
             error = self.assertRaises(
-                errors.InvalidFilter, filter_syntax.read, text
+                errors.InvalidFilter, filter_syntax.parse, text
             )
             self.assertIn(f"filter: {what}", str(error), text)
             self.assertTrue(
@@ -110,7 +110,7 @@ class TestRead(testtools.TestCase):
             if not text:
                 continue
             error = self.assertRaises(
-                errors.InvalidFilter, filter_syntax.read, f"(eq,a,x);{text}"
+                errors.InvalidFilter, filter_syntax.parse, f"(eq,a,x);{text}"
             )
             self.assertTrue(
                 str(error).endswith(f" {position + 9}."), f"{text}: {error}"
@@ -118,5 +118,5 @@ class TestRead(testtools.TestCase):
 
     def test_a_long_one_is_read_in_no_time(self) -> None:
         values = ",".join(["'x''y'"] * 20_000)
-        (found,) = filter_syntax.read(f"(in,a,{values})")
+        (found,) = filter_syntax.parse(f"(in,a,{values})")
         self.assertEqual(("x'y",) * 20_000, found.values)

@@ -34,9 +34,9 @@ class TestMatch(testtools.TestCase):
             ("GET", "things/7/parts/../x", "GET part", ["7", "../x"]),
             ("GET", "v2/things", "GET short", []),
         ]
-        for method, path, told, variables in cases:
+        for method, path, expected_name, variables in cases:
             handler, found = ROUTES.match(method, path.split("/"))
-            self.assertEqual((told, variables), (handler(), found))
+            self.assertEqual((expected_name, variables), (handler(), found))
 
     def test_there_is_nothing(self) -> None:
         paths = [
@@ -58,7 +58,7 @@ class TestMatch(testtools.TestCase):
             )
             self.assertEqual(f"There is nothing at /{path}.", str(error))
 
-    def test_a_path_with_other_methods_tells_them(self) -> None:
+    def test_a_path_with_other_methods_lists_them(self) -> None:
         for method in ("PUT", "HEAD", "OPTIONS", "get", ""):
             error = self.assertRaises(
                 errors.MethodNotAllowed, ROUTES.match, method, ["things", "7"]
@@ -69,7 +69,7 @@ class TestMatch(testtools.TestCase):
                 str(error),
             )
 
-    def test_who_asks_for_version_1_is_told_of_version_2(self) -> None:
+    def test_a_request_for_version_1_is_answered_with_version_2(self) -> None:
         for path, hinted in (
             ("vnflcm/v1/vnf_instances", True),
             ("vnflcm/v1", True),

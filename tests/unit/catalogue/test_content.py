@@ -10,24 +10,24 @@ from typing import BinaryIO
 import fixtures
 import testtools
 
-from tacker_cnf import errors, scratch
+from tacker_cnf import errors, temporary_directories
 from tacker_cnf.catalogue import content
-from tacker_cnf.catalogue.content import CHUNK, ContentStore
+from tacker_cnf.catalogue.content import CHUNK_BYTES, ContentStore
 
 
-class Slow(io.RawIOBase):
+class SlowStream(io.RawIOBase):
     """A stream that gives a few bytes at a time, and then ends."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
         self._data = io.BytesIO(data)
-        self.asked: list[int] = []
+        self.read_sizes: list[int] = []
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        self.asked.append(size)
+        self.read_sizes.append(size)
         return self._data.read(min(size, 3))
 
 
@@ -37,7 +37,7 @@ class ContentTest(testtools.TestCase):
         self.root = Path(self.useFixture(fixtures.TempDir()).path) / "store"
         self.store = ContentStore(self.root)
 
-    def keep(self, name: str, data: bytes = b"zip") -> None:
+    def store_content(self, name: str, data: bytes = b"zip") -> None:
         with self.store.incoming() as staged:
             (staged / "package.csar").write_bytes(data)
             tree = staged / "tree" / "folder"
@@ -46,61 +46,61 @@ class ContentTest(testtools.TestCase):
             (tree / "file").chmod(0o444)
             tree.chmod(0o555)
             tree.parent.chmod(0o555)
-            content.settle(staged)
-            with self.store.guard() as guarded:
-                guarded.keep(staged, name)
+            content.sync_to_disk(staged)
+            with self.store.lock() as locked:
+                locked.store_content(staged, name)
 
     def overwrite(self, path: Path) -> None:
         path.chmod(0o644)
         path.write_bytes(b"zap")
 
     def remove(self, name: str) -> None:
-        with self.store.guard() as guarded:
-            guarded.remove(name)
+        with self.store.lock() as locked:
+            locked.remove(name)
 
-    def there(self) -> set[str]:
+    def list_files(self) -> set[str]:
         found = {path.name for path in self.root.iterdir()}
         return found - {"incoming", "lock"}
 
-    def waiting(self) -> list[str]:
+    def list_pending(self) -> list[str]:
         return [p.name for p in (self.root / "incoming").iterdir()]
 
 
 class TestStore(ContentTest):
     def test_what_is_kept_is_there_whole(self) -> None:
-        self.keep("abc")
+        self.store_content("abc")
         self.assertEqual(b"zip", self.store.csar("abc").read_bytes())
-        file = self.store.tree("abc") / "folder" / "file"
+        file = self.store.unpacked("abc") / "folder" / "file"
         self.assertEqual(b"zip", file.read_bytes())
-        self.assertEqual([], self.waiting())
+        self.assertEqual([], self.list_pending())
 
     def test_the_same_content_is_kept_once(self) -> None:
-        self.keep("abc")
+        self.store_content("abc")
         first = self.store.csar("abc").stat().st_ino
-        self.keep("abc")
+        self.store_content("abc")
         self.assertEqual(first, self.store.csar("abc").stat().st_ino)
-        self.assertEqual({"abc"}, self.there())
-        self.assertEqual([], self.waiting())
+        self.assertEqual({"abc"}, self.list_files())
+        self.assertEqual([], self.list_pending())
 
     def test_what_is_damaged_is_replaced(self) -> None:
         """As a power loss or a faulty disk may leave it."""
         logged = self.useFixture(fixtures.FakeLogger())
         csar = self.store.csar("abc")
-        file = self.store.tree("abc") / "folder" / "file"
+        file = self.store.unpacked("abc") / "folder" / "file"
         for damage in (
             lambda: csar.write_bytes(b""),
             lambda: csar.write_bytes(b"zap"),
             csar.unlink,
             lambda: self.overwrite(file),
-            lambda: scratch.remove(self.store.tree("abc")),
+            lambda: temporary_directories.remove(self.store.unpacked("abc")),
         ):
-            self.keep("abc")
+            self.store_content("abc")
             damage()
-            self.keep("abc")
+            self.store_content("abc")
             self.assertEqual(b"zip", csar.read_bytes())
             self.assertEqual(b"zip", file.read_bytes())
-            self.assertEqual({"abc"}, self.there())
-            self.assertEqual([], self.waiting())
+            self.assertEqual({"abc"}, self.list_files())
+            self.assertEqual([], self.list_pending())
             self.assertIn("abc is damaged, and replaced", logged.output)
             logged.reset_output()
 
@@ -109,10 +109,10 @@ class TestStore(ContentTest):
         synced: dict[int, set[str]] = {}
 
         def sync(handle: int) -> None:
-            synced[os.fstat(handle).st_ino] = self.there()
+            synced[os.fstat(handle).st_ino] = self.list_files()
 
         self.useFixture(fixtures.MonkeyPatch("os.fsync", sync))
-        self.keep("abc")
+        self.store_content("abc")
         for path in [self.root / "abc", *(self.root / "abc").rglob("*")]:
             # nothing was there yet
             self.assertEqual(set(), synced.pop(path.stat().st_ino))
@@ -124,14 +124,14 @@ class TestStore(ContentTest):
             raise OSError(errno.EIO, "a faulty disk")
 
         self.useFixture(fixtures.MonkeyPatch("os.fsync", fail))
-        self.assertRaises(OSError, self.keep, "abc")
-        self.assertEqual(set(), self.there())
+        self.assertRaises(OSError, self.store_content, "abc")
+        self.assertEqual(set(), self.list_files())
 
     def test_what_cannot_be_kept_is_an_error(self) -> None:
         self.root.mkdir()
         (self.root / "abc").write_bytes(b"in the way")
-        self.assertRaises(OSError, self.keep, "abc")
-        self.assertEqual([], self.waiting())
+        self.assertRaises(OSError, self.store_content, "abc")
+        self.assertEqual([], self.list_pending())
 
     def test_an_upload_that_fails_leaves_nothing(self) -> None:
         def fail() -> None:
@@ -140,63 +140,63 @@ class TestStore(ContentTest):
                 raise errors.InvalidPackage
 
         self.assertRaises(errors.InvalidPackage, fail)
-        self.assertEqual([], self.waiting())
+        self.assertEqual([], self.list_pending())
 
     def test_what_is_removed_is_gone_though_it_was_read_only(self) -> None:
-        self.keep("abc")
-        self.keep("def")
+        self.store_content("abc")
+        self.store_content("def")
         self.remove("abc")
-        self.assertEqual({"def"}, self.there())
-        self.assertEqual([], self.waiting())
+        self.assertEqual({"def"}, self.list_files())
+        self.assertEqual([], self.list_pending())
 
     def test_what_is_not_there_may_be_removed(self) -> None:
         self.remove("abc")
-        self.assertEqual(set(), self.there())
+        self.assertEqual(set(), self.list_files())
 
     def test_others_do_not_wait_until_all_files_are_gone(self) -> None:
-        self.keep("abc")
-        with self.store.guard() as guarded:
-            guarded.remove("abc")
-            self.assertEqual(set(), self.there())
-            (gone,) = self.waiting()
-            csar = self.root / "incoming" / gone / "package.csar"
+        self.store_content("abc")
+        with self.store.lock() as locked:
+            locked.remove("abc")
+            self.assertEqual(set(), self.list_files())
+            (trash,) = self.list_pending()
+            csar = self.root / "incoming" / trash / "package.csar"
             self.assertEqual(b"zip", csar.read_bytes())
             ContentStore(self.root).sweep()  # it is another's
             self.assertTrue(csar.exists())
-        self.assertEqual([], self.waiting())
+        self.assertEqual([], self.list_pending())
 
-    def test_a_full_disk_keeps_nobody_from_removing(self) -> None:
+    def test_a_full_disk_does_not_prevent_removal(self) -> None:
         def full(*_: object, **__: object) -> str:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        self.keep("abc")
+        self.store_content("abc")
         self.useFixture(fixtures.MonkeyPatch("tempfile.mkdtemp", full))
         self.remove("abc")
-        self.assertEqual(set(), self.there())
-        self.assertEqual([], self.waiting())
+        self.assertEqual(set(), self.list_files())
+        self.assertEqual([], self.list_pending())
 
     def test_what_cannot_be_removed_stays_until_it_can(self) -> None:
         def fail(*_: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        self.keep("abc")
+        self.store_content("abc")
         logged = self.useFixture(fixtures.FakeLogger())
         with fixtures.MonkeyPatch("pathlib.Path.rename", fail):
             self.remove("abc")
-        self.assertEqual({"abc"}, self.there())
+        self.assertEqual({"abc"}, self.list_files())
         self.assertIn("abc cannot be removed now", logged.output)
         self.remove("abc")
-        self.assertEqual(set(), self.there())
+        self.assertEqual(set(), self.list_files())
 
     def test_only_one_is_inside_the_guard(self) -> None:
         entered = threading.Event()
 
         def enter() -> None:
-            with ContentStore(self.root).guard():
+            with ContentStore(self.root).lock():
                 entered.set()
 
         other = threading.Thread(target=enter)
-        with self.store.guard():
+        with self.store.lock():
             other.start()
             self.assertFalse(entered.wait(0.05))
         self.assertTrue(entered.wait(60))
@@ -204,16 +204,16 @@ class TestStore(ContentTest):
 
     def test_the_guard_opens_after_an_error(self) -> None:
         def fail() -> None:
-            with self.store.guard():
+            with self.store.lock():
                 raise errors.Conflict
 
         self.assertRaises(errors.Conflict, fail)
-        with self.store.guard():
+        with self.store.lock():
             pass
 
 
 class TestSweep(ContentTest):
-    def left(self, name: str, age: float) -> Path:
+    def write_stale(self, name: str, age: float) -> Path:
         """Write what a killed process leaves."""
         path = self.root / "incoming" / name
         (path / "tree" / "a").mkdir(parents=True)
@@ -224,10 +224,13 @@ class TestSweep(ContentTest):
         return path
 
     def test_what_killed_uploads_left_goes(self) -> None:
-        left = [self.left("old", 3600), self.left(".new-old", 3600)]
-        left.append(self.left("of-a-moment-ago", 0))
+        left = [
+            self.write_stale("old", 3600),
+            self.write_stale(".new-old", 3600),
+        ]
+        left.append(self.write_stale("of-a-moment-ago", 0))
         # somebody is about to hold it
-        young = self.left(".new-young", 5)
+        young = self.write_stale(".new-young", 5)
         with self.store.incoming() as held:
             os.utime(held, (1, 1))
             self.store.sweep()
@@ -242,14 +245,17 @@ class TestSweep(ContentTest):
     def test_what_is_here(self) -> None:
         with self.store.incoming() as staged:
             (staged / "tree").mkdir()
-            with self.store.guard() as guarded:
-                guarded.keep(staged, "abc")
+            with self.store.lock() as locked:
+                locked.store_content(staged, "abc")
         self.assertEqual(["abc"], self.store.ids())
 
 
 class TestReceive(ContentTest):
     def receive(
-        self, source: BinaryIO | Slow, length: int | None, most: int = 100
+        self,
+        source: BinaryIO | SlowStream,
+        length: int | None,
+        most: int = 100,
     ) -> str:
         self.target = self.root.parent / "upload"
         return content.receive(
@@ -276,18 +282,18 @@ class TestReceive(ContentTest):
 
     def test_a_stream_may_give_less_than_it_is_asked_for(self) -> None:
         for length in (10, None):
-            self.receive(Slow(b"0123456789"), length)
+            self.receive(SlowStream(b"0123456789"), length)
             self.assertEqual(b"0123456789", self.target.read_bytes())
 
     def test_no_more_than_a_chunk_is_in_memory(self) -> None:
-        source = Slow(b"0123456789")
+        source = SlowStream(b"0123456789")
         self.receive(source, None, most=10**12)
-        self.assertEqual({CHUNK}, set(source.asked))
+        self.assertEqual({CHUNK_BYTES}, set(source.read_sizes))
 
     def test_nothing_is_read_beyond_what_was_announced(self) -> None:
-        source = Slow(b"0123456789")
+        source = SlowStream(b"0123456789")
         self.receive(source, 5)
-        self.assertEqual([5, 2], source.asked)
+        self.assertEqual([5, 2], source.read_sizes)
 
     def test_too_much_is_refused(self) -> None:
         for length in (101, 10**15, None):
@@ -304,12 +310,12 @@ class TestReceive(ContentTest):
     def test_an_upload_that_ended_early_is_refused(self) -> None:
         # what comes, what was announced, what is told
         cases = [(b"", 7, "0 of 7"), (b"012", 7, "3 of 7")]
-        for data, length, told in cases:
+        for data, length, message in cases:
             error = self.assertRaises(
                 errors.BadRequest, self.receive, io.BytesIO(data), length
             )
             self.assertEqual(
-                f"The upload ended after {told} bytes.", str(error)
+                f"The upload ended after {message} bytes.", str(error)
             )
 
     def test_an_upload_of_nothing_is_refused(self) -> None:

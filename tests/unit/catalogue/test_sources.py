@@ -8,7 +8,7 @@ import fixtures
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.sources import Sources
+from tacker_cnf.catalogue.download_policy import DownloadPolicy
 
 PUBLIC = "93.184.215.14"
 PRIVATE = ("10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "fd00::1")
@@ -32,34 +32,34 @@ VEILED = ("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::")
 class SourcesTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.known: dict[str, Sequence[str]] = {}
-        self.asked: list[str] = []
-        self.useFixture(fixtures.MonkeyPatch("socket.getaddrinfo", self.look))
+        self.addresses_by_name: dict[str, Sequence[str]] = {}
+        self.resolved: list[str] = []
+        self.useFixture(
+            fixtures.MonkeyPatch("socket.getaddrinfo", self.resolve)
+        )
 
-    def look(self, host: str, port: int, **_: Any) -> list[Any]:
+    def resolve(self, host: str, port: int, **_: Any) -> list[Any]:
         """Answer as a name server that a test has."""
-        self.asked.append(host)
-        if host not in self.known:
+        self.resolved.append(host)
+        if host not in self.addresses_by_name:
             raise socket.gaierror
         return [
             (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
-            for address in self.known[host]
+            for address in self.addresses_by_name[host]
         ]
 
-    def refused(self, sources: Sources, host: str) -> str:
-        error = self.assertRaises(
-            errors.Forbidden, sources.address_of, host, 443
-        )
+    def refused(self, sources: DownloadPolicy, host: str) -> str:
+        error = self.assertRaises(errors.Forbidden, sources.resolve, host, 443)
         return str(error)
 
     def test_it_is_off_without_hosts(self) -> None:
         error = self.assertRaises(
-            errors.Forbidden, Sources([], ["https"]).check, "https://a/"
+            errors.Forbidden, DownloadPolicy([], ["https"]).check, "https://a/"
         )
         self.assertIn("upload_hosts is empty", str(error))
 
     def test_which_hosts(self) -> None:
-        sources = Sources(["A.example", "*.b.example"], ["https"])
+        sources = DownloadPolicy(["A.example", "*.b.example"], ["https"])
         for host in ("a.example", "A.EXAMPLE", "a.example.", "x.b.example"):
             sources.check(f"https://{host}/x")
         for host in ("b.example", "xa.example", "a.example.com", "xb.example"):
@@ -67,10 +67,10 @@ class SourcesTest(testtools.TestCase):
                 errors.Forbidden, sources.check, f"https://{host}/x"
             )
             self.assertIn(f"{host!r} is not among", str(error))
-        Sources(["*"], ["https"]).check("https://any.where/")
+        DownloadPolicy(["*"], ["https"]).check("https://any.where/")
 
     def test_which_schemes(self) -> None:
-        sources = Sources(["*"], ["https"])
+        sources = DownloadPolicy(["*"], ["https"])
         for address in (
             "http://a/",
             "file:///etc/passwd",
@@ -81,11 +81,11 @@ class SourcesTest(testtools.TestCase):
         ):
             error = self.assertRaises(errors.Forbidden, sources.check, address)
             self.assertIn("the scheme", str(error))
-        Sources(["*"], ["http"]).check("http://a/")
+        DownloadPolicy(["*"], ["http"]).check("http://a/")
 
     def test_what_is_no_address(self) -> None:
-        sources = Sources(["*"], ["https"])
-        for address, told in (
+        sources = DownloadPolicy(["*"], ["https"])
+        for address, message in (
             ("https://", "names no host"),
             ("https:///x", "names no host"),
             ("/etc/passwd", "is no URL"),
@@ -100,11 +100,11 @@ class SourcesTest(testtools.TestCase):
             error = self.assertRaises(
                 errors.BadRequest, sources.check, address
             )
-            self.assertIn(told, str(error))
+            self.assertIn(message, str(error))
             self.assertNotIn("secret", str(error))
 
     def test_an_address_itself_is_judged_at_once(self) -> None:
-        sources = Sources(["*"], ["https"])
+        sources = DownloadPolicy(["*"], ["https"])
         sources.check(f"https://{PUBLIC}/")
         for address in (*PRIVATE, *NEAR, *ODD, *VEILED):
             host = f"[{address}]" if ":" in address else address
@@ -113,44 +113,48 @@ class SourcesTest(testtools.TestCase):
             )
 
     def test_what_a_name_may_lead_to(self) -> None:
-        named = Sources(["a.example"], ["https"])
-        like = Sources(["*.example"], ["https"])
+        sources_by_name = DownloadPolicy(["a.example"], ["https"])
+        like = DownloadPolicy(["*.example"], ["https"])
         for address in (PUBLIC, "2606:4700::1", "64:ff9b::5db8:d70e"):
-            self.known["a.example"] = [address]
-            self.assertEqual(address, named.address_of("a.example", 443))
-            self.assertEqual(address, like.address_of("a.example", 443))
+            self.addresses_by_name["a.example"] = [address]
+            self.assertEqual(
+                address, sources_by_name.resolve("a.example", 443)
+            )
+            self.assertEqual(address, like.resolve("a.example", 443))
         for address in PRIVATE:
-            self.known["a.example"] = [address]
-            self.assertEqual(address, named.address_of("a.example", 443))
+            self.addresses_by_name["a.example"] = [address]
+            self.assertEqual(
+                address, sources_by_name.resolve("a.example", 443)
+            )
             self.assertIn("has an address", self.refused(like, "a.example"))
         for address in (*NEAR, *ODD, *VEILED):
             for found in ([address], [PUBLIC, address], [address, PUBLIC]):
-                self.known["a.example"] = found
-                for sources in (named, like):
-                    told = self.refused(sources, "a.example")
-                    self.assertNotIn(address, told.split("'")[2])
+                self.addresses_by_name["a.example"] = found
+                for sources in (sources_by_name, like):
+                    reason = self.refused(sources, "a.example")
+                    self.assertNotIn(address, reason.split("'")[2])
 
-    def test_who_is_named_by_address(self) -> None:
+    def test_hosts_allowed_by_address(self) -> None:
         for host in ("127.0.0.1", "169.254.1.1", "10.0.0.1", "::1"):
-            self.known[host] = [host]
-            sources = Sources([host], ["http"])
-            self.assertEqual(host, sources.address_of(host, 80))
-        self.known["127.0.0.2"] = ["127.0.0.2"]
-        self.refused(Sources(["127.0.0.1"], ["http"]), "127.0.0.2")
-        self.known["localhost"] = ["127.0.0.1"]
-        sources = Sources(["localhost"], ["http"])
-        self.assertEqual("127.0.0.1", sources.address_of("localhost", 80))
+            self.addresses_by_name[host] = [host]
+            sources = DownloadPolicy([host], ["http"])
+            self.assertEqual(host, sources.resolve(host, 80))
+        self.addresses_by_name["127.0.0.2"] = ["127.0.0.2"]
+        self.refused(DownloadPolicy(["127.0.0.1"], ["http"]), "127.0.0.2")
+        self.addresses_by_name["localhost"] = ["127.0.0.1"]
+        sources = DownloadPolicy(["localhost"], ["http"])
+        self.assertEqual("127.0.0.1", sources.resolve("localhost", 80))
 
     def test_other_ways_to_write_an_address(self) -> None:
-        sources = Sources(["*"], ["http"])
+        sources = DownloadPolicy(["*"], ["http"])
         for host in ("2130706433", "0x7f000001", "127.1", "0177.0.0.1"):
-            self.known[host] = ["127.0.0.1"]
+            self.addresses_by_name[host] = ["127.0.0.1"]
             self.refused(sources, host)
 
-    def test_a_name_that_nobody_has(self) -> None:
+    def test_a_name_that_does_not_resolve(self) -> None:
         error = self.assertRaises(
             errors.PeerUnreachable,
-            Sources(["*"], ["http"]).address_of,
+            DownloadPolicy(["*"], ["http"]).resolve,
             "no.example",
             80,
         )

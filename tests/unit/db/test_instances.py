@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from tacker_cnf import errors
 from tacker_cnf.db import instances, models, packages, vims
-from tacker_cnf.db.listing import Wanted
+from tacker_cnf.db.listing import ListQuery
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState
@@ -21,7 +21,9 @@ from tests.factories import (
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package, a_vim
 
-BRIEF = Wanted(attributes=instances.COLUMNS.keys() - instances.HEAVY)
+BRIEF = ListQuery(
+    attributes=instances.COLUMNS.keys() - instances.EXCLUDED_BY_DEFAULT
+)
 OUT = InstantiationState.NOT_INSTANTIATED
 IN = InstantiationState.INSTANTIATED
 FULL = a_running_instance(
@@ -109,25 +111,25 @@ class TestReserve(InstanceTest):
             with self.store.writer() as session:
                 held = {"busy_with": holder, "generation": now}
                 session.execute(sa.update(instances.Row).values(**held))
-            asked = (instances.reserve, "an-instance", "me", seen)
+            reserve_call = (instances.reserve, "an-instance", "me", seen)
             if refusal:
-                self.assertRaises(refusal, self.write, *asked)
+                self.assertRaises(refusal, self.write, *reserve_call)
             else:
-                self.write(*asked)
+                self.write(*reserve_call)
 
     def test_one_that_is_not_there(self) -> None:
         self.assertRaises(
             errors.Stale, self.write, instances.reserve, "none", "me", 0
         )
 
-    def test_who_holds_it_is_told(self) -> None:
+    def test_the_reserving_operation_is_named(self) -> None:
         self.add(an_instance())
-        self.write(instances.check_free, "an-instance")
+        self.write(instances.check_not_busy, "an-instance")
         self.write(instances.reserve, "an-instance", "op-1", 0)
         error = self.assertRaises(
             errors.OperationInProgress,
             self.write,
-            instances.check_free,
+            instances.check_not_busy,
             "an-instance",
         )
         self.assertEqual(
@@ -145,11 +147,13 @@ class TestReserve(InstanceTest):
                 sa.update(instances.Row).where(held).values(busy_with="me")
             )
         with self.store.reader() as session:
-            for asked, expected in (
+            for instance_ids, expected in (
                 (["free", "held", "none"], ["held"]),
                 ([], []),
             ):
-                self.assertEqual(expected, instances.held(session, asked))
+                self.assertEqual(
+                    expected, instances.list_busy(session, instance_ids)
+                )
 
     def test_only_the_holder_lets_it_go(self) -> None:
         self.add(an_instance())
@@ -158,11 +162,11 @@ class TestReserve(InstanceTest):
         self.assertRaises(
             errors.OperationInProgress,
             self.write,
-            instances.check_free,
+            instances.check_not_busy,
             "an-instance",
         )
         self.write(instances.release, "op-1")
-        self.write(instances.check_free, "an-instance")
+        self.write(instances.check_not_busy, "an-instance")
 
 
 class TestRelease(InstanceTest):
@@ -175,8 +179,12 @@ class TestRelease(InstanceTest):
             return list(session.scalars(sa.select(models.VimUse.vim_id)))
 
     def test_only_the_vims_that_it_is_on_have_to_stay(self) -> None:
-        there = {"v": VimConnectionInfo(vim_id="a-vim", vim_type="fake")}
-        on_it = msgspec.structs.replace(FULL, vim_connection_info=there)
+        vim_connections = {
+            "v": VimConnectionInfo(vim_id="a-vim", vim_type="fake")
+        }
+        on_it = msgspec.structs.replace(
+            FULL, vim_connection_info=vim_connections
+        )
         for instance, left in (
             (an_instance(), []),
             (FULL, []),
@@ -186,7 +194,9 @@ class TestRelease(InstanceTest):
                 session.execute(sa.delete(instances.Row))
             self.add(instance)
             self.write(instances.reserve, "an-instance", "op-1", 0)
-            self.write(vims.use, "an-instance", ["a-vim", "not registered"])
+            self.write(
+                vims.record_use, "an-instance", ["a-vim", "not registered"]
+            )
             self.assertEqual(["a-vim"], self.uses())
             self.write(instances.release, "op-1")
             self.assertEqual(left, self.uses())
@@ -194,7 +204,7 @@ class TestRelease(InstanceTest):
     def test_a_use_is_noted_once(self) -> None:
         self.add(an_instance())
         for used in (["a-vim"], [], ["a-vim", "not registered"]):
-            self.write(vims.use, "an-instance", used)
+            self.write(vims.record_use, "an-instance", used)
             self.assertEqual(["a-vim"], self.uses())
 
     def test_the_vnfd_that_it_was_taken_to_may_go(self) -> None:
@@ -206,7 +216,7 @@ class TestRelease(InstanceTest):
         )
         self.write(packages.add, package)
         self.write(instances.reserve, "an-instance", "op-1", 0)
-        self.write(packages.use, "an-instance", "new-vnfd")
+        self.write(packages.record_use, "an-instance", "new-vnfd")
         self.assertEqual("IN_USE", self.usage())
         self.assertRaises(ReferenceError, self.write, packages.delete, package)
         self.write(instances.release, "op-1")

@@ -7,10 +7,10 @@ import sqlalchemy as sa
 
 from tacker_cnf import errors
 from tacker_cnf.conductor.claims import Claims
-from tacker_cnf.conductor.journal import Journal
+from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.db import instances, op_occs, packages
-from tacker_cnf.db.listing import Wanted
-from tacker_cnf.db.op_occs import Result, Row, Work
+from tacker_cnf.db.listing import ListQuery
+from tacker_cnf.db.op_occs import ClaimedOperation, Result, Row
 from tacker_cnf.lcm.operations import TASKS
 from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -23,12 +23,14 @@ from tests.factories import NOW, an_instance, an_op_occ
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package
 
-BRIEF = Wanted(attributes=op_occs.COLUMNS.keys() - op_occs.HEAVY)
+BRIEF = ListQuery(
+    attributes=op_occs.COLUMNS.keys() - op_occs.EXCLUDED_BY_DEFAULT
+)
 OUT = InstantiationState.NOT_INSTANTIATED
 GRACEFUL, FORCEFUL = CancelModeType.GRACEFUL, CancelModeType.FORCEFUL
 PROBLEM = ProblemDetails(status=422, detail="it broke")
 #: seconds: never within a test, and long ago
-LONG, PAST = 1000.0, -1000.0
+VALID_LEASE_S, EXPIRED_LEASE_S = 1000.0, -1000.0
 
 
 class OpOccTest(StoreTest):
@@ -42,12 +44,12 @@ class OpOccTest(StoreTest):
             instances.add(session, an_instance(), NOW)
         self.add()
 
-    def add(self, patience: float = LONG, **overrides: Any) -> None:
+    def add(self, lease_s: float = VALID_LEASE_S, **overrides: Any) -> None:
         op_occ = an_op_occ(**overrides)
         vims = {"vim1": VimConnectionInfo(vim_type="fake")}
         with self.store.writer() as session:
             instances.reserve(session, "an-instance", op_occ.id, 0)
-            op_occs.add(session, op_occ, vims, NOW, patience)
+            op_occs.add(session, op_occ, vims, NOW, lease_s)
 
     def set(self, **values: Any) -> None:
         """Bring the operation to some point of its life."""
@@ -64,16 +66,20 @@ class OpOccTest(StoreTest):
             row = session.execute(sa.select(instances.Row.busy_with)).one()
             return row[0]
 
-    def claim(self, owner: str = "me", lease: float = LONG) -> Work | None:
+    def claim(
+        self, owner: str = "me", lease: float = VALID_LEASE_S
+    ) -> ClaimedOperation | None:
         with self.store.writer() as session:
             return op_occs.claim(session, "an-op-occ", owner, lease)
 
-    def claimed(self, owner: str = "me", lease: float = LONG) -> Work:
+    def claimed(
+        self, owner: str = "me", lease: float = VALID_LEASE_S
+    ) -> ClaimedOperation:
         work = self.claim(owner, lease)
         assert work is not None
         return work
 
-    def record(self, work: Work, event: Event, **result: Any) -> S:
+    def record(self, work: ClaimedOperation, event: Event, **result: Any) -> S:
         with self.store.writer() as session:
             recorded = session.scalar(sa.select(Row.recorded)) or 0
             return op_occs.record(
@@ -88,12 +94,12 @@ class OpOccTest(StoreTest):
     def decide(self, event: Event) -> S:
         with self.store.writer() as session:
             return op_occs.decide(
-                session, "an-op-occ", event, NOW, LONG
+                session, "an-op-occ", event, NOW, VALID_LEASE_S
             ).operation_state
 
-    def forgotten(self) -> list[str]:
+    def list_unclaimed(self) -> list[str]:
         with self.store.reader() as session:
-            return list(op_occs.forgotten(session))
+            return list(op_occs.list_unclaimed(session))
 
 
 class TestClaim(OpOccTest):
@@ -116,7 +122,9 @@ class TestClaim(OpOccTest):
 
     def test_an_operation_that_is_not_there(self) -> None:
         with self.store.writer() as session:
-            self.assertIsNone(op_occs.claim(session, "none", "me", LONG))
+            self.assertIsNone(
+                op_occs.claim(session, "none", "me", VALID_LEASE_S)
+            )
 
     def test_what_the_owner_gets(self) -> None:
         work = self.claimed()
@@ -129,11 +137,11 @@ class TestClaim(OpOccTest):
         self.assertEqual(("me", 1), self.row("owner", "fence"))
 
     def test_each_claim_has_a_higher_token(self) -> None:
-        tokens = [self.claimed(lease=PAST).fence for _ in range(3)]
+        tokens = [self.claimed(lease=EXPIRED_LEASE_S).fence for _ in range(3)]
         self.assertEqual([1, 2, 3], tokens)
 
-    def test_who_was_lost_is_told(self) -> None:
-        self.claimed("first", PAST)
+    def test_the_lost_conductor_is_named(self) -> None:
+        self.claimed("first", EXPIRED_LEASE_S)
         self.assertEqual("first", self.claimed("second").lost_owner)
 
     def test_a_claim_that_comes_second_gets_nothing(self) -> None:
@@ -191,12 +199,12 @@ class TestRecord(OpOccTest):
             self.assertEqual(error.detail, found.detail)
             self.assertEqual({"n": kept}, found.user_script_err_handling_data)
 
-    def test_who_was_overtaken_changes_nothing(self) -> None:
+    def test_a_superseded_owner_changes_nothing(self) -> None:
         for state, event in TRANSITIONS:
             if state not in ACTIVE:
                 continue
             self.set(operation_state=state, owner=None, lease_until=0.0)
-            stale = self.claimed("first", PAST)
+            stale = self.claimed("first", EXPIRED_LEASE_S)
             self.claimed("second")
             self.assertRaises(errors.LostClaim, self.record, stale, event)
             self.assertEqual(
@@ -230,18 +238,18 @@ class TestRecord(OpOccTest):
         self.assertRaises(errors.LostClaim, self.record, work, Event.GRANTED)
 
     def test_notes_are_kept_for_the_next_try(self) -> None:
-        work = self.claimed("first", PAST)
+        work = self.claimed("first", EXPIRED_LEASE_S)
         with self.store.writer() as session:
-            op_occs.note(session, work, ("a", "b"))
+            op_occs.save_checkpoint(session, work, ("a", "b"))
         self.assertEqual(("a", "b"), self.claimed("second").notes)
 
-    def test_who_was_overtaken_notes_nothing(self) -> None:
-        stale = self.claimed("first", PAST)
+    def test_a_superseded_owner_records_nothing(self) -> None:
+        stale = self.claimed("first", EXPIRED_LEASE_S)
         self.claimed("second")
 
         def note() -> None:
             with self.store.writer() as session:
-                op_occs.note(session, stale, ("a",))
+                op_occs.save_checkpoint(session, stale, ("a",))
 
         self.assertRaises(errors.LostClaim, note)
         self.assertEqual(((),), self.row("notes"))
@@ -255,14 +263,14 @@ class TestCancel(OpOccTest):
     def cancelled(self) -> Any:
         return self.row("is_cancel_pending", "cancel_mode")
 
-    def test_it_is_kept_for_who_carries_the_operation_out(self) -> None:
+    def test_it_is_kept_for_the_conductor_of_the_operation(self) -> None:
         for state in ACTIVE:
             self.set(operation_state=state)
             self.cancel()
             self.assertEqual((True, GRACEFUL), self.cancelled())
             self.assertEqual((state,), self.row("operation_state"))
 
-    def test_nobody_is_told_who_is_not_there(self) -> None:
+    def test_an_absent_owner_is_not_recorded(self) -> None:
         for state in set(S) - ACTIVE:
             self.set(operation_state=state)
             error = self.assertRaises(errors.WrongState, self.cancel)
@@ -283,12 +291,12 @@ class TestCancel(OpOccTest):
             (S.PROCESSING, Event.DONE, S.FAILED_TEMP),
             (S.ROLLING_BACK, Event.DONE, S.FAILED_TEMP),
         ]
-        there = an_instance(vnf_instance_name="changed")
+        stored = an_instance(vnf_instance_name="changed")
         for before, event, after in cases:
             self.set(operation_state=before, owner=None)
             work = self.claimed()
             self.cancel()
-            state = self.record(work, event, instance=there)
+            state = self.record(work, event, instance=stored)
             self.assertEqual(after, state)
             (error,) = self.row("error")
             self.assertEqual(
@@ -312,15 +320,17 @@ class TestCancel(OpOccTest):
 
     def test_the_heartbeat_hears_it(self) -> None:
         self.claimed()
-        self.assertEqual({"an-op-occ": None}, self.beat())
+        self.assertEqual({"an-op-occ": None}, self.renew_lease())
         self.cancel(FORCEFUL)
-        self.assertEqual({"an-op-occ": FORCEFUL}, self.beat())
+        self.assertEqual({"an-op-occ": FORCEFUL}, self.renew_lease())
         self.set(owner="other")
-        self.assertEqual({}, self.beat())
+        self.assertEqual({}, self.renew_lease())
 
-    def beat(self) -> Any:
+    def renew_lease(self) -> Any:
         with self.store.writer() as session:
-            found = op_occs.heartbeat(session, "me", ["an-op-occ"], LONG)
+            found = op_occs.heartbeat(
+                session, "me", ["an-op-occ"], VALID_LEASE_S
+            )
             return found.cancel_modes
 
     def test_an_operation_that_is_not_there(self) -> None:
@@ -332,35 +342,35 @@ class TestCancel(OpOccTest):
 
 
 class TestProgress(OpOccTest):
-    def tell(self, owner: str) -> None:
+    def publish_progress(self, owner: str) -> None:
         with self.store.writer() as session:
-            op_occs.tell(
+            op_occs.publish_progress(
                 session, owner, ["an-op-occ"], lambda _: "INFRA: 1 of 2"
             )
 
-    def test_only_the_owner_tells_it(self) -> None:
+    def test_only_the_owner_reports_it(self) -> None:
         self.claimed("me")
-        self.tell("other")
+        self.publish_progress("other")
         self.assertEqual((None,), self.row("progress"))
-        self.tell("me")
+        self.publish_progress("me")
         self.assertEqual(("INFRA: 1 of 2",), self.row("progress"))
 
-    def test_the_next_step_begins_anew(self) -> None:
+    def test_the_next_step_starts_again(self) -> None:
         work = self.claimed("me")
-        self.tell("me")
+        self.publish_progress("me")
         self.record(work, Event.GRANTED, step="PREAMBLE")
         self.assertEqual(("PREAMBLE",), self.row("progress"))
 
     def test_the_step_before_is_not_published_afterwards(self) -> None:
-        claims = Claims(self.store, LONG)
-        taken = claims.take("an-op-occ")
+        claims = Claims(self.store, VALID_LEASE_S)
+        taken = claims.acquire("an-op-occ")
         assert taken is not None
-        work, hold = taken
-        hold.enter("GRANT")
+        work, claim = taken
+        claim.enter_step("GRANT")
         claims.publish()
         self.assertEqual(("GRANT",), self.row("progress"))
-        hold.tell("asked")
-        Journal(self.store, work, hold).record(
+        claim.report_progress("asked")
+        OperationRecorder(self.store, work, claim).record(
             Event.GRANTED, Result(step="PREAMBLE")
         )
         claims.publish()
@@ -409,10 +419,10 @@ class TestDecide(OpOccTest):
     def test_a_retry_waits_for_its_wake_up_call(self) -> None:
         self.set(operation_state=S.FAILED_TEMP, lease_until=0.0)
         self.decide(Event.RETRY)
-        self.assertEqual([], self.forgotten())
+        self.assertEqual([], self.list_unclaimed())
         self.assertIsNone(self.claimed().lost_owner)
 
-    def test_the_error_is_told_until_the_operation_has_ended_well(
+    def test_the_error_is_shown_until_the_operation_completes(
         self,
     ) -> None:
         cases = [
@@ -421,7 +431,7 @@ class TestDecide(OpOccTest):
             # why it was rolled back
             (Event.ROLLBACK, Event.DONE, PROBLEM),
         ]
-        for decision, end, told in cases:
+        for decision, end, has_error in cases:
             self.set(
                 operation_state=S.FAILED_TEMP,
                 error=PROBLEM,
@@ -432,15 +442,17 @@ class TestDecide(OpOccTest):
             self.assertEqual((PROBLEM,), self.row("error"))
             again = PROBLEM if end == Event.FAIL else None
             self.record(self.claimed(), end, error=again)
-            self.assertEqual((told,), self.row("error"), f"{decision} {end}")
+            self.assertEqual(
+                (has_error,), self.row("error"), f"{decision} {end}"
+            )
 
 
 class TestLease(OpOccTest):
     def heartbeat(self, owner: str, *held: str) -> None:
         with self.store.writer() as session:
-            op_occs.heartbeat(session, owner, held, LONG)
+            op_occs.heartbeat(session, owner, held, VALID_LEASE_S)
 
-    def test_what_waits_and_nobody_living_has(self) -> None:
+    def test_waiting_operations_without_a_live_owner(self) -> None:
         # owner, lease_until; whether the sweep looks for it
         owners = [
             (None, 9e9, False),
@@ -451,42 +463,42 @@ class TestLease(OpOccTest):
         for state, (owner, until, lost) in itertools.product(S, owners):
             self.set(operation_state=state, owner=owner, lease_until=until)
             wanted = ["an-op-occ"] if lost and state in ACTIVE else []
-            self.assertEqual(wanted, self.forgotten(), f"{state} {owner}")
+            self.assertEqual(wanted, self.list_unclaimed(), f"{state} {owner}")
 
     def test_patience_is_how_long_a_wake_up_call_may_take(self) -> None:
-        self.assertEqual([], self.forgotten())
+        self.assertEqual([], self.list_unclaimed())
         with self.store.writer() as session:
             instances.release(session, "an-op-occ")
-        self.add(patience=PAST, id="another")
-        self.assertEqual(["another"], self.forgotten())
+        self.add(lease_s=EXPIRED_LEASE_S, id="another")
+        self.assertEqual(["another"], self.list_unclaimed())
 
     def test_a_sign_of_life_keeps_it(self) -> None:
-        self.claimed("me", PAST)
-        self.assertEqual(["an-op-occ"], self.forgotten())
+        self.claimed("me", EXPIRED_LEASE_S)
+        self.assertEqual(["an-op-occ"], self.list_unclaimed())
         self.heartbeat("me", "an-op-occ", "another")
-        self.assertEqual([], self.forgotten())
+        self.assertEqual([], self.list_unclaimed())
         self.assertIsNone(self.claim("other"))
 
     def test_only_of_what_is_really_worked_on(self) -> None:
-        self.claimed("me", PAST)
+        self.claimed("me", EXPIRED_LEASE_S)
         self.heartbeat("me", "another")
         self.heartbeat("me")
-        self.assertEqual(["an-op-occ"], self.forgotten())
+        self.assertEqual(["an-op-occ"], self.list_unclaimed())
 
-    def test_who_was_overtaken_does_not_bring_it_back(self) -> None:
-        self.claimed("first", PAST)
-        self.claimed("second", PAST)
+    def test_a_superseded_owner_does_not_restore_it(self) -> None:
+        self.claimed("first", EXPIRED_LEASE_S)
+        self.claimed("second", EXPIRED_LEASE_S)
         self.heartbeat("first", "an-op-occ")
-        self.assertEqual(["an-op-occ"], self.forgotten())
+        self.assertEqual(["an-op-occ"], self.list_unclaimed())
 
     def test_what_is_given_back_others_may_take_at_once(self) -> None:
         self.claimed("me")
         with self.store.writer() as session:
-            op_occs.give_back(session, "somebody else")
-        self.assertEqual([], self.forgotten())
+            op_occs.expire_leases(session, "somebody else")
+        self.assertEqual([], self.list_unclaimed())
         with self.store.writer() as session:
-            op_occs.give_back(session, "me")
-        self.assertEqual(["an-op-occ"], self.forgotten())
+            op_occs.expire_leases(session, "me")
+        self.assertEqual(["an-op-occ"], self.list_unclaimed())
         self.assertEqual("me", self.claimed("other").lost_owner)
 
 

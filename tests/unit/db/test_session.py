@@ -56,7 +56,7 @@ class TestWriter(StoreTest):
         self.assertRaises(DuplicateEntry, twice)
         self.assertEqual(0, self.count())
 
-    def test_an_error_tells_no_values(self) -> None:
+    def test_an_error_contains_no_values(self) -> None:
         with self.store.writer() as session:
             session.add_all([a_vim(id=name, name=name) for name in "ab"])
 

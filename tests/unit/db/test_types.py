@@ -40,7 +40,7 @@ def a_package(**overrides: Any) -> models.VnfPackage:
 
 
 class ColumnTest(StoreTest):
-    def keep(self, row: Any) -> Any:
+    def save_and_load(self, row: Any) -> Any:
         """Write a row, and read it by another session."""
         with self.store.writer() as session:
             session.add(row)
@@ -59,13 +59,15 @@ class TestTimes(ColumnTest):
         instant = NOW.replace(microsecond=123456)
         tokyo = datetime.timezone(datetime.timedelta(hours=9))
         for number, given in enumerate((instant, instant.astimezone(tokyo))):
-            read = self.keep(a_package(id=str(number), created_at=given))
+            read = self.save_and_load(
+                a_package(id=str(number), created_at=given)
+            )
             self.assertEqual(instant, read.created_at)
             self.assertEqual(datetime.UTC, read.created_at.tzinfo)
 
     def test_they_are_compared_as_instants(self) -> None:
         west = datetime.timezone(datetime.timedelta(hours=-5))
-        self.keep(a_package(created_at=NOW.astimezone(west)))
+        self.save_and_load(a_package(created_at=NOW.astimezone(west)))
         later = NOW + datetime.timedelta(seconds=1)
         column = models.VnfPackage.created_at
         with self.store.reader() as session:
@@ -74,7 +76,7 @@ class TestTimes(ColumnTest):
                 self.assertEqual(found, session.scalar(query))
 
     def test_none_is_none(self) -> None:
-        self.assertIsNone(self.keep(a_vim()).updated_at)
+        self.assertIsNone(self.save_and_load(a_vim()).updated_at)
         column = UtcDateTime()
         dialect = self.store.engine.dialect
         self.assertIsNone(column.process_bind_param(None, dialect))
@@ -83,13 +85,15 @@ class TestTimes(ColumnTest):
 class TestEnums(ColumnTest):
     def test_they_lie_as_their_value_and_come_out_as_members(self) -> None:
         for state in OnboardingState:
-            read = self.keep(a_package(id=state, onboarding_state=state))
+            read = self.save_and_load(
+                a_package(id=state, onboarding_state=state)
+            )
             self.assertIs(state, read.onboarding_state)
         lies = self.raw("group_concat(onboarding_state)", "vnf_packages")
         self.assertEqual(set(OnboardingState), set(lies.split(",")))
 
     def test_a_value_that_is_no_member_is_an_error(self) -> None:
-        self.keep(a_package())
+        self.save_and_load(a_package())
         with self.store.writer() as session:
             session.execute(
                 sa.text("UPDATE vnf_packages SET onboarding_state = 'ODD'")
@@ -103,17 +107,19 @@ class TestEnums(ColumnTest):
 class TestJson(ColumnTest):
     def test_values_come_back_as_they_went_in(self) -> None:
         for value in ({}, {"a": [1, 2.5, None, True, {"ü": "\0"}]}):
-            read = self.keep(a_package(id=str(value), user_defined_data=value))
+            read = self.save_and_load(
+                a_package(id=str(value), user_defined_data=value)
+            )
             self.assertEqual(value, read.user_defined_data)
 
     def test_none_is_null(self) -> None:
-        self.keep(a_package())
+        self.save_and_load(a_package())
         self.assertIsNone(self.raw("additional_artifacts", "vnf_packages"))
 
 
 class TestSecrets(ColumnTest):
     def test_they_lie_encrypted(self) -> None:
-        read = self.keep(a_vim())
+        read = self.save_and_load(a_vim())
         self.assertEqual(CREDENTIALS, read.auth_cred)
         lies = self.raw("auth_cred", "vims")
         self.assertNotIn("hunter2", lies)
@@ -122,12 +128,12 @@ class TestSecrets(ColumnTest):
         self.assertEqual(b'{"username":"me","password":"hunter2"}', plain)
 
     def test_nothing_of_them_is_in_the_file(self) -> None:
-        self.keep(a_vim())
+        self.save_and_load(a_vim())
         self.store.close()
         for file in self.folder.iterdir():
             self.assertNotIn(b"hunter2", file.read_bytes(), file.name)
 
-    def test_nor_of_what_an_instance_has_or_is_told_of_it(self) -> None:
+    def test_nor_of_what_an_instance_has_or_receives(self) -> None:
         hidden = {"password": "hunter2"}
         with self.store.writer() as session:
             session.add(a_package(vnfd_id="a-vnfd"))
@@ -147,24 +153,24 @@ class TestSecrets(ColumnTest):
             self.assertNotIn(part, lies)
 
     def test_the_same_secret_lies_differently_each_time(self) -> None:
-        self.keep(a_vim())
+        self.save_and_load(a_vim())
         first = self.raw("auth_cred", "vims")
         with self.store.writer() as session:
             vim = session.get_one(models.Vim, "a-vim")
             session.delete(vim)
-        self.keep(a_vim())
+        self.save_and_load(a_vim())
         self.assertNotEqual(first, self.raw("auth_cred", "vims"))
 
     def test_after_a_rotation_they_can_be_read(self) -> None:
-        self.keep(a_vim())
+        self.save_and_load(a_vim())
         keys.rotate(self.key_file)
         VAULT.open(keys.load(self.key_file))
         with self.store.reader() as session:
             vim = session.get_one(models.Vim, "a-vim")
             self.assertEqual(CREDENTIALS, vim.auth_cred)
 
-    def test_a_foreign_key_cannot_read_them_and_tells_nothing(self) -> None:
-        self.keep(a_vim())
+    def test_a_foreign_key_cannot_read_them_and_leaks_nothing(self) -> None:
+        self.save_and_load(a_vim())
         other = self.folder / "other.key"
         keys.create(other)
         VAULT.open(keys.load(other))
@@ -179,6 +185,6 @@ class TestSecrets(ColumnTest):
         )
 
     def test_a_vault_without_keys_says_so(self) -> None:
-        vault = Vault()
-        error = self.assertRaises(errors.VnfmError, lambda: vault.fernet)
+        key_vault = Vault()
+        error = self.assertRaises(errors.VnfmError, lambda: key_vault.fernet)
         self.assertEqual("No key file was loaded.", str(error))

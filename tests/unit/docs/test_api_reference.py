@@ -33,7 +33,7 @@ class ApiReferenceTest(testtools.TestCase):
     def test_examples_are_those_that_are_shown(self) -> None:
         text = "".join(f.read_text() for f in SOURCE.glob("*.[ir]*"))
         shown = set(re.findall(r"examples/([\w-]+\.json)", text))
-        there = {path.name for path in SOURCE.glob("examples/*.json")}
-        self.assertEqual(set(), shown - there)
+        example_names = {path.name for path in SOURCE.glob("examples/*.json")}
+        self.assertEqual(set(), shown - example_names)
         # the request to the error that index.rst shows is told there in words
-        self.assertEqual({"problem-request.json"}, there - shown)
+        self.assertEqual({"problem-request.json"}, example_names - shown)

@@ -76,18 +76,18 @@ class OpenApiTest(testtools.TestCase):
 
     def test_each_variable_of_a_path_is_described(self) -> None:
         for path, _, operation in self.operations():
-            told = [
+            described = [
                 p["name"]
                 for p in operation["parameters"]
                 if p["in"] == "path" and p["required"]
             ]
-            self.assertEqual(re.findall(r"{(\w+)}", path), told)
+            self.assertEqual(re.findall(r"{(\w+)}", path), described)
 
     def test_patterns_are_of_ecma_262(self) -> None:
         # \Z and \A are Python's alone
         self.assertNotRegex(self.text, r'"pattern": "[^"]*\\\\[ZA]')
 
-    def test_a_path_is_told_once(self) -> None:
+    def test_a_path_is_listed_once(self) -> None:
         paths = self.document["paths"]
         self.assertIn("/vnflcm/v2/vnf_instances", paths)
         self.assertNotIn("/v2/vnf_instances", paths)

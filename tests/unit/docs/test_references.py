@@ -25,9 +25,9 @@ def named_files(text: str) -> set[str]:
 class ReferenceTest(testtools.TestCase):
     def test_files_that_pages_name_exist(self) -> None:
         for page in PAGES:
-            named = named_files((ROOT / page).read_text())
-            self.assertNotEqual(set(), named, page)
-            missing = {name for name in named if not (ROOT / name).exists()}
+            files = named_files((ROOT / page).read_text())
+            self.assertNotEqual(set(), files, page)
+            missing = {name for name in files if not (ROOT / name).exists()}
             self.assertEqual(set(), missing, page)
 
     def test_included_parts_are_marked(self) -> None:

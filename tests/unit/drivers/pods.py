@@ -55,7 +55,7 @@ class EventsOnly:
     def list(self, kind: str, _namespace: str, **_: str) -> Object:
         assert kind == "Event"
         if self._forbidden:
-            raise errors.VimRefused("403")
+            raise errors.VimRejected("403")
         return {"items": self._events}
 
 

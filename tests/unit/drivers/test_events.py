@@ -21,8 +21,8 @@ def ended(code: int) -> dict[str, Any]:
 
 
 def scheduled(status: str) -> dict[str, Any]:
-    told = {"reason": "Unschedulable", "message": "no room"}
-    return {"type": "PodScheduled", "status": status, **told}
+    condition = {"reason": "Unschedulable", "message": "no room"}
+    return {"type": "PodScheduled", "status": status, **condition}
 
 
 #: the status of a pod -> what keeps it from becoming ready
@@ -60,7 +60,7 @@ class TestFault(testtools.TestCase):
             self.assertEqual(fault, events.fault(pod), str(status))
 
     def test_every_reason_that_seldom_heals(self) -> None:
-        for reason in events.FAULTS:
+        for reason in events.FAULT_REASONS:
             pod = a_pod(status={"containerStatuses": [waiting(reason)]})
             self.assertEqual(f"{reason}: why", events.fault(pod))
 
@@ -68,15 +68,17 @@ class TestFault(testtools.TestCase):
         self.assertIsNone(events.fault({"metadata": {"name": "web-1"}}))
 
 
-class TestTold(testtools.TestCase):
-    def told(self, *found: Any, forbidden: bool = False) -> tuple[str, ...]:
+class TestDescription(testtools.TestCase):
+    def list_warnings(
+        self, *found: Any, forbidden: bool = False
+    ) -> tuple[str, ...]:
         cluster: Any = EventsOnly(*found, forbidden=forbidden)
-        return events.told(cluster, "here", ["uid of web-1"])
+        return events.list_warnings(cluster, "here", ["uid of web-1"])
 
     def test_only_of_what_is_asked_for(self) -> None:
         self.assertEqual(
             ("Pod web-1: Failed: no image",),
-            self.told(
+            self.list_warnings(
                 an_event("Failed", "no image"),
                 an_event("Failed", "no room", "web-2"),
                 {"reason": "Odd", "message": "about nothing"},
@@ -86,7 +88,7 @@ class TestTold(testtools.TestCase):
     def test_the_last_of_each_kind(self) -> None:
         self.assertEqual(
             ("Pod web-1: Failed: second", "Pod web-1: BackOff: third"),
-            self.told(
+            self.list_warnings(
                 an_event("Failed", "first"),
                 an_event("Failed", "second"),
                 an_event("BackOff", "third"),
@@ -94,14 +96,14 @@ class TestTold(testtools.TestCase):
         )
 
     def test_nothing_when_it_may_not_be_read(self) -> None:
-        self.assertEqual((), self.told(forbidden=True))
+        self.assertEqual((), self.list_warnings(forbidden=True))
 
 
 class TestShortened(testtools.TestCase):
     def test_parts_become_one_text(self) -> None:
-        self.assertEqual("a; b", events.shortened([" a\n", "b"]))
-        self.assertEqual("", events.shortened([]))
+        self.assertEqual("a; b", events.join_warnings([" a\n", "b"]))
+        self.assertEqual("", events.join_warnings([]))
 
     def test_it_has_a_bound(self) -> None:
-        text = events.shortened(["x" * 10**6])
-        self.assertEqual("x" * events.LONGEST + "...", text)
+        text = events.join_warnings(["x" * 10**6])
+        self.assertEqual("x" * events.MAX_TEXT_CHARS + "...", text)

@@ -29,7 +29,7 @@ def rendered(kind: str = "Deployment") -> Rendered:
 
 
 def names(*pods: Any, kind: str = "Deployment") -> list[str]:
-    found = inventory.of_pods(pods, rendered(kind), "vim1")
+    found = inventory.vnfcs_from_pods(pods, rendered(kind), "vim1")
     return [vnfc.id for vnfc in found]
 
 
@@ -37,9 +37,9 @@ class TestOfPods(testtools.TestCase):
     def test_a_pod_is_a_vnfc_when_its_vdu_made_it(self) -> None:
         owners = {*OWNERS.values(), "Job", "Deployment"}
         for kind, owner in itertools.product(OWNERS, owners):
-            mine = owner == OWNERS[kind]
+            is_owned = owner == OWNERS[kind]
             self.assertEqual(
-                ["web-1"] if mine else [],
+                ["web-1"] if is_owned else [],
                 names(a_pod(owner=owner), kind=kind),
                 f"{owner} of {kind}",
             )
@@ -65,7 +65,7 @@ class TestOfPods(testtools.TestCase):
             pod = a_pod(meta={"ownerReferences": owners})
             self.assertEqual(found, names(pod, kind=kind))
 
-    def test_who_goes_or_has_ended_is_left_out(self) -> None:
+    def test_terminating_and_ended_pods_are_left_out(self) -> None:
         cases: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
             ({}, {"phase": "Pending"}, True),
             ({}, {"phase": "Running"}, True),
@@ -92,8 +92,8 @@ class TestOfPods(testtools.TestCase):
         ]
         self.assertEqual(["c", "a", "b"], names(*pods))
 
-    def test_what_is_told_of_a_vnfc(self) -> None:
-        (vnfc,) = inventory.of_pods([a_pod()], rendered(), "vim1")
+    def test_attributes_of_a_vnfc(self) -> None:
+        (vnfc,) = inventory.vnfcs_from_pods([a_pod()], rendered(), "vim1")
         self.assertEqual("web-1", vnfc.id)
         self.assertEqual("web", vnfc.vdu_id)
         self.assertEqual({"uid": "uid of web-1"}, vnfc.metadata)
@@ -103,8 +103,8 @@ class TestOfPods(testtools.TestCase):
             "Deployment", vnfc.compute_resource.vim_level_resource_type
         )
 
-    def test_what_later_operations_are_told(self) -> None:
-        metadata = inventory.described(rendered(), {})
+    def test_what_later_operations_get(self) -> None:
+        metadata = inventory.instance_metadata(rendered(), {})
         self.assertNotIn("vim_connections", metadata)
         self.assertEqual("here", metadata["namespace"])
         self.assertEqual(
@@ -112,6 +112,8 @@ class TestOfPods(testtools.TestCase):
         )
         self.assertEqual({"web"}, set(metadata["vdu_reses"]))
 
-    def test_where_the_vdus_are_is_told_when_there_is_a_choice(self) -> None:
-        metadata = inventory.described(rendered(), {"web": "vim2"})
+    def test_the_cluster_of_a_vdu_is_recorded_if_there_are_several(
+        self,
+    ) -> None:
+        metadata = inventory.instance_metadata(rendered(), {"web": "vim2"})
         self.assertEqual({"web": "vim2"}, metadata["vim_connections"])

@@ -12,7 +12,11 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import SearchTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.sol.common import VimConnectionInfo
-from tests.fixtures.receiver import Answer, Received, Receiver
+from tests.fixtures.http_receiver import (
+    HttpReceiver,
+    ReceivedRequest,
+    Response,
+)
 
 ID = "an-instance"
 KINDS = {
@@ -33,7 +37,7 @@ class ApiServer:
         self.agents: set[str] = set()
         self._namespace = namespace
 
-    def answer(self, request: Received) -> Answer:
+    def answer(self, request: ReceivedRequest) -> Response:
         path = request.path.split("?")[0]
         self.agents.add(request.headers["User-Agent"])
         for (method, end), status in self.refused.items():
@@ -68,8 +72,12 @@ def _names(path: str) -> tuple[Any, Any]:
 
 
 def _group(name: str, version: str) -> Any:
-    known = {"groupVersion": f"{name}/{version}", "version": version}
-    return {"name": name, "versions": [known], "preferredVersion": known}
+    group_version = {"groupVersion": f"{name}/{version}", "version": version}
+    return {
+        "name": name,
+        "versions": [group_version],
+        "preferredVersion": group_version,
+    }
 
 
 def _resource(plural: str, kind: str) -> Any:
@@ -80,9 +88,9 @@ def _resource(plural: str, kind: str) -> Any:
 class TestLabelled(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        receiver = self.useFixture(Receiver())
+        receiver = self.useFixture(HttpReceiver())
         self.api = ApiServer("open")
-        receiver.answers = self.api.answer
+        receiver.responder = self.api.answer
         self.driver = KubernetesDriver(configuration.load([]))
         self.url = receiver.url
 
@@ -140,19 +148,19 @@ class TestLabelled(testtools.TestCase):
         (found,) = self.driver.search(self.task("open", *closed)).values()
         self.assertEqual(4, len(found), str(found))
         refused = self.assertRaises(
-            errors.VimRefused, self.clean, "open", *closed
+            errors.VimRejected, self.clean, "open", *closed
         )
         self.assertIn("403", str(refused))
         self.assertEqual(4, len(self.api.deleted))
 
     def test_a_namespace_that_is_forbidden(self) -> None:
         self.forbid("open")
-        self.assertRaises(errors.VimRefused, self.clean, "open")
+        self.assertRaises(errors.VimRejected, self.clean, "open")
         self.assertEqual({}, self.driver.search(self.task("open")))
 
     def test_a_namespace_that_is_unknown(self) -> None:
         self.forbid()
-        self.assertRaises(errors.VimRefused, self.clean)
+        self.assertRaises(errors.VimRejected, self.clean)
 
     def test_a_kind_that_is_forbidden(self) -> None:
         self.forbid()
@@ -162,7 +170,7 @@ class TestLabelled(testtools.TestCase):
     def test_an_object_that_cannot_be_deleted_stops_no_other(self) -> None:
         self.api.refused["DELETE", "/deployments"] = 403
         self.api.refused["DELETE", "/gadgets/gadgets"] = 403
-        refused = self.assertRaises(errors.VimRefused, self.clean)
+        refused = self.assertRaises(errors.VimRejected, self.clean)
         self.assertIn("Deployment open/deployments", str(refused))
         self.assertIn("Gadget open/gadgets", str(refused))
         self.assertEqual({"configmaps", "secrets"}, set(self.api.deleted))

@@ -92,14 +92,14 @@ class TestParameters(ManifestTest):
             ({name: [1]}, f"`$.{name}[0]`"),
             ({name: ["a.yaml"], "namespace": 1}, "`$.namespace`"),
         ]
-        for parameters, told in cases:
+        for parameters, message in cases:
             error = self.assertRaises(
                 errors.InvalidParameters,
                 manifests.parameters_of,
                 a_target(parameters=parameters),
             )
             self.assertIn("additionalParams: ", str(error))
-            self.assertIn(told, str(error))
+            self.assertIn(message, str(error))
 
     def test_others_are_for_others(self) -> None:
         self.render(an_object("Service"), colour="red")
@@ -122,14 +122,15 @@ class TestFiles(ManifestTest):
 
     def test_a_file_that_is_not_there(self) -> None:
         for name in ("no.yaml", "../1/all.yaml", "/etc/passwd", ".", ""):
-            told = self.refused(
+            message = self.refused(
                 an_object("Service"), **{"lcm-kubernetes-def-files": [name]}
             )
             self.assertEqual(
-                f"The VNF package of VNFD a-vnfd has no file {name!r}.", told
+                f"The VNF package of VNFD a-vnfd has no file {name!r}.",
+                message,
             )
 
-    def test_bad_yaml_is_told_with_its_place(self) -> None:
+    def test_bad_yaml_is_reported_with_its_line(self) -> None:
         text = textwrap.dedent(
             """\
             apiVersion: v1
@@ -152,7 +153,7 @@ class TestFiles(ManifestTest):
             )
             self.assertIn("The manifest a.yaml cannot be read", str(error))
 
-    def test_what_was_read_is_not_changed_by_who_uses_it(self) -> None:
+    def test_what_was_read_is_not_changed_by_its_users(self) -> None:
         files = {"a.yaml": json.dumps(a_workload("Deployment"))}
         first = self.render_files(files)
         before = copy.deepcopy(first.objects)
@@ -214,10 +215,10 @@ class TestRefused(ManifestTest):
         )
 
     def test_the_same_name_of_another_kind_or_namespace(self) -> None:
-        there = an_object("Service", "web")
-        there["metadata"]["namespace"] = "there"
+        service = an_object("Service", "web")
+        service["metadata"]["namespace"] = "there"
         self.render(
-            an_object("Service", "web"), an_object("ConfigMap", "web"), there
+            an_object("Service", "web"), an_object("ConfigMap", "web"), service
         )
 
     def test_the_same_kind_and_name_of_another_group(self) -> None:
@@ -230,7 +231,7 @@ class TestRefused(ManifestTest):
 
 
 class TestNamespace(ManifestTest):
-    def named(self, *namespaces: str | None) -> list[dict[str, Any]]:
+    def render_names(self, *namespaces: str | None) -> list[dict[str, Any]]:
         bodies = []
         for number, namespace in enumerate(namespaces):
             body = an_object("Service", f"s{number}")
@@ -247,11 +248,11 @@ class TestNamespace(ManifestTest):
             (["here", None, "here"], "here"),
         ]
         for namespaces, shared in cases:
-            rendered = self.render(*self.named(*namespaces))
+            rendered = self.render(*self.render_names(*namespaces))
             self.assertEqual(shared, rendered.namespace)
 
     def test_several_need_a_parameter(self) -> None:
-        bodies = self.named("there", "here", None)
+        bodies = self.render_names("there", "here", None)
         self.assertEqual(
             "additionalParams.namespace is needed: the manifests name "
             "several namespaces (here, there).",

@@ -4,7 +4,7 @@ from typing import Any
 
 import testtools
 
-from tacker_cnf.drivers.kubernetes import ownership
+from tacker_cnf.drivers.kubernetes import managed_fields
 
 
 def entry(operation: str, manager: str = "tacker_cnf", **more: Any) -> Any:
@@ -23,12 +23,16 @@ def found(*entries: Any) -> Any:
 class TestAsApplied(testtools.TestCase):
     def test_what_was_created_is_handed_over(self) -> None:
         other = entry("Update", "kubectl")
-        owners = ownership.as_applied(found(entry("Update"), other))
+        owners = managed_fields.entries_for_apply(
+            found(entry("Update"), other)
+        )
         both = [other, entry("Apply", fieldsV1=entry("Update")["fieldsV1"])]
         self.assertEqual(both, owners)
 
     def test_what_was_patched_since_too(self) -> None:
-        owners = ownership.as_applied(found(entry("Apply"), entry("Update")))
+        owners = managed_fields.entries_for_apply(
+            found(entry("Apply"), entry("Update"))
+        )
         assert owners is not None
         (one,) = owners
         self.assertEqual("Apply", one["operation"])
@@ -43,5 +47,7 @@ class TestAsApplied(testtools.TestCase):
             (entry("Update", "kubectl"),),
             (entry("Apply"), entry("Update", subresource="scale")),
         ):
-            self.assertIsNone(ownership.as_applied(found(*entries)))
-        self.assertIsNone(ownership.as_applied({"metadata": {}}))
+            self.assertIsNone(
+                managed_fields.entries_for_apply(found(*entries))
+            )
+        self.assertIsNone(managed_fields.entries_for_apply({"metadata": {}}))

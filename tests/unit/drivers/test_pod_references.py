@@ -101,32 +101,40 @@ def referring(type_: str, *outer: str) -> Iterator[tuple[str, Any]]:
 class TestPodReferences(testtools.TestCase):
     def test_every_way(self) -> None:
         for way, (spec, key) in SPECS.items():
-            self.assertEqual({key}, pod_references.of_pod(spec), way)
-            self.assertEqual({"one"}, pod_references.readers(spec, [key]), way)
+            self.assertEqual({key}, pod_references.pod_reads(spec), way)
+            self.assertEqual(
+                {"one"}, pod_references.reading_containers(spec, [key]), way
+            )
             other = (key[0], "other")
-            self.assertEqual(set(), pod_references.readers(spec, [other]))
+            self.assertEqual(
+                set(), pod_references.reading_containers(spec, [other])
+            )
 
     def test_every_kind_of_container(self) -> None:
         reads = [{"name": "two", "envFrom": [{"secretRef": {"name": "s"}}]}]
         for kind in ("initContainers", "ephemeralContainers", "containers"):
             spec: dict[str, Any] = {"containers": [{"name": "one"}]}
             spec[kind] = reads
-            self.assertEqual({SECRET}, pod_references.of_pod(spec))
-            self.assertEqual({"two"}, pod_references.readers(spec, [SECRET]))
+            self.assertEqual({SECRET}, pod_references.pod_reads(spec))
+            self.assertEqual(
+                {"two"}, pod_references.reading_containers(spec, [SECRET])
+            )
 
-    def test_a_volume_that_nobody_mounts(self) -> None:
+    def test_a_volume_that_is_not_mounted(self) -> None:
         spec = of_volume(configMap={"name": "c"})
         spec["containers"][0]["volumeMounts"] = []
-        self.assertEqual({CONFIG}, pod_references.of_pod(spec))
-        self.assertEqual(set(), pod_references.readers(spec, [CONFIG]))
+        self.assertEqual({CONFIG}, pod_references.pod_reads(spec))
+        self.assertEqual(
+            set(), pod_references.reading_containers(spec, [CONFIG])
+        )
 
     def test_every_way_that_the_kubernetes_api_has(self) -> None:
         ways = list(referring("V1PodSpec"))
         self.assertEqual(REFERENCES.keys(), {type_ for type_, _ in ways})
         for type_, spec in ways:
             key = (REFERENCES[type_][0], "it")
-            self.assertEqual({key}, pod_references.of_pod(spec), str(spec))
+            self.assertEqual({key}, pod_references.pod_reads(spec), str(spec))
 
     def test_nothing(self) -> None:
         spec = {"containers": [{"name": "one"}], "volumes": None}
-        self.assertEqual(set(), pod_references.of_pod(spec))
+        self.assertEqual(set(), pod_references.pod_reads(spec))

@@ -5,7 +5,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.fake import FakeDriver
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.drivers.noop import NoopDriver
-from tacker_cnf.drivers.registry import Registry
+from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.sol.common import VimConnectionInfo
 from tests.factories import a_task
 
@@ -19,7 +19,7 @@ def connections(*types: str) -> dict[str, VimConnectionInfo]:
 class TestRegistry(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.registry = Registry(configuration.new())
+        self.registry = DriverRegistry(configuration.new())
 
     def test_a_driver_by_its_type(self) -> None:
         for vim_type, kind in (
@@ -27,26 +27,26 @@ class TestRegistry(testtools.TestCase):
             ("ETSINFV.KUBERNETES.V_1", KubernetesDriver),
             ("noop", NoopDriver),
         ):
-            driver = self.registry.of_type(vim_type)
+            driver = self.registry.for_type(vim_type)
             self.assertIsInstance(driver, kind)
-            self.assertIs(driver, self.registry.of_type(vim_type))
+            self.assertIs(driver, self.registry.for_type(vim_type))
 
     def test_two_names_of_one_driver_share_it(self) -> None:
         self.assertIs(
-            self.registry.of_type("kubernetes"),
-            self.registry.of_type("ETSINFV.KUBERNETES.V_1"),
+            self.registry.for_type("kubernetes"),
+            self.registry.for_type("ETSINFV.KUBERNETES.V_1"),
         )
 
     def test_a_driver_that_was_made_elsewhere(self) -> None:
-        mine = FakeDriver()
-        self.registry.install("fake", mine)
-        self.assertIs(mine, self.registry.of_type("fake"))
+        driver = FakeDriver()
+        self.registry.install("fake", driver)
+        self.assertIs(driver, self.registry.for_type("fake"))
 
     def test_an_unknown_type_is_refused(self) -> None:
         # the fake driver is for tests, which install it
         for vim_type in ("fake", "moon", "", "Kubernetes", "a.b:c"):
             error = self.assertRaises(
-                errors.InvalidVimConnection, self.registry.of_type, vim_type
+                errors.InvalidVimConnection, self.registry.for_type, vim_type
             )
             self.assertEqual(
                 f"vimType: there is no driver for {vim_type!r}.", str(error)
@@ -59,13 +59,13 @@ class TestRegistry(testtools.TestCase):
             (["kubernetes", "ETSINFV.KUBERNETES.V_1"], KubernetesDriver),
         ]
         for types, kind in cases:
-            driver = self.registry.of(connections(*types))
+            driver = self.registry.for_connections(connections(*types))
             self.assertIsInstance(driver, kind)
 
     def test_a_vnf_lives_on_vims_of_one_kind(self) -> None:
         error = self.assertRaises(
             errors.InvalidVimConnection,
-            self.registry.of,
+            self.registry.for_connections,
             connections("noop", "kubernetes"),
         )
         self.assertEqual(
@@ -76,7 +76,7 @@ class TestRegistry(testtools.TestCase):
 
     def test_a_vnf_lives_on_some_vim(self) -> None:
         error = self.assertRaises(
-            errors.InvalidVimConnection, self.registry.of, {}
+            errors.InvalidVimConnection, self.registry.for_connections, {}
         )
         self.assertIn("no VIM is named", str(error))
 
@@ -87,15 +87,15 @@ class TestNoop(testtools.TestCase):
         self.driver = NoopDriver(configuration.new())
 
     def test_it_may_be_registered(self) -> None:
-        self.driver.reach(VimConnectionInfo(vim_type="noop"))
+        self.driver.check_connection(VimConnectionInfo(vim_type="noop"))
 
     def test_it_is_left_alone(self) -> None:
         refusals = {
             "validate": errors.BadRequest,
-            "apply": errors.VimRefused,
-            "replace": errors.VimRefused,
-            "destroy": errors.VimRefused,
-            "observe": errors.VimRefused,
+            "apply": errors.VimRejected,
+            "replace": errors.VimRejected,
+            "destroy": errors.VimRejected,
+            "observe": errors.VimRejected,
         }
         for verb, refusal in refusals.items():
             self.assertRaises(refusal, getattr(self.driver, verb), a_task())

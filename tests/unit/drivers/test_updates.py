@@ -4,7 +4,7 @@ from typing import Any
 
 import testtools
 
-from tacker_cnf.drivers.kubernetes import package_work, update_work
+from tacker_cnf.drivers.kubernetes import package_change_task, update_task
 
 CONTENT = "aGVsbG8sIHdvcmxk"
 WRAPPED = f"{CONTENT[:8]}\n  {CONTENT[8:]}\n"
@@ -25,9 +25,9 @@ class TestContent(testtools.TestCase):
             secret(data={"a": WRAPPED}),
             secret(stringData={"a": "hello, world"}),
         ):
-            self.assertTrue(update_work.hold_the_same(plain, other))
+            self.assertTrue(update_task.same_content(plain, other))
         self.assertTrue(
-            update_work.hold_the_same(
+            update_task.same_content(
                 config(binaryData={"a": CONTENT}),
                 config(binaryData={"a": WRAPPED}),
             )
@@ -46,7 +46,7 @@ class TestContent(testtools.TestCase):
                 config(binaryData={"a": CONTENT}),
             ),
         ):
-            self.assertFalse(update_work.hold_the_same(one, other))
+            self.assertFalse(update_task.same_content(one, other))
 
 
 def reading(name: str) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def reading(name: str) -> dict[str, Any]:
 class TestNeeded(testtools.TestCase):
     def test_by_pods_and_by_whatever_makes_them(self) -> None:
         made = {"spec": {"template": {"spec": reading("job")}}}
-        found = package_work.needed(
+        found = package_change_task.list_references(
             [{"spec": reading("pod")}],
             [
                 {"spec": {"template": {"spec": reading("deployment")}}},

@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.kubernetes import (
     manifests,
     pod_references,
     pod_update,
-    update_work,
+    update_task,
 )
 from tacker_cnf.drivers.kubernetes.manifests import VDU_KINDS
 from tacker_cnf.drivers.kubernetes.package_change import PackageChange
-from tacker_cnf.drivers.kubernetes.update_work import Pair
+from tacker_cnf.drivers.kubernetes.update_task import ManifestChange
 from tacker_cnf.mgmt_drivers import update_plan
 from tacker_cnf.mgmt_drivers.update_plan import Plan
 from tacker_cnf.scripts.protocol import ScriptInput
@@ -45,7 +45,7 @@ def write(tree: Path, files: dict[str, str]) -> Path:
 
 def _workloads() -> dict[str, str]:
     """VDU -> kind."""
-    package = PackageTree(
+    package = UnpackedPackage(
         content_id=str(BEFORE), path=BEFORE, vnfd=factories.a_vnfd()
     )
     return {
@@ -60,19 +60,19 @@ def update(tree: Path) -> Plan:
 
     :raises InvalidParameters: it breaks a rule of updates
     """
-    known = {
+    recorded = {
         "lcm-kubernetes-def-files": list(OLD_FILES),
         "vdu_reses": {
             vdu: {"kind": kind, "metadata": {"name": vdu}}
             for vdu, kind in _workloads().items()
         },
     }
-    told = ScriptInput(
+    script_input = ScriptInput(
         operation="modify_information_end",
         vnf_lcm_op_occ_id="an-op-occ",
-        request={"metadata": {update_plan.PATHS: [CONFIGS]}},
+        request={"metadata": {update_plan.PATHS_KEY: [CONFIGS]}},
         vnf_instance=factories.a_running_instance(
-            info=factories.an_info(metadata=known)
+            info=factories.an_info(metadata=recorded)
         ),
         package_dir=str(BEFORE),
         state_dir=str(BEFORE),
@@ -81,7 +81,7 @@ def update(tree: Path) -> Plan:
         new_vnfd_id="after",
         timeout=10.0,
     )
-    plan = update_plan.make(told)
+    plan = update_plan.build(script_input)
     assert plan is not None
     return plan
 
@@ -110,8 +110,10 @@ def change(tree: Path) -> PackageChange:
         target=target,
         parameters={"upgrade_type": "RollingUpdate"},
     )
-    former = PackageTree(content_id=str(BEFORE), path=BEFORE, vnfd=vnfd)
-    task = dataclasses.replace(task, current_package=former)
+    former_package = UnpackedPackage(
+        content_id=str(BEFORE), path=BEFORE, vnfd=vnfd
+    )
+    task = dataclasses.replace(task, current_package=former_package)
     return PackageChange(task, manifests.render(task, target))
 
 
@@ -120,26 +122,28 @@ def read(tree: Path) -> None:
 
     :raises InvalidParameters: one cannot be made
     """
-    both = (plan := update(tree), plan.backwards())
+    both = (plan := update(tree), plan.inverse())
     changed = change(tree)
     for one in both:
         _read(one.configs, one.workloads)
         one.workloads_in(one.after)
     _read(changed.configs, changed.restarted)
     for manifest in (*changed.new, *changed.changed, *changed.rolled):
-        pod_update.marked(manifest, "mark")
+        pod_update.with_mark(manifest, "mark")
         for template in manifests.pod_templates(manifest.body):
-            pod_references.of_pod(template["spec"])
+            pod_references.pod_reads(template["spec"])
 
 
-def _read(configs: Iterable[Pair], workloads: Iterable[Pair]) -> None:
+def _read(
+    configs: Iterable[ManifestChange], workloads: Iterable[ManifestChange]
+) -> None:
     for pair in configs:
-        pod_update.marked(pair.after, "mark")
-        update_work.hold_the_same(pair.before.body, pair.after.body)
+        pod_update.with_mark(pair.after, "mark")
+        update_task.same_content(pair.before.body, pair.after.body)
     for pair in workloads:
         old, new = pair.before.body["spec"], pair.after.body["spec"]
         pod_update.changed_images(old, new)
-        pod_update.marked(pair.after, "mark")
-        spec = pod_update.of_pods(new)
-        pod_references.readers(spec, pod_references.of_pod(spec))
+        pod_update.with_mark(pair.after, "mark")
+        spec = pod_update.pod_spec_of(new)
+        pod_references.reading_containers(spec, pod_references.pod_reads(spec))
         pod_update.containers_of(new)

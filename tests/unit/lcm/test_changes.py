@@ -2,7 +2,7 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import changes
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.virtual_link import (
     ExtLinkPortInfo,
@@ -172,7 +172,7 @@ class TestBetween(testtools.TestCase):
     def test_nothing_known_before_and_nothing_found_after(self) -> None:
         self.assertEqual(ResourceChanges(), changes.between(None, None))
 
-    def test_what_is_told_of_a_vnfc(self) -> None:
+    def test_attributes_of_a_vnfc(self) -> None:
         (change,) = changes.between(
             None, InfraResult(vnfc_resource_info=(ONE,))
         ).affected_vnfcs

@@ -37,7 +37,7 @@ def a_link(link_id: str, **points: Any) -> ExtVirtualLinkData:
     )
 
 
-def told(links: tuple[ExtVirtualLinkData, ...]) -> dict[str, Any]:
+def keys_by_link(links: tuple[ExtVirtualLinkData, ...]) -> dict[str, Any]:
     """Tell for each link its connection points, and their keys."""
     return {
         link.id: {cp.cpd_id: list(cp.cp_config) for cp in link.ext_cps}
@@ -47,42 +47,43 @@ def told(links: tuple[ExtVirtualLinkData, ...]) -> dict[str, Any]:
 
 class TestChanged(testtools.TestCase):
     def test_a_point_moves_and_the_others_stay(self) -> None:
-        known = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
-        asked = (a_link("two", web={"a": DYNAMIC}),)
+        current = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
+        requested = (a_link("two", web={"a": DYNAMIC}),)
         self.assertEqual(
             {"one": {"store": ["b"]}, "two": {"web": ["a"]}},
-            told(connectivity.changed(known, asked)),
+            keys_by_link(connectivity.changed(current, requested)),
         )
 
     def test_a_link_without_points_is_none(self) -> None:
-        known = (a_link("one", web={"a": DYNAMIC}),)
-        asked = (a_link("two", web={"a": DYNAMIC}),)
+        current = (a_link("one", web={"a": DYNAMIC}),)
+        requested = (a_link("two", web={"a": DYNAMIC}),)
         self.assertEqual(
-            {"two": {"web": ["a"]}}, told(connectivity.changed(known, asked))
+            {"two": {"web": ["a"]}},
+            keys_by_link(connectivity.changed(current, requested)),
         )
 
     def test_a_link_gets_another_network(self) -> None:
-        known = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
-        asked = (
+        current = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
+        requested = (
             msgspec.structs.replace(
                 a_link("one", web={"a": DYNAMIC}), resource_id="another"
             ),
         )
-        (link,) = connectivity.changed(known, asked)
+        (link,) = connectivity.changed(current, requested)
         self.assertEqual("another", link.resource_id)
         self.assertEqual({"web", "store"}, {c.cpd_id for c in link.ext_cps})
 
     def test_configurations_are_a_merge_patch(self) -> None:
-        known = (a_link("one", web={"a": DYNAMIC, "b": DYNAMIC}),)
-        asked = (a_link("one", web={"b": None, "c": DYNAMIC}),)
+        current = (a_link("one", web={"a": DYNAMIC, "b": DYNAMIC}),)
+        requested = (a_link("one", web={"b": None, "c": DYNAMIC}),)
         self.assertEqual(
             {"one": {"web": ["c", "a"]}},
-            told(connectivity.changed(known, asked)),
+            keys_by_link(connectivity.changed(current, requested)),
         )
 
     def test_nothing_asked_changes_nothing(self) -> None:
-        known = (a_link("one", web={"a": DYNAMIC}),)
-        self.assertEqual(known, connectivity.changed(known, ()))
+        current = (a_link("one", web={"a": DYNAMIC}),)
+        self.assertEqual(current, connectivity.changed(current, ()))
 
     def test_what_there_is_can_be_asked_for_again(self) -> None:
         link = a_link("one", web={"a": DYNAMIC})
@@ -115,8 +116,8 @@ class TestCheck(testtools.TestCase):
                 "web_cp": ConnectionPoint(id="web_cp", external=True)
             }
         )
-        known = (a_link("one", web_cp={"a": DYNAMIC}),)
-        connectivity.check(known, flavour)
+        current = (a_link("one", web_cp={"a": DYNAMIC}),)
+        connectivity.check(current, flavour)
         error = self.assertRaises(
             errors.InvalidParameters,
             connectivity.check,

@@ -6,7 +6,7 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import grant_plan, target
-from tacker_cnf.lcm.connectivity import GIVEN
+from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
@@ -77,13 +77,13 @@ def build(
 ) -> GrantRequest:
     current = target.of_instance(instance)
     simple = a_flavour(**flavour)
-    wanted = target.wanted(request, current, a_vnfd(simple))
+    wanted = target.desired(request, current, a_vnfd(simple))
     return grant_plan.build(
         an_op_occ(op), request, instance, current, wanted, simple
     )
 
 
-def told(resources: tuple[ResourceDefinition, ...]) -> list[str]:
+def summaries(resources: tuple[ResourceDefinition, ...]) -> list[str]:
     """Write each resource as its VDU, and what it is if it exists."""
     return sorted(
         f"{r.vdu_id} {r.resource.resource_id}" if r.resource else str(r.vdu_id)
@@ -142,10 +142,10 @@ class TestBuild(testtools.TestCase):
     def test_what_is_added_and_what_is_removed(self) -> None:
         for op, request, instance, added, removed in CASES:
             grant = build(op, request, instance)
-            self.assertEqual(added, told(grant.add_resources), op)
-            self.assertEqual(removed, told(grant.remove_resources), op)
+            self.assertEqual(added, summaries(grant.add_resources), op)
+            self.assertEqual(removed, summaries(grant.remove_resources), op)
 
-    def test_who_asks_for_what(self) -> None:
+    def test_resources_of_each_operation(self) -> None:
         for op, request, instance, *_ in CASES:
             grant = build(op, request, instance)
             self.assertEqual(GrantedLcmOperationType(op), grant.operation)
@@ -167,9 +167,9 @@ class TestBuild(testtools.TestCase):
     def test_each_resource_has_an_id_of_its_own(self) -> None:
         for op, request, instance, *_ in CASES:
             grant = build(op, request, instance)
-            asked = (*grant.add_resources, *grant.remove_resources)
-            self.assertEqual(len(asked), len({r.id for r in asked}))
-            for resource in asked:
+            resources = (*grant.add_resources, *grant.remove_resources)
+            self.assertEqual(len(resources), len({r.id for r in resources}))
+            for resource in resources:
                 self.assertEqual(ResourceDefinitionType.COMPUTE, resource.type)
                 self.assertEqual(
                     resource.vdu_id, resource.resource_template_id
@@ -190,9 +190,9 @@ class TestBuild(testtools.TestCase):
             )
 
     def test_secrets_are_kept_back(self) -> None:
-        told = {"colour": "red", "login": {"user": "me", "password": "x"}}
+        summaries = {"colour": "red", "login": {"user": "me", "password": "x"}}
         request = InstantiateVnfRequest(
-            flavour_id="simple", additional_params=told
+            flavour_id="simple", additional_params=summaries
         )
         grant = build(Op.INSTANTIATE, request, an_instance())
         self.assertEqual(
@@ -204,7 +204,7 @@ class TestBuild(testtools.TestCase):
         info = an_info(a_vnfc("web-1"), levels={"web_aspect": 1})
         instance = a_running_instance(info=info)
         grant = build(Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), instance)
-        self.assertEqual(["web web-1"], told(grant.remove_resources))
+        self.assertEqual(["web web-1"], summaries(grant.remove_resources))
 
 
 #: a flavour whose web servers have a disk and a port each
@@ -328,9 +328,9 @@ class TestWhatAVnfcHas(testtools.TestCase):
             kinds(grant.remove_resources),
         )
 
-    def gone_and_again(self, grant: GrantRequest, *gone: str) -> None:
-        self.assertEqual(list(gone), kinds(grant.remove_resources))
-        again = [" ".join(one.split()[:3]) for one in gone]
+    def assert_replaced(self, grant: GrantRequest, *vdus: str) -> None:
+        self.assertEqual(list(vdus), kinds(grant.remove_resources))
+        again = [" ".join(one.split()[:3]) for one in vdus]
         self.assertEqual(again, kinds(grant.add_resources))
 
     def heal(self, *vnfcs: str, **parameters: Any) -> GrantRequest:
@@ -340,22 +340,22 @@ class TestWhatAVnfcHas(testtools.TestCase):
         return build(Op.HEAL, request, OUTSIDE, **WHOLE)
 
     def test_heal_of_servers(self) -> None:
-        self.gone_and_again(self.heal("web-1"), "COMPUTE web web web-1")
-        self.gone_and_again(
+        self.assert_replaced(self.heal("web-1"), "COMPUTE web web web-1")
+        self.assert_replaced(
             self.heal(all=False),
             "COMPUTE agent agent agent-1",
             "COMPUTE web web web-1",
         )
 
     def test_heal_of_servers_and_their_storages(self) -> None:
-        self.gone_and_again(
+        self.assert_replaced(
             self.heal("web-1", all=True),
             "COMPUTE web web web-1",
             "STORAGE disk web d",
         )
 
     def test_heal_of_all(self) -> None:
-        self.gone_and_again(
+        self.assert_replaced(
             self.heal(all=True),
             "COMPUTE agent agent agent-1",
             "COMPUTE web web web-1",
@@ -368,13 +368,13 @@ class TestWhatAVnfcHas(testtools.TestCase):
     def test_ports_that_others_brought_stay(self) -> None:
         grant = build(Op.TERMINATE, TERMINATE, OUTSIDE, **WHOLE)
         self.assertIn("LINKPORT outside web o", kinds(grant.remove_resources))
-        brought = an_outside(f"{GIVEN}port-2")
+        brought = instance_with_ext_port(f"{REQUEST_PORT_PREFIX}port-2")
         grant = build(Op.TERMINATE, TERMINATE, brought, **WHOLE)
-        told = {r.resource_template_id for r in grant.remove_resources}
-        self.assertNotIn("outside", told)
+        summaries = {r.resource_template_id for r in grant.remove_resources}
+        self.assertNotIn("outside", summaries)
 
 
-def an_outside(port: str) -> VnfInstance:
+def instance_with_ext_port(port: str) -> VnfInstance:
     """Make an instance whose web server has this port to the outside."""
     web = msgspec.structs.replace(
         WEB,
@@ -408,7 +408,7 @@ def an_outside(port: str) -> VnfInstance:
     return a_running_instance(info=info)
 
 
-OUTSIDE = an_outside("port-2")
+OUTSIDE = instance_with_ext_port("port-2")
 
 
 class TestPackageChange(testtools.TestCase):
@@ -432,7 +432,7 @@ class TestPackageChange(testtools.TestCase):
             "meter_cp": ConnectionPoint(id="meter_cp", vdu="meter"),
         }
         self.former = former
-        self.following = msgspec.structs.replace(
+        self.new_flavour = msgspec.structs.replace(
             former,
             vdus={**former.vdus, "web": web, "meter": a_vdu("meter")},
             storages={
@@ -444,15 +444,15 @@ class TestPackageChange(testtools.TestCase):
             initial_deltas={"meter": 2},
         )
 
-    def asked(self, *vdus: str) -> tuple[list[str], list[str]]:
+    def planned_vdus(self, *vdus: str) -> tuple[list[str], list[str]]:
         """Tell what is added and what is removed."""
-        named = {"vdu_params": [{"vdu_id": vdu} for vdu in vdus]}
+        additional_params = {"vdu_params": [{"vdu_id": vdu} for vdu in vdus]}
         request = ChangeCurrentVnfPkgRequest(
-            vnfd_id="next", additional_params=named if vdus else {}
+            vnfd_id="next", additional_params=additional_params if vdus else {}
         )
         current = target.of_instance(OUTSIDE)
-        wanted = target.wanted(
-            request, current, a_vnfd(self.following), a_vnfd(self.former)
+        wanted = target.desired(
+            request, current, a_vnfd(self.new_flavour), a_vnfd(self.former)
         )
         grant = grant_plan.build(
             an_op_occ(Op.CHANGE_VNFPKG),
@@ -461,13 +461,13 @@ class TestPackageChange(testtools.TestCase):
             current,
             wanted,
             self.former,
-            following=self.following,
+            new_flavour=self.new_flavour,
         )
         self.assertEqual((), grant.placement_constraints)
         return kinds(grant.add_resources), kinds(grant.remove_resources)
 
     def test_all_vdus(self) -> None:
-        added, removed = self.asked()
+        added, removed = self.planned_vdus()
         self.assertEqual(
             [
                 "COMPUTE agent agent",
@@ -495,7 +495,7 @@ class TestPackageChange(testtools.TestCase):
         )
 
     def test_one_vdu(self) -> None:
-        added, removed = self.asked("agent")
+        added, removed = self.planned_vdus("agent")
         self.assertEqual(
             [
                 "COMPUTE agent agent",
@@ -516,7 +516,9 @@ def a_rule(kind: str, scope: str, *targets: str) -> AffinityRule:
     return AffinityRule(id="rule", kind=kind, scope=scope, targets=targets)
 
 
-def referred(grant: GrantRequest) -> list[tuple[str, str, list[str]]]:
+def describe_constraints(
+    grant: GrantRequest,
+) -> list[tuple[str, str, list[str]]]:
     """Write each constraint as its kind, its scope, and what it is about."""
     vdus = {r.id: f"new {r.resource_template_id}" for r in grant.add_resources}
     return [
@@ -579,13 +581,15 @@ class TestPlacement(testtools.TestCase):
                 placement_groups={"crowd": ("web", "agent")},
             )
             expected = [(rule.kind, rule.scope, about)] if about else []
-            self.assertEqual(expected, referred(grant), f"{op} {rule}")
+            self.assertEqual(
+                expected, describe_constraints(grant), f"{op} {rule}"
+            )
 
     def test_a_rule_that_may_be_broken_says_so(self) -> None:
         flavour = a_flavour(affinity_rules=(APART,))
         current = target.of_instance(RUNNING)
-        wanted = target.wanted(OUT, current, a_vnfd(flavour))
-        for best_effort, told in ((True, True), (False, None)):
+        wanted = target.desired(OUT, current, a_vnfd(flavour))
+        for best_effort, summaries in ((True, True), (False, None)):
             grant = grant_plan.build(
                 an_op_occ(Op.SCALE),
                 OUT,
@@ -596,7 +600,7 @@ class TestPlacement(testtools.TestCase):
                 best_effort=best_effort,
             )
             (rule,) = grant.placement_constraints
-            self.assertIs(told, rule.fallback_best_effort)
+            self.assertIs(summaries, rule.fallback_best_effort)
 
     def test_what_exists_is_named_as_the_vim_names_it(self) -> None:
         grant = build(Op.SCALE, OUT, RUNNING, affinity_rules=(APART,))
@@ -681,8 +685,8 @@ class TestConnectivity(testtools.TestCase):
         web = a_vnfc("web-1")
         self.assertEqual(web.compute_resource, updated.resource)
 
-    def test_ports_of_whoever_asks_are_not_named(self) -> None:
-        grant, _ = self.moved(f"{GIVEN}p1")
+    def test_ports_of_the_request_are_not_named(self) -> None:
+        grant, _ = self.moved(f"{REQUEST_PORT_PREFIX}p1")
         self.assertEqual((), grant.remove_resources)
         self.assertEqual(1, len(grant.add_resources))
         grant, _ = self.moved("p1", "x")

@@ -6,7 +6,7 @@ import msgspec
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import grant_plan, granted
+from tacker_cnf.lcm import grant_overrides, grant_plan
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
@@ -50,8 +50,8 @@ def a_grant(**given: Any) -> Grant:
         name: {"href": "x"} for name in ("self", "vnfLcmOpOcc", "vnfInstance")
     }
     usual = {"id": "g", "vnfInstanceId": "i", "vnfLcmOpOccId": "o"}
-    named = msgspec.convert(usual | {"_links": links}, Grant)
-    return msgspec.structs.replace(named, **given)
+    grant = msgspec.convert(usual | {"_links": links}, Grant)
+    return msgspec.structs.replace(grant, **given)
 
 
 def instantiate(**vims: VimConnectionInfo) -> InstantiateVnfRequest:
@@ -96,40 +96,42 @@ VIMS: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 
 class TestVims(testtools.TestCase):
     def test_the_nfvos_go_over_the_chosen_ones(self) -> None:
-        for request, chosen, named, expected in VIMS:
-            grant = a_grant(vim_connection_info=named)
-            found = granted.vim_connections(request, chosen, grant)
-            self.assertEqual(expected, found, f"{chosen} {named}")
+        for request, chosen, granted_vims, expected in VIMS:
+            grant = a_grant(vim_connection_info=granted_vims)
+            found = grant_overrides.vim_connections(request, chosen, grant)
+            self.assertEqual(expected, found, f"{chosen} {granted_vims}")
 
     def test_the_nfvo_sends_no_credentials_elsewhere(self) -> None:
         here = {"endpoint": "here"}
         chosen = {"v": a_vim(interface_info=here, access_info=SECRET)}
-        there = {"endpoint": "there"}
+        interface_info = {"endpoint": "there"}
         for request in (instantiate(**chosen), SCALE):
             for moved in (
-                a_vim(interface_info=there),
+                a_vim(interface_info=interface_info),
                 a_vim(vim_id="there"),
                 VimConnectionInfo(vim_type="other"),
             ):
                 error = self.assertRaises(
                     errors.InvalidVimConnection,
-                    granted.vim_connections,
+                    grant_overrides.vim_connections,
                     request,
                     chosen,
                     a_grant(vim_connection_info={"v": moved}),
                 )
                 self.assertIn("give accessInfo, too", str(error))
-            own = a_vim(interface_info=there, access_info={"token": "t"})
+            own = a_vim(
+                interface_info=interface_info, access_info={"token": "t"}
+            )
             grant = a_grant(vim_connection_info={"v": own})
-            found = granted.vim_connections(request, chosen, grant)
+            found = grant_overrides.vim_connections(request, chosen, grant)
             self.assertEqual({"v": own}, found)
             # a conductor that takes over goes by it once more
-            again = granted.vim_connections(request, found, grant)
+            again = grant_overrides.vim_connections(request, found, grant)
             self.assertEqual({"v": own}, again)
 
     def test_without_a_grant_they_are_as_they_were_chosen(self) -> None:
         chosen = {"v": HERE}
-        found = granted.vim_connections(instantiate(), chosen, None)
+        found = grant_overrides.vim_connections(instantiate(), chosen, None)
         self.assertEqual(chosen, found)
 
 
@@ -137,38 +139,40 @@ class TestTarget(testtools.TestCase):
     def test_parameters_are_kept_at_instantiation(self) -> None:
         grant = a_grant(additional_params={"a": 3, "c": 4})
         wanted = a_target(parameters={"a": 1, "b": 2})
-        found = granted.target(wanted, instantiate(), grant)
+        found = grant_overrides.target(wanted, instantiate(), grant)
         assert found
         self.assertEqual({"a": 3, "b": 2, "c": 4}, found.parameters)
 
     def test_later_ones_are_only_for_their_operation(self) -> None:
         grant = a_grant(additional_params={"a": 3})
         wanted = a_target(parameters={"kept": True})
-        found = granted.target(wanted, SCALE, grant)
+        found = grant_overrides.target(wanted, SCALE, grant)
         assert found
         self.assertEqual({"kept": True}, found.parameters)
-        told = granted.parameters(SCALE, grant)
-        self.assertEqual({"a": 3, "b": 2}, told)
-        self.assertEqual({"a": 1, "b": 2}, granted.parameters(SCALE, None))
+        parameters = grant_overrides.parameters(SCALE, grant)
+        self.assertEqual({"a": 3, "b": 2}, parameters)
+        self.assertEqual(
+            {"a": 1, "b": 2}, grant_overrides.parameters(SCALE, None)
+        )
 
     def test_networks(self) -> None:
         wanted = a_target(
             ext_virtual_links=(LINK,), ext_managed_virtual_links=(MANAGED,)
         )
-        found = granted.target(wanted, instantiate(), a_grant())
+        found = grant_overrides.target(wanted, instantiate(), a_grant())
         self.assertEqual(wanted, found)
         other = msgspec.structs.replace(LINK, resource_id="other")
         managed = msgspec.structs.replace(MANAGED, resource_id="other")
         grant = a_grant(
             ext_virtual_links=(other,), ext_managed_virtual_links=(managed,)
         )
-        found = granted.target(wanted, instantiate(), grant)
+        found = grant_overrides.target(wanted, instantiate(), grant)
         assert found
         self.assertEqual((other,), found.ext_virtual_links)
         self.assertEqual((managed,), found.ext_managed_virtual_links)
 
     def test_what_is_to_go_goes(self) -> None:
-        self.assertIsNone(granted.target(None, SCALE, a_grant()))
+        self.assertIsNone(grant_overrides.target(None, SCALE, a_grant()))
 
 
 class TestSaysAnything(testtools.TestCase):
@@ -179,9 +183,9 @@ class TestSaysAnything(testtools.TestCase):
             {"ext_virtual_links": (LINK,)},
             {"ext_managed_virtual_links": (MANAGED,)},
         ):
-            self.assertTrue(granted.says_anything(a_grant(**given)))
-        self.assertFalse(granted.says_anything(a_grant()))
-        self.assertFalse(granted.says_anything(None))
+            self.assertTrue(grant_overrides.has_overrides(a_grant(**given)))
+        self.assertFalse(grant_overrides.has_overrides(a_grant()))
+        self.assertFalse(grant_overrides.has_overrides(None))
 
 
 class TestZones(testtools.TestCase):
@@ -205,8 +209,12 @@ class TestZones(testtools.TestCase):
                 request.add_resources, of_each, strict=True
             )
         ]
-        told = msgspec.to_builtins(a_grant()) | {"addResources": infos} | more
-        return granted.zones(request, msgspec.convert(told, Grant))
+        grant_dict = (
+            msgspec.to_builtins(a_grant()) | {"addResources": infos} | more
+        )
+        return grant_overrides.zones(
+            request, msgspec.convert(grant_dict, Grant)
+        )
 
     def test_each_vnfc_has_its_own(self) -> None:
         here = [
@@ -224,5 +232,5 @@ class TestZones(testtools.TestCase):
 
     def test_no_zones(self) -> None:
         self.assertEqual({}, self.zones(None, None, None, None))
-        self.assertEqual({}, granted.zones(None, None))
-        self.assertEqual({}, granted.zones(self.request(), None))
+        self.assertEqual({}, grant_overrides.zones(None, None))
+        self.assertEqual({}, grant_overrides.zones(self.request(), None))

@@ -91,11 +91,11 @@ class TestVimConnections(testtools.TestCase):
         request = a_patch(vimConnectionInfo=patch)
         return modification.connections(self.instance, request)
 
-    def refused(self, patch: Any, told: str) -> None:
+    def refused(self, patch: Any, message: str) -> None:
         error = self.assertRaises(
             errors.InvalidVimConnection, self.reached_by, patch
         )
-        self.assertIn(told, str(error))
+        self.assertIn(message, str(error))
 
     def test_an_entry_is_merged(self) -> None:
         found = self.reached_by({"one": {"accessInfo": {"token": "new"}}})
@@ -162,7 +162,7 @@ class TestVimConnections(testtools.TestCase):
             }
             self.refused({"one": moved}, "give accessInfo, too")
 
-    def test_nor_to_who_proves_itself_otherwise(self) -> None:
+    def test_nor_with_another_authentication(self) -> None:
         ca = {"ssl_ca_cert": "another"}
         self.refused({"one": {"accessInfo": ca}}, "give accessInfo, too")
         own = ca | {"password": "own"}
@@ -173,7 +173,7 @@ class TestVimConnections(testtools.TestCase):
         same = {"vimType": "K", "interfaceInfo": {"endpoint": "x"}}
         self.assertEqual(VIM, self.reached_by({"one": same})["one"])
 
-    def test_who_has_no_credentials_may_move(self) -> None:
+    def test_a_connection_without_credentials_may_move(self) -> None:
         bare = VimConnectionInfo(vim_type="K", vim_id="v")
         self.instance = a_running_instance(
             a_vnfc(), vim_connection_info={"one": bare}
@@ -242,7 +242,7 @@ class TestVnfd(testtools.TestCase):
         self.assertEqual("2", found.vnf_software_version)
         self.assertEqual("a vendor", found.vnf_provider)
 
-    def test_its_defaults_are_for_what_nobody_chose(self) -> None:
+    def test_its_defaults_apply_to_unset_values(self) -> None:
         before = an_instance(
             vnf_configurable_properties={"a": 5}, metadata={"n": 1}
         )
@@ -271,18 +271,18 @@ class TestVnfd(testtools.TestCase):
         )
 
     def test_a_vnf_that_does_not_fit(self) -> None:
-        for info, told in (
+        for info, message in (
             (an_info(flavour_id="huge"), "has no flavour 'huge'"),
             (an_info(a_vnfc(vdu="moon")), "has no VDU moon"),
             (an_info(levels={"moon": 0}), "has no aspect moon"),
             (an_info(levels={"web_aspect": 99}), "the VNF is at level 99"),
         ):
             error = self.assertRaises(
-                errors.VnfdNotFitting,
+                errors.IncompatibleVnfd,
                 self.taken_to,
                 a_running_instance(info=info),
             )
-            self.assertIn(told, str(error))
+            self.assertIn(message, str(error))
 
     def test_one_that_has_been_down_fits_any(self) -> None:
         info = an_info(flavour_id="huge")

@@ -70,7 +70,7 @@ class TestTable(testtools.TestCase):
     def test_it_has_every_operation(self) -> None:
         self.assertEqual(set(FACTS), set(OPERATIONS))
 
-    def test_what_asks_nobody_for_leave_begins_a_state_later(self) -> None:
+    def test_what_needs_no_grant_starts_in_processing(self) -> None:
         begins = {op: operations.first_state(op) for op in FACTS}
         self.assertEqual(S.PROCESSING, begins.pop(Op.MODIFY_INFO))
         self.assertEqual({S.STARTING}, set(begins.values()))
@@ -124,10 +124,10 @@ class TestDecisions(testtools.TestCase):
                     event,
                 )
 
-    def test_the_choices_are_told_by_their_tasks(self) -> None:
+    def test_the_choices_are_named_by_their_tasks(self) -> None:
         for op, (_, reversible) in FACTS.items():
-            told = "retry, rollback, fail" if reversible else "retry, fail"
-            self.assertEqual(told, operations.choices(op))
+            choices = "retry, rollback, fail" if reversible else "retry, fail"
+            self.assertEqual(choices, operations.format_decisions(op))
 
     def test_a_refusal_says_why(self) -> None:
         cases = {
@@ -156,6 +156,6 @@ class TestRequestOf(testtools.TestCase):
             )
             self.assertEqual(request, operations.request_of(op_occ))
 
-    def test_one_step_is_told_though_nobody_gave_it(self) -> None:
-        told = msgspec.to_builtins(REQUESTS[Op.SCALE])
-        self.assertEqual(1, told["numberOfSteps"])
+    def test_one_step_is_shown_by_default(self) -> None:
+        scale_body = msgspec.to_builtins(REQUESTS[Op.SCALE])
+        self.assertEqual(1, scale_body["numberOfSteps"])

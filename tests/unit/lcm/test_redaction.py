@@ -78,7 +78,7 @@ class TestInstance(testtools.TestCase):
         (vnfc,) = shown.instantiated_vnf_info.vnfc_info
         self.assertEqual(SHOWN, vnfc.vnfc_configurable_properties)
 
-    def test_of_what_logs_in_what_nobody_knows_is_hidden(self) -> None:
+    def test_unknown_credential_keys_are_hidden(self) -> None:
         access = {"username": "u", "pin": 1234, "otp": {"username": "u"}}
         connection = VimConnectionInfo(vim_type="fake", access_info=access)
         shown = redaction.instance(
@@ -119,13 +119,13 @@ class TestOpOcc(testtools.TestCase):
         )
 
     def test_what_it_was_asked(self) -> None:
-        asked = {
+        params = {
             "vimConnectionInfo": {
                 "vim1": {"accessInfo": {"username": "u", "password": "hush"}}
             },
             "additionalParams": {"list": [{"bearer_token": "hush"}]},
         }
-        shown = redaction.op_occ(an_op_occ(operation_params=asked))
+        shown = redaction.op_occ(an_op_occ(operation_params=params))
         self.assertEqual(
             {
                 "vimConnectionInfo": {

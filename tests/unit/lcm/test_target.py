@@ -69,7 +69,7 @@ class TestInstantiate(testtools.TestCase):
             a_target(
                 parameters={"namespace": "here"}, localization_language="en"
             ),
-            target.wanted(request, None, a_vnfd()),
+            target.desired(request, None, a_vnfd()),
         )
 
     def test_the_level_that_is_asked_for(self) -> None:
@@ -80,7 +80,7 @@ class TestInstantiate(testtools.TestCase):
             a_target(
                 counts={"web": 3, "agent": 1}, scale_levels={"web_aspect": 2}
             ),
-            target.wanted(request, None, a_vnfd()),
+            target.desired(request, None, a_vnfd()),
         )
 
     def test_an_unknown_flavour_is_refused_by_those_that_are_known(
@@ -89,7 +89,7 @@ class TestInstantiate(testtools.TestCase):
         vnfd = a_vnfd(a_flavour(id="small"), a_flavour(id="large"))
         error = self.assertRaises(
             errors.UnknownFlavour,
-            target.wanted,
+            target.desired,
             InstantiateVnfRequest(flavour_id="huge"),
             None,
             vnfd,
@@ -102,7 +102,7 @@ class TestInstantiate(testtools.TestCase):
     def test_an_unknown_level_is_refused(self) -> None:
         self.assertRaises(
             errors.UnknownLevel,
-            target.wanted,
+            target.desired,
             InstantiateVnfRequest(
                 flavour_id="simple", instantiation_level_id="frantic"
             ),
@@ -132,26 +132,26 @@ class TestScale(testtools.TestCase):
                     scale_levels={"web_aspect": new_level},
                     counts={"web": new_count, "agent": 1},
                 ),
-                target.wanted(a_scale(steps), current, a_vnfd()),
+                target.desired(a_scale(steps), current, a_vnfd()),
             )
 
     def test_what_was_there_is_not_changed(self) -> None:
         current = a_target()
-        target.wanted(a_scale(1), current, a_vnfd())
+        target.desired(a_scale(1), current, a_vnfd())
         self.assertEqual(a_target(), current)
 
     def test_parameters_of_instantiation_stay(self) -> None:
         current = a_target(
             parameters={"namespace": "here"}, localization_language="en"
         )
-        wanted = target.wanted(a_scale(1), current, a_vnfd())
+        wanted = target.desired(a_scale(1), current, a_vnfd())
         assert wanted is not None
         self.assertEqual({"namespace": "here"}, wanted.parameters)
         self.assertEqual("en", wanted.localization_language)
 
     def test_a_vdu_without_a_vnfc_can_grow(self) -> None:
         current = a_target(counts={"agent": 1})
-        wanted = target.wanted(a_scale(1), current, a_vnfd())
+        wanted = target.desired(a_scale(1), current, a_vnfd())
         assert wanted is not None
         self.assertEqual({"web": 1, "agent": 1}, wanted.counts)
 
@@ -166,7 +166,7 @@ class TestScale(testtools.TestCase):
         vnfd = a_vnfd(
             a_flavour(aspects={"both": both}, levels={}, default_level=None)
         )
-        wanted = target.wanted(
+        wanted = target.desired(
             a_scale(2, "both"), a_target(scale_levels={}), vnfd
         )
         assert wanted is not None
@@ -186,13 +186,13 @@ class TestScale(testtools.TestCase):
         for request, counts, refusal in cases:
             current = a_target(scale_levels=at, counts=counts)
             self.assertRaises(
-                refusal, target.wanted, request, current, a_vnfd()
+                refusal, target.desired, request, current, a_vnfd()
             )
 
     def test_too_few_vnfcs_are_named_with_their_vdu(self) -> None:
         error = self.assertRaises(
             errors.ScaleOutOfRange,
-            target.wanted,
+            target.desired,
             a_scale(-1),
             a_target(scale_levels={"web_aspect": 1}, counts={}),
             a_vnfd(),
@@ -204,7 +204,7 @@ class TestScale(testtools.TestCase):
     def test_an_instance_of_a_flavour_that_is_gone(self) -> None:
         self.assertRaises(
             errors.UnknownFlavour,
-            target.wanted,
+            target.desired,
             a_scale(1),
             a_target(flavour_id="gone"),
             a_vnfd(),
@@ -219,22 +219,22 @@ class TestOthers(testtools.TestCase):
             HealVnfRequest(vnfc_instance_id=("web-1",)),
         ):
             self.assertEqual(
-                current, target.wanted(request, current, a_vnfd())
+                current, target.desired(request, current, a_vnfd())
             )
 
     def test_heal_of_the_whole_makes_lost_vnfcs_again(self) -> None:
         lost = a_target(counts={})
-        whole = target.wanted(HealVnfRequest(), lost, a_vnfd())
+        whole = target.desired(HealVnfRequest(), lost, a_vnfd())
         assert whole is not None
         self.assertEqual(1, whole.counts["web"])
         one = HealVnfRequest(vnfc_instance_id=("web-1",))
-        self.assertEqual(lost, target.wanted(one, lost, a_vnfd()))
+        self.assertEqual(lost, target.desired(one, lost, a_vnfd()))
 
     def test_terminate_wants_nothing(self) -> None:
         request = TerminateVnfRequest(
             termination_type=TerminationType.FORCEFUL
         )
-        self.assertIsNone(target.wanted(request, a_target(), a_vnfd()))
+        self.assertIsNone(target.desired(request, a_target(), a_vnfd()))
 
     def test_a_vdu_is_only_counted_where_the_flavour_has_it(self) -> None:
         vnfd = a_vnfd(
@@ -242,7 +242,7 @@ class TestOthers(testtools.TestCase):
                 vdus={"web": a_vdu("web")}, levels={}, default_level=None
             )
         )
-        wanted = target.wanted(
+        wanted = target.desired(
             InstantiateVnfRequest(flavour_id="simple"), None, vnfd
         )
         assert wanted is not None

@@ -26,14 +26,14 @@ class TestNamed(testtools.TestCase):
     def test_by_either_of_their_ids(self) -> None:
         for names, meant in NAMES:
             request = HealVnfRequest(vnfc_instance_id=names)
-            self.assertEqual(meant, vnfcs.named(request, INSTANCE))
+            self.assertEqual(meant, vnfcs.find_requested(request, INSTANCE))
 
-    def test_every_unknown_name_is_told(self) -> None:
+    def test_every_unknown_name_is_reported(self) -> None:
         request = HealVnfRequest(
             vnfc_instance_id=("web-web-1", "moon", "web-web-9")
         )
         error = self.assertRaises(
-            errors.UnknownVnfc, vnfcs.named, request, INSTANCE
+            errors.UnknownVnfc, vnfcs.find_requested, request, INSTANCE
         )
         self.assertEqual(
             "vnfcInstanceId: VNF instance an-instance has no VNFC instance "
@@ -41,11 +41,11 @@ class TestNamed(testtools.TestCase):
             str(error),
         )
 
-    def test_not_too_many_of_the_known_ones_are_told(self) -> None:
+    def test_the_known_names_are_limited_in_the_error(self) -> None:
         many = [a_vnfc(f"web-{number:02}") for number in range(25)]
         error = self.assertRaises(
             errors.UnknownVnfc,
-            vnfcs.named,
+            vnfcs.find_requested,
             HealVnfRequest(vnfc_instance_id=("moon",)),
             a_running_instance(*many),
         )
@@ -55,7 +55,7 @@ class TestNamed(testtools.TestCase):
     def test_an_instance_that_does_not_run_has_none(self) -> None:
         error = self.assertRaises(
             errors.UnknownVnfc,
-            vnfcs.named,
+            vnfcs.find_requested,
             HealVnfRequest(vnfc_instance_id=("web-1",)),
             an_instance(),
         )
@@ -63,7 +63,7 @@ class TestNamed(testtools.TestCase):
 
     def test_other_requests_name_none(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
-        self.assertEqual((), vnfcs.named(request, INSTANCE))
+        self.assertEqual((), vnfcs.find_requested(request, INSTANCE))
 
 
 class TestHealed(testtools.TestCase):
@@ -71,12 +71,15 @@ class TestHealed(testtools.TestCase):
         for names, meant in NAMES:
             request = HealVnfRequest(vnfc_instance_id=names)
             self.assertEqual(
-                meant or (ONE, TWO, AGENT), vnfcs.healed(request, INSTANCE)
+                meant or (ONE, TWO, AGENT),
+                vnfcs.list_replaced(request, INSTANCE),
             )
 
     def test_none_by_other_requests(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
-        self.assertEqual((), vnfcs.healed(request, INSTANCE))
+        self.assertEqual((), vnfcs.list_replaced(request, INSTANCE))
 
     def test_none_of_an_instance_that_does_not_run(self) -> None:
-        self.assertEqual((), vnfcs.healed(HealVnfRequest(), an_instance()))
+        self.assertEqual(
+            (), vnfcs.list_replaced(HealVnfRequest(), an_instance())
+        )

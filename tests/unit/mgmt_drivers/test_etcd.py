@@ -8,10 +8,10 @@ import fixtures
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.halting import Deadline
 from tacker_cnf.mgmt_drivers.cluster import etcd
 from tacker_cnf.mgmt_drivers.cluster.etcd import Member
-from tacker_cnf.mgmt_drivers.remote.commands import Answer
+from tacker_cnf.mgmt_drivers.remote.commands import CommandResult
+from tacker_cnf.runtime.cancellation import Deadline
 
 
 def members(count: int) -> list[Member]:
@@ -31,15 +31,15 @@ def subsets(all_: Sequence[str]) -> list[set[str]]:
     ]
 
 
-def has_quorum(there: list[Member], up: set[str]) -> bool:
-    return sum(member.address in up for member in there) > len(there) / 2
+def has_quorum(voters: list[Member], up: set[str]) -> bool:
+    return sum(member.address in up for member in voters) > len(voters) / 2
 
 
 class RemovalsTest(testtools.TestCase):
     def removed(
         self, count: int, healthy: set[str], leaving: set[str]
     ) -> list[str]:
-        found = etcd.removals(members(count), healthy, leaving)
+        found = etcd.plan_removal(members(count), healthy, leaving)
         return [member.id for member in found.members]
 
     def test_one_of_three_that_is_dead(self) -> None:
@@ -53,7 +53,7 @@ class RemovalsTest(testtools.TestCase):
     def test_one_that_is_no_member_any_more(self) -> None:
         self.assertEqual([], self.removed(2, addresses(0, 1), addresses(7)))
 
-    def test_nobody_goes_whoever_serves(self) -> None:
+    def test_a_non_member_is_not_removed(self) -> None:
         self.assertEqual([], self.removed(3, set(), addresses(7)))
 
     def test_the_dead_go_first(self) -> None:
@@ -77,14 +77,14 @@ class RemovalsTest(testtools.TestCase):
 
     def test_one_that_only_listens_has_no_vote(self) -> None:
         joined = Member(id="9", address="10.0.0.9", is_learner=True)
-        found = etcd.removals(
+        found = etcd.plan_removal(
             [*members(1), joined], addresses(0), {"10.0.0.9"}
         )
         self.assertEqual([joined], found.members)
         # nor does it help anybody to a quorum
         self.assertRaises(
             errors.InfraError,
-            etcd.removals,
+            etcd.plan_removal,
             [*members(2), joined],
             addresses(0, 1) | {"10.0.0.9"},
             addresses(0, 1),
@@ -98,30 +98,30 @@ class RemovalsTest(testtools.TestCase):
     def test_there_is_a_quorum_at_each_change(self) -> None:
         """Try all that may serve and leave, and one that is no member."""
         for count in range(1, 8):
-            known = subsets([m.address for m in members(count + 1)])
-            for healthy, leaving in itertools.product(known, repeat=2):
+            healthy_sets = subsets([m.address for m in members(count + 1)])
+            for healthy, leaving in itertools.product(healthy_sets, repeat=2):
                 self.check_quorum(members(count), healthy, leaving)
 
     def check_quorum(
-        self, there: list[Member], up: set[str], leaving: set[str]
+        self, voters: list[Member], up: set[str], leaving: set[str]
     ) -> None:
         try:
-            found = etcd.removals(there, up, leaving)
+            found = etcd.plan_removal(voters, up, leaving)
         except errors.InfraError:
             return
-        gone = leaving & {member.address for member in there}
-        assert gone == {one.address for one in found.members}, (
-            there,
+        removed_addresses = leaving & {member.address for member in voters}
+        assert removed_addresses == {one.address for one in found.members}, (
+            voters,
             up,
             leaving,
         )
         for member in found.members:
-            assert has_quorum(there, up), (there, up, leaving)
-            there.remove(member)
-            assert has_quorum(there, up), (there, up, leaving)
+            assert has_quorum(voters, up), (voters, up, leaving)
+            voters.remove(member)
+            assert has_quorum(voters, up), (voters, up, leaving)
         if found.members:
-            assert found.heir in there, (there, up, leaving)
-            assert found.heir.address in up, (there, up, leaving)
+            assert found.successor in voters, (voters, up, leaving)
+            assert found.successor.address in up, (voters, up, leaving)
 
 
 class RedundancyTest(testtools.TestCase):
@@ -133,14 +133,14 @@ class RedundancyTest(testtools.TestCase):
             self.check(count, addresses(*range(count)), addresses(0))
 
     def test_a_majority_has_to_stay(self) -> None:
-        everybody = addresses(*range(5))
-        self.check(5, everybody, addresses(0, 1))
+        all_addresses = addresses(*range(5))
+        self.check(5, all_addresses, addresses(0, 1))
         for count, leaving in ((5, (0, 1, 2)), (3, (0, 1)), (4, (0, 1))):
             error = self.assertRaises(
                 errors.InfraError,
                 self.check,
                 count,
-                everybody,
+                all_addresses,
                 addresses(*leaving),
             )
             self.assertIn("10.0.0.0, 10.0.0.1", str(error))
@@ -171,7 +171,7 @@ class RefusingHost:
         self.commands += 1
         if self.failures:
             raise errors.RemoteFailed(self.failures.pop(0))
-        return Answer(0, b"", b"")
+        return CommandResult(0, b"", b"")
 
 
 class RemoveTest(testtools.TestCase):
@@ -180,7 +180,9 @@ class RemoveTest(testtools.TestCase):
         etcd.Etcd(host, 1.0).remove(member, Deadline.within(60.0))
 
     def test_a_member_that_has_just_joined_is_waited_for(self) -> None:
-        self.useFixture(fixtures.MonkeyPatch(f"{etcd.__name__}.PAUSE", 0.0))
+        self.useFixture(
+            fixtures.MonkeyPatch(f"{etcd.__name__}.POLL_INTERVAL_S", 0.0)
+        )
         host = RefusingHost(*2 * [f"exit code 1: Error: {etcd.UNHEALTHY}"])
         self.remove(host)
         self.assertEqual(3, host.commands)

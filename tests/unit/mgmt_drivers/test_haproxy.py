@@ -32,7 +32,7 @@ def configuration(*masters: str) -> str:
 
 
 class HaproxyTest(testtools.TestCase):
-    def test_tells_the_masters_and_no_other_servers(self) -> None:
+    def test_lists_the_masters_and_no_other_servers(self) -> None:
         self.assertEqual(
             {"10.0.0.1": "10-0-0-1", "10.0.0.2": "10-0-0-2"},
             haproxy.servers(configuration("10.0.0.1", "10.0.0.2")),
@@ -41,7 +41,7 @@ class HaproxyTest(testtools.TestCase):
     def test_leaves_one_out_and_touches_nothing_else(self) -> None:
         self.assertEqual(
             configuration("10.0.0.1", "10.0.0.11"),
-            haproxy.without(
+            haproxy.remove_servers(
                 configuration("10.0.0.1", "10.0.0.2", "10.0.0.11"),
                 {"10.0.0.2"},
             ),
@@ -50,33 +50,33 @@ class HaproxyTest(testtools.TestCase):
     def test_leaves_out_what_is_not_there(self) -> None:
         text = configuration("10.0.0.1", "10.0.0.11")
         self.assertEqual(
-            text, haproxy.without(text, {"10.0.0.2", "127.0.0.1"})
+            text, haproxy.remove_servers(text, {"10.0.0.2", "127.0.0.1"})
         )
 
     def test_puts_one_in_as_the_others_are(self) -> None:
         self.assertEqual(
             configuration("10.0.0.1", "10.0.0.2"),
-            haproxy.including(
+            haproxy.add_servers(
                 configuration("10.0.0.1"), {"10.0.0.2": "10-0-0-2"}
             ),
         )
 
-    def test_puts_nobody_in_twice(self) -> None:
+    def test_adds_no_master_twice(self) -> None:
         text = configuration("10.0.0.1", "10.0.0.2")
-        self.assertEqual(text, haproxy.including(text, {"10.0.0.2": "anew"}))
+        self.assertEqual(text, haproxy.add_servers(text, {"10.0.0.2": "anew"}))
 
     def test_a_name_that_holds_the_address(self) -> None:
         text = HEAD + "    server 10.0.0.1 10.0.0.1:6443 check\n"
         self.assertEqual(
             text + "    server m-2 10.0.0.2:6443 check\n",
-            haproxy.including(text, {"10.0.0.2": "m-2"}),
+            haproxy.add_servers(text, {"10.0.0.2": "m-2"}),
         )
 
     def test_a_name_that_stands_elsewhere_in_the_line(self) -> None:
         text = HEAD + "    server e 10.0.0.1:6443 check inter 2s\n"
         self.assertEqual(
             text + "    server 10.0.0.12 10.0.0.2:6443 check inter 2s\n",
-            haproxy.including(text, {"10.0.0.2": "10.0.0.12"}),
+            haproxy.add_servers(text, {"10.0.0.2": "10.0.0.12"}),
         )
 
     def test_an_ipv6_master(self) -> None:
@@ -84,20 +84,20 @@ class HaproxyTest(testtools.TestCase):
         self.assertEqual({"fd00::1": "m1"}, haproxy.servers(text))
         self.assertEqual(
             text + "    server m2 [fd00::2]:6443 check\n",
-            haproxy.including(text, {"fd00::2": "m2"}),
+            haproxy.add_servers(text, {"fd00::2": "m2"}),
         )
 
     def test_the_last_line_may_have_no_end(self) -> None:
         text = (HEAD + "    server m1 10.0.0.1:6443 check").rstrip("\n")
         self.assertEqual(
             text + "\n    server m2 10.0.0.2:6443 check",
-            haproxy.including(text, {"10.0.0.2": "m2"}),
+            haproxy.add_servers(text, {"10.0.0.2": "m2"}),
         )
 
     def test_a_configuration_without_masters(self) -> None:
         error = self.assertRaises(
             errors.InfraError,
-            haproxy.including,
+            haproxy.add_servers,
             HEAD + TAIL,
             {"10.0.0.2": "m2"},
         )

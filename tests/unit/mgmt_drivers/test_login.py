@@ -40,7 +40,7 @@ class TestLogin(testtools.TestCase):
                 text = key.private_bytes(PEM, form, NoEncryption()).decode()
                 for given in (text, f"\n{text.strip()}", f"{text}\n\n"):
                     login = Login("x", private_key=given)
-                    self.assertEqual(1, len(list(login.ways(None))))
+                    self.assertEqual(1, len(list(login.auth_methods(None))))
 
     def test_keys_that_cannot_be_read(self) -> None:
         good = openssh(NoEncryption())
@@ -70,29 +70,29 @@ class TestLogin(testtools.TestCase):
             )
             self.assertIn("User deb has neither", str(error))
 
-    def test_it_tells_no_secret(self) -> None:
+    def test_it_contains_no_secret(self) -> None:
         login = Login("deb", "hunter2", openssh(NoEncryption()))
         self.assertEqual("Login('deb')", f"{login!r}")
-        self.assertEqual(2, len(list(login.ways(None))))
+        self.assertEqual(2, len(list(login.auth_methods(None))))
 
 
 class TestHostKey(testtools.TestCase):
-    def test_read_and_told(self) -> None:
+    def test_read_and_written(self) -> None:
         public = ED25519.public_key().public_bytes(
             Encoding.OpenSSH, PublicFormat.OpenSSH
         )
-        key = HostKey.read(f"{public.decode()} root@somewhere\n")
+        key = HostKey.parse(f"{public.decode()} root@somewhere\n")
         self.assertEqual(public.decode(), str(key))
-        self.assertEqual(key, HostKey.read(str(key)))
+        self.assertEqual(key, HostKey.parse(str(key)))
         self.assertIn("ssh-ed25519 SHA256:", key.fingerprint)
 
     def test_what_is_none(self) -> None:
         for text in ("", "ssh-rsa", "ssh-rsa !", "ssh-foo AAAA", "a b c"):
-            self.assertRaises(errors.InvalidParameters, HostKey.read, text)
+            self.assertRaises(errors.InvalidParameters, HostKey.parse, text)
 
 
 class TestCommand(testtools.TestCase):
     def test_its_line_holds_nothing_of_it(self) -> None:
         one = Command(text="cat $A", stdin=b"B", environment={"A": "C"})
         other = Command(text="true")
-        self.assertEqual(one.line(7), other.line(7))
+        self.assertEqual(one.command_line(7), other.command_line(7))

@@ -7,8 +7,8 @@ import fixtures
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.mgmt_drivers.cluster import parameters
-from tacker_cnf.mgmt_drivers.cluster.parameters import Parameters
+from tacker_cnf.mgmt_drivers.cluster import installation_parameters
+from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
 
 SCRIPT = "Scripts/install.sh"
 
@@ -43,12 +43,12 @@ class ReadTest(testtools.TestCase):
         script.write_text("#!/bin/bash\n")
         (self.package.parent / "secret").write_text("of others")
 
-    def read(self, told: dict[str, Any]) -> Parameters:
-        return parameters.read(told, self.package)
+    def read(self, param: dict[str, Any]) -> Parameters:
+        return installation_parameters.read(param, self.package)
 
-    def refusal(self, told: dict[str, Any]) -> str:
+    def refusal(self, param: dict[str, Any]) -> str:
         return str(
-            self.assertRaises(errors.InvalidParameters, self.read, told)
+            self.assertRaises(errors.InvalidParameters, self.read, param)
         )
 
     def test_defaults(self) -> None:
@@ -64,7 +64,7 @@ class ReadTest(testtools.TestCase):
         self.assertIs(read.worker_node, read.group_of("workerNode"))
         self.assertIsNone(read.group_of("store"))
 
-    def test_a_proxy_is_told_to_the_nodes(self) -> None:
+    def test_a_proxy_is_passed_to_the_nodes(self) -> None:
         read = self.read(
             given(
                 proxy={
@@ -96,44 +96,44 @@ class ReadTest(testtools.TestCase):
         )
 
     def test_what_is_missing_is_named(self) -> None:
-        told = given()
-        del told["master_node"]["cluster_cp_name"]
-        text = self.refusal(told)
+        param = given()
+        del param["master_node"]["cluster_cp_name"]
+        text = self.refusal(param)
         self.assertIn("cluster_cp_name", text)
         self.assertIn(
             "additionalParams.k8s_cluster_installation_param.master_node", text
         )
 
     def test_what_is_spelled_wrong_is_named(self) -> None:
-        told = given()
-        told["worker_node"]["pasword"] = "x"
-        self.assertIn("pasword", self.refusal(told))
+        param = given()
+        param["worker_node"]["pasword"] = "x"
+        self.assertIn("pasword", self.refusal(param))
 
     def test_a_login_without_a_secret(self) -> None:
-        told = given()
-        del told["worker_node"]["password"]
+        param = given()
+        del param["worker_node"]["password"]
         self.assertIn(
             "worker_node: User debian has neither a password nor a private "
             "key",
-            self.refusal(told),
+            self.refusal(param),
         )
 
     def test_a_key_that_is_none(self) -> None:
-        told = given()
-        told["master_node"]["private_key"] = "-----BEGIN nothing"
-        text = self.refusal(told)
+        param = given()
+        param["master_node"]["private_key"] = "-----BEGIN nothing"
+        text = self.refusal(param)
         self.assertIn("master_node: The private key of user debian", text)
         self.assertNotIn("BEGIN nothing", text)
 
     def test_a_network_that_is_none(self) -> None:
-        told = given()
-        told["master_node"]["pod_cidr"] = "192.168.0.0/33"
-        self.assertIn("master_node.pod_cidr", self.refusal(told))
+        param = given()
+        param["master_node"]["pod_cidr"] = "192.168.0.0/33"
+        self.assertIn("master_node.pod_cidr", self.refusal(param))
 
     def test_one_vdu_for_both(self) -> None:
-        told = given()
-        told["worker_node"]["vdu_id"] = "masterNode"
-        self.assertIn("the same VDU, masterNode", self.refusal(told))
+        param = given()
+        param["worker_node"]["vdu_id"] = "masterNode"
+        self.assertIn("the same VDU, masterNode", self.refusal(param))
 
     def test_a_script_that_is_not_there(self) -> None:
         self.assertIn(
@@ -148,18 +148,18 @@ class ReadTest(testtools.TestCase):
 
 class MergedTest(testtools.TestCase):
     def test_a_request_changes_what_it_names(self) -> None:
-        told = {
+        param = {
             "k8s_cluster_installation_param": {
                 "worker_node": {"password": "new"}
             }
         }
-        merged = parameters.merged(given(), told)
+        merged = installation_parameters.merge_parameters(given(), param)
         self.assertEqual("new", merged["worker_node"]["password"])
         self.assertEqual("debian", merged["worker_node"]["username"])
         self.assertEqual("s3cret", merged["master_node"]["password"])
 
     def test_the_logins_of_a_heal(self) -> None:
-        merged = parameters.merged(
+        merged = installation_parameters.merge_parameters(
             given(),
             {"master_node_username": "ops", "worker_node_password": "new"},
         )
@@ -168,13 +168,20 @@ class MergedTest(testtools.TestCase):
         self.assertEqual("new", merged["worker_node"]["password"])
 
     def test_a_request_that_says_nothing(self) -> None:
-        self.assertEqual(given(), parameters.merged(given(), None))
-        self.assertEqual(given(), parameters.merged(given(), {"other": 1}))
+        self.assertEqual(
+            given(), installation_parameters.merge_parameters(given(), None)
+        )
+        self.assertEqual(
+            given(),
+            installation_parameters.merge_parameters(given(), {"other": 1}),
+        )
 
     def test_what_counts_for_one_request_alone(self) -> None:
         first = given(drain={"timeout": 20.0})
-        self.assertEqual(first, parameters.lasting({}, first))
-        told = parameters.merged(
+        self.assertEqual(
+            first, installation_parameters.persistent_parameters({}, first)
+        )
+        param = installation_parameters.merge_parameters(
             first,
             {
                 "k8s_cluster_installation_param": {
@@ -184,7 +191,7 @@ class MergedTest(testtools.TestCase):
                 }
             },
         )
-        kept = parameters.lasting(first, told)
+        kept = installation_parameters.persistent_parameters(first, param)
         self.assertEqual({"timeout": 20.0}, kept["drain"])
         self.assertNotIn("command_timeout", kept)
         self.assertEqual("ops", kept["worker_node"]["username"])
@@ -192,7 +199,7 @@ class MergedTest(testtools.TestCase):
     def test_one_that_is_no_object(self) -> None:
         self.assertRaises(
             errors.InvalidParameters,
-            parameters.merged,
+            installation_parameters.merge_parameters,
             None,
             {"k8s_cluster_installation_param": "on"},
         )

@@ -33,7 +33,7 @@ class StepsTest(testtools.TestCase):
 
     def test_one_that_was_done_is_not_done_again(self) -> None:
         for _ in range(2):
-            self.steps().do("install", [a_node(1)], self.called)
+            self.steps().run_once("install", [a_node(1)], self.called)
         self.assertEqual(["called"], self.calls)
         self.assertEqual(
             ["install: master 10.0.0.1", "install: master 10.0.0.1: was done"],
@@ -41,25 +41,29 @@ class StepsTest(testtools.TestCase):
         )
 
     def test_the_same_for_another_server_at_its_address(self) -> None:
-        self.steps().do("install", [a_node(1)], self.called)
+        self.steps().run_once("install", [a_node(1)], self.called)
         again = Node(
             vnfc="server-9", role=MASTER, ssh="10.0.0.1", address="10.0.0.1"
         )
-        self.steps().do("install", [again], self.called)
+        self.steps().run_once("install", [again], self.called)
         self.assertEqual(["called", "called"], self.calls)
 
     def test_the_same_in_another_hook_or_operation(self) -> None:
-        self.steps("heal_start").do("look", [a_node(1)], self.called)
-        self.steps("heal_end").do("look", [a_node(1)], self.called)
+        self.steps("heal_start").run_once("look", [a_node(1)], self.called)
+        self.steps("heal_end").run_once("look", [a_node(1)], self.called)
         self.memory.begin("op-2", [])
-        self.steps("heal_end").do("look", [a_node(1)], self.called)
+        self.steps("heal_end").run_once("look", [a_node(1)], self.called)
         self.assertEqual(3, len(self.calls))
 
-    def test_one_that_fails_is_told_and_tried_again(self) -> None:
+    def test_one_that_fails_is_reported_and_retried(self) -> None:
         steps = self.steps()
-        steps.do("look", [a_node(1)], self.called)
+        steps.run_once("look", [a_node(1)], self.called)
         error = self.assertRaises(
-            errors.InfraError, steps.do, "install", [a_node(1)], self.fail
+            errors.InfraError,
+            steps.run_once,
+            "install",
+            [a_node(1)],
+            self.fail,
         )
         self.assertEqual(
             "install: master 10.0.0.1: it is full; of words", str(error)
@@ -70,9 +74,9 @@ class StepsTest(testtools.TestCase):
                 "failed": ["install: master 10.0.0.1"],
                 "done": ["heal_end: look: master 10.0.0.1 (server-1)"],
             },
-            steps.told(),
+            steps.to_dict(),
         )
-        self.steps().do("install", [a_node(1)], self.called)
+        self.steps().run_once("install", [a_node(1)], self.called)
         self.assertEqual(["called", "called"], self.calls)
 
     def test_on_each_goes_on_where_it_failed(self) -> None:
@@ -86,17 +90,17 @@ class StepsTest(testtools.TestCase):
 
         steps = self.steps()
         self.assertRaises(
-            errors.InfraError, steps.on_each, "join", nodes, work
+            errors.InfraError, steps.run_on_each, "join", nodes, work
         )
         self.assertEqual({"10.0.0.1", "10.0.0.3"}, set(done))
         done[:] = ["retry"]
-        self.steps().on_each("join", nodes, work)
+        self.steps().run_on_each("join", nodes, work)
         self.assertEqual(["retry", "10.0.0.2"], done)
 
-    def test_memory_is_told_and_read_again(self) -> None:
-        self.steps().do("install", [a_node(1)], self.called)
-        self.memory.note([a_node(1), a_node(2)])
-        self.memory.forget(a_node(2))
-        read = Memory.of(self.memory.told())
+    def test_memory_is_written_and_read_again(self) -> None:
+        self.steps().run_once("install", [a_node(1)], self.called)
+        self.memory.add_nodes([a_node(1), a_node(2)])
+        self.memory.remove_node(a_node(2))
+        read = Memory.from_dict(self.memory.to_dict())
         self.assertEqual(self.memory, read)
-        self.assertEqual([a_node(1)], read.of_role(MASTER))
+        self.assertEqual([a_node(1)], read.nodes_with_role(MASTER))

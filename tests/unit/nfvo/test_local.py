@@ -4,9 +4,9 @@ from typing import Any
 
 import testtools
 
-from tacker_cnf.halting import Deadline, Halt
 from tacker_cnf.lcm import grant_plan, target
 from tacker_cnf.nfvo.local import LocalNfvo
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.lcm_request import (
     HealVnfRequest,
@@ -37,17 +37,19 @@ APART = AffinityRule(
 )
 
 
-def asked(op: Op, request: Any, instance: Any, **flavour: Any) -> GrantRequest:
+def build_grant_request(
+    op: Op, request: Any, instance: Any, **flavour: Any
+) -> GrantRequest:
     current = target.of_instance(instance)
     simple = a_flavour(**flavour)
-    wanted = target.wanted(request, current, a_vnfd(simple))
+    wanted = target.desired(request, current, a_vnfd(simple))
     return grant_plan.build(
         an_op_occ(op), request, instance, current, wanted, simple
     )
 
 
-def answered(request: GrantRequest, *zones: str) -> Grant:
-    return LocalNfvo(zones).grant(request, Halt(), Deadline.within(1))
+def grant_zones(request: GrantRequest, *zones: str) -> Grant:
+    return LocalNfvo(zones).grant(request, CancelToken(), Deadline.within(1))
 
 
 def placed(request: GrantRequest, grant: Grant) -> list[str]:
@@ -61,22 +63,22 @@ def placed(request: GrantRequest, grant: Grant) -> list[str]:
 
 class TestLocalNfvo(testtools.TestCase):
     def zones(self, request: GrantRequest, *zones: str) -> list[str]:
-        grant = answered(request, *zones)
+        grant = grant_zones(request, *zones)
         grant_plan.check_granted(request, grant)
-        named = {zone.id: zone.zone_id for zone in grant.zones}
+        zone_ids = {zone.id: zone.zone_id for zone in grant.zones}
         used = {one.zone_id for one in grant.add_resources if one.zone_id}
-        self.assertEqual(used, set(named.values()))
+        self.assertEqual(used, set(zone_ids.values()))
         return placed(request, grant)
 
     def test_the_first_zone_is_for_all(self) -> None:
-        request = asked(Op.INSTANTIATE, BUSY, an_instance())
+        request = build_grant_request(Op.INSTANTIATE, BUSY, an_instance())
         self.assertEqual(
             ["agent a", "web a", "web a", "web a"],
             self.zones(request, "a", "b"),
         )
 
     def test_what_is_to_be_apart_is_as_far_as_there_are_zones(self) -> None:
-        request = asked(
+        request = build_grant_request(
             Op.INSTANTIATE, BUSY, an_instance(), affinity_rules=(APART,)
         )
         self.assertEqual(
@@ -85,7 +87,9 @@ class TestLocalNfvo(testtools.TestCase):
         )
 
     def test_what_is_added_is_apart_from_what_is_there(self) -> None:
-        request = asked(Op.SCALE, OUT, RUNNING, affinity_rules=(APART,))
+        request = build_grant_request(
+            Op.SCALE, OUT, RUNNING, affinity_rules=(APART,)
+        )
         self.assertEqual(["web b"], self.zones(request, "a", "b"))
 
     def test_a_rule_of_hosts_says_nothing_of_zones(self) -> None:
@@ -95,15 +99,17 @@ class TestLocalNfvo(testtools.TestCase):
             scope="NFVI_NODE",
             targets=("web",),
         )
-        request = asked(Op.SCALE, OUT, RUNNING, affinity_rules=(rule,))
+        request = build_grant_request(
+            Op.SCALE, OUT, RUNNING, affinity_rules=(rule,)
+        )
         self.assertEqual(["web a"], self.zones(request, "a", "b"))
 
-    def test_who_takes_anothers_place_stays_in_its_zone(self) -> None:
-        request = asked(Op.HEAL, HealVnfRequest(), RUNNING)
+    def test_a_replacement_stays_in_its_zone(self) -> None:
+        request = build_grant_request(Op.HEAL, HealVnfRequest(), RUNNING)
         self.assertEqual(["agent None", "web None"], self.zones(request, "a"))
 
     def test_no_zone_is_configured(self) -> None:
-        request = asked(Op.INSTANTIATE, BUSY, an_instance())
-        grant = answered(request)
+        request = build_grant_request(Op.INSTANTIATE, BUSY, an_instance())
+        grant = grant_zones(request)
         self.assertEqual((), grant.zones)
         self.assertEqual({None}, {one.zone_id for one in grant.add_resources})

@@ -8,8 +8,8 @@ import testtools
 
 from tacker_cnf.lcm import announcement
 from tacker_cnf.lcm.announcement import Announcement
-from tacker_cnf.notification import content
-from tacker_cnf.notification.content import Addressee
+from tacker_cnf.notification import payload
+from tacker_cnf.notification.payload import Recipient
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.subscription import (
@@ -35,7 +35,7 @@ VNFC = AffectedVnfc(
 ENDED = {S.COMPLETED, S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK}
 
 
-def told(
+def render_notification(
     op_occ: VnfLcmOpOcc | None = None,
     kind: NotificationType = NotificationType.OP_OCC,
     verbosity: Verbosity = Verbosity.FULL,
@@ -45,12 +45,14 @@ def told(
         type=kind,
         time_stamp=NOW,
         subject=announcement.subject(an_instance()),
-        op_occ=op_occ and announcement.shown(op_occ),
+        op_occ=op_occ and announcement.redact_op_occ(op_occ),
     )
-    to = Addressee(
+    to = Recipient(
         subscription_id="s", verbosity=verbosity, api_base="http://vnfm"
     )
-    shown: dict[str, Any] = msgspec.to_builtins(content.of(happened, to))
+    shown: dict[str, Any] = msgspec.to_builtins(
+        payload.build_notification(happened, to)
+    )
     return shown
 
 
@@ -76,24 +78,26 @@ class TestContent(testtools.TestCase):
         }
         for op, state in itertools.product(Op, S):
             wanted = "START" if (op, state) in starts else "RESULT"
-            got = told(in_state(state, op))["notificationStatus"]
+            got = render_notification(in_state(state, op))[
+                "notificationStatus"
+            ]
             self.assertEqual(wanted, got, f"{op} {state}")
 
-    def test_what_was_changed_is_told_in_full_and_at_an_end(self) -> None:
+    def test_changes_are_sent_in_full_in_final_states(self) -> None:
         for state, verbosity in itertools.product(S, Verbosity):
             wanted = state in ENDED and verbosity == Verbosity.FULL
-            shown = told(in_state(state), verbosity=verbosity)
+            shown = render_notification(in_state(state), verbosity=verbosity)
             self.assertEqual(wanted, "affectedVnfcs" in shown, state)
             self.assertEqual(verbosity, shown["verbosity"])
 
-    def test_an_error_is_told_where_it_counts(self) -> None:
+    def test_an_error_is_sent_with_failed_states(self) -> None:
         failed = {S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK}
         for state, verbosity in itertools.product(S, Verbosity):
-            shown = told(in_state(state), verbosity=verbosity)
+            shown = render_notification(in_state(state), verbosity=verbosity)
             self.assertEqual(state in failed, "error" in shown, state)
 
     def test_no_secret_is_in_it(self) -> None:
-        shown = told(in_state(S.FAILED))
+        shown = render_notification(in_state(S.FAILED))
         self.assertEqual(
             {"kept": 1}, shown["error"]["userScriptErrHandlingData"]
         )
@@ -124,12 +128,12 @@ class TestContent(testtools.TestCase):
                     },
                 },
             },
-            told(in_state(S.STARTING)),
+            render_notification(in_state(S.STARTING)),
         )
 
     def test_all_of_an_identifier(self) -> None:
         for kind in (NotificationType.CREATION, NotificationType.DELETION):
-            shown = told(kind=kind)
+            shown = render_notification(kind=kind)
             self.assertEqual(kind, shown["notificationType"])
             self.assertEqual(
                 {

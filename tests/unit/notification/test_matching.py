@@ -7,7 +7,7 @@ import testtools
 
 from tacker_cnf.lcm import announcement
 from tacker_cnf.lcm.announcement import Announcement
-from tacker_cnf.notification import matching
+from tacker_cnf.notification import subscription_filter
 from tacker_cnf.sol.subscription import (
     LifecycleChangeNotificationsFilter,
     NotificationType,
@@ -90,12 +90,12 @@ class TestOperations(testtools.TestCase):
                 (NotificationType.OP_OCC, of_scale),
                 (NotificationType.CREATION, of_creation),
             ):
-                got = matching.wants(filter_, happened(kind))
+                got = subscription_filter.matches(filter_, happened(kind))
                 self.assertEqual(wanted, got, f"{kind} {given}")
 
     def test_no_filter_is_everything(self) -> None:
         for kind in NotificationType:
-            self.assertTrue(matching.wants(None, happened(kind)))
+            self.assertTrue(subscription_filter.matches(None, happened(kind)))
 
 
 class TestInstances(testtools.TestCase):
@@ -132,7 +132,7 @@ class TestInstances(testtools.TestCase):
         for given, wanted in self.TABLE:
             filter_ = read({"vnfInstanceSubscriptionFilter": given})
             for kind in NotificationType:
-                got = matching.wants(filter_, happened(kind))
+                got = subscription_filter.matches(filter_, happened(kind))
                 self.assertEqual(wanted, got, f"{kind} {given}")
 
     def test_an_instance_without_a_name_is_of_no_name(self) -> None:
@@ -140,4 +140,6 @@ class TestInstances(testtools.TestCase):
         for names, wanted in ((["mine"], False), ([""], False), ([], True)):
             given = {"vnfInstanceNames": names}
             filter_ = read({"vnfInstanceSubscriptionFilter": given})
-            self.assertEqual(wanted, matching.wants(filter_, nameless))
+            self.assertEqual(
+                wanted, subscription_filter.matches(filter_, nameless)
+            )

@@ -9,12 +9,12 @@ import fixtures
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.lcm.veil import Veil
-from tacker_cnf.lease import Lease, boottime
+from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.runtime.lease import Lease, boottime
 from tacker_cnf.scripts import process
-from tacker_cnf.scripts.process import Child
+from tacker_cnf.scripts.process import ScriptProcess
 from tests.fixtures import waiting
-from tests.fixtures.processes import is_there
+from tests.fixtures.processes import is_running
 
 SLEEPING = """\
 import os, pathlib, time
@@ -50,20 +50,22 @@ class TestChild(testtools.TestCase):
         self.assertFalse(self.ran(parent=1))
         self.assertTrue(self.ran(parent=os.getpid()))
 
-    def sleeping(self, lease: int | None = None) -> Child:
-        bounds = process.Bounds(
+    def sleeping(self, lease: int | None = None) -> ScriptProcess:
+        limits = process.ScriptLimits(
             timeout=600.0,
-            max_memory=0,
-            max_file=0,
-            max_output=1000,
-            max_log=1000,
+            max_memory_bytes=0,
+            max_file_bytes=0,
+            max_output_bytes=1000,
+            max_log_bytes=1000,
             vim_credentials=False,
-            scratch=None,  # type: ignore[arg-type]
+            temporary_directories=None,  # type: ignore[arg-type]
             state=self.folder,
         )
         self.script.write_text(SLEEPING)
         script = (str(self.script),)
-        return Child(script, self.folder, bounds, Veil(()), lease)
+        return ScriptProcess(
+            script, self.folder, limits, SecretMasker(()), lease
+        )
 
     def test_it_ends_with_the_lease_of_a_conductor_that_is_frozen(
         self,
@@ -76,10 +78,10 @@ class TestChild(testtools.TestCase):
             waiting.until(started.exists, "the start of the script")
             script = int(started.read_text())
             lease.renew(boottime() + 0.1)
-            waiting.until(lambda: not is_there(script), "its end")
+            waiting.until(lambda: not is_running(script), "its end")
             self.assertEqual(128 + 15, child._process.wait(60))
 
-    def test_a_script_that_nobody_talks_to_leaves_nothing(self) -> None:
+    def test_a_script_without_input_leaves_nothing(self) -> None:
         child = self.sleeping()
 
         def cancelled() -> None:
@@ -87,6 +89,6 @@ class TestChild(testtools.TestCase):
                 raise errors.Cancelled
 
         self.assertRaises(errors.Cancelled, cancelled)
-        self.assertFalse(is_there(child._process.pid))
+        self.assertFalse(is_running(child._process.pid))
         for pipe in (child._process.stdin, child._process.stdout):
             self.assertTrue(pipe and pipe.closed)

@@ -81,14 +81,14 @@ class TestPlainPickle(testtools.TestCase):
         self.assertIn("key", self.refused(pickle.dumps(many)))
 
     def test_what_is_deep_or_grows(self) -> None:
-        for dumped, told in (
+        for dumped, message in (
             (b"\x80\x04)" + b"\x85" * 200_000 + b".", "too deep"),
             (b"\x80\x04)" + b"2\x86" * 100_000 + b".", "too deep"),
             (b"\x80\x04)" + b"2\x86" * 40 + b".", "larger than it says"),
             (b"\x80\x04]2a.", "too deep"),
             (b"\x80\x04}\x94Vx\nh\x00s.", "too deep"),
         ):
-            self.assertIn(told, self.refused(dumped))
+            self.assertIn(message, self.refused(dumped))
 
     def test_damaged(self) -> None:
         for dumped in (
@@ -104,9 +104,9 @@ class TestPlainPickle(testtools.TestCase):
             b"\xff\x00",
             pickle.dumps(PLAIN)[:-1],
         ):
-            told = self.refused(dumped)
-            self.assertIn("it is damaged", told)
-            self.assertNotIn("s3cr3t", told)
+            message = self.refused(dumped)
+            self.assertIn("it is damaged", message)
+            self.assertNotIn("s3cr3t", message)
         self.assertIn("no list", self.refused(b"I1\nI2\na."))
         self.assertIn("no dict", self.refused(b"I1\nI2\nI3\ns."))
 
@@ -121,6 +121,6 @@ class TestPlainPickle(testtools.TestCase):
             (b"S's3cr3t-pw'\n.", "STRING"),
             (b"Ps3cr3t-pw\n.", "PERSID"),
         ):
-            told = self.refused(dumped)
-            self.assertIn(f": {what} is not plain data", told)
-            self.assertNotIn("s3cr3t", told)
+            message = self.refused(dumped)
+            self.assertIn(f": {what} is not plain data", message)
+            self.assertNotIn("s3cr3t", message)

@@ -10,7 +10,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.scripts import protocol
-from tacker_cnf.scripts.protocol import Tongue
+from tacker_cnf.scripts.protocol import ScriptProtocol
 
 
 class TestTongue(testtools.TestCase):
@@ -19,16 +19,18 @@ class TestTongue(testtools.TestCase):
         folder = self.useFixture(fixtures.TempDir()).path
         self.script = Path(folder) / "script.py"
 
-    def check(self, tongue: Tongue, *texts: str | bytes) -> None:
+    def check(
+        self, script_protocol: ScriptProtocol, *texts: str | bytes
+    ) -> None:
         for text in texts:
             data = text.encode() if isinstance(text, str) else text
             self.script.write_bytes(data)
-            found = protocol.tongue_of(self.script)
-            self.assertEqual(tongue, found, str(text[:80]))
+            found = protocol.detect_protocol(self.script)
+            self.assertEqual(script_protocol, found, str(text[:80]))
 
     def test_pickle(self) -> None:
         self.check(
-            Tongue.PICKLE,
+            ScriptProtocol.PICKLE,
             "import pickle",
             "import sys, pickle",
             "import os; import pickle as p",
@@ -44,7 +46,7 @@ class TestTongue(testtools.TestCase):
 
     def test_json(self) -> None:
         self.check(
-            Tongue.JSON,
+            ScriptProtocol.JSON,
             "",
             "import json, pickletools",
             "# import pickle",
@@ -58,7 +60,7 @@ class TestTongue(testtools.TestCase):
 
     def test_drivers(self) -> None:
         self.check(
-            Tongue.DRIVER,
+            ScriptProtocol.DRIVER,
             "from tacker_cnf.mgmt_drivers.base import MgmtDriver",
             "from tacker_cnf.mgmt_drivers import container_update",
             "from tacker_cnf import mgmt_drivers",
@@ -69,7 +71,7 @@ class TestTongue(testtools.TestCase):
 
     def test_what_is_no_python(self) -> None:
         self.check(
-            Tongue.JSON,
+            ScriptProtocol.JSON,
             "import pickle\nprint 'as of old'",
             b"import pickle\n\xff",
             b"import pickle\0",
@@ -79,16 +81,20 @@ class TestTongue(testtools.TestCase):
         )
 
     def test_there_is_none(self) -> None:
-        self.assertEqual(Tongue.JSON, protocol.tongue_of(self.script))
+        self.assertEqual(
+            ScriptProtocol.JSON, protocol.detect_protocol(self.script)
+        )
 
 
 class TestAnswers(testtools.TestCase):
-    def test_who_owes_one(self) -> None:
-        for tongue in (Tongue.JSON, Tongue.PICKLE):
-            said = protocol.READ[tongue](b"")
-            self.assertEqual(protocol.ScriptOutput(), said)
+    def test_scripts_that_owe_an_output(self) -> None:
+        for script_protocol in (ScriptProtocol.JSON, ScriptProtocol.PICKLE):
+            output = protocol.DECODERS[script_protocol](b"")
+            self.assertEqual(protocol.ScriptOutput(), output)
         error = self.assertRaises(
-            errors.ScriptFailed, protocol.READ[Tongue.DRIVER], b" \n"
+            errors.ScriptFailed,
+            protocol.DECODERS[ScriptProtocol.DRIVER],
+            b" \n",
         )
         self.assertIn("it wrote no answer", str(error))
 
@@ -113,7 +119,7 @@ class TestAnswers(testtools.TestCase):
 
             Driver.main()
         """
-        told = (
+        error = (
             b'{"operation": "heal_end", "vnfLcmOpOccId": "1", "request": {},'
             b' "vnfInstance": {"id": "1", "vnfdId": "1", "vnfProvider": "a",'
             b' "vnfProductName": "a", "vnfSoftwareVersion": "1",'
@@ -123,7 +129,7 @@ class TestAnswers(testtools.TestCase):
         )
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(script)],
-            input=told,
+            input=error,
             capture_output=True,
             check=False,
         )

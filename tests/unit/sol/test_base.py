@@ -108,12 +108,12 @@ class TestRefusals(base.TestCase):
         ),
     )
 
-    def test_the_message_tells_the_path(self) -> None:
+    def test_the_message_has_the_path(self) -> None:
         for body, message in self.CASES:
             with self.subTest(message):
                 self.assert_refused(Sample, body, message)
 
-    def test_what_is_no_json_is_told_apart(self) -> None:
+    def test_invalid_json_is_distinguished(self) -> None:
         error = self.assertRaises(msgspec.DecodeError, decode, b"{'a'", Sample)
         self.assertNotIsInstance(error, msgspec.ValidationError)
 

@@ -272,7 +272,7 @@ class TestConnectionPointRules(base.TestCase):
             with self.subTest(message):
                 self.assert_refused(kind, body, message)
 
-    def test_a_deep_fault_is_told_with_its_path(self) -> None:
+    def test_a_nested_fault_is_reported_with_its_path(self) -> None:
         self.assert_refused(
             common.ExtVirtualLinkData,
             {

@@ -168,7 +168,7 @@ class TestGrants(base.TestCase):
         ),
     )
 
-    def test_each_fault_is_told_with_its_path(self) -> None:
+    def test_each_fault_is_reported_with_its_path(self) -> None:
         for kind, body, message in self.WRONG:
             with self.subTest(message):
                 self.assert_refused(kind, body, message)

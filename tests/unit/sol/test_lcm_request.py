@@ -263,7 +263,7 @@ class TestRefusals(base.TestCase):
         ),
     )
 
-    def test_each_is_told_with_its_path(self) -> None:
+    def test_each_is_reported_with_its_path(self) -> None:
         for kind, body, message in self.CASES:
             with self.subTest(message):
                 self.assert_refused(kind, body, message)

@@ -22,7 +22,7 @@ for count in range(40):
             lines.append(f"    f{field}: 'dict[str, S{other}] | None' = None")
         exec("\\n".join(["import msgspec", *lines]), module.__dict__)
     if sys.argv[1:]:
-        base.prepare()
+        base.precompile_types()
     barrier = threading.Barrier(4)
 
     def read():

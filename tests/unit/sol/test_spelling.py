@@ -2,7 +2,7 @@
 
 import testtools
 
-from tacker_cnf.sol import spelling
+from tacker_cnf.sol import suggestion
 
 KNOWN = (
     "id",
@@ -31,12 +31,14 @@ class SpellingTest(testtools.TestCase):
             ("nmaespaec", "namespace"),
             ("namespacexx", "namespace"),
         ):
-            self.assertEqual(meant, spelling.meant(given, KNOWN), given)
+            self.assertEqual(
+                meant, suggestion.closest_name(given, KNOWN), given
+            )
 
     def test_what_is_far_is_not(self) -> None:
         for given in ("", "x", "ip", "pd", "any", "time", "spaces", "VNFC"):
-            self.assertIsNone(spelling.meant(given, KNOWN), given)
+            self.assertIsNone(suggestion.closest_name(given, KNOWN), given)
 
     def test_long_names_cost_little(self) -> None:
         for given in ("n" * 10**6, "namespac" * 10**5, "aepscamen"):
-            self.assertIsNone(spelling.meant(given, KNOWN))
+            self.assertIsNone(suggestion.closest_name(given, KNOWN))

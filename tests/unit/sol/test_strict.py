@@ -28,7 +28,7 @@ class StrictTest(testtools.TestCase):
         return str(error)
 
     def test_it_says_where(self) -> None:
-        for text, told in (
+        for text, message in (
             (b'{"Needed": 1}', '"Needed"; did you mean "needed"?'),
             (b'{"inner": {"nmae": 1}}', 'at `$.inner`; did you mean "name"?'),
             (b'{"many": {"x": {"Name": 1}}}', "at `$.many[...]`"),
@@ -37,7 +37,7 @@ class StrictTest(testtools.TestCase):
                 "at `$.inner.more[1]`",
             ),
         ):
-            self.assertIn(told, self.refused(text))
+            self.assertIn(message, self.refused(text))
 
     def test_what_is_free_is_free(self) -> None:
         text = (
@@ -58,6 +58,6 @@ class StrictTest(testtools.TestCase):
             "`$.many", self.refused(b'{"needed": "", "many": {"a": null}}')
         )
 
-    def test_a_number_out_of_range_is_told_with_its_path(self) -> None:
+    def test_a_number_out_of_range_is_reported_with_its_path(self) -> None:
         text = b'{"needed": "", "inner": {"name": 1e999}}'
         self.assertIn("`$.inner.name`", self.refused(text))

@@ -276,7 +276,7 @@ class TestVnfInstance(base.TestCase):
             encode(info),
         )
 
-    def test_a_wrong_type_deep_down_is_told_with_its_path(self) -> None:
+    def test_a_wrong_nested_type_is_reported_with_its_path(self) -> None:
         body = copy.deepcopy(CNF)
         info = body["instantiatedVnfInfo"]
         info["vnfcResourceInfo"][0]["computeResource"]["resourceId"] = 5
@@ -287,7 +287,7 @@ class TestVnfInstance(base.TestCase):
             ".vnfcResourceInfo[0].computeResource.resourceId`",
         )
 
-    def test_an_unknown_state_is_told(self) -> None:
+    def test_an_unknown_state_is_reported(self) -> None:
         self.assert_refused(
             VnfInstance,
             {**CNF, "instantiationState": "TERMINATED"},

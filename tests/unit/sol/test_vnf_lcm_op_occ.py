@@ -170,14 +170,14 @@ class TestRoundTrips(base.TestCase):
 
 
 class TestTimes(base.TestCase):
-    def test_they_are_told_in_utc_and_whole_seconds(self) -> None:
+    def test_they_are_in_utc_and_whole_seconds(self) -> None:
         tokyo = dt.timezone(dt.timedelta(hours=9))
         moment = dt.datetime(2026, 11, 20, 18, 41, 2, 123456, tzinfo=tokyo)
         op_occ = an_op_occ(start_time=moment, state_entered_time=moment)
         self.assertEqual(an_op_occ(), op_occ)
         self.assertIn(b'"startTime":"2026-11-20T09:41:02Z"', encode(op_occ))
 
-    def test_what_is_changed_later_is_told_so_too(self) -> None:
+    def test_later_changes_are_checked_too(self) -> None:
         later = dt.datetime(2026, 11, 20, 9, 42, 0, 5, tzinfo=dt.UTC)
         op_occ = msgspec.structs.replace(an_op_occ(), state_entered_time=later)
         self.assertIn(
@@ -212,7 +212,7 @@ class TestRules(base.TestCase):
                     VnfLcmOpOcc, {**SMALLEST, **extra}, sentence
                 )
 
-    def test_the_path_of_a_wrong_change_is_told(self) -> None:
+    def test_the_path_of_a_wrong_change_is_reported(self) -> None:
         changes = {
             "affectedExtLinkPorts": [
                 {

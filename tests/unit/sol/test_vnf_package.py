@@ -191,7 +191,7 @@ class TestRules(base.TestCase):
             with self.subTest(message):
                 self.assert_refused(kind, body, message)
 
-    def test_an_image_tells_its_time_in_utc_and_whole_seconds(self) -> None:
+    def test_an_image_time_is_in_utc_and_whole_seconds(self) -> None:
         image = decode(
             msgspec.json.encode(IMAGE),
             vnf_package.VnfPackageSoftwareImageInfo,

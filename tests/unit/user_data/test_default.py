@@ -8,14 +8,14 @@ from tacker_cnf.user_data.default import DefaultUserData
 from tests.fixtures.user_data import (
     LINK,
     UserDataCase,
-    computes,
-    gone,
-    zones,
+    added_computes,
+    grant_with_zones,
+    removed_computes,
 )
 
 HOT = "BaseHOT/simple/front_and_store.yaml"
 SERVERS: Any = {"s1": ("front", None), "s2": ("store", None)}
-ADDED = {"addResources": computes(front=2, store=1)}
+ADDED = {"addResources": added_computes(front=2, store=1)}
 #: a template that reads addresses, and a port that somebody else made
 CONNECTED = """\
 heat_template_version: 2021-04-16
@@ -50,11 +50,11 @@ def connected(cpd: str, *addresses: Any, port: str = "") -> dict[str, Any]:
 class TestInstantiate(UserDataCase):
     def nfv(self, grant: Any = None, **request: Any) -> Any:
         self.request |= request
-        said = self.ask(
+        result = self.call_user_data(
             DefaultUserData.instantiate, grant_req=ADDED, grant=grant
         )
-        self.assertFalse(said["existing"])
-        return said["parameters"]["nfv"]
+        self.assertFalse(result["existing"])
+        return result["parameters"]["nfv"]
 
     def test_what_the_vnfd_says(self) -> None:
         self.assertEqual(
@@ -82,7 +82,7 @@ class TestInstantiate(UserDataCase):
 
     def test_what_the_grant_says_counts_more(self) -> None:
         link = {**copy.deepcopy(LINK), "resourceId": "net-2"}
-        grant = zones(front1="east", store0="west") | {
+        grant = grant_with_zones(front1="east", store0="west") | {
             "vimAssets": {
                 "computeResourceFlavours": [
                     {
@@ -141,8 +141,10 @@ class TestInstantiate(UserDataCase):
     def test_networks_that_others_manage(self) -> None:
         link = {"vnfVirtualLinkDescId": "inside", "resourceId": "managed"}
         self.request["extManagedVirtualLinks"] = [link]
-        said = self.ask(DefaultUserData.instantiate, grant_req=ADDED)
-        resources = said["template"]["resources"]
+        result = self.call_user_data(
+            DefaultUserData.instantiate, grant_req=ADDED
+        )
+        resources = result["template"]["resources"]
         self.assertNotIn("inside", resources)
         self.assertNotIn("inside_subnet", resources)
         point = resources["store_inside_cp"]["properties"]
@@ -153,9 +155,11 @@ class TestInstantiate(UserDataCase):
         self.assertNotIn("depends_on", resources["store_inside_cp"])
 
     def test_templates(self) -> None:
-        said = self.ask(DefaultUserData.instantiate, grant_req=ADDED)
-        self.assertIn("front_group", said["template"]["resources"])
-        self.assertEqual({"front.yaml"}, said["files"].keys())
+        result = self.call_user_data(
+            DefaultUserData.instantiate, grant_req=ADDED
+        )
+        self.assertIn("front_group", result["template"]["resources"])
+        self.assertEqual({"front.yaml"}, result["files"].keys())
 
     def test_what_is_missing_is_named(self) -> None:
         self.request["extVirtualLinks"] = []
@@ -170,17 +174,17 @@ class TestInstantiate(UserDataCase):
 
 
 class TestLaterOperations(UserDataCase):
-    def nfv(self, method: Any, **asked: Any) -> Any:
-        inst = self.instance(SERVERS, **asked.pop("info", {}))
-        said = self.ask(method, inst, **asked)
-        self.assertTrue(said.get("existing", True))
-        self.assertNotIn("template", said)
-        return said["parameters"]["nfv"]
+    def nfv(self, method: Any, **options: Any) -> Any:
+        inst = self.instance(SERVERS, **options.pop("info", {}))
+        result = self.call_user_data(method, inst, **options)
+        self.assertTrue(result.get("existing", True))
+        self.assertNotIn("template", result)
+        return result["parameters"]["nfv"]
 
     def test_scale(self) -> None:
         for grant_req, count in (
-            ({"addResources": computes(front=2)}, 3),
-            ({"removeResources": gone("s1")}, 0),
+            ({"addResources": added_computes(front=2)}, 3),
+            ({"removeResources": removed_computes("s1")}, 0),
         ):
             nfv = self.nfv(DefaultUserData.scale, req={}, grant_req=grant_req)
             sizes = {"front": {"desired_capacity": count}}
@@ -199,7 +203,7 @@ class TestLaterOperations(UserDataCase):
         )
         self.assertEqual({"front": {"desired_capacity": 1}}, nfv["VDU"])
 
-    def test_heal_changes_what_it_is_told_only(self) -> None:
+    def test_heal_changes_only_what_is_requested(self) -> None:
         self.assertEqual({}, self.nfv(DefaultUserData.heal, req={}))
         own = {"VDU": {"front": {"vcImageId": "other"}}}
         req = {"additionalParams": {"nfv": own}}
@@ -213,13 +217,13 @@ class TestLaterOperations(UserDataCase):
         grant = {"vimAssets": {"softwareImages": images}}
         everything = {"additionalParams": {"all": True}}
         new = {"vcImageId": "new"}
-        for req, told in (
+        for req, expected in (
             (everything, {"VDU": {"front": new, "store_disk": new}}),
             ({"vnfcInstanceId": ["front-s1"], **everything}, {}),
             ({}, {}),
         ):
             nfv = self.nfv(DefaultUserData.heal, req=req, grant=grant)
-            self.assertEqual(told, nfv)
+            self.assertEqual(expected, nfv)
 
     def test_networks(self) -> None:
         link = {"resourceId": "net-2", "extCps": [connected("store_cp")]}
@@ -229,14 +233,16 @@ class TestLaterOperations(UserDataCase):
             "currentVnfExtCpData": [connected("store_cp")],
         }
         info = {"extVirtualLinkInfo": [was]}
-        asked = {"info": info, "req": {"extVirtualLinks": [link]}}
+        options = {"info": info, "req": {"extVirtualLinks": [link]}}
         self.assertEqual(
             {"CP": {"store_cp": {"network": "net-2"}}},
-            self.nfv(DefaultUserData.change_ext_conn, **copy.deepcopy(asked)),
+            self.nfv(
+                DefaultUserData.change_ext_conn, **copy.deepcopy(options)
+            ),
         )
         self.assertEqual(
             {"CP": {"store_cp": {"network": "net-1"}}},
-            self.nfv(DefaultUserData.change_ext_conn_rollback, **asked),
+            self.nfv(DefaultUserData.change_ext_conn_rollback, **options),
         )
 
     def test_addresses_and_ports_go(self) -> None:
@@ -282,7 +288,7 @@ class TestLaterOperations(UserDataCase):
             )
             self.assertEqual(left, nfv["CP"]["store_cp"]["fixed_ips"])
 
-    def test_a_port_of_somebody_else(self) -> None:
+    def test_a_foreign_port(self) -> None:
         self.write(HOT, CONNECTED)
         port = {"id": "req-p", "resourceHandle": {"resourceId": "port-1"}}
         was = {
@@ -325,20 +331,24 @@ class TestChangeOfPackage(UserDataCase):
             },
         }
 
-    def said(self, method: Any, grant_req: Any = None, **request: Any) -> Any:
+    def change_package(
+        self, method: Any, grant_req: Any = None, **request: Any
+    ) -> Any:
         inst = self.instance(SERVERS, metadata={"nfv": self.kept})
-        told = {"dstVnfdId": self.vnfd.id, **(grant_req or {})}
-        return self.ask(method, inst, req=request, grant_req=told)
+        grant_request = {"dstVnfdId": self.vnfd.id, **(grant_req or {})}
+        return self.call_user_data(
+            method, inst, req=request, grant_req=grant_request
+        )
 
-    def nfv(self, **asked: Any) -> Any:
-        said = self.said(DefaultUserData.change_vnfpkg, **asked)
-        return said["parameters"]["nfv"]
+    def nfv(self, **options: Any) -> Any:
+        result = self.change_package(DefaultUserData.change_vnfpkg, **options)
+        return result["parameters"]["nfv"]
 
     def test_flavours_and_images_are_of_the_package(self) -> None:
-        said = self.said(DefaultUserData.change_vnfpkg)
-        self.assertFalse(said["existing"])
-        self.assertIn("front_group", said["template"]["resources"])
-        nfv = said["parameters"]["nfv"]
+        result = self.change_package(DefaultUserData.change_vnfpkg)
+        self.assertFalse(result["existing"])
+        self.assertIn("front_group", result["template"]["resources"])
+        nfv = result["parameters"]["nfv"]
         front = nfv["VDU"]["front"]
         self.assertEqual("m1.tiny", front["computeFlavourId"])
         self.assertEqual("cirros", front["vcImageId"])
@@ -354,12 +364,12 @@ class TestChangeOfPackage(UserDataCase):
             params = {"vdu_params": [{"vdu_id": vdu}]}
             vdus = self.nfv(additionalParams=params)["VDU"]
             kept = self.kept["VDU"]
-            told = {
+            request = {
                 name
-                for name, known in kept.items()
-                if {key: vdus[name][key] for key in known} != known
+                for name, kept_value in kept.items()
+                if {key: vdus[name][key] for key in kept_value} != kept_value
             }
-            self.assertEqual(changed, told)
+            self.assertEqual(changed, request)
 
     def test_what_is_new_in_the_package(self) -> None:
         del self.kept["VDU"]["front"]
@@ -369,7 +379,7 @@ class TestChangeOfPackage(UserDataCase):
         nfv = self.nfv(
             additionalParams=params,
             extVirtualLinks=[{**front, "resourceId": "net-2"}],
-            grant_req={"addResources": computes(front=2)},
+            grant_req={"addResources": added_computes(front=2)},
         )
         self.assertEqual(
             {
@@ -393,10 +403,10 @@ class TestChangeOfPackage(UserDataCase):
         del self.kept["CP"]["store_cp"]
         error = self.assertRaises(errors.InvalidParameters, self.nfv)
         self.assertIn("nfv.CP.store_cp.network", str(error))
-        self.said(DefaultUserData.change_vnfpkg_rollback)
+        self.change_package(DefaultUserData.change_vnfpkg_rollback)
 
     def test_undone_all_is_as_it_was(self) -> None:
-        said = self.said(DefaultUserData.change_vnfpkg_rollback)
-        self.assertFalse(said["existing"])
-        self.assertIn("front_group", said["template"]["resources"])
-        self.assertEqual(self.kept, said["parameters"]["nfv"])
+        result = self.change_package(DefaultUserData.change_vnfpkg_rollback)
+        self.assertFalse(result["existing"])
+        self.assertIn("front_group", result["template"]["resources"])
+        self.assertEqual(self.kept, result["parameters"]["nfv"])

@@ -6,9 +6,9 @@ from tacker_cnf.user_data.standard import StandardUserData
 from tests.fixtures.user_data import (
     LINK,
     UserDataCase,
-    computes,
-    gone,
-    zones,
+    added_computes,
+    grant_with_zones,
+    removed_computes,
 )
 
 SERVERS: Any = {"s0": ("front", 0), "s2": ("front", 2), "s3": ("store", 0)}
@@ -44,20 +44,22 @@ resources:
 class StandardCase(UserDataCase):
     flavour = "single"
 
-    def said(self, method: Any, **asked: Any) -> Any:
-        info = THERE | asked.pop("info", {})
-        return self.ask(method, self.instance(SERVERS, **info), **asked)
+    def call_user_data_once(self, method: Any, **options: Any) -> Any:
+        info = THERE | options.pop("info", {})
+        return self.call_user_data(
+            method, self.instance(SERVERS, **info), **options
+        )
 
 
 class TestInstantiate(StandardCase):
     def test_a_resource_of_each_vnfc(self) -> None:
-        said = self.ask(
+        result = self.call_user_data(
             StandardUserData.instantiate,
-            grant_req={"addResources": computes(front=2, store=1)},
-            grant=zones(front1="east"),
+            grant_req={"addResources": added_computes(front=2, store=1)},
+            grant=grant_with_zones(front1="east"),
         )
-        self.assertFalse(said["existing"])
-        resources = said["template"]["resources"]
+        self.assertFalse(result["existing"])
+        resources = result["template"]["resources"]
         self.assertEqual(
             {"front-0", "front-1", "store-0", "inside", "inside_subnet"},
             set(resources),
@@ -68,7 +70,7 @@ class TestInstantiate(StandardCase):
             properties["image"],
         )
         self.assertEqual({"get_resource": "inside"}, properties["inside"])
-        nfv = said["parameters"]["nfv"]
+        nfv = result["parameters"]["nfv"]
         front = {"computeFlavourId": "m1.tiny", "vcImageId": "cirros"}
         store = {"computeFlavourId": "m1.tiny", "locationConstraints": None}
         self.assertEqual(
@@ -83,7 +85,7 @@ class TestInstantiate(StandardCase):
         points = ("front_cp-0", "front_cp-1", "store_cp-0")
         networks = {point: {"network": "net-1"} for point in points}
         self.assertEqual(networks, nfv["CP"])
-        self.assertEqual({"front.yaml", "store.yaml"}, said["files"].keys())
+        self.assertEqual({"front.yaml", "store.yaml"}, result["files"].keys())
 
 
 class TestConfigurations(StandardCase):
@@ -133,16 +135,16 @@ class TestConfigurations(StandardCase):
 
     def test_each_vnfc_has_its_own(self) -> None:
         self.request["extVirtualLinks"] = [self.link()]
-        said = self.ask(
+        result = self.call_user_data(
             StandardUserData.instantiate,
-            grant_req={"addResources": computes(front=3)},
+            grant_req={"addResources": added_computes(front=3)},
         )
         # the last one where there are fewer
-        self.assert_connected(said, {0: 0, 1: 1, 2: 1})
+        self.assert_connected(result, {0: 0, 1: 1, 2: 1})
 
     def test_it_goes_by_the_number_of_the_vnfc(self) -> None:
         link = self.link()
-        known = {
+        metadata = {
             "id": "outside",
             "resourceHandle": {"resourceId": "net-1"},
             "currentVnfExtCpData": link["extCps"],
@@ -151,20 +153,20 @@ class TestConfigurations(StandardCase):
                 for port in link["extLinkPorts"]
             ],
         }
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.scale,
-            info={"extVirtualLinkInfo": [known]},
+            info={"extVirtualLinkInfo": [metadata]},
             req={"type": "SCALE_OUT"},
-            grant_req={"addResources": computes(front=1)},
+            grant_req={"addResources": added_computes(front=1)},
         )
-        self.assert_connected(said, {1: 1})
-        said = self.said(
+        self.assert_connected(result, {1: 1})
+        result = self.call_user_data_once(
             StandardUserData.change_ext_conn, req={"extVirtualLinks": [link]}
         )
-        self.assert_connected(said, {0: 0, 2: 1})
+        self.assert_connected(result, {0: 0, 2: 1})
 
-    def assert_connected(self, said: Any, configs: dict[int, int]) -> None:
-        points = said["parameters"]["nfv"]["CP"]
+    def assert_connected(self, result: Any, configs: dict[int, int]) -> None:
+        points = result["parameters"]["nfv"]["CP"]
         self.assertEqual(
             {
                 f"front_cp-{vnfc}": {
@@ -183,16 +185,16 @@ class TestConfigurations(StandardCase):
 
 class TestScale(StandardCase):
     def test_out_takes_free_numbers(self) -> None:
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.scale,
             req={"type": "SCALE_OUT"},
-            grant_req={"addResources": computes(front=2)},
-            grant=zones(front0="east"),
+            grant_req={"addResources": added_computes(front=2)},
+            grant=grant_with_zones(front0="east"),
         )
         self.assertEqual(
-            {"front-1", "front-3"}, set(said["template"]["resources"])
+            {"front-1", "front-3"}, set(result["template"]["resources"])
         )
-        nfv = said["parameters"]["nfv"]
+        nfv = result["parameters"]["nfv"]
         self.assertEqual({"front-1", "front-3"}, set(nfv["VDU"]))
         self.assertEqual("east", nfv["VDU"]["front-1"]["locationConstraints"])
         self.assertEqual("net-1", nfv["CP"]["front_cp-3"]["network"])
@@ -202,104 +204,108 @@ class TestScale(StandardCase):
             "vnfVirtualLinkDescId": "inside",
             "networkResource": {"resourceId": "managed"},
         }
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.scale,
             info={"extManagedVirtualLinkInfo": [link]},
             req={"type": "SCALE_OUT"},
-            grant_req={"addResources": computes(front=1)},
+            grant_req={"addResources": added_computes(front=1)},
         )
-        (front,) = said["template"]["resources"].values()
+        (front,) = result["template"]["resources"].values()
         self.assertEqual("managed", front["properties"]["inside"])
         self.assertNotIn("depends_on", front)
 
     def test_out_undone(self) -> None:
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.scale_rollback,
             req={"type": "SCALE_OUT"},
-            grant_req={"addResources": computes(front=2)},
+            grant_req={"addResources": added_computes(front=2)},
         )
         none = {"front-1": None, "front-3": None}
-        self.assertEqual(none, said["template"]["resources"])
-        nfv = said["parameters"]["nfv"]
+        self.assertEqual(none, result["template"]["resources"])
+        nfv = result["parameters"]["nfv"]
         self.assertEqual(none, nfv["VDU"])
         self.assertIn("front_cp-3", nfv["CP"])
 
     def test_in_takes_those_that_are_granted(self) -> None:
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.scale,
             req={"type": "SCALE_IN"},
-            grant_req={"removeResources": gone("s2")},
+            grant_req={"removeResources": removed_computes("s2")},
         )
-        self.assertEqual({"resources": {"front-2": None}}, said["template"])
+        self.assertEqual({"resources": {"front-2": None}}, result["template"])
         self.assertEqual(
             {
                 "VDU": {"front-2": None},
                 "CP": {"front_cp-2": None, "front_inside_cp-2": None},
             },
-            said["parameters"]["nfv"],
+            result["parameters"]["nfv"],
         )
 
 
 class TestOthers(StandardCase):
     def test_networks_of_every_vnfc(self) -> None:
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.change_ext_conn,
             req={"extVirtualLinks": [LINK | {"resourceId": "net-2"}]},
         )
         points = ("front_cp-0", "front_cp-2", "store_cp-0")
         networks = {point: {"network": "net-2"} for point in points}
-        self.assertEqual({"CP": networks}, said["parameters"]["nfv"])
-        said = self.said(StandardUserData.change_ext_conn_rollback)
+        self.assertEqual({"CP": networks}, result["parameters"]["nfv"])
+        result = self.call_user_data_once(
+            StandardUserData.change_ext_conn_rollback
+        )
         networks = {point: {"network": "net-1"} for point in points}
-        self.assertEqual({"CP": networks}, said["parameters"]["nfv"])
+        self.assertEqual({"CP": networks}, result["parameters"]["nfv"])
 
     def test_networks_of_those_that_are_named(self) -> None:
         link = {
             "resourceId": "net-2",
             "extCps": [{"cpdId": "store_cp", "cpConfig": {"a": {}}}],
         }
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.change_ext_conn, req={"extVirtualLinks": [link]}
         )
         points = {"store_cp-0": {"network": "net-2"}}
-        self.assertEqual({"CP": points}, said["parameters"]["nfv"])
+        self.assertEqual({"CP": points}, result["parameters"]["nfv"])
 
     def test_heal_takes_the_images_of_the_grant(self) -> None:
         images = [
             {"vnfdSoftwareImageId": "front", "vimSoftwareImageId": "new"}
         ]
-        said = self.said(
+        result = self.call_user_data_once(
             StandardUserData.heal,
             req={},
-            grant_req={"removeResources": gone("s2")},
+            grant_req={"removeResources": removed_computes("s2")},
             grant={"vimAssets": {"softwareImages": images}},
         )
         self.assertEqual(
             {"VDU": {"front-2": {"vcImageId": "new"}}},
-            said["parameters"]["nfv"],
+            result["parameters"]["nfv"],
         )
-        said = self.said(StandardUserData.heal, req={})
-        self.assertEqual({"VDU": {}}, said["parameters"]["nfv"])
+        result = self.call_user_data_once(StandardUserData.heal, req={})
+        self.assertEqual({"VDU": {}}, result["parameters"]["nfv"])
 
     def test_heal_of_storages_takes_their_images(self) -> None:
         images = [
             {"vnfdSoftwareImageId": "store_disk", "vimSoftwareImageId": "new"}
         ]
-        for req, told in (
+        for req, expected in (
             ({}, {}),
             (
                 {"additionalParams": {"all": True}},
                 {"store_disk-0": {"vcImageId": "new"}},
             ),
         ):
-            removed = [{**gone("s3")[0], "resourceTemplateId": "store"}]
-            said = self.said(
+            removed = [
+                {**removed_computes("s3")[0], "resourceTemplateId": "store"}
+            ]
+            result = self.call_user_data_once(
                 StandardUserData.heal,
                 req=req,
                 grant_req={"removeResources": removed},
                 grant={"vimAssets": {"softwareImages": images}},
             )
-            self.assertEqual({"VDU": told}, said["parameters"]["nfv"])
+            self.assertEqual({"VDU": expected}, result["parameters"]["nfv"])
 
 
 KEPT: Any = {
@@ -318,18 +324,22 @@ KEPT: Any = {
 
 class TestPackageChange(StandardCase):
     def moved(
-        self, method: Any, servers: Any = SERVERS, **asked: Any
+        self, method: Any, servers: Any = SERVERS, **options: Any
     ) -> tuple[set[str], Any]:
         """Give the resources, and the nfv."""
         inst = self.instance(servers, **THERE, metadata={"nfv": KEPT})
-        asked.setdefault("req", {})
-        grant_req = {"dstVnfdId": self.vnfd.id, **asked.pop("grant_req", {})}
-        said = self.ask(method, inst, grant_req=grant_req, **asked)
-        self.assertFalse(said["existing"])
-        return set(said["template"]["resources"]), said["parameters"]["nfv"]
+        options.setdefault("req", {})
+        grant_req = {"dstVnfdId": self.vnfd.id, **options.pop("grant_req", {})}
+        result = self.call_user_data(
+            method, inst, grant_req=grant_req, **options
+        )
+        self.assertFalse(result["existing"])
+        return set(result["template"]["resources"]), result["parameters"][
+            "nfv"
+        ]
 
     def test_all_vdus(self) -> None:
-        rolled = computes(front=2, store=1)
+        rolled = added_computes(front=2, store=1)
         resources, nfv = self.moved(
             StandardUserData.change_vnfpkg,
             grant_req={
@@ -369,17 +379,17 @@ class TestPackageChange(StandardCase):
 
     def test_a_vdu_that_is_new(self) -> None:
         fronts = {name: SERVERS[name] for name in ("s0", "s2")}
-        rolled = computes(front=2)
+        rolled = added_computes(front=2)
         link = {**LINK, "resourceId": "net-2", "extCps": LINK["extCps"][1:]}
         resources, nfv = self.moved(
             StandardUserData.change_vnfpkg,
             fronts,
             req={"extVirtualLinks": [link]},
             grant_req={
-                "addResources": [*rolled, *computes(store=1)],
+                "addResources": [*rolled, *added_computes(store=1)],
                 "removeResources": rolled,
             },
-            grant=zones(store0="north"),
+            grant=grant_with_zones(store0="north"),
         )
         self.assertIn("store-0", resources)
         store = nfv["VDU"]["store-0"]
@@ -391,7 +401,7 @@ class TestPackageChange(StandardCase):
     def test_undone(self) -> None:
         resources, nfv = self.moved(
             StandardUserData.change_vnfpkg_rollback,
-            grant_req={"addResources": computes(store=1)},
+            grant_req={"addResources": added_computes(store=1)},
         )
         self.assertNotIn("store-1", resources)
         self.assertEqual(KEPT, nfv)

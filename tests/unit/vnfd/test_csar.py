@@ -6,8 +6,8 @@ from tacker_cnf import errors
 from tacker_cnf.vnfd import csar
 from tacker_cnf.vnfd.csar import Artifact
 from tests.unit.vnfd import packages
-from tests.unit.vnfd.cases import CsarTest
 from tests.unit.vnfd.packages import ENTRY, META
+from tests.unit.vnfd.testcases import CsarTest
 
 SCRIPT = b"print('hello')\n"
 
@@ -141,9 +141,9 @@ class TestDigests(CsarTest):
         self.assertEqual("Scripts/a b.py", opened.artifacts[0].path)
 
     def test_manifests(self) -> None:
-        named = META + "ETSI-Entry-Manifest: other.mf\n"
+        metadata = META + "ETSI-Entry-Manifest: other.mf\n"
         for place, meta in (
-            ("other.mf", named),
+            ("other.mf", metadata),
             ("Definitions/top.vnfd.mf", META),
             ("top.vnfd.mf", META),
         ):
@@ -189,7 +189,7 @@ class TestDigests(CsarTest):
         )
         self.assertIn("top.vnfd.mf, line 4: the sha512 digest", str(error))
 
-    def test_a_wrong_digest_is_told_with_both(self) -> None:
+    def test_a_wrong_digest_is_reported_with_both(self) -> None:
         meta = META + block("s.py", SCRIPT)
         packages.write_zip(
             self.archive,

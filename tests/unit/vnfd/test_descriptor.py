@@ -8,14 +8,14 @@ from tacker_cnf.vnfd.descriptor import (
     Vdu,
     Vnfd,
 )
-from tests.unit.vnfd.cases import (
+from tests.unit.vnfd.packages import ENTRY, changed, vnfd_files
+from tests.unit.vnfd.testcases import (
     NODES,
     TOP_NODES,
     TOPOLOGY,
     TYPES,
     DescriptorTest,
 )
-from tests.unit.vnfd.packages import ENTRY, changed, vnfd_files
 
 
 class TestVnfd(DescriptorTest):

@@ -1,14 +1,14 @@
 from tacker_cnf.vnfd.descriptor import (
     LcmDefaults,
 )
-from tests.unit.vnfd.cases import (
+from tests.unit.vnfd.packages import ENTRY, changed, vnfd_files
+from tests.unit.vnfd.testcases import (
     NODES,
     SIMPLE,
     TOP_NODES,
     TOPOLOGY,
     DescriptorTest,
 )
-from tests.unit.vnfd.packages import ENTRY, changed, vnfd_files
 
 
 class TestFlavours(DescriptorTest):

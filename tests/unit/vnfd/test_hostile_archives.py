@@ -7,7 +7,7 @@ import zipfile
 from tacker_cnf.vnfd import csar
 from tacker_cnf.vnfd.csar import Limits
 from tests.unit.vnfd import packages
-from tests.unit.vnfd.cases import CsarTest
+from tests.unit.vnfd.testcases import CsarTest
 
 MIB = 1024 * 1024
 
@@ -185,10 +185,10 @@ class TestLimits(CsarTest):
         )
 
     def test_the_size_of_all(self) -> None:
-        noise = bytes(hashlib.shake_128(b"seed").digest(200_000))
+        random_bytes = bytes(hashlib.shake_128(b"seed").digest(200_000))
         packages.write_zip(
             self.archive,
-            packages.package_files({"a": noise, "b": noise}),
+            packages.package_files({"a": random_bytes, "b": random_bytes}),
         )
         self.assertEqual(
             "the package unpacks to more than the 300000 bytes accepted, at b",

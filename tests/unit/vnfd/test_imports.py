@@ -6,13 +6,13 @@ import fixtures
 from tacker_cnf import errors
 from tacker_cnf.vnfd import descriptor
 from tacker_cnf.vnfd.limits import Limits
-from tests.unit.vnfd.cases import (
+from tests.unit.vnfd.packages import ENTRY, changed, vnfd_files
+from tests.unit.vnfd.testcases import (
     NODES,
     SIMPLE,
     TYPES,
     DescriptorTest,
 )
-from tests.unit.vnfd.packages import ENTRY, changed, vnfd_files
 
 
 class TestImports(DescriptorTest):

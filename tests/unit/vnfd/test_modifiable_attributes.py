@@ -2,13 +2,13 @@ from tacker_cnf.sol import base
 from tacker_cnf.vnfd.descriptor import (
     Vnfd,
 )
-from tests.unit.vnfd.cases import (
+from tests.unit.vnfd.packages import changed, vnfd_files
+from tests.unit.vnfd.testcases import (
     TOP_NODES,
     TYPES,
     VNF_TYPE,
     DescriptorTest,
 )
-from tests.unit.vnfd.packages import changed, vnfd_files
 
 
 class TestModifiableAttributes(DescriptorTest):

@@ -6,14 +6,14 @@ from tacker_cnf.vnfd.descriptor import (
     VirtualStorage,
 )
 from tests.unit.vnfd import packages
-from tests.unit.vnfd.cases import (
+from tests.unit.vnfd.packages import changed, vnfd_files
+from tests.unit.vnfd.testcases import (
     NODES,
     SIMPLE,
     TOPOLOGY,
     TYPES,
     DescriptorTest,
 )
-from tests.unit.vnfd.packages import changed, vnfd_files
 
 
 class TestNodes(DescriptorTest):

@@ -1,7 +1,7 @@
 from tacker_cnf.vnfd.csar import Limits
 from tests.unit.vnfd import packages
-from tests.unit.vnfd.cases import CsarTest
 from tests.unit.vnfd.packages import ENTRY, META
+from tests.unit.vnfd.testcases import CsarTest
 
 
 class TestMetadataFaults(CsarTest):

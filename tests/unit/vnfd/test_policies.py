@@ -1,8 +1,8 @@
 from typing import Any
 
 from tacker_cnf.vnfd import scaling
-from tests.unit.vnfd.cases import SIMPLE, TOPOLOGY, DescriptorTest
 from tests.unit.vnfd.packages import changed, count, policy, vnfd_files
+from tests.unit.vnfd.testcases import SIMPLE, TOPOLOGY, DescriptorTest
 
 POLICIES = f"{TOPOLOGY}|policies"
 ASPECTS = f"{POLICIES}|0|aspects"
@@ -31,8 +31,8 @@ class TestPolicies(DescriptorTest):
         topology = files[SIMPLE]["topology_template"]
         topology["policies"] = {
             name: value
-            for named in topology["policies"]
-            for name, value in named.items()
+            for named_policy in topology["policies"]
+            for name, value in named_policy.items()
         }
         self.assertEqual(self.read(vnfd_files()), self.read(files))
 

@@ -55,6 +55,6 @@ class EntryTest(testtools.TestCase):
             tree = ast.parse(f"'''Doc.'''\nimport os\n{CLASS}{end}\n")
             self.assertTrue(script_source.does_nothing(tree), end)
 
-    def test_what_cannot_be_told_is_not(self) -> None:
+    def test_what_cannot_be_determined_is_not(self) -> None:
         for text in ("", "import impl", "from impl import *", "'''Doc.'''"):
             self.assertFalse(script_source.does_nothing(ast.parse(text)), text)

@@ -2,12 +2,12 @@ from typing import Any
 
 from tacker_cnf.lcm import operations
 from tacker_cnf.vnfd import scripts
-from tests.unit.vnfd.cases import (
+from tests.unit.vnfd.packages import vnfd_files
+from tests.unit.vnfd.testcases import (
     SIMPLE,
     TYPES,
     DescriptorTest,
 )
-from tests.unit.vnfd.packages import vnfd_files
 
 
 class TestScripts(DescriptorTest):
@@ -109,18 +109,18 @@ class TestScripts(DescriptorTest):
             files = vnfd_files() | {"Scripts/a.py": ""}
             node = files[SIMPLE]["topology_template"]["node_templates"]["VNF"]
             node["interfaces"] = {"Vnflcm": {name: "../Scripts/a.py"}}
-            told = self.refused(files)
-            self.assertIn(f"{SIMPLE}: {place}.{name[:20]}", told)
+            message = self.refused(files)
+            self.assertIn(f"{SIMPLE}: {place}.{name[:20]}", message)
             end = f"and its script would never be run{hint}"
-            self.assertTrue(told.endswith(end), told)
+            self.assertTrue(message.endswith(end), message)
             # what has no script does no harm
             node["interfaces"] = {"Vnflcm": {name: {"implementation": []}}}
             self.read(files)
 
     def test_operations_for_others(self) -> None:
         names = ("operate_start", "scale_to_level_end", "instantiate")
-        named = dict.fromkeys(names, "../Scripts/a.py")
-        found = self._scripts({"interfaces": {"Vnflcm": named}})
+        script_map = dict.fromkeys(names, "../Scripts/a.py")
+        found = self._scripts({"interfaces": {"Vnflcm": script_map}})
         self.assertEqual(set(names), set(found))
 
     def test_each_hook_may_be_named(self) -> None:

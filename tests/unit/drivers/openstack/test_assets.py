@@ -44,27 +44,27 @@ VNFD = msgspec.structs.replace(
 HREF = Link(href="/")
 
 
-class Known:
+class KnownImages:
     """A VIM that knows some images."""
 
     def __init__(self, **ids: str) -> None:
         self._ids = ids
-        self.asked: list[str] = []
+        self.queried: list[str] = []
 
-    def ids(self, wanted: tuple[SoftwareImage, ...]) -> Mapping[str, str]:
-        self.asked += [image.name for image in wanted]
+    def find_ids(self, wanted: tuple[SoftwareImage, ...]) -> Mapping[str, str]:
+        self.queried += [image.name for image in wanted]
         return {x.id: self._ids[x.id] for x in wanted if x.id in self._ids}
 
 
-def a_job(grant: Grant, **more: Any) -> InfraTask:
+def build_task(grant: Grant, **more: Any) -> InfraTask:
     request = InstantiateVnfRequest(flavour_id="simple")
-    asked = grant_plan.build(
+    grant_request = grant_plan.build(
         an_op_occ(), request, an_instance(), None, a_target(), FLAVOUR
     )
     given: dict[str, Any] = {
         "operation": Op.INSTANTIATE,
         "request": request,
-        "grant_request": asked,
+        "grant_request": grant_request,
         "grant": grant,
     }
     return a_task(vnfd=VNFD, **given | more)
@@ -80,14 +80,14 @@ def a_grant(**assets: Any) -> Grant:
     )
 
 
-def told(grant: Grant | None) -> Any:
+def grant_values(grant: Grant | None) -> Any:
     found = grant.vim_assets if grant else None
     return msgspec.json.decode(msgspec.json.encode(found))
 
 
 class TestAssets(testtools.TestCase):
     def test_the_vims_ids_and_the_vnfds_flavours(self) -> None:
-        known = Known(web="id-1", disk="id-2")
+        known_images = KnownImages(web="id-1", disk="id-2")
         self.assertEqual(
             {
                 "computeResourceFlavours": [
@@ -107,9 +107,11 @@ class TestAssets(testtools.TestCase):
                     },
                 ],
             },
-            told(assets.completed(a_job(a_grant()), known)),
+            grant_values(
+                assets.complete_grant(build_task(a_grant()), known_images)
+            ),
         )
-        self.assertEqual(["web.qcow2", "disk.qcow2"], known.asked)
+        self.assertEqual(["web.qcow2", "disk.qcow2"], known_images.queried)
 
     def test_what_is_granted_stays(self) -> None:
         images = [{"vnfdSoftwareImageId": "web", "vimSoftwareImageId": "own"}]
@@ -120,31 +122,33 @@ class TestAssets(testtools.TestCase):
             "softwareImages": images,
             "computeResourceFlavours": flavours,
         }
-        known = Known(web="id-1")
-        done = assets.completed(a_job(a_grant(**granted)), known)
-        self.assertEqual(granted, told(done))
-        self.assertEqual(["disk.qcow2"], known.asked)
+        glance = KnownImages(web="id-1")
+        done = assets.complete_grant(build_task(a_grant(**granted)), glance)
+        self.assertEqual(granted, grant_values(done))
+        self.assertEqual(["disk.qcow2"], glance.queried)
 
-    def test_a_vim_without_images_is_told_names(self) -> None:
-        done = told(assets.completed(a_job(a_grant()), Known()))
+    def test_a_vim_without_images_gets_names(self) -> None:
+        done = grant_values(
+            assets.complete_grant(build_task(a_grant()), KnownImages())
+        )
         self.assertNotIn("softwareImages", done)
 
-    def test_who_adds_nothing_is_not_asked(self) -> None:
+    def test_without_additions_the_vim_is_not_queried(self) -> None:
         for more in (
-            {"rolls_back": True},
-            {"heals": True},
+            {"is_rollback": True},
+            {"is_heal": True},
             {"grant_request": None},
             {"target": None},
         ):
-            known = Known(web="id-1")
+            known_images = KnownImages(web="id-1")
             grant = a_grant()
-            task = a_job(grant, **more)
-            self.assertIs(grant, assets.completed(task, known))
-            self.assertEqual([], known.asked)
+            task = build_task(grant, **more)
+            self.assertIs(grant, assets.complete_grant(task, known_images))
+            self.assertEqual([], known_images.queried)
 
 
 class TestHashes(testtools.TestCase):
-    def test_contents_are_known_by_the_hash_that_both_tell(self) -> None:
+    def test_contents_are_matched_by_the_common_hash(self) -> None:
         image = Image(
             id="i", checksum="55", os_hash_algo="sha512", os_hash_value="aa"
         )
@@ -162,4 +166,4 @@ class TestHashes(testtools.TestCase):
                 checksum_algorithm=algorithm,
                 checksum_hash=value,
             )
-            self.assertIs(same, image.has(wanted), str(algorithm))
+            self.assertIs(same, image.matches_hash(wanted), str(algorithm))

@@ -7,9 +7,9 @@ from unittest import mock
 
 import testtools
 
-from tacker_cnf.drivers.endurance import Endurance
 from tacker_cnf.drivers.openstack import clouds
-from tacker_cnf.halting import Deadline
+from tacker_cnf.drivers.retry_policy import RetryPolicy
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.common import VimConnectionInfo
 
 CONNECTION = VimConnectionInfo(
@@ -26,7 +26,7 @@ CONNECTION = VimConnectionInfo(
 
 
 class TestClouds(testtools.TestCase):
-    def test_those_who_come_at_once_share_one_way(self) -> None:
+    def test_concurrent_callers_share_one_session(self) -> None:
         made: list[Any] = []
         several = threading.Event()
 
@@ -38,11 +38,13 @@ class TestClouds(testtools.TestCase):
             return object()
 
         kept = clouds.Clouds(1)
-        patience = Endurance(Deadline.within(1), contact=1, outage=1)
+        retry_policy = RetryPolicy(
+            Deadline.within(1), contact_timeout=1, outage_timeout=1
+        )
         with (
-            mock.patch.object(clouds, "Link", link),
+            mock.patch.object(clouds, "OpenstackApi", link),
             concurrent.futures.ThreadPoolExecutor(4) as pool,
         ):
             for _ in range(4):
-                pool.submit(kept.connect, CONNECTION, patience)
+                pool.submit(kept.connect, CONNECTION, retry_policy)
         self.assertEqual(1, len(made))

@@ -9,15 +9,15 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import healing, inventory
-from tacker_cnf.drivers.openstack.fields import StackFields
 from tacker_cnf.drivers.openstack.inventory import Vnfc
+from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack
-from tacker_cnf.halting import Deadline, Halt
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.virtual_link import ExtManagedVirtualLinkInfo
 from tacker_cnf.vnfd.base_hot import BaseHot
 from tests.factories import a_running_instance, a_task, a_vnfc, an_info
-from tests.unit.drivers.openstack import servers, trees
+from tests.unit.drivers.openstack import fake_nova, stack_resources
 
 FIELDS = StackFields(parameters={"nfv": {}})
 HOT = BaseHot(template="the package's")
@@ -28,21 +28,21 @@ class Stub:
     """A stack that notes what is done to it."""
 
     def __init__(self, *members: str, stack: Stack | None = None) -> None:
-        tree = trees.grouped(*members).tree()
-        self._vnfcs = inventory.vnfcs(tree, trees.a_flavour())
+        tree = stack_resources.grouped(*members).tree()
+        self._vnfcs = inventory.vnfcs(tree, stack_resources.a_flavour())
         self._stack = stack
         self.done: list[Any] = []
         self.heat = self
-        self.halt = Halt()
+        self.cancel_token = CancelToken()
         self.waiter = types.SimpleNamespace(deadline=Deadline.within(60))
         self.name = "vnf-1"
-        self.flavour = trees.a_flavour()
+        self.flavour = stack_resources.a_flavour()
         self.its_template = "the stack's"
         self.parameters: Any = None
         self.files: Any = None
 
-    def there(self) -> Stack:
-        return trees.a_stack()
+    def existing(self) -> Stack:
+        return stack_resources.a_stack()
 
     def find(self) -> Stack | None:
         return self._stack
@@ -63,15 +63,15 @@ class Stub:
     def mark(self, resource: Resource) -> None:
         self.done.append(f"mark {resource.physical_id}")
 
-    def placed(
+    def apply_with_fallback_zones(
         self, act: Callable[[StackFields], Stack], fields: StackFields
     ) -> Stack:
         return act(fields)
 
-    def change(self, fields: StackFields) -> Stack:
+    def update_current(self, fields: StackFields) -> Stack:
         del fields
         self.done.append("update")
-        return trees.a_stack()
+        return stack_resources.a_stack()
 
     def template(self, stack: Stack) -> tuple[str, dict[str, str]]:
         if stack.action == "DELETE":
@@ -81,18 +81,20 @@ class Stub:
     def remove(self, stack: Stack) -> None:
         self.done.append(f"remove {stack.id}")
 
-    def put(self, fields: StackFields, base_hot: BaseHot) -> Stack:
+    def create_or_update(
+        self, fields: StackFields, base_hot: BaseHot
+    ) -> Stack:
         del base_hot
         self.done.append(fields.template)
         self.parameters = fields.parameters
         self.files = fields.files
-        return trees.a_stack()
+        return stack_resources.a_stack()
 
 
 class TestServers(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.nova = servers.Servers(there=False)
+        self.nova = fake_nova.Servers(existing=False)
         self.stub: Any = None
 
     def done(self, *members: str, **task: Any) -> tuple[list[Any], Any]:
@@ -100,7 +102,7 @@ class TestServers(testtools.TestCase):
         noted: list[tuple[str, ...]] = []
         self.stub = Stub(*members)
         self.nova.done = self.stub.done
-        given = a_task(**{"note": noted.append, **task})
+        given = a_task(**{"save_checkpoint": noted.append, **task})
         healing.replace_servers(self.stub, self.nova, given, FIELDS)
         return self.stub.done, noted
 
@@ -117,9 +119,9 @@ class TestServers(testtools.TestCase):
         self.assertEqual(["disk@root", "store@root"], done[0])
 
     def test_one_whose_volume_stays_goes_first(self) -> None:
-        self.nova = servers.Servers()
-        self.nova.has("web@a")
-        self.nova.has("store@root", "disk@root")
+        self.nova = fake_nova.Servers()
+        self.nova.add_server("web@a")
+        self.nova.add_server("store@root", "disk@root")
         done, _ = self.done("a")
         self.assertEqual(
             [
@@ -133,18 +135,18 @@ class TestServers(testtools.TestCase):
         )
 
     def test_one_whose_volume_goes_too_does_not(self) -> None:
-        self.nova = servers.Servers()
-        self.nova.has("store@root", "disk@root")
+        self.nova = fake_nova.Servers()
+        self.nova.add_server("store@root", "disk@root")
         store = [a_vnfc("store@root", "store")]
         done, _ = self.done(vnfcs=store, parameters={"all": True})
         self.assertEqual([["disk@root", "store@root"], "update"], done)
 
     def test_none_goes_for_an_update_that_heat_would_refuse(self) -> None:
-        self.nova = servers.Servers()
-        self.nova.has("store@root", "disk@root")
-        refused = errors.VimRefused("Heat answered 400")
+        self.nova = fake_nova.Servers()
+        self.nova.add_server("store@root", "disk@root")
+        refused = errors.VimRejected("Heat answered 400")
         with mock.patch.object(Stub, "check", side_effect=refused):
-            self.assertRaises(errors.VimRefused, self.done, "a")
+            self.assertRaises(errors.VimRejected, self.done, "a")
         self.assertEqual([], self.stub.done)
 
     def test_all_of_them(self) -> None:
@@ -152,7 +154,7 @@ class TestServers(testtools.TestCase):
         self.assertEqual(["store@root", "web@a", "web@b"], done[0])
 
     def test_a_retry_marks_only_what_was_chosen_and_is_there(self) -> None:
-        done, noted = self.done("b", notes=("servers", "web@a", "web@b"))
+        done, noted = self.done("b", checkpoint=("servers", "web@a", "web@b"))
         self.assertEqual([["web@b"], "update"], done)
         self.assertEqual([], noted)
 
@@ -175,8 +177,8 @@ class StackCase(testtools.TestCase):
         self.stub = stub
         stub.its_template = fields.pop("its_template", stub.its_template)
         task = a_task(
-            notes=notes,
-            note=noted.append,
+            checkpoint=notes,
+            save_checkpoint=noted.append,
             instance=a_running_instance(info=fields.pop("info", an_info())),
         )
         given = StackFields(parameters={"nfv": {}}, **fields)
@@ -186,26 +188,26 @@ class StackCase(testtools.TestCase):
 
 class TestStack(StackCase):
     def note(self, stack_id: str | None) -> tuple[str, str]:
-        former = healing.Former(stack_id, "noted", {})
+        former = healing.PreviousState(stack_id, "noted", {})
         return "whole", msgspec.json.encode(former).decode()
 
     def test_it_is_noted_deleted_and_created(self) -> None:
-        done, noted = self.done(trees.a_stack())
+        done, noted = self.done(stack_resources.a_stack())
         self.assertEqual(["remove root", "the stack's"], done)
         self.assertEqual(
-            healing.Former("root", "the stack's", {"a.yaml": "its"}),
-            msgspec.json.decode(noted[0][1], type=healing.Former),
+            healing.PreviousState("root", "the stack's", {"a.yaml": "its"}),
+            msgspec.json.decode(noted[0][1], type=healing.PreviousState),
         )
 
     def test_user_data_may_give_another_template(self) -> None:
         given = {"template": "another", "existing": False}
-        done, _ = self.done(trees.a_stack(), **given)
+        done, _ = self.done(stack_resources.a_stack(), **given)
         self.assertEqual(["remove root", "another"], done)
 
     def test_user_data_may_change_the_template(self) -> None:
         patch = {"resources": {"a": None, "c": 3}}
         done, noted = self.done(
-            trees.a_stack(),
+            stack_resources.a_stack(),
             template=msgspec.json.encode(patch).decode(),
             files={"c.yaml": "told"},
             its_template='{"resources": {"a": 1, "b": 2}}',
@@ -224,7 +226,7 @@ class TestStack(StackCase):
             self.assertRaises(
                 errors.InvalidPackage,
                 self.done,
-                trees.a_stack(),
+                stack_resources.a_stack(),
                 template=template,
             )
             self.assertEqual([], self.stub.done)
@@ -235,17 +237,19 @@ class TestStack(StackCase):
 
     def test_one_that_heat_deletes_has_lost_its_template(self) -> None:
         for status in ("DELETE_IN_PROGRESS", "DELETE_FAILED"):
-            going = msgspec.structs.replace(trees.a_stack(), status=status)
+            going = msgspec.structs.replace(
+                stack_resources.a_stack(), status=status
+            )
             done, _ = self.done(going)
             self.assertEqual(["remove root", "the package's"], done)
 
     def test_a_retry_deletes_what_is_left_of_the_former(self) -> None:
-        done, noted = self.done(trees.a_stack(), *self.note("root"))
+        done, noted = self.done(stack_resources.a_stack(), *self.note("root"))
         self.assertEqual(["remove root", "noted"], done)
         self.assertEqual([], noted)
 
     def test_a_retry_keeps_what_an_earlier_try_has_made(self) -> None:
-        done, _ = self.done(trees.a_stack(), *self.note("former"))
+        done, _ = self.done(stack_resources.a_stack(), *self.note("former"))
         self.assertEqual(["noted"], done)
 
     def test_a_retry_finds_nothing(self) -> None:
@@ -257,7 +261,7 @@ class TestParameters(testtools.TestCase):
     def sent(self, declared: Any, **fields: Any) -> Any:
         """Heal a stack of these parameters; give what it is made of."""
         stack = msgspec.structs.replace(
-            trees.a_stack(),
+            stack_resources.a_stack(),
             parameters={
                 "nfv": "{}",
                 "OS::stack_id": "root",
@@ -280,21 +284,25 @@ class TestParameters(testtools.TestCase):
         self.assertEqual(kept, self.sent(declared))
         self.assertEqual(kept, self.sent(declared, template='{"outputs":{}}'))
 
-    def test_user_data_may_tell_others(self) -> None:
+    def test_user_data_may_name_others(self) -> None:
         declared = {"size": {"type": "number"}}
-        told = {"nfv": {}, "size": 4}
-        self.assertEqual(told, self.sent(declared, parameters=told))
+        parameters = {"nfv": {}, "size": 4}
+        self.assertEqual(
+            parameters, self.sent(declared, parameters=parameters)
+        )
         self.assertEqual(
             {"nfv": {}}, self.sent(declared, existing=False, template="other")
         )
 
-    def test_one_that_is_hidden_has_to_be_told(self) -> None:
+    def test_a_hidden_parameter_has_to_be_passed(self) -> None:
         declared = {"secret": {"type": "string", "hidden": True}}
         error = self.assertRaises(errors.InfraError, self.sent, declared)
         self.assertIn("does not tell secret", str(error))
         self.assertEqual([], self.stub.done)
-        told = {"secret": "s"}
-        self.assertEqual(told, self.sent(declared, parameters=told))
+        parameters = {"secret": "s"}
+        self.assertEqual(
+            parameters, self.sent(declared, parameters=parameters)
+        )
 
 
 class TestLostTemplate(StackCase):
@@ -305,7 +313,7 @@ class TestLostTemplate(StackCase):
             network_resource=ResourceHandle(resource_id="net"),
         )
         failed = msgspec.structs.replace(
-            trees.a_stack(), status="DELETE_FAILED"
+            stack_resources.a_stack(), status="DELETE_FAILED"
         )
         for stack in (None, failed):
             for info, words in (
@@ -334,9 +342,9 @@ class TestChoice(testtools.TestCase):
             (("servers", "web@a"), False),
         ):
             for default in (True, False):
-                task = a_task(notes=notes)
+                task = a_task(checkpoint=notes)
                 self.assertEqual(
-                    whole, healing.is_of_all(task, default=default)
+                    whole, healing.replaces_whole_vnf(task, default=default)
                 )
 
     def test_what_a_request_says_comes_first(self) -> None:
@@ -349,4 +357,6 @@ class TestChoice(testtools.TestCase):
             (one, {"all": True}, True, False),
         ):
             task = a_task(vnfcs=vnfcs, parameters=asked)
-            self.assertEqual(whole, healing.is_of_all(task, default=default))
+            self.assertEqual(
+                whole, healing.replaces_whole_vnf(task, default=default)
+            )

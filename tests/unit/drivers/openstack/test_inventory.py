@@ -6,19 +6,19 @@ import testtools
 
 from tacker_cnf.drivers.openstack import addresses, inventory
 from tacker_cnf.drivers.openstack.addresses import Port
-from tacker_cnf.drivers.openstack.inventory import Places
+from tacker_cnf.drivers.openstack.inventory import StackLocation
 from tacker_cnf.drivers.openstack.stacks import Tree
 from tacker_cnf.lcm import connectivity
-from tacker_cnf.lcm.outcome import InfraResult
+from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
 )
 from tests.factories import a_target
-from tests.unit.drivers.openstack import trees
-from tests.unit.drivers.openstack.trees import PORT, SERVER, Listing
+from tests.unit.drivers.openstack import stack_resources
+from tests.unit.drivers.openstack.stack_resources import PORT, SERVER, Listing
 
-PLACES = Places("vim1", "a-project")
+PLACES = StackLocation("vim1", "a-project")
 DYNAMIC = {
     "layerProtocol": "IP_OVER_ETHERNET",
     "ipOverEthernet": {
@@ -57,11 +57,11 @@ def ext_link(**configs: Any) -> ExtVirtualLinkData:
 def read(
     tree: Tree, nfv: Any = None, ports: Mapping[str, Port] = {}, **target: Any
 ) -> InfraResult:
-    return inventory.read(
-        trees.a_stack(**nfv or {}),
+    return inventory.build_result(
+        stack_resources.a_stack(**nfv or {}),
         tree,
         a_target(**target),
-        trees.a_flavour(),
+        stack_resources.a_flavour(),
         PLACES,
         ports,
     )
@@ -71,7 +71,7 @@ class TestVnfcs(testtools.TestCase):
     def test_servers_are_vnfcs_the_last_registered_of_a_vdu_first(
         self,
     ) -> None:
-        found = read(trees.grouped("first", "second").tree())
+        found = read(stack_resources.grouped("first", "second").tree())
         self.assertEqual(
             [
                 ("web@second", "web"),
@@ -88,7 +88,7 @@ class TestVnfcs(testtools.TestCase):
         self,
     ) -> None:
         # a heal has made the first anew
-        listing = trees.grouped(
+        listing = stack_resources.grouped(
             "2", "10", "0", group="OS::Heat::ResourceGroup"
         )
         found = read(listing.tree()).vnfc_resource_info
@@ -97,7 +97,7 @@ class TestVnfcs(testtools.TestCase):
         )
 
     def test_a_member_of_a_group_says_so(self) -> None:
-        found = read(trees.grouped("first").tree())
+        found = read(stack_resources.grouped("first").tree())
         web, store = found.vnfc_resource_info
         self.assertEqual("vnf-1-web-first/first", web.metadata["stack_id"])
         self.assertEqual("vnf-1-web/web", web.metadata["parent_stack_id"])
@@ -108,7 +108,7 @@ class TestVnfcs(testtools.TestCase):
     def test_a_group_may_be_nested_deeper_than_two_levels(self) -> None:
         listing = Listing()
         listing.add("outer", "outer.yaml", nested="o/o")
-        listing.add("group", trees.GROUP, "o/o", nested="g/g")
+        listing.add("group", stack_resources.GROUP, "o/o", nested="g/g")
         listing.add("m1", "member.yaml", "g/g", nested="m/m")
         listing.add("inner", "inner.yaml", "m/m", nested="i/i")
         listing.add("web", SERVER, "i/i")
@@ -155,7 +155,7 @@ class TestVnfcs(testtools.TestCase):
         listing.add("other", SERVER)
         self.assertEqual((), read(listing.tree()).vnfc_resource_info)
 
-    def test_parameters_tell_flavour_images_and_zone(self) -> None:
+    def test_flavour_images_and_zone_are_read_from_parameters(self) -> None:
         nfv = {
             "VDU": {
                 "store": {
@@ -165,7 +165,7 @@ class TestVnfcs(testtools.TestCase):
                 "disk": {"vcImageId": "cirros"},
             }
         }
-        found = read(trees.grouped("first").tree(), nfv)
+        found = read(stack_resources.grouped("first").tree(), nfv)
         store = found.vnfc_resource_info[-1]
         self.assertEqual("m1.tiny", store.metadata["flavor"])
         self.assertEqual("cirros", store.metadata["image-disk"])
@@ -177,7 +177,7 @@ class TestVnfcs(testtools.TestCase):
 
 class TestStorage(testtools.TestCase):
     def test_a_volume_is_its_servers(self) -> None:
-        found = read(trees.grouped("first").tree())
+        found = read(stack_resources.grouped("first").tree())
         (disk,) = found.virtual_storage_resource_info
         self.assertEqual("disk", disk.virtual_storage_desc_id)
         self.assertEqual("disk@root", disk.storage_resource.resource_id)
@@ -187,7 +187,7 @@ class TestStorage(testtools.TestCase):
 
 class TestConnectivity(testtools.TestCase):
     def test_ports_of_heat_are_link_ports_of_the_inside(self) -> None:
-        found = read(trees.grouped("first").tree())
+        found = read(stack_resources.grouped("first").tree())
         (link,) = found.vnf_virtual_link_resource_info
         self.assertEqual("inside", link.vnf_virtual_link_desc_id)
         self.assertEqual("inside@root", link.network_resource.resource_id)
@@ -201,7 +201,9 @@ class TestConnectivity(testtools.TestCase):
 
     def test_ports_of_heat_are_external_connection_points(self) -> None:
         link = ext_link(web_cp={"a": {"cpProtocolData": [FIXED]}})
-        found = read(trees.grouped("first").tree(), ext_virtual_links=(link,))
+        found = read(
+            stack_resources.grouped("first").tree(), ext_virtual_links=(link,)
+        )
         (ext_cp,) = found.ext_cp_info
         self.assertEqual("cp-web_cp@first", ext_cp.id)
         self.assertEqual("a", ext_cp.cp_config_id)
@@ -223,7 +225,7 @@ class TestConnectivity(testtools.TestCase):
             "b": {"cpProtocolData": [FIXED]},
         }
         found = read(
-            trees.grouped("first", "second", "third").tree(),
+            stack_resources.grouped("first", "second", "third").tree(),
             ext_virtual_links=(ext_link(web_cp=configs),),
         )
         self.assertEqual(
@@ -253,7 +255,9 @@ class TestConnectivity(testtools.TestCase):
 
     def test_a_port_that_the_request_brought(self) -> None:
         link = ext_link(store_cp={"a": {"linkPortId": "p1"}})
-        found = read(trees.grouped("first").tree(), ext_virtual_links=(link,))
+        found = read(
+            stack_resources.grouped("first").tree(), ext_virtual_links=(link,)
+        )
         (ext_cp,) = found.ext_cp_info
         self.assertEqual("cp-req-p1", ext_cp.id)
         self.assertEqual("req-p1", ext_cp.ext_link_port_id)
@@ -293,7 +297,9 @@ class TestConnectivity(testtools.TestCase):
 
     def test_a_port_that_nothing_names_any_more_is_not(self) -> None:
         link = ext_link(store_cp={"a": {"cpProtocolData": [DYNAMIC]}})
-        found = read(trees.grouped().tree(), ext_virtual_links=(link,))
+        found = read(
+            stack_resources.grouped().tree(), ext_virtual_links=(link,)
+        )
         (told,) = found.ext_virtual_link_info
         self.assertEqual((), told.ext_link_ports)
 
@@ -302,7 +308,7 @@ class TestConnectivity(testtools.TestCase):
             id="theirs", vnf_virtual_link_desc_id="inside", resource_id="net-9"
         )
         found = read(
-            trees.grouped("first").tree(),
+            stack_resources.grouped("first").tree(),
             ext_managed_virtual_links=(managed,),
         )
         self.assertEqual((), found.vnf_virtual_link_resource_info)
@@ -317,11 +323,11 @@ class TestConnectivity(testtools.TestCase):
 class TestAddresses(testtools.TestCase):
     def port(self, mac: Any, *fixed: tuple[str, str]) -> Port:
         ips = [{"ip_address": ip, "subnet_id": subnet} for ip, subnet in fixed]
-        return addresses.of_attributes(
+        return addresses.parse_port(
             {"mac_address": mac, "fixed_ips": ips, "name": "a port"}
         )
 
-    def test_what_neutron_chose_is_told_and_what_was_asked(self) -> None:
+    def test_chosen_and_requested_addresses_are_recorded(self) -> None:
         port = self.port(
             "fa:16:3e:00:00:01",
             ("192.0.2.7", "v4"),
@@ -330,7 +336,7 @@ class TestAddresses(testtools.TestCase):
         )
         link = ext_link(web_cp={"a": {"cpProtocolData": [FIXED]}})
         found = read(
-            trees.grouped("first").tree(),
+            stack_resources.grouped("first").tree(),
             ports={"web_cp@first": port},
             ext_virtual_links=(link,),
         )
@@ -356,7 +362,8 @@ class TestAddresses(testtools.TestCase):
     def test_points_inside_have_addresses_too(self) -> None:
         port = self.port("fa:16:3e:00:00:02", ("192.168.3.4", "in"))
         found = read(
-            trees.grouped("first").tree(), ports={"web_in@first": port}
+            stack_resources.grouped("first").tree(),
+            ports={"web_in@first": port},
         )
         points = {
             point.cpd_id: point.cp_protocol_info
@@ -367,7 +374,7 @@ class TestAddresses(testtools.TestCase):
         (address,) = protocol.ip_over_ethernet.ip_addresses
         self.assertEqual(("192.168.3.4",), address.addresses)
 
-    def test_what_heat_does_not_tell_is_not_known(self) -> None:
+    def test_what_heat_does_not_list_is_unknown(self) -> None:
         for attributes in (
             None,
             {},
@@ -375,6 +382,6 @@ class TestAddresses(testtools.TestCase):
             {"fixed_ips": [{"ip_address": "none"}]},
             {"mac_address": "none"},
         ):
-            port = addresses.of_attributes(attributes)
+            port = addresses.parse_port(attributes)
             self.assertEqual(Port(), port)
-            self.assertEqual((), addresses.told(port, None))
+            self.assertEqual((), addresses.protocol_info(port, None))

@@ -5,8 +5,8 @@ from typing import Any
 import testtools
 import yaml
 
-from tacker_cnf.drivers.openstack import rolling
-from tacker_cnf.drivers.openstack.fields import StackFields
+from tacker_cnf.drivers.openstack import rolling_update
+from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tests.factories import a_flavour
 
 RESOURCES: dict[str, Any] = {
@@ -19,7 +19,7 @@ RESOURCES: dict[str, Any] = {
 }
 
 
-def told(resources: Any, *, existing: bool = False) -> StackFields:
+def to_stack_fields(resources: Any, *, existing: bool = False) -> StackFields:
     template = yaml.safe_dump({"resources": resources})
     return StackFields(
         template=template, parameters={"nfv": {}}, existing=existing
@@ -28,8 +28,8 @@ def told(resources: Any, *, existing: bool = False) -> StackFields:
 
 class TestStages(testtools.TestCase):
     def test_each_waits_for_the_one_before(self) -> None:
-        fields = told(RESOURCES)
-        first, last = rolling.stages(fields, a_flavour())
+        fields = to_stack_fields(RESOURCES)
+        first, last = rolling_update.stages(fields, a_flavour())
         self.assertIs(fields, last)
         self.assertEqual(fields.parameters, first.parameters)
         resources = yaml.safe_load(str(first.template))["resources"]
@@ -43,12 +43,12 @@ class TestStages(testtools.TestCase):
             waits,
         )
 
-    def test_where_nobody_waits_there_is_one_update(self) -> None:
+    def test_without_a_wait_there_is_one_update(self) -> None:
         alone = {name: RESOURCES[name] for name in ("web-0", "agent-0", "net")}
         for fields in (
-            told(alone),
-            told(RESOURCES, existing=True),
+            to_stack_fields(alone),
+            to_stack_fields(RESOURCES, existing=True),
             StackFields(parameters={"nfv": {}}),
         ):
-            stages = list(rolling.stages(fields, a_flavour()))
+            stages = list(rolling_update.stages(fields, a_flavour()))
             self.assertEqual([fields], stages)

@@ -2,7 +2,7 @@ from typing import Any
 
 import testtools
 
-from tacker_cnf.drivers.openstack import inventory, sizing
+from tacker_cnf.drivers.openstack import inventory, scale_in
 from tacker_cnf.sol.common import Link, ResourceHandle
 from tacker_cnf.sol.grant import (
     GrantedLcmOperationType,
@@ -18,15 +18,20 @@ from tests.factories import (
     a_vnfc,
     an_info,
 )
-from tests.unit.drivers.openstack import trees
-from tests.unit.drivers.openstack.test_work import OF_TREES, Script, a_work
+from tests.unit.drivers.openstack import stack_resources
+from tests.unit.drivers.openstack.test_stack_task import (
+    OF_TREES,
+    ScriptedHeat,
+    build_task,
+)
 
 FOUND = inventory.vnfcs(
-    trees.grouped("first", "second", "third").tree(), trees.a_flavour()
+    stack_resources.grouped("first", "second", "third").tree(),
+    stack_resources.a_flavour(),
 )
 
 
-def asked_for(*servers: str) -> GrantRequest:
+def removal_request(*servers: str) -> GrantRequest:
     link = Link(href="x")
     return GrantRequest(
         vnf_instance_id="an-instance",
@@ -49,24 +54,26 @@ def asked_for(*servers: str) -> GrantRequest:
 
 def going(count: int, **task: Any) -> list[str]:
     given = a_task(target=a_target(counts={"web": count, "store": 1}), **task)
-    return [vnfc.id for vnfc in sizing.leaving(FOUND, given)]
+    return [vnfc.id for vnfc in scale_in.vnfcs_to_remove(FOUND, given)]
 
 
 class TestMembers(testtools.TestCase):
     def marked(self, group: str) -> list[str]:
-        heat = Script("UPDATE_COMPLETE")
+        heat = ScriptedHeat("UPDATE_COMPLETE")
         # a heal has made the first anew
-        heat.listing = trees.grouped("2", "10", "0", group=group)
+        heat.listing = stack_resources.grouped("2", "10", "0", group=group)
         task: dict[str, Any] = {
             "target": a_target(counts={"web": 2, "store": 1}),
             "current": a_target(counts={"web": 3, "store": 1}),
         }
-        work = a_work(heat, vnfd=OF_TREES, **task)
-        found = sizing.members(work, work.there(), a_task(**task))
+        work = build_task(heat, vnfd=OF_TREES, **task)
+        found = scale_in.members_to_remove(
+            work, work.existing(), a_task(**task)
+        )
         return [member.name for member in found]
 
     def test_those_that_go_are_marked(self) -> None:
-        self.assertEqual(["0"], self.marked(trees.GROUP))
+        self.assertEqual(["0"], self.marked(stack_resources.GROUP))
 
     def test_of_a_group_that_numbers_its_members_none_is(self) -> None:
         self.assertEqual([], self.marked("OS::Heat::ResourceGroup"))
@@ -76,12 +83,12 @@ class TestLeaving(testtools.TestCase):
     def test_the_last_registered_go_first(self) -> None:
         self.assertEqual(["web@third", "web@second"], going(1))
 
-    def test_those_of_which_the_nfvo_was_told_go(self) -> None:
-        request = asked_for("web@first")
+    def test_those_named_to_the_nfvo_are_removed(self) -> None:
+        request = removal_request("web@first")
         self.assertEqual(["web@first"], going(2, grant_request=request))
 
     def test_no_more_go_than_there_are_too_many(self) -> None:
-        request = asked_for("web@first", "web@second")
+        request = removal_request("web@first", "web@second")
         self.assertEqual(["web@second"], going(2, grant_request=request))
         self.assertEqual([], going(3, grant_request=request))
 
@@ -91,7 +98,7 @@ class TestLeaving(testtools.TestCase):
             ["web@second"],
             going(
                 2,
-                rolls_back=True,
+                is_rollback=True,
                 instance=a_running_instance(info=before),
             ),
         )

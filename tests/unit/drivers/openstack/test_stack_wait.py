@@ -8,12 +8,12 @@ from typing import Any
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.openstack import refusals, stack_wait
-from tacker_cnf.drivers.openstack.stack_wait import Pace, Waiter
+from tacker_cnf.drivers.openstack import api_errors, stack_wait
+from tacker_cnf.drivers.openstack.stack_wait import PollBackoff, Waiter
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.halting import Deadline, Halt
-from tests.unit.drivers.openstack import trees
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tests.unit.drivers.openstack import stack_resources
 
 IDENTITY = "vnf-1/root"
 
@@ -27,18 +27,18 @@ def event(number: int, status: str, of: str = "front") -> Any:
     )
 
 
-class Hurry(Halt):
+class RecordingToken(CancelToken):
     """Keeps how long somebody wanted to wait, and does not."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.pauses: list[float] = []
+        self.waited: list[float] = []
 
     def wait(self, seconds: float) -> None:
-        self.pauses.append(seconds)
+        self.waited.append(seconds)
 
 
-class Told:
+class FakeHeat:
     """A Heat that tells events bit by bit, and in which state a stack is."""
 
     def __init__(
@@ -47,14 +47,14 @@ class Told:
         states: Iterable[str | None],
         reason: str = "why",
     ) -> None:
-        self.halt = Hurry()
+        self.cancel_token = RecordingToken()
         self._reason = reason
         #: the resources, one listing for each look; the last one stays
-        self.listings = [trees.grouped("a")]
+        self.listings = [stack_resources.grouped("a")]
         self._events = list(events)
         self._states = list(states)
         self.markers: list[str | None] = []
-        self.looks = 0
+        self.find_count = 0
 
     def events(self, identity: str, marker: str | None) -> Sequence[Any]:
         assert identity == IDENTITY
@@ -63,7 +63,7 @@ class Told:
 
     def find(self, name: str) -> Stack | None:
         assert name == IDENTITY
-        self.looks += 1
+        self.find_count += 1
         several = len(self._states) > 1
         state = self._states.pop(0) if several else self._states[0]
         if state is None:
@@ -79,71 +79,76 @@ class Told:
         return listing.tree()
 
 
-def a_waiter(heat: Any, within: float = 60) -> Waiter:
+def build_waiter(heat: Any, within: float = 60) -> Waiter:
     return Waiter(heat, Deadline.within(within), Progress())
 
 
 class TestMarker(testtools.TestCase):
     def test_each_look_begins_where_the_last_ended(self) -> None:
-        heat = Told(
+        heat = FakeHeat(
             [event(1, "UPDATE_IN_PROGRESS"), event(2, "UPDATE_COMPLETE")],
             [],
             [event(3, "UPDATE_COMPLETE", "vnf-1")],
             states=["UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"],
         )
-        stack = a_waiter(heat).ended(IDENTITY, "before")
+        stack = build_waiter(heat).wait_complete(IDENTITY, "before")
         self.assertEqual(["before", "e2", "e2"], heat.markers)
         self.assertEqual("UPDATE_COMPLETE", stack.status)
 
     def test_the_end_of_an_earlier_work_is_not_believed(self) -> None:
         # Heat has purged the marker, and tells all that it knows
-        heat = Told(
+        heat = FakeHeat(
             [event(1, "CREATE_COMPLETE", "vnf-1")],
             [event(2, "UPDATE_COMPLETE", "vnf-1")],
             states=["UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"],
         )
-        a_waiter(heat).ended(IDENTITY, "purged")
+        build_waiter(heat).wait_complete(IDENTITY, "purged")
         self.assertEqual(["purged", "e1"], heat.markers)
 
     def test_a_stack_without_events_is_looked_at_now_and_then(self) -> None:
         busy = ["UPDATE_IN_PROGRESS"] * 3
-        heat = Told(states=[*busy, "UPDATE_COMPLETE"])
-        a_waiter(heat).ended(IDENTITY, None)
-        self.assertEqual(4, heat.looks)
-        self.assertEqual(3 * stack_wait.TRUSTED + 1, len(heat.markers))
+        heat = FakeHeat(states=[*busy, "UPDATE_COMPLETE"])
+        build_waiter(heat).wait_complete(IDENTITY, None)
+        self.assertEqual(4, heat.find_count)
+        self.assertEqual(
+            3 * stack_wait.POLLS_PER_STACK_READ + 1, len(heat.markers)
+        )
 
-    def test_who_has_it_deleted_ends_the_wait(self) -> None:
+    def test_a_deletion_ends_the_wait(self) -> None:
         for state in (None, "DELETE_IN_PROGRESS", "DELETE_COMPLETE"):
             error = self.assertRaises(
                 errors.NotReady,
-                a_waiter(Told(states=[state])).idle,
+                build_waiter(FakeHeat(states=[state])).wait_idle,
                 IDENTITY,
                 None,
             )
             self.assertIn("deleted by somebody else", str(error))
 
-    def test_so_does_who_knows_no_events_of_it(self) -> None:
-        heat = Told(states=[None])
+    def test_so_does_a_missing_event_list(self) -> None:
+        heat = FakeHeat(states=[None])
 
-        def gone(*_: object) -> None:
-            raise refusals.Gone("Heat answered 404")
+        def raise_not_found(*_: object) -> None:
+            raise api_errors.NotFound("Heat answered 404")
 
-        told: Any = heat
-        told.events = gone
+        untyped: Any = heat
+        untyped.events = raise_not_found
         error = self.assertRaises(
-            errors.NotReady, a_waiter(heat).ended, IDENTITY, None
+            errors.NotReady, build_waiter(heat).wait_complete, IDENTITY, None
         )
         self.assertIn("deleted by somebody else", str(error))
 
     def test_the_deadline_ends_it(self) -> None:
-        heat = Told(states=["UPDATE_IN_PROGRESS"])
+        heat = FakeHeat(states=["UPDATE_IN_PROGRESS"])
         error = self.assertRaises(
-            errors.NotReady, a_waiter(heat, within=0).ended, IDENTITY, None
+            errors.NotReady,
+            build_waiter(heat, within=0).wait_complete,
+            IDENTITY,
+            None,
         )
         self.assertIn("has not ended its work on stack vnf-1", str(error))
-        self.assertEqual([], heat.halt.pauses)
+        self.assertEqual([], heat.cancel_token.waited)
 
-    def test_what_heat_broke_off_is_told_apart(self) -> None:
+    def test_interrupted_resources_are_distinguished(self) -> None:
         reasons = {
             "Resource UPDATE failed: ResourceInError: resources.a: why": False,
             "ResourceInError: resources.web: No valid host": False,
@@ -157,44 +162,58 @@ class TestMarker(testtools.TestCase):
             "(pymysql.err.IntegrityError) (1451, 'Cannot delete')": True,
         }
         for reason, broken_off in reasons.items():
-            heat = Told(states=["UPDATE_FAILED"], reason=reason)
+            heat = FakeHeat(states=["UPDATE_FAILED"], reason=reason)
             error = self.assertRaises(
-                errors.NotReady, a_waiter(heat).ended, IDENTITY, None
+                errors.NotReady,
+                build_waiter(heat).wait_complete,
+                IDENTITY,
+                None,
             )
             self.assertEqual(
-                broken_off, isinstance(error, stack_wait.BrokenOff), reason
+                broken_off,
+                isinstance(error, stack_wait.UpdateInterrupted),
+                reason,
             )
             self.assertIn(
                 f"Stack vnf-1 is UPDATE_FAILED: {reason}", str(error)
             )
 
     def test_the_rest_of_a_failed_stack_is_waited_for(self) -> None:
-        heat = Told(states=["UPDATE_FAILED"])
-        heat.listings = [trees.grouped("a"), trees.grouped("a")]
-        heat.listings[0].add("b", trees.GROUP, status="UPDATE_IN_PROGRESS")
+        heat = FakeHeat(states=["UPDATE_FAILED"])
+        heat.listings = [
+            stack_resources.grouped("a"),
+            stack_resources.grouped("a"),
+        ]
+        heat.listings[0].add(
+            "b", stack_resources.GROUP, status="UPDATE_IN_PROGRESS"
+        )
         stack = Stack(id="root", name="vnf-1", status="UPDATE_FAILED")
-        a_waiter(heat).at_rest(stack)
-        self.assertEqual(1, len(heat.halt.pauses))
+        build_waiter(heat).wait_resources_idle(stack)
+        self.assertEqual(1, len(heat.cancel_token.waited))
 
     def test_but_not_for_ever(self) -> None:
-        heat = Told(states=["UPDATE_FAILED"])
-        heat.listings = [trees.grouped("a")]
-        heat.listings[0].add("b", trees.GROUP, status="UPDATE_IN_PROGRESS")
+        heat = FakeHeat(states=["UPDATE_FAILED"])
+        heat.listings = [stack_resources.grouped("a")]
+        heat.listings[0].add(
+            "b", stack_resources.GROUP, status="UPDATE_IN_PROGRESS"
+        )
         stack = Stack(id="root", name="vnf-1", status="UPDATE_FAILED")
         error = self.assertRaises(
-            errors.NotReady, a_waiter(heat, within=0).at_rest, stack
+            errors.NotReady,
+            build_waiter(heat, within=0).wait_resources_idle,
+            stack,
         )
         self.assertIn("has not ended its work on stack vnf-1", str(error))
 
 
 class TestPace(testtools.TestCase):
-    def pause(self, passed: float, left: float = 10000) -> float:
+    def measure_pause(self, passed: float, left: float = 10000) -> float:
         """Tell how long is waited when so many seconds have passed."""
-        heat: Any = Told(states=[None])
-        pace = Pace(heat, Deadline.within(left))
-        pace._begun = time.monotonic() - passed
-        pace.rest()
-        return float(heat.halt.pauses[0])
+        heat: Any = FakeHeat(states=[None])
+        backoff = PollBackoff(heat, Deadline.within(left))
+        backoff._started_at = time.monotonic() - passed
+        backoff.wait()
+        return float(heat.cancel_token.waited[0])
 
     def test_it_gets_slower(self) -> None:
         for passed, least, most in (
@@ -205,9 +224,9 @@ class TestPace(testtools.TestCase):
             (100, 5.0, 5.0),
             (10000, 5.0, 5.0),
         ):
-            pause = self.pause(passed)
+            pause = self.measure_pause(passed)
             self.assertTrue(least <= pause <= most, (passed, pause))
 
     def test_it_does_not_go_beyond_the_deadline(self) -> None:
-        self.assertTrue(self.pause(100, left=1) <= 1)
-        self.assertEqual(0.0, self.pause(100, left=0))
+        self.assertTrue(self.measure_pause(100, left=1) <= 1)
+        self.assertEqual(0.0, self.measure_pause(100, left=0))

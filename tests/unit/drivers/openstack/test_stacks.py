@@ -1,13 +1,13 @@
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.endurance import Away
-from tacker_cnf.drivers.openstack import refusals
-from tacker_cnf.drivers.openstack.connection import Connection
-from tacker_cnf.drivers.openstack.refusals import Gone, Taken
+from tacker_cnf.drivers.openstack import api_errors
+from tacker_cnf.drivers.openstack.api_errors import Conflict, NotFound
+from tacker_cnf.drivers.openstack.openstack_connection import Connection
 from tacker_cnf.drivers.openstack.stacks import Stack
+from tacker_cnf.drivers.retry_policy import Unreachable
 from tacker_cnf.sol.common import VimConnectionInfo
-from tests.unit.drivers.openstack import trees
+from tests.unit.drivers.openstack import stack_resources
 
 PASSWORD = {
     "username": "nfv",
@@ -33,14 +33,14 @@ def an_info(access: object, **interface: object) -> VimConnectionInfo:
 
 class TestConnection(testtools.TestCase):
     def test_a_password(self) -> None:
-        made = Connection.of(an_info(PASSWORD))
+        made = Connection.from_info(an_info(PASSWORD))
         self.assertEqual("RegionOne", made.region)
         self.assertEqual("vnfs", made.credentials()["project_name"])
-        self.assertFalse(made.by_application)
+        self.assertFalse(made.uses_application_credential)
 
     def test_an_application_credential(self) -> None:
-        made = Connection.of(an_info(APPLICATION))
-        self.assertTrue(made.by_application)
+        made = Connection.from_info(an_info(APPLICATION))
+        self.assertTrue(made.uses_application_credential)
         self.assertEqual(
             {
                 "application_credential_id": "an-id",
@@ -52,7 +52,7 @@ class TestConnection(testtools.TestCase):
     def test_what_is_missing_is_named(self) -> None:
         less = {k: v for k, v in PASSWORD.items() if k != "userDomain"}
         error = self.assertRaises(
-            errors.InvalidVimConnection, Connection.of, an_info(less)
+            errors.InvalidVimConnection, Connection.from_info, an_info(less)
         )
         self.assertIn("userDomain is needed", str(error))
         self.assertNotIn("s3cret", str(error))
@@ -60,27 +60,29 @@ class TestConnection(testtools.TestCase):
     def test_an_endpoint_is_a_url(self) -> None:
         error = self.assertRaises(
             errors.InvalidVimConnection,
-            Connection.of,
+            Connection.from_info,
             an_info(PASSWORD, endpoint="keystone"),
         )
         self.assertIn("interfaceInfo.endpoint", str(error))
 
-    def test_tls_is_verified_unless_it_is_told_not_to_be(self) -> None:
-        plain = Connection.of(an_info(PASSWORD)).ssl_context()
+    def test_tls_is_verified_unless_disabled(self) -> None:
+        plain = Connection.from_info(an_info(PASSWORD)).ssl_context()
         self.assertTrue(plain.check_hostname)
         open_ = an_info(PASSWORD, skipCertificateVerification=True)
-        self.assertFalse(Connection.of(open_).ssl_context().check_hostname)
+        self.assertFalse(
+            Connection.from_info(open_).ssl_context().check_hostname
+        )
 
     def test_a_ca_is_pem(self) -> None:
-        made = Connection.of(an_info(PASSWORD, ssl_ca_cert="none"))
+        made = Connection.from_info(an_info(PASSWORD, ssl_ca_cert="none"))
         self.assertRaises(errors.InvalidVimConnection, made.ssl_context)
 
 
 class TestRefusals(testtools.TestCase):
     def test_heat_is_quoted(self) -> None:
         body = b'{"error": {"message": "The Stack (x) already exists."}}'
-        error = refusals.of_heat(409, body)
-        self.assertIsInstance(error, Taken)
+        error = api_errors.heat_error(409, body)
+        self.assertIsInstance(error, Conflict)
         self.assertEqual(
             "Heat answered 409: The Stack (x) already exists.", str(error)
         )
@@ -92,38 +94,42 @@ class TestRefusals(testtools.TestCase):
         )
         self.assertEqual(
             "Heat answered 500: The server has erred. (RemoteError)",
-            str(refusals.of_heat(500, body)),
+            str(api_errors.heat_error(500, body)),
         )
 
     def test_by_their_status(self) -> None:
         for status, kind in (
-            (400, errors.VimRefused),
-            (403, errors.VimRefused),
-            (404, Gone),
-            (500, Away),
-            (503, Away),
+            (400, errors.VimRejected),
+            (403, errors.VimRejected),
+            (404, NotFound),
+            (500, Unreachable),
+            (503, Unreachable),
         ):
-            self.assertIs(kind, type(refusals.of_heat(status, b"x")))
+            self.assertIs(kind, type(api_errors.heat_error(status, b"x")))
 
-    def test_a_proxy_that_tells_html_is_quoted_in_short(self) -> None:
+    def test_an_html_error_of_a_proxy_is_shortened(self) -> None:
         page = b"<html>" + b"x" * 5000
-        self.assertLess(len(str(refusals.of_heat(502, page))), 600)
+        self.assertLess(len(str(api_errors.heat_error(502, page))), 600)
 
     def test_keystone(self) -> None:
-        wrong = refusals.of_keystone(401, "Unauthorized")
-        self.assertIsInstance(wrong, errors.VimRefused)
+        wrong = api_errors.keystone_error(401, "Unauthorized")
+        self.assertIsInstance(wrong, errors.VimRejected)
         self.assertIn("credentials", str(wrong))
-        self.assertIsInstance(refusals.of_keystone(503, "busy"), Away)
+        self.assertIsInstance(
+            api_errors.keystone_error(503, "busy"), Unreachable
+        )
 
 
 class TestStack(testtools.TestCase):
-    def test_its_parameter_is_told_as_text(self) -> None:
-        self.assertEqual({"VDU": {"a": 1}}, trees.a_stack(VDU={"a": 1}).nfv)
+    def test_its_parameter_is_read_as_text(self) -> None:
+        self.assertEqual(
+            {"VDU": {"a": 1}}, stack_resources.a_stack(VDU={"a": 1}).nfv
+        )
 
     def test_a_parameter_that_is_no_dictionary_is_none(self) -> None:
-        for told in ("", "no json", "[1]"):
+        for text in ("", "no json", "[1]"):
             stack = Stack(
-                id="1", name="n", status="X", parameters={"nfv": told}
+                id="1", name="n", status="X", parameters={"nfv": text}
             )
             self.assertEqual({}, stack.nfv)
 

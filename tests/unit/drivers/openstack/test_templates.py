@@ -6,7 +6,7 @@ import fixtures
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.tree import PackageTree
+from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.openstack import templates
 from tests.factories import a_vnfd
 
@@ -20,9 +20,11 @@ class TestBaseHot(testtools.TestCase):
         folder = path / "BaseHOT" / "simple"
         folder.mkdir(parents=True)
         self.file = folder / "a.yaml"
-        self.package = PackageTree(content_id="x", path=path, vnfd=a_vnfd())
+        self.package = UnpackedPackage(
+            content_id="x", path=path, vnfd=a_vnfd()
+        )
 
-    def test_nfv_is_told(self) -> None:
+    def test_nfv_is_passed(self) -> None:
         for text in (
             NFV.format("false"),
             "parameters:",

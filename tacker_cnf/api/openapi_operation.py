@@ -1,0 +1,170 @@
+"""One operation of the API, in the words of OpenAPI 3.1."""
+
+import http as status_codes
+import inspect
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.api import http, middleware, openapi_parameters
+from tacker_cnf.api.openapi_parameters import Parameter
+from tacker_cnf.api.routing import Handler
+from tacker_cnf.api.schemas import Schemas
+from tacker_cnf.sol.problem import ProblemDetails
+
+Json = dict[str, Any]
+
+HEADERS: Final = "#/components/headers"
+_PATH_VARIABLES: Final = {
+    "id": "The id of the resource.",
+    "path": "The path of a file in the package, with slashes.",
+}
+#: what each operation may answer, by what it has
+_COMMON_ERRORS: Final = (
+    errors.BadRequest,
+    errors.VnfmError,
+    errors.Unavailable,
+)
+#: to Accept, or to Version
+_NEGOTIATION_ERRORS: Final = (errors.NotAcceptable,)
+_AUTH_ERRORS: Final = (errors.Unauthorized, errors.Forbidden)
+#: of a key it may be that what was made with it is gone
+_LOOKUP_ERRORS: Final = (errors.NotFound,)
+_BODY_ERRORS: Final = (errors.PayloadTooLarge, errors.UnsupportedMediaType)
+
+
+class Operation:
+    """A method of a path, and the handler that it leads to."""
+
+    def __init__(self, path: str, method: str, handler: Handler) -> None:
+        self.path = path
+        self.method = method
+        self.owner: type = type(handler.__self__)  # type: ignore[attr-defined]
+        self.endpoint: http.Endpoint = handler.endpoint  # type: ignore[attr-defined]
+        self._name = handler.__name__
+        self._summary = inspect.getdoc(handler) or ""
+
+    def spec(self, schemas: Schemas) -> Json:
+        """Describe it.
+
+        :param schemas: those of its types
+        """
+        summary, _, description = self._summary.partition("\n\n")
+        spec: Json = {
+            "operationId": f"{self.owner.__name__}.{self._name}",
+            "tags": [self.owner.__name__],
+            "summary": " ".join(summary.split()),
+        }
+        if description:
+            spec["description"] = description
+        if middleware.is_public(self.path):
+            spec["security"] = []
+        spec["parameters"] = self._parameters()
+        if self.endpoint.accepts:
+            spec["requestBody"] = self._body(schemas)
+        spec["responses"] = self._responses(schemas)
+        return spec
+
+    @property
+    def _path_variables(self) -> list[str]:
+        return re.findall(r"{(\w+)}", self.path)
+
+    def _parameters(self) -> list[Json]:
+        versioned = middleware.is_lcm(self.path)
+        path = [
+            Parameter(
+                name=name,
+                location="path",
+                description=_PATH_VARIABLES[name],
+                required=True,
+                schema={"type": "string", "minLength": 1},
+            )
+            for name in self._path_variables
+        ]
+        fixed = [openapi_parameters.VERSION] if versioned else []
+        return [
+            {"name": one.name, "in": one.location, **parameter_object(one)}
+            for one in (*path, *fixed, *self.endpoint.parameters)
+        ]
+
+    def _body(self, schemas: Schemas) -> Json:
+        body = self.endpoint.body
+        schema = {} if body is None else schemas.bodies[body]
+        content = {
+            kind: {"schema": schema} if schema else {}
+            for kind in self.endpoint.accepts
+        }
+        return {"required": True, "content": content}
+
+    def _responses(self, schemas: Schemas) -> Json:
+        spec = {
+            str(status): self._success(status, schemas)
+            for status in (self.endpoint.status, *self.endpoint.other_statuses)
+        }
+        problem = {http.PROBLEM: {"schema": schemas.response[ProblemDetails]}}
+        for number, descriptions in sorted(self._error_descriptions().items()):
+            spec[str(number)] = {
+                "description": " ".join(descriptions),
+                "headers": self._headers(()),
+                "content": problem,
+            }
+        return spec
+
+    def _success(self, status: int, schemas: Schemas) -> Json:
+        spec: Json = {
+            "description": status_codes.HTTPStatus(status).phrase,
+            "headers": self._headers(self.endpoint.response_headers),
+        }
+        content = self._content(schemas) if status < 300 else {}
+        return spec | ({"content": content} if content else {})
+
+    def _content(self, schemas: Schemas) -> Json:
+        response, produces = self.endpoint.response, self.endpoint.produces
+        if response is not None:
+            return {
+                kind: {"schema": schemas.response[response]}
+                for kind in produces
+            }
+        # what is not JSON has no schema
+        return {kind: {} for kind in produces}
+
+    def _headers(self, extra: Iterable[Parameter]) -> Json:
+        fixed = [
+            one.name
+            for one in openapi_parameters.COMMON_RESPONSE_HEADERS
+            if one is openapi_parameters.REQUEST_ID
+            or middleware.is_lcm(self.path)
+        ]
+        shared = {name: {"$ref": f"{HEADERS}/{name}"} for name in fixed}
+        return shared | {one.name: parameter_object(one) for one in extra}
+
+    def _error_descriptions(self) -> dict[int, list[str]]:
+        """Tell why it may be refused, by status."""
+        public = middleware.is_public(self.path)
+        negotiates = self.endpoint.produces or middleware.is_lcm(self.path)
+        names = self._path_variables or (
+            openapi_parameters.IDEMPOTENCY_KEY in self.endpoint.parameters
+        )
+        found = (
+            *_COMMON_ERRORS,
+            *(_NEGOTIATION_ERRORS if negotiates else ()),
+            *(() if public else _AUTH_ERRORS),
+            *(_LOOKUP_ERRORS if names else ()),
+            *(_BODY_ERRORS if self.endpoint.accepts else ()),
+            *self.endpoint.error_types,
+        )
+        descriptions: dict[int, list[str]] = {}
+        for error in dict.fromkeys(found):
+            sentence = inspect.getdoc(error) or ""
+            descriptions.setdefault(error.status, []).append(sentence)
+        return descriptions
+
+
+def parameter_object(one: Parameter) -> Json:
+    """Describe a parameter or a header, without its name."""
+    return {
+        "description": one.description,
+        "required": one.required,
+        "schema": dict(one.schema),
+    }

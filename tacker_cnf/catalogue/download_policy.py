@@ -1,0 +1,169 @@
+"""From where packages may be fetched, and at which addresses.
+
+The name of a host is looked up once, and the address that was judged is the
+one that is connected to: who answers for the name cannot have another one
+used than was seen.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Final
+from urllib import parse
+
+import httpx
+
+from tacker_cnf import errors
+from tacker_cnf.http_client import addresses
+from tacker_cnf.http_client.addresses import Address
+from tacker_cnf.http_client.clients import HttpClientOptions, ssl_context
+
+INVALID_URL: Final = (
+    "addressInformation is no URL, such as "
+    "https://packages.example.com/vnf.csar."
+)
+
+
+class DownloadPolicy:
+    """The hosts that the configuration allows."""
+
+    def __init__(self, hosts: Sequence[str], schemes: Sequence[str]) -> None:
+        names = [host.lower().rstrip(".") for host in hosts]
+        self._host_names = {name for name in names if "*" not in name}
+        self._suffixes = tuple(n[1:] for n in names if n.startswith("*."))
+        self._any = "*" in names
+        self._schemes = frozenset(schemes)
+
+    def check(self, address: str) -> None:
+        """Make sure that a package may be fetched from an address.
+
+        :raises Forbidden: the configuration does not allow it
+        :raises BadRequest: it is no address of HTTP, or has a password in it
+        """
+        if not (self._host_names or self._suffixes or self._any):
+            raise errors.Forbidden(
+                "Packages are not fetched from elsewhere here: [catalogue] "
+                "upload_hosts is empty."
+            )
+        scheme, host = _split_url(address)
+        if scheme not in self._schemes:
+            raise errors.Forbidden(
+                f"addressInformation: the scheme {scheme!r:.20} is not one of "
+                f"{', '.join(sorted(self._schemes))}."
+            )
+        self._check_host(host)
+        if (literal := _parse_literal(host)) is not None:
+            self._check_address(host, literal)
+
+    def _check_host(self, host: str) -> None:
+        if not (
+            self._any
+            or host in self._host_names
+            or host.endswith(self._suffixes or ("*",))
+        ):
+            raise errors.Forbidden(
+                f"addressInformation: {host!r:.100} is not among [catalogue] "
+                "upload_hosts."
+            )
+
+    def resolve(self, host: str, port: int) -> str:
+        """Look a host up; give the address to connect to.
+
+        :raises Forbidden: one of its addresses is not allowed
+        :raises PeerUnreachable: it has none
+        """
+        host = host.lower().rstrip(".")
+        self._check_host(host)
+        found = list(_look_up(host, port))
+        for address in found:
+            self._check_address(host, address)
+        return str(found[0])
+
+    def _check_address(self, host: str, address: Address) -> None:
+        for one in addresses.effective_addresses(address):
+            is_special = _is_special(one)
+            if one.is_global and not is_special:
+                continue
+            is_local = one.is_loopback or one.is_link_local
+            is_explicit = (
+                _parse_literal(host) == address or host == "localhost"
+            )
+            is_denied = not is_explicit if is_local else is_special
+            if host not in self._host_names or is_denied:
+                raise errors.Forbidden(
+                    f"addressInformation: {host!r:.100} has an address that "
+                    "packages are not fetched from."
+                )
+
+
+def _is_special(one: Address) -> bool:
+    """Tell whether no host that gives packages can have this address."""
+    if one in addresses.NAT64:  # judged by what it stands for
+        return False
+    is_unusable = one.is_multicast or one.is_unspecified or one.is_reserved
+    return is_unusable or one in addresses.SITE_LOCAL
+
+
+class PinnedTransport(httpx.BaseTransport):
+    """Connects to the address that was judged, and to no other."""
+
+    def __init__(
+        self, policy: DownloadPolicy, client_options: HttpClientOptions
+    ) -> None:
+        self._policy = policy
+        self._transport = httpx.HTTPTransport(
+            verify=ssl_context(client_options), trust_env=False
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        host = request.url.host
+        port = addresses.effective_port(request.url)
+        address = self._policy.resolve(host, port)
+        # the certificate has to be that of the name, not of the address
+        request.extensions["sni_hostname"] = host
+        request.url = request.url.copy_with(host=address)
+        return self._transport.handle_request(request)
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _split_url(address: str) -> tuple[str, str]:
+    """Give scheme and host of a URL.
+
+    :raises BadRequest: it is none of HTTP, or has a user in it
+    """
+    try:
+        url = httpx.URL(address)
+        split = parse.urlsplit(address)
+        _ = split.port  # which may be none that there is
+    except (httpx.InvalidURL, ValueError):
+        raise errors.BadRequest(INVALID_URL) from None
+    if url.userinfo:
+        raise errors.BadRequest(
+            "addressInformation: give userName and password beside it."
+        )
+    scheme, host = url.scheme, url.host.lower().rstrip(".")
+    if not host and scheme in {"http", "https"}:
+        raise errors.BadRequest("addressInformation names no host.")
+    if split.scheme.lower() != scheme or not scheme:
+        raise errors.BadRequest(INVALID_URL)
+    return scheme, host
+
+
+def _parse_literal(host: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _look_up(host: str, port: int) -> Iterator[Address]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise errors.PeerUnreachable(
+            f"{host!r:.100} cannot be looked up."
+        ) from None
+    for *_, sockaddr in found:
+        yield addresses.parse(sockaddr[0])

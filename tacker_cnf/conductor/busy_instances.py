@@ -1,0 +1,60 @@
+"""Instances that could not be looked at while an operation held them."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tacker_cnf.db import instances
+from tacker_cnf.db.session import Store, transaction
+
+#: instances that are asked for at once
+BATCH_SIZE: Final = 500
+
+
+class BusyInstances:
+    """Remembers instances until no operation holds them any more.
+
+    An operation may stay FAILED_TEMP for days, and another process may end
+    it: one question from time to time tells of all of them.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._ids: set[str] = set()
+        self._not_empty = threading.Event()
+
+    def add(self, instance_id: str) -> None:
+        """Note that an operation holds an instance."""
+        with self._lock:
+            self._ids.add(instance_id)
+            self._not_empty.set()
+
+    def wait(self) -> None:
+        """Wait until there is one, or somebody wakes who waits."""
+        self._not_empty.wait()
+
+    def wake(self) -> None:
+        """Let nobody wait."""
+        self._not_empty.set()
+
+    def pop_freed(self) -> Sequence[str]:
+        """Give those that no operation holds any more, and forget them."""
+        with self._lock:
+            ids = sorted(self._ids)
+        busy = set(self._still_busy(ids))
+        freed = [one for one in ids if one not in busy]
+        with self._lock:
+            self._ids.difference_update(freed)
+            if not self._ids:
+                self._not_empty.clear()
+        return freed
+
+    def _still_busy(self, ids: Sequence[str]) -> Iterator[str]:
+        for begin in range(0, len(ids), BATCH_SIZE):
+            yield from self._read_busy(ids[begin : begin + BATCH_SIZE])
+
+    @transaction
+    def _read_busy(self, batch: Sequence[str]) -> Sequence[str]:
+        with self._store.reader() as session:
+            return instances.list_busy(session, batch)

@@ -1,0 +1,184 @@
+"""Writes down how one operation goes: every end of a step, and notes."""
+
+import datetime
+from typing import Any
+
+import msgspec
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.conductor import steps
+from tacker_cnf.conductor.claims import Claim
+from tacker_cnf.conductor.steps import Run
+from tacker_cnf.db import instances, op_occs
+from tacker_cnf.db.op_occs import ClaimedOperation, Result
+from tacker_cnf.db.session import (
+    DATABASE_DOWN,
+    Store,
+    first_line,
+    transaction,
+)
+from tacker_cnf.lcm import changes, states
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.sol.problem import ProblemDetails
+
+LOG = log.getLogger(__name__)
+
+
+class OperationRecorder:
+    """The record of one claimed operation."""
+
+    def __init__(
+        self, store: Store, claimed_op: ClaimedOperation, claim: Claim
+    ) -> None:
+        self._store = store
+        self._claimed_op = claimed_op
+        self._claim = claim
+        self._recorded = claimed_op.recorded
+        #: what stands in the log before what its script writes; None: not
+        #: looked yet
+        self._log: str | None = None
+
+    def record_step(
+        self,
+        run: Run,
+        event: Event,
+        step: str | None,
+        problem: ProblemDetails | None,
+        found: InfraResult | None,
+    ) -> bool:
+        """Keep the end of a step; tell whether the operation goes on.
+
+        :raises ScriptFailed: the VNF cannot provide what its script says, and
+            nothing was kept
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        try:
+            result = _result(run, event, step, problem, found)
+            if event == Event.FAIL:
+                last_progress = self._claim.last_progress
+                result = msgspec.structs.replace(
+                    result, progress=last_progress
+                )
+        except Exception as error:  # what cannot be told has not ended well
+            LOG.exception(
+                "The end of %s is not clear", self._claimed_op.op_occ.id
+            )
+            self.fail(errors.problem_details(error))
+            return False
+        return self._claim.persist(lambda: self.record(event, result))
+
+    def fail(self, problem: ProblemDetails) -> None:
+        """Keep that the operation cannot even begin, or go on.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        result = Result(step=self._claimed_op.step, error=problem)
+        self._claim.persist(lambda: self.record(Event.FAIL, result))
+
+    @transaction
+    def record(self, event: Event, result: Result) -> bool:
+        """Keep one event in one transaction."""
+        now = datetime.datetime.now(datetime.UTC)
+        number = self._recorded + 1
+        with self._store.writer() as session:
+            state = op_occs.record(
+                session, self._claimed_op, number, event, result, now
+            )
+            self._claim.clear_progress()
+        self._recorded = number
+        LOG.info("%s is %s", self._claimed_op.op_occ.id, state)
+        return state in states.ACTIVE
+
+    def save_checkpoint(self, checkpoint: tuple[str, ...]) -> None:
+        """Keep what a driver is about to do.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        self._claim.persist(lambda: self._save_checkpoint(checkpoint))
+
+    @transaction
+    def _save_checkpoint(self, checkpoint: tuple[str, ...]) -> None:
+        with self._store.writer() as session:
+            op_occs.save_checkpoint(session, self._claimed_op, checkpoint)
+
+    def load_script_memory(self) -> dict[str, Any] | None:
+        """Give what the scripts of the VNF instance remember.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        return self._claim.persist(self._load_script_memory)
+
+    @transaction
+    def _load_script_memory(self) -> dict[str, Any] | None:
+        with self._store.reader() as session:
+            return instances.get_script_memory(
+                session, self._claimed_op.op_occ.vnf_instance_id
+            )
+
+    def remember(self, memory: dict[str, Any] | None) -> None:
+        """Keep what a script remembers, at once and however it ended.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        self._claim.persist(lambda: self._save_script_memory(memory))
+
+    @transaction
+    def _save_script_memory(self, memory: dict[str, Any] | None) -> None:
+        with self._store.writer() as session:
+            op_occs.save_script_memory(session, self._claimed_op, memory)
+
+    def show_log(self, text: str) -> None:
+        """Show what a script has written so far, if that is possible now.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        try:
+            self._write_log(text)
+        except DATABASE_DOWN as error:
+            LOG.debug("Output of a script waits: %s", first_line(error))
+
+    def save_log(self, text: str) -> None:
+        """Keep what a script wrote, in the place of what was shown of it.
+
+        :raises LostClaim: the operation is another conductor's by now
+        """
+        self._claim.persist(lambda: self._write_log(text))
+        self._log = None
+
+    @transaction
+    def _write_log(self, text: str) -> None:
+        with self._store.writer() as session:
+            if self._log is None:
+                self._log = op_occs.get_script_log(session, self._claimed_op)
+            op_occs.write_script_log(
+                session, self._claimed_op, self._log + text
+            )
+
+
+def _result(
+    run: Run,
+    event: Event,
+    step: str | None,
+    problem: ProblemDetails | None,
+    found: InfraResult | None,
+) -> Result:
+    """Gather what the end of a step leaves."""
+    before = run.instance.instantiated_vnf_info
+    after = steps.resulting_instance(run) if event == Event.DONE else None
+    return Result(
+        step=step,
+        error=problem,
+        grant_request=run.grant_request,
+        grant=run.grant,
+        resource_changes=changes.between(before, found) if found else None,
+        changed_info=steps.changed_info(run, after),
+        changed_ext_connectivity=steps.changed_connectivity(run, after),
+        modifications_triggered_by_vnf_pkg_change=(
+            steps.package_changes(run, after)
+        ),
+        script_changes=run.script_changes,
+        vims=run.vims,
+        instance=after,
+    )

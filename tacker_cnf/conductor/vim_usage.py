@@ -1,0 +1,155 @@
+"""Which VIMs there are to be watched: those on which VNF instances live."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple
+
+import msgspec
+
+from tacker_cnf.db import instances
+from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.vims import connection_info
+
+#: instances that are read at once
+BATCH_SIZE: Final = 500
+
+
+class InstanceVims(NamedTuple):
+    """Where one instance lives."""
+
+    generation: int
+    #: digests of the VIM connections, as the instance names them
+    connection_digests: tuple[str, ...]
+    #: the tenant of the VIM
+    tenant: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class UsedVim:
+    """A VIM, reached in one way, and the VNF instances that live there."""
+
+    connection: VimConnectionInfo
+    #: instance -> its tenant of the VIM
+    tenants: Mapping[str, str | None]
+
+    def list_instances(self, tenant: str | None) -> AbstractSet[str]:
+        """Tell the instances of a tenant, or, by None, all of them."""
+        return {
+            instance_id
+            for instance_id, instance_tenant in self.tenants.items()
+            if tenant in {None, instance_tenant}
+        }
+
+
+class VimUsage:
+    """Keeps track of where the instances live.
+
+    An instance is read again when it has changed. Its connections are kept
+    once for all instances that name the same.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._instances: dict[str, InstanceVims] = {}
+        self._connections: dict[str, VimConnectionInfo] = {}
+
+    def refresh(self) -> Mapping[str, UsedVim]:
+        """Tell the places in use now, by a key that two conductors agree on.
+
+        Whatever it takes to reach a VIM is in the key: the same VIM, reached
+        with renewed credentials, is another place.
+        """
+        self._reload_changed()
+        tenants: dict[str, dict[str, str | None]] = {}
+        resolved = {}
+        for digest, vim_connection in self._resolve().items():
+            key = vim_key(vim_connection)
+            resolved[digest] = key, vim_connection
+            tenants[key] = {}
+        for instance_id, instance_vims in self._instances.items():
+            for digest in instance_vims.connection_digests:
+                key, _ = resolved[digest]
+                tenants[key][instance_id] = instance_vims.tenant
+        return {
+            key: UsedVim(vim_connection, tenants[key])
+            for key, vim_connection in resolved.values()
+        }
+
+    def _reload_changed(self) -> None:
+        """Read the instances that are new or have changed."""
+        running = dict(self._running())
+        self._instances = {
+            i: h for i, h in self._instances.items() if i in running
+        }
+        changed = [
+            instance_id
+            for instance_id, generation in running.items()
+            if instance_id not in self._instances
+            or self._instances[instance_id].generation != generation
+        ]
+        for begin in range(0, len(changed), BATCH_SIZE):
+            self._read(changed[begin : begin + BATCH_SIZE])
+        used = {
+            d
+            for instance_vims in self._instances.values()
+            for d in instance_vims.connection_digests
+        }
+        self._connections = {
+            d: c for d, c in self._connections.items() if d in used
+        }
+
+    def _running(self) -> Iterator[tuple[str, int]]:
+        after = ""
+        while True:
+            found = self._running_after(after)
+            yield from found
+            if len(found) < BATCH_SIZE:
+                return
+            after, _ = found[-1]
+
+    @transaction
+    def _running_after(self, after: str) -> list[tuple[str, int]]:
+        with self._store.reader() as session:
+            return list(
+                instances.list_instantiated(session, after, BATCH_SIZE)
+            )
+
+    @transaction
+    def _read(self, instance_ids: list[str]) -> None:
+        with self._store.reader() as session:
+            for found in instances.list_vim_connections(session, instance_ids):
+                instance_id, generation, connections, info = found
+                connections_by_key = {
+                    vim_key(c): c for c in connections.values()
+                }
+                self._connections.update(connections_by_key)
+                tenant = info.metadata.get("tenant")
+                self._instances[instance_id] = InstanceVims(
+                    generation,
+                    tuple(connections_by_key),
+                    tenant and str(tenant),
+                )
+
+    @transaction
+    def _resolve(self) -> Mapping[str, VimConnectionInfo]:
+        with self._store.reader() as session:
+            return connection_info.complete(session, self._connections)
+
+
+def vim_key(vim_connection: VimConnectionInfo) -> str:
+    """Tell two ways to reach a VIM apart, without telling their secrets."""
+    kind = (
+        vim_connection.vim_type,
+        vim_connection.vim_id if not vim_connection.interface_info else None,
+    )
+    identity = (
+        kind,
+        vim_connection.interface_info,
+        vim_connection.access_info,
+    )
+    return hashlib.sha256(
+        msgspec.json.encode(identity, order="deterministic")
+    ).hexdigest()

@@ -1,0 +1,146 @@
+"""What a cluster answers when it does not do what it was asked."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.retry_policy import Unreachable
+
+Object = dict[str, Any]
+
+
+class Conflict(errors.VimRejected):
+    """The object exists."""
+
+
+class NotFound(errors.VimRejected):
+    """The object, or its kind or namespace, does not exist."""
+
+
+class Forbidden(errors.VimRejected):
+    """The caller may not do this, or nobody may."""
+
+
+class Invalid(errors.VimRejected):
+    """The object is not as its kind has to be."""
+
+
+class DisruptionNotAllowed(errors.VimRejected):
+    """A PodDisruptionBudget does not allow an eviction now."""
+
+
+class Expired(errors.VimRejected):
+    """The cluster no longer remembers this resourceVersion."""
+
+
+class TooManyRequests(Unreachable):
+    """The cluster has no time for this now."""
+
+
+class ConnectionDropped(Unreachable):
+    """The connection was closed in the middle of a request."""
+
+
+#: what a cluster says of a caller who is not authorized
+_UNAUTHORIZED: Final = re.compile('User ".*" cannot ')
+
+#: what a cluster says of a server-side apply with an unknown field
+_NOT_IN_SCHEMA: Final = "failed to create typed patch object"
+
+#: how a cluster repeats an object that it refuses, which may be a Secret
+_OBJECT: Final = re.compile(
+    r"(?:Invalid|Duplicate|Unsupported) value: "
+    r'(?="(?:[{[]|map\[)|[^\s"]*[{[])'
+)
+_QUOTED_OR_BRACKET: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*"?|[][{}()]', re.DOTALL
+)
+
+_BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
+    400: Invalid,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Expired,
+    422: Invalid,
+    429: TooManyRequests,
+    500: Unreachable,
+    502: Unreachable,
+    503: TooManyRequests,
+    504: Unreachable,
+}
+
+
+def error_from_status(
+    status: int, body: Any, reason: Any
+) -> errors.InfraError:
+    """Build an error of a Kubernetes Status; the objects that its message
+    repeats are left out.
+    """
+    kind = _BY_STATUS.get(status, errors.VimRejected)
+    try:
+        decoded = msgspec.json.decode(body or b"")
+        message = _without_objects(str(decoded.get("message") or reason))
+    except (msgspec.DecodeError, AttributeError):
+        return kind(f"The cluster answered {status}: {reason}")
+    if _NOT_IN_SCHEMA in message:
+        kind = Invalid  # by its status it could be a cluster that is broken
+    if kind is Forbidden:
+        return kind(f"{_forbidden_reason(message)} (403): {message}")
+    return _eviction_error(decoded) or kind(
+        f"The cluster answered {status}: {message}"
+    )
+
+
+def _without_objects(message: str) -> str:
+    parts: list[str] = []
+    at = 0
+    while found := _OBJECT.search(message, at):
+        parts.append(message[at : found.start()])
+        at = _end_of_value(message, found.end())
+        at += len(": ") if message.startswith(": ", at) else 0
+    return "".join(parts) + message[at:]
+
+
+def _end_of_value(message: str, start: int) -> int:
+    """Return where a text in quotes or an object in brackets ends."""
+    depth = 0
+    for token in _QUOTED_OR_BRACKET.finditer(message, start):
+        if token[0] in "[{(":
+            depth += 1
+        elif token[0] in "]})":
+            depth -= 1
+        if depth <= 0:
+            return token.end()
+    return len(message)
+
+
+def _forbidden_reason(message: str) -> str:
+    """Tell apart who may not, and what may not be: a quota, a level of pod
+    security and an admission webhook forbid things to everybody.
+    """
+    if _UNAUTHORIZED.search(message):
+        return "The credentials of the VIM do not suffice"
+    return "The cluster refused"
+
+
+def _eviction_error(decoded: Object) -> errors.VimRejected | None:
+    """Tell what budgets say of an eviction; by its status it could be a
+    cluster that is busy or broken.
+    """
+    causes = (decoded.get("details") or {}).get("causes") or ()
+    for cause in causes:
+        if cause.get("reason") == "DisruptionBudget":
+            return DisruptionNotAllowed(str(cause.get("message")))
+    message = str(decoded.get("message"))
+    if "more than one PodDisruptionBudget" in message:
+        return errors.VimRejected(message)
+    return None
+
+
+def error_from_watch(status: Object) -> errors.InfraError:
+    kind = _BY_STATUS.get(status.get("code", 0), errors.VimRejected)
+    return kind(str(status.get("message")))

@@ -1,0 +1,204 @@
+"""Carries a change of package out in one cluster."""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf.drivers.kubernetes import (
+    pod_references,
+    readiness,
+)
+from tacker_cnf.drivers.kubernetes.api_errors import Conflict
+from tacker_cnf.drivers.kubernetes.cluster_task import (
+    MAX_ATTEMPTS,
+    ClusterTask,
+)
+from tacker_cnf.drivers.kubernetes.manifests import (
+    POD_TEMPLATE_KINDS,
+    RETAINED_KINDS,
+    VDU_KINDS,
+    Manifest,
+    pod_templates,
+)
+from tacker_cnf.drivers.kubernetes.package_change import (
+    PackageChange,
+    PreviousState,
+)
+from tacker_cnf.drivers.kubernetes.pod_references import Reference
+from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
+
+Object = dict[str, Any]
+
+#: kinds that make pods, or are pods
+POD_OWNER_KINDS: Final = VDU_KINDS | POD_TEMPLATE_KINDS | {"CronJob"}
+SERVICE_ACCOUNT: Final = "ServiceAccount"
+
+
+class PackageChangeTask:
+    """One change of package in one cluster.
+
+    It may be begun again after any failure, and undone by the change that
+    leads back.
+    """
+
+    def __init__(
+        self, cluster_task: ClusterTask, change: PackageChange
+    ) -> None:
+        self._cluster_task = cluster_task
+        self._change = change
+        self._update = UpdateTask(
+            cluster_task,
+            change.configs,
+            [p for p in change.restarted if self._is_in_cluster(p.before)],
+            change.operation_id,
+            is_rollback=change.is_rollback,
+        )
+        self._new = cluster_task.select_own(change.new)
+        self._rolled = cluster_task.select_own(change.rolled)
+
+    def _is_in_cluster(self, manifest: Manifest) -> bool:
+        keys = {one.key for one in self._cluster_task.rendered.objects}
+        return manifest.key in keys
+
+    def checkpoint(self) -> Iterator[str]:
+        """Tell what a rollback needs to know of what will be rolled."""
+        cluster = self._cluster_task.cluster
+        for manifest in self._rolled:
+            resource = cluster.kind(manifest.api_version, manifest.kind)
+            namespace = self._cluster_task.rendered.namespace
+            live = cluster.get(resource, manifest.name, namespace)
+            if live is None:
+                raise readiness.workload_not_found(manifest)
+            previous = PreviousState(manifest.key, live["spec"]["template"])
+            yield msgspec.json.encode(previous).decode()
+
+    def apply(
+        self, on_rolled: Callable[[ClusterTask, Manifest], None]
+    ) -> None:
+        """Make what is new or differs, roll, restart who reads what differs.
+
+        :param rolled: is called after each Deployment, before the next
+        :raises InfraError: the cluster could not
+        """
+        self._cluster_task.apply_manifests(
+            [*self._new, *self._cluster_task.select_own(self._change.changed)]
+        )
+        written = self._update.write()
+        if not self._change.is_rollback:
+            written |= {
+                (one.kind, one.name) for one in self._new if one.is_core
+            }
+        for manifest in self._rolled:
+            self._roll(manifest, written)
+            on_rolled(self._cluster_task, manifest)
+        self._update.restart(written)
+
+    def finish(self) -> None:
+        """Wait until what was brought is ready, and then delete what the
+        package does not have.
+
+        :raises InfraError: the cluster could not, or not in time
+        """
+        self._cluster_task.waiter.wait_ready([*self._new, *self._rolled])
+        self._delete_obsolete()
+
+    def _roll(self, manifest: Manifest, written: Iterable[Reference]) -> None:
+        """Make a Deployment as its manifest says, at its size.
+
+        :raises NotReady: it does not exist
+        :raises VimRejected: somebody else goes on changing it
+        """
+        cluster = self._cluster_task.cluster
+        resource = cluster.kind(manifest.api_version, manifest.kind)
+        namespace = self._cluster_task.rendered.namespace
+        self._cluster_task.progress(f"Rolling {manifest}")
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            live = cluster.get(resource, manifest.name, namespace)
+            if live is None:
+                raise readiness.workload_not_found(manifest)
+            body = _merge_live(live, manifest)
+            if (
+                self._change.is_rollback
+                and manifest.key in self._change.templates
+            ):
+                previous = self._change.templates[manifest.key]
+                body["spec"]["template"] = copy.deepcopy(previous)
+            self._update.mark(body, live, written)
+            try:
+                with manifest.locate_errors():
+                    cluster.replace(resource, body, namespace)
+                return
+            except Conflict:  # so 409 is told: it has just changed
+                if attempt == MAX_ATTEMPTS:
+                    raise
+
+    def _delete_obsolete(self) -> None:
+        """Delete what is ours and not of the package: first what makes pods,
+        then what none of those that stay needs. What holds data is kept.
+        """
+        wanted = {manifest.key for manifest in self._change.after.objects}
+        found = self._cluster_task.owned(
+            [*self._change.before.objects, *self._change.after.objects]
+        )
+        to_delete = [
+            (manifest, body)
+            for manifest, body in found
+            if manifest.kind not in RETAINED_KINDS
+            and manifest.key_of(body) not in wanted
+        ]
+        pod_owners = [
+            one for one in to_delete if one[0].kind in POD_OWNER_KINDS
+        ]
+        self._remove(pod_owners)
+        used = list_references(
+            self._cluster_task.pods(),
+            (one[1] for one in found if one not in pod_owners),
+        )
+        self._remove(
+            (manifest, body)
+            for manifest, body in to_delete
+            if manifest.kind not in POD_OWNER_KINDS
+            and not (
+                manifest.is_core
+                and (manifest.kind, body["metadata"]["name"]) in used
+            )
+        )
+
+    def _remove(self, to_delete: Iterable[tuple[Manifest, Object]]) -> None:
+        found = list(to_delete)
+        for manifest, body in found:
+            name = body["metadata"]["name"]
+            self._cluster_task.progress(f"Deleting {manifest.kind} {name}")
+        self._cluster_task.remove(found, [], None)
+
+
+def list_references(
+    pods: Iterable[Object], others: Iterable[Object]
+) -> set[Reference]:
+    """Tell what pods need in order to start: those that are there, and those
+    that others would make, which may be of an older package.
+    """
+    used: set[Reference] = set()
+    templates = (t for body in others for t in pod_templates(body))
+    for body in (*pods, *templates):
+        spec = body.get("spec") or {}
+        used |= pod_references.pod_reads(spec)
+        used.add((SERVICE_ACCOUNT, spec.get("serviceAccountName", "")))
+    return used
+
+
+def _merge_live(live: Object, manifest: Manifest) -> Object:
+    body = copy.deepcopy(manifest.body)
+    meta = body["metadata"]
+    merged = {
+        k: v for k, v in live["metadata"].items() if k != "managedFields"
+    }
+    for name in ("labels", "annotations"):
+        values = {**(merged.get(name) or {}), **(meta.get(name) or {})}
+        if values:
+            merged[name] = values
+    # an autoscaler may have changed what was asked for
+    body["spec"]["replicas"] = live["spec"]["replicas"]
+    return {**body, "metadata": merged}

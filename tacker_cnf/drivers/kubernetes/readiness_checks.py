@@ -1,0 +1,216 @@
+"""When a pod is ready, and when what makes pods is."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes import events
+from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.inventory import (
+    controller_of,
+    is_living,
+    vdu_of,
+)
+from tacker_cnf.drivers.kubernetes.waiting import Pending
+
+Object = dict[str, Any]
+
+
+def is_ready(pod: Object) -> bool:
+    """Tell whether a pod serves."""
+    return is_living(pod) and any(
+        condition["type"] == "Ready" and condition["status"] == "True"
+        for condition in pod.get("status", {}).get("conditions", ())
+    )
+
+
+def has_succeeded(pod: Object) -> bool:
+    """Tell whether a pod has done what it was to do, as a Job does."""
+    return bool(pod.get("status", {}).get("phase") == "Succeeded")
+
+
+class FaultGrace:
+    """How long each object has shown a fault."""
+
+    def __init__(self, grace: float) -> None:
+        self._grace = grace
+        self._since: dict[tuple[str, str], float] = {}
+
+    def remaining(self, uid: str, fault: str = "") -> float:
+        """Tell for how many seconds more a fault of an object is borne."""
+        now = time.monotonic()
+        return self._since.setdefault((uid, fault), now) + self._grace - now
+
+    def clear(self, uid: str) -> None:
+        """Note that the object is well."""
+        for key in [key for key in self._since if key[0] == uid]:
+            del self._since[key]
+
+
+class PodReadiness:
+    """Waits for the pods of some VDUs: as many as asked, ready, no others.
+
+    :param expected: VDU -> number of pods
+    :param daemons: VDUs that may have others: a DaemonSet leaves those be
+        whose nodes it wants no longer, such as one that is lost
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespace: str,
+        expected: Mapping[str, int],
+        grace: float,
+        daemons: Container[str] = (),
+    ) -> None:
+        self._cluster = cluster
+        self._namespace = namespace
+        self._expected = expected
+        self._daemons = daemons
+        self._fault_grace = FaultGrace(grace)
+        self._grace = grace
+
+    def __call__(self, pods: Iterable[Object]) -> Pending | None:
+        """Judge.
+
+        :raises NotReady: a pod has shown a fault for too long
+        """
+        vdu_pods = self.select(pods)
+        recheck_after_s = self._check_faults(
+            filter(_must_become_ready, vdu_pods)
+        )
+        ready = Counter(vdu_of(p) for p in vdu_pods if is_ready(p))
+        living = Counter(vdu_of(p) for p in vdu_pods if is_living(p))
+        deleting = any("deletionTimestamp" in p["metadata"] for p in vdu_pods)
+        complete = all(
+            ready[vdu] >= count
+            if vdu in self._daemons
+            else ready[vdu] == living[vdu] == count
+            for vdu, count in self._expected.items()
+        )
+        return None if complete and not deleting else Pending(recheck_after_s)
+
+    def select(self, pods: Iterable[Object]) -> list[Object]:
+        """Choose the pods that are waited for."""
+        return [pod for pod in pods if vdu_of(pod) in self._expected]
+
+    def progress(self, pods: Iterable[Object]) -> str:
+        """Tell how many of the pods are ready."""
+        ready = Counter(vdu_of(pod) for pod in pods if is_ready(pod))
+        found = sum(
+            min(ready[vdu], count) for vdu, count in self._expected.items()
+        )
+        wanted = sum(self._expected.values())
+        return f"{found} of {wanted} pods are ready"
+
+    def _check_faults(self, pods: Iterable[Object]) -> float:
+        """Tell when the next pod has shown its fault for too long."""
+        next_check_s = self._grace or 1.0
+        for pod in pods:
+            uid = pod["metadata"]["uid"]
+            if is_ready(pod):
+                self._fault_grace.clear(uid)
+            elif fault := events.fault(pod):
+                left = self._fault_grace.remaining(
+                    uid, events.fault_category(fault)
+                )
+                if left <= 0:
+                    self._fail(pod, fault)
+                next_check_s = min(next_check_s, left)
+        return next_check_s
+
+    def _fail(self, pod: Object, fault: str) -> None:
+        name = pod["metadata"]["name"]
+        warnings = events.list_warnings(
+            self._cluster, self._namespace, [pod["metadata"]["uid"]]
+        )
+        raise errors.NotReady(
+            events.join_warnings(
+                [f"Pod {name} is not ready: {fault}", *warnings]
+            )
+        )
+
+
+def _must_become_ready(pod: Object) -> bool:
+    """Tell whether a pod has to become ready; one that has ended has to, if
+    nobody makes another in its place.
+    """
+    meta = pod["metadata"]
+    has_no_controller = controller_of(pod) is None
+    return is_living(pod) or (
+        has_no_controller and "deletionTimestamp" not in meta
+    )
+
+
+def _numbers(body: Object, *names: str) -> set[int]:
+    status = body.get("status", {})
+    return {status.get(name) or 0 for name in names}
+
+
+def _replicas_ready(body: Object) -> bool:
+    wanted = body["spec"].get("replicas", 1)
+    numbers = _numbers(body, "replicas", "readyReplicas")
+    return observed(body) and numbers == {wanted}
+
+
+def _deployment_ready(body: Object) -> bool:
+    wanted = body["spec"].get("replicas", 1)
+    return _replicas_ready(body) and _numbers(body, "updatedReplicas") == {
+        wanted
+    }
+
+
+def _stateful_set_ready(body: Object) -> bool:
+    """Tell whether all is ready, and of the newest template, as far as the
+    StatefulSet itself replaces its pods.
+    """
+    strategy = body["spec"].get("updateStrategy") or {}
+    status = body.get("status", {})
+    if not _replicas_ready(body):
+        return False
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return True
+    partition = (strategy.get("rollingUpdate") or {}).get("partition") or 0
+    if partition:
+        wanted = max(body["spec"].get("replicas", 1) - partition, 0)
+        return bool((status.get("updatedReplicas") or 0) >= wanted)
+    return bool(status.get("updateRevision") == status.get("currentRevision"))
+
+
+def _daemon_set_ready(body: Object) -> bool:
+    numbers = _numbers(
+        body,
+        "desiredNumberScheduled",
+        "currentNumberScheduled",
+        "updatedNumberScheduled",
+        "numberReady",
+    )
+    return observed(body) and len(numbers) == 1
+
+
+def observed(body: Object) -> bool:
+    observed_generation = body.get("status", {}).get("observedGeneration") or 0
+    return bool(observed_generation >= body["metadata"].get("generation", 0))
+
+
+def _has_condition(body: Object, kind: str) -> bool:
+    return any(
+        condition["type"] == kind and condition["status"] == "True"
+        for condition in body.get("status", {}).get("conditions", ())
+    )
+
+
+#: kind -> whether an object of it is ready; other kinds are once they exist
+READY_CHECKS: Final[Mapping[str, Callable[[Object], bool]]] = {
+    "Deployment": _deployment_ready,
+    "ReplicaSet": _replicas_ready,
+    "StatefulSet": _stateful_set_ready,
+    "DaemonSet": _daemon_set_ready,
+    "Job": lambda body: _has_condition(body, "Complete"),
+    "Pod": lambda body: is_ready(body) or has_succeeded(body),
+    "CustomResourceDefinition": lambda b: _has_condition(b, "Established"),
+}
+#: conditions that say that an object will not become ready by itself
+FAILED_CONDITIONS: Final = ("ReplicaFailure", "Failed")

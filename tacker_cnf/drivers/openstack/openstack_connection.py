@@ -1,0 +1,74 @@
+"""How an OpenStack is reached: what a VimConnectionInfo says of it."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from tacker_cnf import errors
+from tacker_cnf.drivers import vim_connection
+
+#: what each way to log in needs, in the words of accessInfo
+_PASSWORD_KEYS: Final = (
+    "username",
+    "password",
+    "project",
+    "userDomain",
+    "projectDomain",
+)
+_APPLICATION_CREDENTIAL_KEYS: Final = (
+    "applicationCredentialId",
+    "applicationCredentialSecret",
+)
+
+
+class Connection(vim_connection.VimConnection, frozen=True, kw_only=True):
+    """What a VimConnectionInfo of an OpenStack has to say."""
+
+    server: ClassVar[str] = "Keystone"
+
+    region: str | None = None
+    #: accessInfo, as far as it logs in
+    access: Mapping[str, str]
+
+    @staticmethod
+    def login_attributes(access: dict[str, Any]) -> dict[str, Any]:
+        names = (*_PASSWORD_KEYS, *_APPLICATION_CREDENTIAL_KEYS)
+        return {
+            "region": access.get("region"),
+            "access": {n: access[n] for n in names if access.get(n)},
+        }
+
+    @property
+    def uses_application_credential(self) -> bool:
+        """Whether an application credential logs in; it has a project."""
+        return all(
+            name in self.access for name in _APPLICATION_CREDENTIAL_KEYS
+        )
+
+    def check(self) -> None:
+        super().check()
+        missing = [name for name in _PASSWORD_KEYS if name not in self.access]
+        if missing and not self.uses_application_credential:
+            raise errors.InvalidVimConnection(
+                f"accessInfo: {', '.join(missing)} is needed to log in to "
+                f"Keystone, or {' and '.join(_APPLICATION_CREDENTIAL_KEYS)}."
+            )
+
+    def credentials(self) -> dict[str, Any]:
+        """Give the arguments of keystoneauth's plugin."""
+        access = self.access
+        if self.uses_application_credential:
+            return {
+                "application_credential_id": access[
+                    _APPLICATION_CREDENTIAL_KEYS[0]
+                ],
+                "application_credential_secret": access[
+                    _APPLICATION_CREDENTIAL_KEYS[1]
+                ],
+            }
+        return {
+            "username": access["username"],
+            "password": access["password"],
+            "project_name": access["project"],
+            "user_domain_name": access["userDomain"],
+            "project_domain_name": access["projectDomain"],
+        }

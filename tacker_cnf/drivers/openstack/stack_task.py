@@ -1,0 +1,488 @@
+"""One task on one stack: puts it, updates it, takes it away."""
+
+import collections
+import contextlib
+import dataclasses
+import math
+import re
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, Final
+
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.coordination import Coordination
+from tacker_cnf.drivers.openstack import api_errors, inventory
+from tacker_cnf.drivers.openstack.heat import Heat
+from tacker_cnf.drivers.openstack.inventory import StackLocation, Vnfc
+from tacker_cnf.drivers.openstack.stack_fields import StackFields
+from tacker_cnf.drivers.openstack.stack_wait import (
+    PollBackoff,
+    UpdateInterrupted,
+    Waiter,
+)
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
+from tacker_cnf.drivers.openstack.zones import ZoneFallback
+from tacker_cnf.drivers.progress import Progress
+from tacker_cnf.lcm import merge
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.target import Target, flavour_of
+from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
+from tacker_cnf.vnfd.base_hot import BaseHot
+from tacker_cnf.vnfd.model import Flavour
+
+LOG = log.getLogger(__name__)
+
+#: how often a stack is updated while Heat breaks that off
+MAX_UPDATE_ATTEMPTS: Final = 3
+#: what Heat is told of a resource that is to be made anew
+MARK_REASON: Final = "marked by tacker"
+#: what it is told when that is not to be, after all
+UNMARK_REASON: Final = "no update came of the mark"
+
+_STACK_NAME: Final = re.compile(
+    r"vnf-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
+
+
+def stack_name(instance_id: str) -> str:
+    """Tell how the stack of an instance is named."""
+    return f"vnf-{instance_id}"
+
+
+def instance_of(name: str) -> str | None:
+    """Return the id of the instance that has a stack of this name; None: it
+    is named otherwise.
+    """
+    match = _STACK_NAME.fullmatch(name)
+    return match[1] if match else None
+
+
+class StackTask:
+    """The stack of one instance, as one task works on it."""
+
+    def __init__(
+        self,
+        task: InfraTask,
+        heat: Heat,
+        location: StackLocation,
+        deadline: Deadline,
+        zones: Sequence[str] = (),
+    ) -> None:
+        """Begin.
+
+        :param zones: where VNFCs may go that find no host in theirs
+        """
+        self._task = task
+        self._zones = zones
+        self.heat = heat
+        self._location = location
+        self._progress = Progress(task.report_progress)
+        self.waiter = Waiter(heat, deadline, self._progress)
+        self.name = stack_name(task.instance.id)
+        #: whether an update was asked for since something was marked
+        self._update_sent = False
+
+    @property
+    def flavour(self) -> Flavour:
+        """That of the package, by which the VNFCs are found."""
+        return flavour_of(self._task.package.vnfd, self._target.flavour_id)
+
+    def find(self) -> Stack | None:
+        """Find the stack; what is left of a deleted one is none."""
+        found = self.heat.find(self.name)
+        if found is None or found.status == "DELETE_COMPLETE":
+            return None
+        return found
+
+    def existing(self) -> Stack:
+        """Find the stack, which has to be there, and which a heal resumes.
+
+        :raises NotReady: it is not, or it is suspended
+        """
+        found = self.find()
+        if found is not None and found.action == "SUSPEND":
+            if self._task.is_heal:
+                return self.resume(found)
+            raise errors.NotReady(
+                f"Stack {self.name} is suspended ({found.status}). Resume it "
+                f"(openstack stack resume {self.name}), and retry or roll "
+                "back; or end this operation with fail: a heal of the VNF "
+                "instance resumes it, too."
+            )
+        if found is not None and found.action != "DELETE":
+            return found
+        if found is None:
+            problem = (
+                "is not in OpenStack any more: somebody else has deleted it."
+            )
+        elif found.has_failed:
+            reason = (found.reason or "").rstrip(".")
+            problem = f"is half deleted, and the rest cannot be: {reason}."
+        else:
+            problem = "is being deleted."
+        raise errors.NotReady(
+            f"Stack {self.name} {problem} A heal of the whole VNF with "
+            "additionalParams.all makes it anew; otherwise terminate it."
+        )
+
+    def resume(self, stack: Stack) -> Stack:
+        """Resume a suspended stack, and wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        marker = self.heat.last_event(stack.identity)
+        if stack.status != "SUSPEND_IN_PROGRESS":
+            self._progress(f"Resuming stack {self.name}")
+            self.heat.resume(stack)
+            return self.waiter.wait_complete(stack.identity, marker)
+        return self.resume(self.waiter.wait_idle(stack.identity, marker))
+
+    def apply_with_fallback_zones(
+        self, act: Callable[[StackFields], Stack], fields: StackFields
+    ) -> Stack:
+        """Put or update the stack, and when VNFCs find no host, try again
+        with them in another zone.
+
+        :raises InfraError: Heat could not, in none of the zones
+        """
+        zone_fallback = ZoneFallback(self._zones)
+        while True:
+            try:
+                return act(fields)
+            except errors.NotReady as error:
+                moved = self._in_next_zone(zone_fallback, fields)
+                if moved is None:
+                    raise
+                LOG.info("%s Another zone is tried.", error)
+                fields = moved
+
+    def _in_next_zone(
+        self, zone_fallback: ZoneFallback, fields: StackFields
+    ) -> StackFields | None:
+        stack = self.find() if self._zones else None
+        if stack is None or self.waiter.deadline.passed:
+            return None
+        parameters = self._merged_parameters(fields)
+        nfv = zone_fallback.next_nfv(
+            parameters.get("nfv", {}), self.heat.tree(stack), self.flavour
+        )
+        if nfv is None:
+            return None
+        return dataclasses.replace(
+            fields, parameters={**parameters, "nfv": nfv}
+        )
+
+    def create_or_update(
+        self, fields: StackFields, base_hot: BaseHot
+    ) -> Stack:
+        """Make a stack, or make the one that an earlier try has left what it
+        should be; wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        backoff = PollBackoff(self.heat, self.waiter.deadline)
+        while True:
+            found = self.heat.find(self.name)
+            if found is None or found.status == "DELETE_COMPLETE":
+                identity = self._create(fields, base_hot)
+                if identity:
+                    return self.waiter.wait_complete(identity, None)
+                backoff.wait()
+            elif found.action == "DELETE":
+                self.remove(found)
+            elif found.action == "SUSPEND":
+                self.resume(found)
+            else:
+                return self.update(found, fields)
+
+    def _create(self, fields: StackFields, base_hot: BaseHot) -> str | None:
+        """Begin to create the stack; None: its name is taken."""
+        self.waiter.wait_name_free(self.name)
+        self._progress(f"Creating stack {self.name}")
+        template = fields.template or base_hot.template
+        files = fields.files if fields.template else base_hot.files
+        parameters = self._merged_parameters(fields)
+        body = self._body(template, files, parameters)
+        try:
+            return self.heat.create(self.name, body)
+        except api_errors.Conflict:
+            # ours, if the answer to an earlier request was lost
+            if self.find() is None and self.waiter.deadline.passed:
+                raise
+            return None
+
+    def update_current(self, fields: StackFields) -> Stack:
+        """Update the stack as it is now, which has to be there.
+
+        :raises InfraError: it is not, or Heat could not, or not in time
+        """
+        return self.update(self.existing(), fields)
+
+    def update(self, stack: Stack, fields: StackFields) -> Stack:
+        """Make a stack that is there what it should be; wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        body = self._update_body(stack, fields)
+        self._progress(f"Updating stack {self.name}")
+        attempts_left = MAX_UPDATE_ATTEMPTS
+        while True:
+            try:
+                return self._send_update(stack, body, existing=fields.existing)
+            except UpdateInterrupted as error:
+                attempts_left -= 1
+                if not attempts_left:
+                    raise
+                LOG.info("%s It is tried again.", error)
+                self._wait_resources_idle(stack, error)
+                body["timeout_mins"] = self._timeout_minutes()
+
+    def _wait_resources_idle(
+        self, stack: Stack, interruption: UpdateInterrupted
+    ) -> None:
+        try:
+            self.waiter.wait_resources_idle(stack)
+        except errors.NotReady as late:
+            raise errors.NotReady(f"{interruption} {late}") from None
+
+    def check(self, stack: Stack, fields: StackFields) -> None:
+        """Make sure that Heat would begin an update.
+
+        :raises VimRejected: it would not
+        """
+        body = self._update_body(stack, fields)
+        self.heat.preview(stack, body, existing=fields.existing)
+
+    def _send_update(
+        self, stack: Stack, body: Mapping[str, Any], *, existing: bool
+    ) -> Stack:
+        backoff = PollBackoff(self.heat, self.waiter.deadline)
+        while True:
+            marker = self.heat.last_event(stack.identity)
+            try:
+                self.heat.cancel_token.check()
+                self._update_sent = True
+                self.heat.update(stack, body, existing=existing)
+                return self.waiter.wait_complete(stack.identity, marker)
+            except api_errors.Conflict:  # an earlier try's update is under way
+                if self.waiter.deadline.passed:
+                    raise
+                self.waiter.wait_idle(stack.identity, marker)
+                backoff.wait()
+
+    def remove(self, stack: Stack) -> None:
+        """Delete a stack, and wait until it is.
+
+        :raises InfraError: Heat could not, or not in time
+        """
+        if stack.status != "DELETE_IN_PROGRESS":
+            try:
+                self.heat.delete(stack)
+            except errors.VimRejected:  # so Heat answers if it has just gone
+                if self.find() is not None:
+                    raise
+        self.waiter.wait_deleted(stack)
+
+    @contextlib.contextmanager
+    def marked(self, resources: Sequence[Resource]) -> Iterator[None]:
+        """Have the next update make resources anew; those that Heat works on
+        are waited for.
+
+        When no update is asked for within this block, or it is refused, the
+        marks are taken back: else any later update of the stack, whatever
+        for, would replace these. They stay if the update fails, or is not
+        answered: it may have begun.
+
+        :raises Conflict: Heat has not ended its work on one in time
+        """
+        marked: list[Resource] = []
+        self._update_sent = False
+        try:
+            for resource in resources:
+                marked.append(resource)
+                self.mark(resource)
+            yield
+        except errors.VnfmError as error:
+            if not self._update_sent or isinstance(error, errors.VimRejected):
+                self.unmark(marked)
+            raise
+
+    def mark(self, resource: Resource) -> None:
+        """Have the next update, whosever it is, make a resource anew.
+
+        :raises Conflict: Heat has not ended its work on it in time
+        """
+        backoff = PollBackoff(self.heat, self.waiter.deadline)
+        while True:
+            try:
+                return self.heat.mark_unhealthy(resource, MARK_REASON)
+            except api_errors.Conflict:
+                if self.waiter.deadline.passed:
+                    raise
+                backoff.wait()
+
+    def unmark(self, resources: Sequence[Resource]) -> None:
+        """Take marks back, as far as Heat lets us."""
+        for resource in resources:
+            try:
+                self.heat.mark_unhealthy(
+                    resource, UNMARK_REASON, unhealthy=False
+                )
+            except errors.VnfmError as error:
+                LOG.warning(
+                    "%s of %s stays marked, and the next update replaces "
+                    "it: %s",
+                    resource.name,
+                    resource.stack,
+                    error,
+                )
+
+    def vnfcs(self, stack: Stack) -> list[Vnfc]:
+        """Find the VNFCs, the last registered of each VDU first."""
+        return inventory.vnfcs(self.heat.tree(stack), self.flavour)
+
+    def result(
+        self,
+        stack: Stack,
+        find_deleted: Callable[[Tree], Collection[str]] = lambda _: (),
+    ) -> InfraResult:
+        """Take the inventory.
+
+        :param gone: finds servers that Heat does not know to be deleted
+        """
+        tree = self.heat.tree(stack)
+        return inventory.build_result(
+            stack,
+            tree.without(find_deleted(tree)),
+            self._target,
+            self.flavour,
+            self._location,
+            self.heat.ports(stack),
+        )
+
+    def result_without_stack(self) -> InfraResult:
+        """Tell what is left of the VNF without its stack."""
+        info = self._task.instance.instantiated_vnf_info
+        return inventory.build_result_without_stack(
+            self._target,
+            self.flavour,
+            self._location,
+            info.metadata if info else {},
+        )
+
+    def checked_result(self, stack: Stack) -> InfraResult:
+        """Take the inventory of a stack that is what it should be.
+
+        :raises NotReady: it has fewer VNFCs than it should
+        """
+        result = self.result(stack)
+        found = collections.Counter(
+            vnfc.vdu_id for vnfc in result.vnfc_resource_info
+        )
+        missing = [
+            f"{found[vdu]} of {self._target.counts[vdu]} VNFCs of VDU {vdu}"
+            for vdu in self.flavour.vdus
+            if found[vdu] < self._target.counts.get(vdu, 0)
+        ]
+        if missing:
+            raise errors.NotReady(
+                f"Stack {stack.name} is {stack.status}, and has only "
+                f"{', '.join(missing)}: see whether the template and the user "
+                "data make them all."
+            )
+        return result
+
+    def coordinate(
+        self, scripts: Coordination, stack: Stack, checked_result: InfraResult
+    ) -> None:
+        """Run the coordination script, if there is one, for each VNFC of the
+        VDUs that the request names.
+
+        :raises InfraError: the stack lacks what "cp_name" names, or Heat
+            knows no address of it
+        :raises ScriptFailed: the script did not end well
+        """
+        if not scripts.has_script:
+            return
+        tree = self.heat.tree(stack)
+        for vnfc in checked_result.vnfc_resource_info:
+            if scripts.vdus and vnfc.vdu_id not in scripts.vdus:
+                continue
+            self.heat.cancel_token.check()
+            name = scripts.vnfc_params(vnfc.vdu_id).get("cp_name")
+            address = self._address(tree, vnfc, name) if name else None
+            scripts.run(vnfc, address, checked_result)
+
+    def _address(self, tree: Tree, vnfc: VnfcResourceInfo, name: str) -> str:
+        servers = tree.of_type(inventory.SERVER)
+        server = next(s for s in servers if s.physical_id == vnfc.id)
+        resource = tree.find_for_server(str(name), server)
+        address = self.heat.address(resource) if resource else None
+        if address is None:
+            raise errors.InfraError(
+                f"additionalParams.vdu_params: stack {server.stack} of VNFC "
+                f"{vnfc.id} has no resource {name!r} with an address, which "
+                f'"cp_name" of VDU {vnfc.vdu_id} names. Roll back, and name '
+                "a port or floating IP."
+            )
+        return address
+
+    @property
+    def _target(self) -> Target:
+        target = self._task.target or self._task.current
+        assert target is not None
+        return target
+
+    def _template_for(
+        self, stack: Stack, fields: StackFields
+    ) -> tuple[str | None, Mapping[str, str]]:
+        """Give the template and its files; None: what the stack has."""
+        if fields.template is None or not fields.existing:
+            return fields.template, fields.files
+        return fields.full_template(*self.heat.template(stack))
+
+    def _merged_parameters(self, fields: StackFields) -> dict[str, Any]:
+        """Give the parameters; what is not told of "nfv" is as it was before
+        the operation.
+        """
+        parameters = dict(fields.parameters)
+        info = self._task.instance.instantiated_vnf_info
+        previous_nfv = info.metadata.get("nfv") if info else None
+        if fields.existing and isinstance(previous_nfv, Mapping):
+            parameters["nfv"] = merge.patched(
+                previous_nfv, parameters.get("nfv", {})
+            )
+        return parameters
+
+    def _update_body(
+        self, stack: Stack, fields: StackFields
+    ) -> dict[str, Any]:
+        template, files = self._template_for(stack, fields)
+        return self._body(template, files, self._merged_parameters(fields))
+
+    def _body(
+        self,
+        template: str | None,
+        files: Mapping[str, str],
+        parameters: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "parameters": dict(parameters),
+            "timeout_mins": self._timeout_minutes(),
+        }
+        if template is not None:
+            body |= {"template": template, "files": dict(files)}
+        return body
+
+    def _timeout_minutes(self) -> int:
+        """Tell how long Heat may work."""
+        return max(math.ceil(self.waiter.deadline.remaining / 60), 1)

@@ -1,0 +1,156 @@
+"""HTTP clients with the same manners, for threads and for asyncio.
+
+TLS is verified, no redirect is followed, nothing is taken from the
+environment: where a request goes is only what our caller says.
+"""
+
+import contextlib
+import functools
+import logging
+import ssl
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse
+
+import httpx
+import msgspec
+from oslo_config import cfg
+
+from tacker_cnf import errors
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy, SsrfPolicyTransport
+
+# they log addresses, which may have a token in them, and headers
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+class HttpClientOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How others are called."""
+
+    verify: bool = True
+    #: default: whom the operating system trusts
+    ca_file: str | None = None
+    client_certificate: str | None = None
+    #: default: in the file of the certificate
+    client_key: str | None = None
+    connect_timeout: float = 5.0
+    timeout: float = 20.0
+
+
+def options_from_conf(conf: cfg.ConfigOpts) -> HttpClientOptions:
+    """Read [outgoing]."""
+    names = HttpClientOptions.__struct_fields__
+    return HttpClientOptions(**{name: conf.outgoing[name] for name in names})
+
+
+def client(
+    client_options: HttpClientOptions,
+    *,
+    use_client_certificate: bool = False,
+    **options: Any,
+) -> httpx.Client:
+    """Make a client for threads.
+
+    :param use_client_certificate: show our certificate to who asks for it
+    :param options: of httpx, such as base_url and auth
+
+    :raises VnfmError: a certificate or a key cannot be read
+    """
+    return httpx.Client(
+        **_client_arguments(
+            client_options, use_client_certificate=use_client_certificate
+        ),
+        **options,
+    )
+
+
+def async_client(
+    client_options: HttpClientOptions,
+    ssrf_policy: SsrfPolicy,
+    *,
+    use_client_certificate: bool = False,
+    **options: Any,
+) -> httpx.AsyncClient:
+    """Make a client for asyncio, which goes where a guard allows it.
+
+    :raises VnfmError: a certificate or a key cannot be read
+    """
+    arguments = _client_arguments(
+        client_options, use_client_certificate=use_client_certificate
+    )
+    inner = httpx.AsyncHTTPTransport(
+        verify=arguments["verify"], trust_env=False
+    )
+    return httpx.AsyncClient(
+        **arguments,
+        transport=SsrfPolicyTransport(ssrf_policy, inner),
+        **options,
+    )
+
+
+def _client_arguments(
+    client_options: HttpClientOptions, *, use_client_certificate: bool
+) -> dict[str, Any]:
+    connect = client_options.connect_timeout
+    return {
+        "verify": ssl_context(
+            client_options, use_client_certificate=use_client_certificate
+        ),
+        "timeout": httpx.Timeout(client_options.timeout, connect=connect),
+        "follow_redirects": False,
+        "trust_env": False,
+    }
+
+
+@functools.lru_cache(maxsize=16)
+def ssl_context(
+    client_options: HttpClientOptions, *, use_client_certificate: bool = False
+) -> ssl.SSLContext:
+    """Say whom we trust and who we are; the files are read once, for all the
+    system's authorities take tens of milliseconds.
+
+    :raises VnfmError: a certificate or a key cannot be read
+    """
+    try:
+        context = ssl.create_default_context(cafile=client_options.ca_file)
+        if use_client_certificate and client_options.client_certificate:
+            context.load_cert_chain(
+                client_options.client_certificate,
+                client_options.client_key,
+                password=_refuse_password,
+            )
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise errors.VnfmError(
+            f"[outgoing]: a certificate or a key cannot be read: {error}."
+        ) from None
+    if not client_options.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _refuse_password() -> str:
+    """Keep OpenSSL from asking at the terminal."""
+    raise ValueError("client_key is encrypted")
+
+
+@contextlib.contextmanager
+def translated_errors(url: str) -> Iterator[None]:
+    """Tell what goes wrong in a call as one of our errors.
+
+    :raises PeerUnreachable: nobody answers there, or not in time
+    :raises PeerFailed: what answers does not speak HTTP
+    """
+    host = parse.urlsplit(url).netloc.rpartition("@")[2]
+    try:
+        yield
+    except (httpx.TimeoutException, TimeoutError):
+        raise errors.PeerUnreachable(f"{host} is silent.") from None
+    except httpx.NetworkError as error:
+        raise errors.PeerUnreachable(
+            f"{host} cannot be reached: {error or type(error).__name__}."
+        ) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise errors.PeerFailed(
+            f"{host} did not answer as HTTP has it: {error}."
+        ) from None

@@ -1,0 +1,120 @@
+"""What a grant says of how its operation is carried out (SOL003 9.5.2.3)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tacker_cnf.lcm import vim_connection_patch
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.grant import Grant, GrantRequest, ResourceDefinitionType
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
+
+Connections = Mapping[str, VimConnectionInfo]
+
+
+def has_overrides(grant: Grant | None) -> bool:
+    """Tell whether a grant changes what a driver is told."""
+    return grant is not None and any(
+        (
+            grant.vim_connection_info,
+            grant.additional_params,
+            grant.ext_virtual_links,
+            grant.ext_managed_virtual_links,
+        )
+    )
+
+
+def vim_connections(
+    request: SolType, chosen: Connections, grant: Grant | None
+) -> Connections:
+    """Tell on which VIMs a granted operation works.
+
+    What the NFVO says is put over what was chosen, as a JSON merge patch. A
+    default VIM, which stood in because the request named none, goes when
+    the NFVO names one.
+
+    :raises InvalidVimConnection: it says too little, or sends the request's
+        credentials to another address
+    """
+    if grant is None or not grant.vim_connection_info:
+        return chosen
+    if isinstance(request, InstantiateVnfRequest):
+        own = request.vim_connection_info
+        chosen = {key: chosen[key] for key in chosen if key in own}
+    overrides = msgspec.to_builtins(grant.vim_connection_info)
+    return vim_connection_patch.patched(chosen, overrides)
+
+
+def parameters(request: SolType, grant: Grant | None) -> Mapping[str, Any]:
+    """Tell the parameters of an operation: the NFVO's over the request's."""
+    own: Mapping[str, Any] = getattr(request, "additional_params", {})
+    return {**own, **grant.additional_params} if grant else own
+
+
+def target(
+    desired: Target | None, request: SolType, grant: Grant | None
+) -> Target | None:
+    """Tell what a granted operation makes of an instance."""
+    if desired is None or grant is None:
+        return desired
+    kept = desired.parameters
+    if isinstance(request, InstantiateVnfRequest):
+        kept = {**kept, **grant.additional_params}
+    return msgspec.structs.replace(
+        desired,
+        parameters=kept,
+        ext_virtual_links=grant.ext_virtual_links or desired.ext_virtual_links,
+        ext_managed_virtual_links=grant.ext_managed_virtual_links
+        or desired.ext_managed_virtual_links,
+    )
+
+
+def zones(
+    request: GrantRequest | None, grant: Grant | None
+) -> Mapping[str, tuple[str, ...]]:
+    """Tell, for each VDU, the zones for the VNFCs that are added, in the
+    VIM's own words; a VNFC that may be anywhere has none.
+    """
+    if request is None or grant is None:
+        return {}
+    vim_zone_ids = {zone.id: zone.zone_id for zone in grant.zones}
+    placed = {
+        info.resource_definition_id: vim_zone_ids.get(
+            info.zone_id, info.zone_id
+        )
+        for info in grant.add_resources
+        if info.zone_id
+    }
+    found: dict[str, tuple[str, ...]] = {}
+    for resource in request.add_resources:
+        if resource.type is not ResourceDefinitionType.COMPUTE:
+            continue
+        zone = placed.get(resource.id)
+        if zone and resource.vdu_id:
+            found[resource.vdu_id] = (*found.get(resource.vdu_id, ()), zone)
+    return found
+
+
+def vim_connections_by_vdu(
+    request: GrantRequest | None, grant: Grant | None
+) -> Mapping[str, frozenset[str]]:
+    """Tell, for each VDU whose VNFCs are added, the VIM connections that
+    they are granted on; a VDU of which the NFVO says nothing is left out.
+    """
+    if request is None or grant is None:
+        return {}
+    keys = {
+        info.resource_definition_id: info.vim_connection_id
+        for info in grant.add_resources
+    }
+    found: dict[str, frozenset[str]] = {}
+    for resource in request.add_resources:
+        key = keys.get(resource.id)
+        compute = resource.type is ResourceDefinitionType.COMPUTE
+        if compute and key and resource.vdu_id:
+            previous = found.get(resource.vdu_id, frozenset())
+            found[resource.vdu_id] = previous | {key}
+    return found

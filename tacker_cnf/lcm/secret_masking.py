@@ -1,0 +1,65 @@
+"""Secrets that stand in a text."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tacker_cnf.lcm.redaction import SecretPredicate, is_secret_pair
+from tacker_cnf.lcm.secret_names import (
+    is_access,
+    is_secret,
+    is_secret_access,
+)
+
+
+def secrets_of(value: Any) -> frozenset[str]:
+    """Find the secrets in a JSON value, by the names they stand under."""
+    return frozenset(_secrets(value, is_secret, hidden=False))
+
+
+def _secrets(
+    value: Any, is_hidden: SecretPredicate, *, hidden: bool
+) -> Iterator[str]:
+    if isinstance(value, dict):
+        pair = is_secret_pair(value)
+        for name, inner in value.items():
+            secret = is_hidden(name) or (pair and name == "value")
+            if name == "secret" and isinstance(inner, dict):
+                secret = False  # a manifest that names a Secret
+            inside = is_secret_access if is_access(name) else is_secret
+            yield from _secrets(inner, inside, hidden=hidden or secret)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _secrets(inner, is_hidden, hidden=hidden)
+    elif hidden and value and not isinstance(value, bool):
+        yield str(value)
+
+
+class SecretMasker:
+    """Hides known secrets wherever they stand in a text."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        # who prints a certificate's key prints it line by line
+        parts = {
+            part.strip()
+            for secret in secrets
+            for part in (secret, *secret.splitlines())
+            if part.strip()
+        }
+        #: bytes that the longest of them has
+        self.max_secret_bytes = max(
+            (len(s.encode()) for s in parts), default=0
+        )
+        # one may begin with another
+        choices = sorted(map(re.escape, parts), key=len, reverse=True)
+        self._pattern = re.compile("|".join(choices)) if parts else None
+
+    def __call__(self, text: str) -> str:
+        """Give the text with stars for each secret."""
+        return self._pattern.sub("***", text) if self._pattern else text
+
+    def end_of_secret(self, text: str, position: int) -> int:
+        """Move a place in a text out of the secret that it is in, if any."""
+        found = self._pattern.finditer(text) if self._pattern else ()
+        ends = (m.end() for m in found if m.start() < position < m.end())
+        return next(ends, position)

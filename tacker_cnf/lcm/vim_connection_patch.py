@@ -1,0 +1,72 @@
+"""How VIMs are reached after a change (SOL003 4.4.1.6)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import merge
+from tacker_cnf.lcm.secret_names import is_secret_access
+from tacker_cnf.sol.common import VimConnectionInfo
+
+Connections = Mapping[str, VimConnectionInfo]
+
+#: what says where a VIM is, and how it proves that it is the right one
+_ADDRESS_FIELDS: Final = ("vim_id", "vim_type", "interface_info")
+#: where a CA may stand as well
+_CA_KEY: Final = "ssl_ca_cert"
+
+
+def patched(
+    current: Connections, patch: Mapping[str, Any]
+) -> dict[str, VimConnectionInfo]:
+    """Put a JSON merge patch into VIM connections.
+
+    Credentials go to no other address than they were given for: a patch
+    that changes how a VIM is reached has to bring its own.
+
+    :raises InvalidVimConnection: it does not, or an entry says too little
+    """
+    merged = merge.patched(msgspec.to_builtins(current), patch)
+    try:
+        found = msgspec.convert(merged, dict[str, VimConnectionInfo])
+    except msgspec.ValidationError as error:
+        raise errors.InvalidVimConnection(
+            f"vimConnectionInfo: {error}."
+        ) from None
+    for key in current.keys() & found.keys() & patch.keys():
+        if current[key].access_info and _is_address_changed(
+            current[key], found[key]
+        ):
+            own = _patched_credentials(key, current[key], patch[key])
+            found[key] = msgspec.structs.replace(found[key], access_info=own)
+    return found
+
+
+def _is_address_changed(
+    before: VimConnectionInfo, after: VimConnectionInfo
+) -> bool:
+    changed = any(
+        getattr(before, n) != getattr(after, n) for n in _ADDRESS_FIELDS
+    )
+    ca = before.access_info.get(_CA_KEY), after.access_info.get(_CA_KEY)
+    return changed or ca[0] != ca[1]
+
+
+def _patched_credentials(
+    key: str, before: VimConnectionInfo, patch: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give the credentials of a patch; null: none, and nothing else is.
+
+    What was shown of the old ones and is sent back does not count.
+    """
+    own = patch.get("accessInfo", {})
+    hidden = any(map(is_secret_access, before.access_info))
+    given = own and any(map(is_secret_access, own)) if hidden else own
+    if own is not None and not given:
+        raise errors.InvalidVimConnection(
+            f"vimConnectionInfo.{key}: credentials go to no other address "
+            "than they were given for; give accessInfo, too."
+        )
+    return merge.patched({}, own or {})

@@ -1,0 +1,241 @@
+"""How the nodes of a cluster are reached and installed: what a request tells
+as ``k8s_cluster_installation_param``.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.lcm import merge
+from tacker_cnf.mgmt_drivers.remote import Login
+
+#: the attribute of additionalParams
+PARAMETER_NAME: Final = "k8s_cluster_installation_param"
+#: attributes beside it that a request for a heal may have -> whose login they
+#: change, and what of it
+_LOGIN_OVERRIDES: Final = {
+    "master_node_username": ("master_node", "username"),
+    "master_node_password": ("master_node", "password"),
+    "worker_node_username": ("worker_node", "username"),
+    "worker_node_password": ("worker_node", "password"),
+}
+
+#: what a request tells of these counts for it alone
+REQUEST_SCOPED: Final = frozenset(
+    {"drain", "boot_timeout", "command_timeout", "install_timeout"}
+)
+
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+Seconds = Annotated[float, msgspec.Meta(ge=1)]
+
+
+class _StrictStruct(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
+):
+    """What is spelled wrong is told, not passed over."""
+
+
+class NodeGroup(_StrictStruct, frozen=True, kw_only=True):
+    """The VMs of one VDU, which are nodes of one kind."""
+
+    vdu_id: Text
+    #: taken, as Tacker's packages have it; the VDU tells enough
+    aspect_id: str | None = None
+    #: the resource in the stack whose address SSH goes to: a port or a
+    #: floating IP
+    ssh_cp_name: Text
+    #: the port by whose address the nodes know each other
+    nic_cp_name: Text
+    username: Text
+    password: str | None = None
+    #: PEM; RSA, ECDSA or Ed25519
+    private_key: str | None = None
+
+    @property
+    def login(self) -> Login:
+        return Login(
+            username=self.username,
+            password=self.password,
+            private_key=self.private_key,
+        )
+
+
+class MasterGroup(NodeGroup, frozen=True, kw_only=True):
+    """The masters."""
+
+    #: of which pods and services have their addresses, CIDR
+    pod_cidr: str = "192.168.0.0/16"
+    cluster_cidr: str = "10.96.0.0/12"
+    #: the port with the cluster's own address, which moves between masters
+    cluster_cp_name: Text
+    #: a floating IP of it, by which the cluster is reached from outside
+    cluster_fip_name: str | None = None
+
+
+class Proxy(_StrictStruct, frozen=True, kw_only=True):
+    """What the nodes reach package repositories by."""
+
+    http_proxy: str | None = None
+    https_proxy: str | None = None
+    no_proxy: str | None = None
+    #: whose addresses need no proxy
+    k8s_node_cidr: str | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        bypass = [part for part in (self.no_proxy, self.k8s_node_cidr) if part]
+        variables = {
+            "http_proxy": self.http_proxy,
+            "https_proxy": self.https_proxy,
+            "no_proxy": ",".join(bypass),
+        }
+        return {name: value for name, value in variables.items() if value}
+
+
+class Drain(_StrictStruct, frozen=True, kw_only=True):
+    """How pods leave a node that is to go."""
+
+    #: seconds within which they have gone, and run elsewhere
+    timeout: Seconds = 300.0
+    #: whether they go though a PodDisruptionBudget forbids it
+    disable_eviction: bool = False
+
+
+class Parameters(_StrictStruct, frozen=True, kw_only=True):
+    """k8s_cluster_installation_param."""
+
+    #: of the package: installs a node
+    script_path: Text
+    #: under which the cluster is registered as a VIM
+    vim_name: Text | None = None
+    master_node: MasterGroup
+    worker_node: NodeGroup
+    proxy: Proxy = Proxy()
+    drain: Drain = Drain()
+    #: seconds that a new VM is waited for until SSH answers, that a command
+    #: may take which waits for nothing, and the installation of a node
+    boot_timeout: Seconds = 300.0
+    command_timeout: Seconds = 60.0
+    install_timeout: Seconds = 2700.0
+
+    def group_of(self, vdu_id: str) -> NodeGroup | None:
+        """Give the nodes' kind that a VDU is; None: its VMs are no nodes."""
+        groups = (self.master_node, self.worker_node)
+        return next((g for g in groups if g.vdu_id == vdu_id), None)
+
+
+def merge_parameters(
+    stored: Mapping[str, Any] | None,
+    additional_params: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Put what a request tells over what is kept of earlier ones.
+
+    :param told: the additionalParams of the request
+    :raises InvalidParameters: they are no objects
+    """
+    additional_params = additional_params or {}
+    requested = additional_params.get(PARAMETER_NAME) or {}
+    if not isinstance(requested, dict):
+        raise errors.InvalidParameters(
+            f"additionalParams.{PARAMETER_NAME} has to be an object."
+        )
+    overrides: dict[str, dict[str, Any]] = {}
+    for name, (group, attribute) in _LOGIN_OVERRIDES.items():
+        if additional_params.get(name) is not None:
+            overrides.setdefault(group, {})[attribute] = additional_params[
+                name
+            ]
+    return merge.patched(merge.patched(stored or {}, requested), overrides)
+
+
+def persistent_parameters(
+    stored: Mapping[str, Any], requested: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Tell what counts for later operations as well: how nodes are reached
+    and installed, and of the patience what the first request told.
+    """
+    if not stored:
+        return dict(requested)
+    persistent = {
+        k: v for k, v in requested.items() if k not in REQUEST_SCOPED
+    }
+    return persistent | {
+        k: v for k, v in stored.items() if k in REQUEST_SCOPED
+    }
+
+
+def read(values: Mapping[str, Any], package: Path) -> Parameters:
+    """Read the parameters, and see that they can be used.
+
+    :raises InvalidParameters: something is missing, wrong or unknown
+    """
+    if not values:
+        raise errors.InvalidParameters(
+            f"additionalParams.{PARAMETER_NAME} is missing: neither this request nor "
+            "the instantiation says how the nodes are reached and installed."
+        )
+    try:
+        parameters = msgspec.convert(values, Parameters)
+    except msgspec.ValidationError as error:
+        message = str(error).replace(
+            "`$", f"`additionalParams.{PARAMETER_NAME}"
+        )
+        raise errors.InvalidParameters(f"{message}.") from None
+    _check_networks(parameters.master_node)
+    _check_proxy(parameters.proxy)
+    for name in ("master_node", "worker_node"):
+        _check_login(name, getattr(parameters, name))
+    if parameters.master_node.vdu_id == parameters.worker_node.vdu_id:
+        raise errors.InvalidParameters(
+            f"additionalParams.{PARAMETER_NAME}: master_node and worker_node name the "
+            f"same VDU, {parameters.master_node.vdu_id}."
+        )
+    script(parameters, package)
+    return parameters
+
+
+def script(parameters: Parameters, package: Path) -> bytes:
+    """Read the installation script.
+
+    :raises InvalidParameters: the package has none of this path
+    """
+    path = (package / parameters.script_path).resolve()
+    if not path.is_relative_to(package.resolve()) or not path.is_file():
+        raise errors.InvalidParameters(
+            f"additionalParams.{PARAMETER_NAME}.script_path: the package has no file "
+            f"{parameters.script_path}."
+        )
+    return path.read_bytes()
+
+
+def _check_networks(masters: MasterGroup) -> None:
+    for name in ("pod_cidr", "cluster_cidr"):
+        try:
+            ipaddress.ip_network(getattr(masters, name))
+        except ValueError as error:
+            raise errors.InvalidParameters(
+                f"additionalParams.{PARAMETER_NAME}.master_node.{name}: {error}."
+            ) from None
+
+
+def _check_proxy(proxy: Proxy) -> None:
+    for name in ("http_proxy", "https_proxy"):
+        if "@" in (getattr(proxy, name) or ""):
+            raise errors.InvalidParameters(
+                f"additionalParams.{PARAMETER_NAME}.proxy.{name} has a user or a "
+                "password in it, which would be shown to everybody who may "
+                "see the operation."
+            )
+
+
+def _check_login(name: str, group: NodeGroup) -> None:
+    try:
+        _ = group.login
+    except errors.InvalidParameters as error:
+        raise errors.InvalidParameters(
+            f"additionalParams.{PARAMETER_NAME}.{name}: {error}"
+        ) from None

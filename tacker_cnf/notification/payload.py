@@ -1,0 +1,117 @@
+"""What a notification says (SOL003 5.5.2.17 to 5.5.2.19)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tacker_cnf.lcm.announcement import Announcement
+from tacker_cnf.sol.common import Link
+from tacker_cnf.sol.notification import (
+    LccnLinks,
+    Notification,
+    NotificationStatus,
+    VnfIdentifierCreationNotification,
+    VnfIdentifierDeletionNotification,
+    VnfLcmOperationOccurrenceNotification,
+)
+from tacker_cnf.sol.subscription import (
+    LcmOpOccNotificationVerbosityType,
+    NotificationType,
+)
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
+from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
+from tacker_cnf.sol.vnf_lcm_op_occ import ResourceChanges, VnfLcmOpOcc
+
+API_ROOT: Final = "/vnflcm/v2"
+#: where an error is told
+FAILED: Final = frozenset({S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK})
+#: where it is told what was changed
+FINAL_STATES: Final = FAILED | {S.COMPLETED}
+
+_NONE: Final = ResourceChanges()
+_IDENTIFIERS: Final[Mapping[NotificationType, type[Notification]]] = {
+    NotificationType.CREATION: VnfIdentifierCreationNotification,
+    NotificationType.DELETION: VnfIdentifierDeletionNotification,
+}
+
+
+class Recipient(msgspec.Struct, frozen=True, kw_only=True):
+    """To whom a notification goes."""
+
+    subscription_id: str
+    verbosity: LcmOpOccNotificationVerbosityType
+    #: how it reaches this API
+    api_base: str
+
+
+def build_notification(
+    announcement: Announcement, recipient: Recipient
+) -> Notification:
+    """Make the notification of an event for one subscriber."""
+    base = recipient.api_base + API_ROOT
+    op_occ = announcement.op_occ
+    common: dict[str, Any] = {
+        "id": announcement.id,
+        "notification_type": announcement.type,
+        "subscription_id": recipient.subscription_id,
+        "time_stamp": announcement.time_stamp,
+        "vnf_instance_id": announcement.subject.id,
+        "links": LccnLinks(
+            vnf_instance=Link(
+                href=f"{base}/vnf_instances/{announcement.subject.id}"
+            ),
+            subscription=Link(
+                href=f"{base}/subscriptions/{recipient.subscription_id}"
+            ),
+            vnf_lcm_op_occ=Link(href=f"{base}/vnf_lcm_op_occs/{op_occ.id}")
+            if op_occ
+            else None,
+        ),
+    }
+    if op_occ is None:
+        return _IDENTIFIERS[announcement.type](**common)
+    return VnfLcmOperationOccurrenceNotification(
+        **common,
+        notification_status=_status(op_occ),
+        operation_state=op_occ.operation_state,
+        operation=op_occ.operation,
+        is_automatic_invocation=op_occ.is_automatic_invocation,
+        verbosity=recipient.verbosity,
+        vnf_lcm_op_occ_id=op_occ.id,
+        error=op_occ.error if op_occ.operation_state in FAILED else None,
+        **_changes(op_occ, recipient.verbosity),
+    )
+
+
+def _status(op_occ: VnfLcmOpOcc) -> NotificationStatus:
+    """A modification has no STARTING: it begins with PROCESSING."""
+    starts = {S.STARTING}
+    if op_occ.operation == Op.MODIFY_INFO:
+        starts.add(S.PROCESSING)
+    if op_occ.operation_state in starts:
+        return NotificationStatus.START
+    return NotificationStatus.RESULT
+
+
+def _changes(
+    op_occ: VnfLcmOpOcc, verbosity: LcmOpOccNotificationVerbosityType
+) -> dict[str, Any]:
+    if (
+        verbosity != LcmOpOccNotificationVerbosityType.FULL
+        or op_occ.operation_state not in FINAL_STATES
+    ):
+        return {}
+    resources = op_occ.resource_changes or _NONE
+    values = {
+        name: getattr(resources, name)
+        for name in ResourceChanges.__struct_fields__
+    }
+    return values | {
+        name: getattr(op_occ, name)
+        for name in (
+            "changed_info",
+            "changed_ext_connectivity",
+            "modifications_triggered_by_vnf_pkg_change",
+        )
+    }

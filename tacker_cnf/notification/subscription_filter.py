@@ -1,0 +1,82 @@
+"""Whether a subscription wants to know (SOL003 5.5.3.12, 4.4.1.5).
+
+What a filter does not name, it does not ask about; what it names has to match
+all at once.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from tacker_cnf.lcm.announcement import Announcement, Subject
+from tacker_cnf.sol.subscription import (
+    LifecycleChangeNotificationsFilter,
+    VnfInstanceSubscriptionFilter,
+    VnfProduct,
+    VnfProductsFromProvider,
+)
+
+
+def matches(
+    filter_: LifecycleChangeNotificationsFilter | None,
+    announcement: Announcement,
+) -> bool:
+    """Tell whether a subscriber with this filter is told of an event."""
+    if filter_ is None:
+        return True
+    op_occ = announcement.op_occ
+    return (
+        _matches_any(filter_.notification_types, announcement.type)
+        and (
+            op_occ is None
+            or _matches_any(filter_.operation_types, op_occ.operation)
+        )
+        and (
+            op_occ is None
+            or _matches_any(filter_.operation_states, op_occ.operation_state)
+        )
+        and _matches_instance(
+            filter_.vnf_instance_subscription_filter, announcement.subject
+        )
+    )
+
+
+def _matches_any(names: Collection[Any], actual: Any) -> bool:
+    return not names or actual in names
+
+
+def _matches_instance(
+    filter_: VnfInstanceSubscriptionFilter | None, subject: Subject
+) -> bool:
+    if filter_ is None:
+        return True
+    providers = filter_.vnf_products_from_providers
+    return (
+        _matches_any(filter_.vnfd_ids, subject.vnfd_id)
+        and _matches_any(filter_.vnf_instance_ids, subject.id)
+        # an instance without a name is of none of the names
+        and _matches_any(filter_.vnf_instance_names, subject.vnf_instance_name)
+        and (
+            not providers
+            or any(_matches_provider(p, subject) for p in providers)
+        )
+    )
+
+
+def _matches_provider(
+    filter_: VnfProductsFromProvider, subject: Subject
+) -> bool:
+    products = filter_.vnf_products
+    return filter_.vnf_provider == subject.vnf_provider and (
+        not products or any(_matches_product(p, subject) for p in products)
+    )
+
+
+def _matches_product(filter_: VnfProduct, subject: Subject) -> bool:
+    return filter_.vnf_product_name == subject.vnf_product_name and (
+        not filter_.versions
+        or any(
+            version.vnf_software_version == subject.vnf_software_version
+            and _matches_any(version.vnfd_versions, subject.vnfd_version)
+            for version in filter_.versions
+        )
+    )

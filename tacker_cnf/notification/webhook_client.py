@@ -1,0 +1,251 @@
+"""One request to a subscriber, and what its answer means."""
+
+import asyncio
+import functools
+from collections.abc import Mapping
+from typing import Final
+
+import httpx
+import msgspec
+from oslo_log import log
+
+from tacker_cnf import errors
+from tacker_cnf.http_client import authorization, clients
+from tacker_cnf.http_client.authorization import OAuth2
+from tacker_cnf.http_client.clients import HttpClientOptions
+from tacker_cnf.http_client.connection_pool import ConnectionPool, HttpResponse
+from tacker_cnf.http_client.retry_after import retry_after
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
+from tacker_cnf.sol.authentication import SubscriptionAuthentication
+
+LOG = log.getLogger(__name__)
+
+HEADERS: Final = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    "Version": "2.0.0",
+}
+#: the standard says 204; what else means that it was taken
+SUCCESS_STATUSES: Final = frozenset({200, 201, 202, 204})
+#: the subscriber is in trouble, or we are with it, whatever is sent
+SUBSCRIBER_FAILURE_STATUSES: Final = frozenset({401, 403, 429, 502, 503, 504})
+#: answers whose Retry-After counts
+RETRY_AFTER_STATUSES: Final = frozenset({429, 503})
+#: the longest Retry-After that is heeded, in seconds
+MAX_RETRY_AFTER_S: Final = 3600.0
+#: what is read of the answer of a token endpoint, in bytes
+MAX_TOKEN_RESPONSE_BYTES: Final = 65536
+
+
+@functools.cache
+def _status_response(status: int) -> httpx.Response:
+    """Give what a flow looks at: the status of an answer."""
+    return httpx.Response(status, content=b"")
+
+
+class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a delivery ended."""
+
+    #: None: the notification was taken
+    problem: str | None = None
+    #: whether another notification would fare no better now
+    everything: bool = False
+    #: seconds the subscriber wants to be left alone
+    retry_after: float = 0.0
+
+
+class WebhookClient:
+    """Brings notifications to one subscriber.
+
+    :raises VnfmError: the certificate of this service cannot be read
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        authentication: SubscriptionAuthentication | None,
+        client_options: HttpClientOptions,
+        ssrf_policy: SsrfPolicy,
+    ) -> None:
+        self._uri = uri
+        self._ssrf_policy = ssrf_policy
+        self._url = httpx.URL(uri)  # parsed once
+        self._total_timeout_s = (
+            client_options.connect_timeout + client_options.timeout
+        )
+        self._identified = authorization.needs_client_certificate(
+            authentication
+        )
+        self._client_options = client_options
+        self._auth = authorization.flow(authentication)
+        self._static_headers = self._build_static_headers()
+        self._connection_pool = ConnectionPool(
+            uri,
+            lambda: clients.ssl_context(
+                client_options, use_client_certificate=self._identified
+            ),
+            HEADERS,
+            client_options.connect_timeout,
+            client_options.timeout,
+            ssrf_policy.resolve,
+        )
+
+    async def deliver(self, body: bytes) -> DeliveryResult:
+        """Bring one notification; every end is told, none is raised."""
+        try:
+            answer = await self._call("POST", body)
+        except errors.PeerFailed as error:
+            return DeliveryResult(problem=str(error), everything=True)
+        if answer.status in SUCCESS_STATUSES:
+            return DeliveryResult()
+        return DeliveryResult(
+            problem=f"The subscriber answered {answer.status}.",
+            everything=answer.status in SUBSCRIBER_FAILURE_STATUSES,
+            retry_after=_retry_after_s(answer.headers.get("retry-after", ""))
+            if answer.status in RETRY_AFTER_STATUSES
+            else 0.0,
+        )
+
+    async def test(self) -> None:
+        """Make sure that notifications will be taken (SOL003 5.4.20.3.2).
+
+        :raises Unprocessable: they will not
+        """
+        try:
+            answer = await self._call("GET")
+        except errors.PeerUnreachable as error:
+            LOG.info("A callbackUri is refused: %s", error)
+            # the same for all: nobody is to learn here what is where
+            raise errors.Unprocessable(
+                "callbackUri: it, or its tokenEndpoint, cannot be reached."
+            ) from None
+        except errors.PeerFailed as error:
+            raise errors.Unprocessable(f"callbackUri: {error}") from None
+        if answer.status != 204:
+            raise errors.Unprocessable(
+                "callbackUri: the test notification was answered "
+                f"{answer.status}; it has to be 204."
+            )
+
+    async def _call(self, method: str, body: bytes = b"") -> HttpResponse:
+        with clients.translated_errors(self._uri):
+            async with asyncio.timeout(self._total_timeout_s):
+                if self._static_headers is None:
+                    return await self._authorized(method, body)
+                return await self._connection_pool.send(
+                    method, body, self._static_headers
+                )
+
+    def _build_static_headers(self) -> Mapping[str, str] | None:
+        """Tell how each request proves who calls, where it needs no token."""
+        if isinstance(self._auth, OAuth2):
+            return None
+        request = httpx.Request("POST", self._url)
+        return _authorization_header(next(self._auth.sync_auth_flow(request)))
+
+    async def _authorized(self, method: str, body: bytes) -> HttpResponse:
+        """Go through the steps that a token needs."""
+        request = httpx.Request(method, self._url)
+        flow = self._auth.async_auth_flow(request)
+        try:
+            step = await anext(flow)
+            while True:
+                if step is not request:
+                    step = await flow.asend(await self._request_token(step))
+                    continue
+                headers = _authorization_header(request)
+                answer = await self._connection_pool.send(
+                    method, body, headers
+                )
+                try:
+                    step = await flow.asend(_status_response(answer.status))
+                except StopAsyncIteration:
+                    return answer
+        finally:
+            await flow.aclose()
+
+    async def _request_token(self, request: httpx.Request) -> httpx.Response:
+        """Ask another server, for a token."""
+        async with clients.async_client(
+            self._client_options,
+            self._ssrf_policy,
+            use_client_certificate=self._identified,
+        ) as client:
+            request.headers["Accept-Encoding"] = "identity"
+            answer = await client.send(request, stream=True)
+            try:
+                return await _read_limited(answer)
+            finally:
+                await answer.aclose()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._connection_pool.close()
+
+
+async def _read_limited(answer: httpx.Response) -> httpx.Response:
+    """Read an answer that has to be short, however long it is.
+
+    :raises PeerFailed: it is not short
+    """
+    body = bytearray()
+    async for chunk in answer.aiter_raw():
+        body += chunk
+        if len(body) > MAX_TOKEN_RESPONSE_BYTES:
+            host = answer.request.url.netloc.decode()
+            raise errors.PeerFailed(
+                f"The token endpoint {host} answered more than "
+                f"{MAX_TOKEN_RESPONSE_BYTES} bytes."
+            )
+    return httpx.Response(
+        answer.status_code, content=bytes(body), request=answer.request
+    )
+
+
+def _authorization_header(request: httpx.Request) -> Mapping[str, str]:
+    value = request.headers.get("Authorization")
+    return {"Authorization": value} if value else {}
+
+
+def _retry_after_s(header: str) -> float:
+    return min(retry_after(header) or 0.0, MAX_RETRY_AFTER_S)
+
+
+class CallbackTester:
+    """Makes sure that who subscribes can be told (SOL003 5.4.20.3.2).
+
+    :param is_on: whether callbacks are called at all
+    """
+
+    def __init__(
+        self,
+        client_options: HttpClientOptions,
+        ssrf_policy: SsrfPolicy,
+        *,
+        is_on: bool,
+    ) -> None:
+        self._client_options = client_options
+        self._ssrf_policy = ssrf_policy
+        self._is_on = is_on
+
+    def check(
+        self, uri: str, authentication: SubscriptionAuthentication | None
+    ) -> None:
+        """Call a callbackUri, as notifications will.
+
+        :raises Unprocessable: it cannot be reached, does not answer 204, or
+            wants a certificate that is not here
+        """
+        authorization.check(authentication, self._client_options)
+        if self._is_on:
+            client = WebhookClient(
+                uri, authentication, self._client_options, self._ssrf_policy
+            )
+            asyncio.run(_test(client))
+
+
+async def _test(client: WebhookClient) -> None:
+    try:
+        await client.test()
+    finally:
+        client.close()

@@ -1,0 +1,1 @@
+"""What every long-running part needs: cancellation, deadlines, queues, leases."""

@@ -1,0 +1,495 @@
+"""The one door by which an operation begins, or is decided about.
+
+All checks come first, without a lock; then one transaction, in which the
+store says who was first; then the wake-up.
+"""
+
+import contextlib
+import datetime
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue.unpacked import PackageSource, UnpackedPackage
+from tacker_cnf.db import (
+    idempotency,
+    instances,
+    leftovers,
+    op_occs,
+    packages,
+    vims,
+)
+from tacker_cnf.db.session import (
+    ReferenceError,  # noqa: A004
+    Store,
+    transaction,
+)
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.lcm import (
+    modification,
+    operations,
+    package_change,
+    target,
+    vnfcs,
+)
+from tacker_cnf.lcm.states import Event
+from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
+from tacker_cnf.rpc import Client
+from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
+    HealVnfRequest,
+    VnfInfoModificationRequest,
+)
+from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    CancelModeType,
+    LcmOperationType,
+    VnfLcmOpOcc,
+)
+from tacker_cnf.vims import connection_info
+
+#: seconds a wake-up message may take before the sweep does without it
+WAKEUP_TIMEOUT_S: Final = 5.0
+#: how often an instance is looked at that changes meanwhile
+MAX_ATTEMPTS: Final = 5
+
+
+class OperationService:
+    """Accepts operations; the conductors do the rest.
+
+    :param vim_from_grant: whether the NFVO may name the VIM with its grant, so
+        that a request need not
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: PackageSource,
+        drivers: DriverRegistry,
+        rpc: Client,
+        *,
+        vim_from_grant: bool = False,
+    ) -> None:
+        self._vim_from_grant = vim_from_grant
+        self._store = store
+        self._catalogue = catalogue
+        self._drivers = drivers
+        self._rpc = rpc
+
+    def start(
+        self,
+        instance_id: str,
+        op: LcmOperationType,
+        request: SolType,
+        preconditions: Preconditions = NO_PRECONDITIONS,
+    ) -> str:
+        """Begin an operation and give the id of its occurrence.
+
+        :raises NotFound: there is no such instance
+        :raises WrongState: the instance is not in the state it has to be in
+        :raises OperationInProgress: another operation holds the instance
+        :raises Leftovers: what another instantiation left is there still
+        :raises BadRequest: the request cannot be carried out as it is
+        :raises VnfdNotUsable: no enabled package has the VNFD it names
+        :raises IncompatibleVnfd: the instance cannot become one of that VNFD
+        :raises PeerFailed: the NFVO, asked for its package, did not give it
+        :raises PreconditionFailed: the instance is not what the caller saw
+        """
+
+        def attempt() -> str:
+            with self.cleanup_on_leftovers(instance_id):
+                instance, vim_connections, generation = self._read_instance(
+                    instance_id, op, request
+                )
+            self._check(instance, op, request, vim_connections)
+            op_occ = _new_op_occ(instance_id, op, request)
+            vnfd_id = modification.next_vnfd_id(instance, request)
+            return self._begin(
+                op_occ, preconditions, vim_connections, generation, vnfd_id
+            )
+
+        return _retry_if_stale(attempt)
+
+    def modify(
+        self,
+        instance_id: str,
+        request: VnfInfoModificationRequest,
+        preconditions: Preconditions = NO_PRECONDITIONS,
+    ) -> str:
+        """Begin a modification and give the id of its occurrence.
+
+        :raises NotFound: there is no such instance
+        :raises OperationInProgress: an operation holds the instance
+        :raises BadRequest: the request cannot be carried out as it is
+        :raises VnfdNotUsable: no enabled package has the VNFD it names
+        :raises IncompatibleVnfd: the instance cannot become one of that VNFD
+        :raises PeerFailed: the NFVO, asked for its package, did not give it
+        :raises PreconditionFailed: the instance is not what the caller saw
+        """
+        return _retry_if_stale(
+            lambda: self._modify(instance_id, request, preconditions)
+        )
+
+    def _modify(
+        self,
+        instance_id: str,
+        request: VnfInfoModificationRequest,
+        preconditions: Preconditions,
+    ) -> str:
+        instance, vim_connections, generation = self._read_for_modification(
+            instance_id, request
+        )
+        if vim_connections != instance.vim_connection_info:
+            self._check_same_vim_type(instance, vim_connections)
+        vnfd_id = modification.next_vnfd_id(instance, request)
+        package = self._catalogue.unpacked(vnfd_id) if vnfd_id else None
+        vnfd = package.vnfd if package else None
+        modification.modified(instance, request, vim_connections, vnfd)
+        if package:
+            self._check_manageable_by(instance, package, vim_connections)
+        op_occ = _new_op_occ(
+            instance_id, LcmOperationType.MODIFY_INFO, request
+        )
+        return self._begin(
+            op_occ, preconditions, vim_connections, generation, vnfd_id
+        )
+
+    @transaction
+    def _read_for_modification(
+        self, instance_id: str, request: VnfInfoModificationRequest
+    ) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
+        with self._store.reader() as session:
+            generation = instances.generation(session, instance_id)
+            instance = instances.get(session, instance_id)
+            instances.check_not_busy(session, instance_id)
+            provided = connection_info.provided(session, instance_id)
+            requested = modification.connections(
+                instance, request, provided.get(instance_id, {})
+            )
+            resolved = (
+                connection_info.name(session, requested) if requested else {}
+            )
+            return instance, resolved, generation
+
+    def _check_manageable_by(
+        self,
+        instance: VnfInstance,
+        package: UnpackedPackage,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> None:
+        """Make sure that what is there can be managed by another package, as
+        it is, or as a script of the present one makes it.
+
+        :raises BadRequest: it cannot, not even be terminated
+        """
+        current = target.of_instance(instance)
+        if current is None:
+            return
+        vnfd = self._catalogue.unpacked(instance.vnfd_id).vnfd
+        scripts = target.flavour_of(vnfd, current.flavour_id).scripts
+        hook = operations.OPERATIONS[LcmOperationType.MODIFY_INFO].hook
+        scripted = any(name.startswith(hook) for name in scripts)
+        self._drivers.for_connections(vim_connections).validate(
+            InfraTask(
+                instance=instance,
+                package=package,
+                vim_connections=vim_connections,
+                current=current,
+                target=current,
+                operation=LcmOperationType.MODIFY_INFO if scripted else None,
+                parameters={},
+                deadline=Deadline.within(0),
+            )
+        )
+
+    def _check_same_vim_type(
+        self,
+        instance: VnfInstance,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> None:
+        before = self._drivers.for_connections(instance.vim_connection_info)
+        if self._drivers.for_connections(vim_connections) is not before:
+            raise errors.InvalidVimConnection(
+                f"vimConnectionInfo: VNF instance {instance.id} cannot move "
+                "to a VIM of another kind."
+            )
+
+    def _begin(
+        self,
+        op_occ: VnfLcmOpOcc,
+        preconditions: Preconditions,
+        vim_connections: Mapping[str, VimConnectionInfo],
+        generation: int,
+        vnfd_id: str | None = None,
+    ) -> str:
+        self._accept(
+            op_occ, preconditions, vim_connections, generation, vnfd_id
+        )
+        self._rpc.wake(op_occ.id)
+        return op_occ.id
+
+    @transaction
+    def _read_instance(
+        self, instance_id: str, op: LcmOperationType, request: SolType
+    ) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
+        with self._store.reader() as session:
+            generation = instances.generation(session, instance_id)
+            instance = instances.get(session, instance_id)
+            # who holds it says more than in which state it is meanwhile
+            instances.check_not_busy(session, instance_id)
+            operations.check_state(op, instance)
+            if op is LcmOperationType.INSTANTIATE:
+                leftovers.check(session, instance_id, request)
+            # an instance that runs stays where it is
+            requested = instance.vim_connection_info or getattr(
+                request, "vim_connection_info", {}
+            )
+            return (
+                instance,
+                connection_info.name(session, requested),
+                generation,
+            )
+
+    def _check(
+        self,
+        instance: VnfInstance,
+        op: LcmOperationType,
+        request: SolType,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> None:
+        package, current_package = self._packages(instance, request)
+        current = target.of_instance(instance)
+        desired = target.desired(
+            request,
+            current,
+            package.vnfd,
+            current_package.vnfd if current_package else None,
+        )
+        if self._vim_from_grant and not vim_connections:
+            return  # the rest is checked when the VIM is known
+        self._drivers.for_connections(vim_connections).validate(
+            InfraTask(
+                instance=instance,
+                package=package,
+                current_package=current_package,
+                vim_connections=vim_connections,
+                current=current,
+                target=desired,
+                parameters=getattr(request, "additional_params", {}),
+                operation=op,
+                request=request,
+                deadline=Deadline.within(0),
+                is_heal=isinstance(request, HealVnfRequest),
+                vnfcs=vnfcs.find_requested(request, instance),
+            )
+        )
+
+    def _packages(
+        self, instance: VnfInstance, request: SolType
+    ) -> tuple[UnpackedPackage, UnpackedPackage | None]:
+        """Find the package that an operation works by, and the one that the
+        instance is of, if it is another.
+
+        :raises VnfdNotUsable: there is no package of the VNFD it names
+        :raises IncompatibleVnfd: the instance cannot become one of that VNFD
+        """
+        package = self._catalogue.unpacked(instance.vnfd_id)
+        vnfd_id = modification.next_vnfd_id(instance, request)
+        if vnfd_id is None or not isinstance(
+            request, ChangeCurrentVnfPkgRequest
+        ):
+            return package, None
+        next_package = self._catalogue.unpacked(vnfd_id)
+        package_change.check(instance, next_package.vnfd)
+        return next_package, package
+
+    @transaction
+    def _accept(
+        self,
+        op_occ: VnfLcmOpOcc,
+        preconditions: Preconditions,
+        vim_connections: Mapping[str, VimConnectionInfo],
+        generation: int,
+        vnfd_id: str | None,
+    ) -> None:
+        now = datetime.datetime.now(datetime.UTC)
+        instance_id = op_occ.vnf_instance_id
+        used = [c.vim_id for c in vim_connections.values() if c.vim_id]
+        with self._store.writer() as session:
+            if op_occs.exists(session, op_occ.id):
+                return  # nobody had told us that it was committed
+            instances.reserve(session, instance_id, op_occ.id, generation)
+            # from here on it is nobody else's to change
+            preconditions.check(instances.etag(session, instance_id))
+            idempotency.record(session, preconditions, op_occ.id)
+            try:
+                vims.record_use(session, instance_id, used)
+                # from here on the VIMs cannot go; were they there till now?
+                if vim_connections:
+                    connection_info.name(session, vim_connections)
+            except (ReferenceError, errors.InvalidVimConnection):
+                raise errors.Conflict("The VIM was just deleted.") from None
+            if vnfd_id:
+                packages.record_use(session, instance_id, vnfd_id)
+            op_occs.add(
+                session, op_occ, vim_connections, now, WAKEUP_TIMEOUT_S
+            )
+
+    @contextlib.contextmanager
+    def cleanup_on_leftovers(self, instance_id: str) -> Iterator[None]:
+        """Have a conductor remove what a failed instantiation left when this
+        block finds that it is in the way.
+        """
+        try:
+            yield
+        except errors.Leftovers:
+            # without a queue, the next turn removes it
+            with contextlib.suppress(errors.Unavailable):
+                self._rpc.sync(instance_id)
+            raise
+
+    def sync(
+        self, instance_id: str, preconditions: Preconditions = NO_PRECONDITIONS
+    ) -> None:
+        """Have a conductor look what the VIM has made of an instance, or
+        remove what a failed instantiation left there.
+
+        :raises NotFound: there is no such instance
+        :raises WrongState: the instance has nothing on a VIM
+        :raises OperationInProgress: an operation holds the instance
+        :raises PreconditionFailed: the instance is not what the caller saw
+        :raises Unavailable: no conductor can be asked
+        """
+        self._check_sync(instance_id, preconditions)
+        self._rpc.sync(instance_id)
+
+    @transaction
+    def _check_sync(
+        self, instance_id: str, preconditions: Preconditions
+    ) -> None:
+        with self._store.reader() as session:
+            instance = instances.get(session, instance_id)
+            state = instance.instantiation_state
+            left = leftovers.get(session, instance_id)
+            if state != InstantiationState.INSTANTIATED and left is None:
+                raise errors.WrongState(
+                    f"VNF instance {instance_id} is "
+                    f"{instance.instantiation_state}; it has nothing on a VIM."
+                )
+            instances.check_not_busy(session, instance_id)
+            preconditions.check(instances.etag(session, instance_id))
+
+    @transaction
+    def _decide(
+        self, op_occ_id: str, event: Event, preconditions: Preconditions
+    ) -> VnfLcmOpOcc:
+        now = datetime.datetime.now(datetime.UTC)
+        with self._store.writer() as session:
+            idempotency.record(session, preconditions, op_occ_id)
+            return op_occs.decide(
+                session, op_occ_id, event, now, WAKEUP_TIMEOUT_S, preconditions
+            )
+
+    def retry(
+        self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
+    ) -> None:
+        """Try a failed operation again.
+
+        :raises NotFound: there is no such operation
+        :raises WrongState: it has not failed
+        :raises PreconditionFailed: it is not what the caller saw
+        """
+        self._decide(op_occ_id, Event.RETRY, preconditions)
+        self._rpc.wake(op_occ_id)
+
+    def rollback(
+        self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
+    ) -> None:
+        """Restore what was before a failed operation.
+
+        :raises NotFound: there is no such operation
+        :raises WrongState: it has not failed, or cannot be rolled back
+        :raises PreconditionFailed: it is not what the caller saw
+        """
+        self._decide(op_occ_id, Event.ROLLBACK, preconditions)
+        self._rpc.wake(op_occ_id)
+
+    def fail(
+        self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
+    ) -> VnfLcmOpOcc:
+        """Leave a failed operation as it is, and let others come. A conductor
+        looks what the instance has now, unless it is not instantiated.
+
+        :raises NotFound: there is no such operation
+        :raises WrongState: it has not failed
+        :raises PreconditionFailed: it is not what the caller saw
+        """
+        op_occ = self._decide(op_occ_id, Event.GIVE_UP, preconditions)
+        if op_occ.operation is not LcmOperationType.INSTANTIATE:
+            # without a queue, the next turn does it
+            with contextlib.suppress(errors.Unavailable):
+                self._rpc.sync(op_occ.vnf_instance_id)
+        return op_occ
+
+    def cancel(
+        self,
+        op_occ_id: str,
+        mode: CancelModeType,
+        preconditions: Preconditions = NO_PRECONDITIONS,
+    ) -> None:
+        """Have an operation stopped by whoever carries it out.
+
+        :raises NotFound: there is no such operation
+        :raises WrongState: nobody carries it out
+        :raises PreconditionFailed: it is not what the caller saw
+        """
+        self._cancel(op_occ_id, mode, preconditions)
+        self._rpc.cancel(op_occ_id)
+        # perhaps nobody has begun yet, and then it ends at once
+        self._rpc.wake(op_occ_id)
+
+    @transaction
+    def _cancel(
+        self,
+        op_occ_id: str,
+        mode: CancelModeType,
+        preconditions: Preconditions,
+    ) -> None:
+        with self._store.writer() as session:
+            idempotency.record(session, preconditions, op_occ_id)
+            op_occs.cancel(session, op_occ_id, mode, preconditions)
+
+
+def _retry_if_stale(attempt: Callable[[], str]) -> str:
+    """Judge a request by the instance as it is when it is reserved.
+
+    :raises Stale: the instance changes all the time
+    """
+    for _ in range(MAX_ATTEMPTS - 1):
+        with contextlib.suppress(errors.Stale):
+            return attempt()
+    return attempt()
+
+
+def _new_op_occ(
+    instance_id: str, op: LcmOperationType, request: SolType
+) -> VnfLcmOpOcc:
+    now = datetime.datetime.now(datetime.UTC)
+    return VnfLcmOpOcc(
+        id=str(uuid.uuid4()),
+        operation_state=operations.first_state(op),
+        state_entered_time=now,
+        start_time=now,
+        vnf_instance_id=instance_id,
+        operation=op,
+        is_automatic_invocation=False,
+        operation_params=msgspec.to_builtins(request),
+        is_cancel_pending=False,
+    )

@@ -1,0 +1,55 @@
+"""Runs a package's user data in a process of its own."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tacker_cnf.lcm import secret_masking
+from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.scripts import runner
+from tacker_cnf.scripts.process import ScriptLimits
+from tacker_cnf.scripts.runner import ScriptCallbacks
+from tacker_cnf.sol import base
+from tacker_cnf.user_data import protocol
+from tacker_cnf.user_data.protocol import UserDataInput, UserDataOutput
+
+
+def run(
+    package: Path,
+    user_data_input: UserDataInput,
+    limits: ScriptLimits,
+    cancel_token: CancelToken,
+    keep_log: Callable[[str], None] = lambda _: None,
+) -> UserDataOutput:
+    """Ask user data of an unpacked package.
+
+    :param cancel_token: kills it when the work is called off at once
+    :param keep_log: is given what it wrote, however it ended
+    :raises ScriptFailed: it failed, took too long or said something wrong
+    """
+    return runner.execute(
+        [package],
+        lambda trees: _script_run(user_data_input, trees),
+        limits,
+        cancel_token,
+        ScriptCallbacks(save=keep_log),
+    )
+
+
+def _script_run(
+    user_data_input: UserDataInput, trees: Sequence[Path]
+) -> runner.ScriptRun[UserDataOutput]:
+    user_data_input = msgspec.structs.replace(
+        user_data_input, package_dir=str(trees[0])
+    )
+    secrets = secret_masking.secrets_of(msgspec.to_builtins(user_data_input))
+    return runner.ScriptRun(
+        name=f"{user_data_input.path}, {user_data_input.class_name}",
+        operation=user_data_input.operation,
+        command=("-m", "tacker_cnf.user_data.child"),
+        input=base.encode(user_data_input),
+        read=protocol.read,
+        veil=SecretMasker(secrets),
+    )

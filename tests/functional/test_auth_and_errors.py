@@ -1,0 +1,132 @@
+"""The service at its edges: who is let in, what it leans on, what it keeps."""
+
+from typing import Any
+
+import testtools
+import webob
+from keystonemiddleware.opts import list_auth_token_opts
+from oslo_db import exception as db_errors
+
+from tacker_cnf.api import middleware
+from tacker_cnf.cmd import compose
+from tests.fixtures.cluster import CnfService
+from tests.fixtures.vnfm import FAKE_VIM, Response, Vnfm
+
+
+class TestKeystone(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(Vnfm())
+        conf = self.vnfm.conf
+        for group, options in list_auth_token_opts():
+            conf.register_opts(options, group)
+        uri = "http://keystone.example/"
+        conf.set_override("www_authenticate_uri", uri, "keystone_authtoken")
+        conf.set_override("auth_strategy", "keystone", "api")
+        self.vnfm.app = compose.application(self.vnfm.parts)
+
+    def test_a_token_is_needed_and_a_problem_says_so(self) -> None:
+        answer = self.vnfm.call("GET", "/vnflcm/v2/vnf_instances")
+        self.assertEqual(401, answer.status)
+        self.assertEqual("application/problem+json", answer.type)
+        self.assertEqual("Authentication is required.", answer.detail)
+        self.assertIn(
+            "http://keystone.example", answer.headers["WWW-Authenticate"]
+        )
+
+    def test_versions_and_health_need_none(self) -> None:
+        for path in middleware.PUBLIC:
+            self.assertEqual(200, self.vnfm.call("GET", path).status, path)
+
+
+class TestUpstreamErrors(testtools.TestCase):
+    """Whoever answers an error, it is told as a problem."""
+
+    def answer(self, app: Any) -> Response:
+        vnfm = self.useFixture(Vnfm())
+        wrapped = middleware.handle_errors(app, vnfm.conf)
+        request = webob.Request.blank("/vnflcm/v2/vnf_instances")
+        return Response(request.get_response(wrapped))
+
+    def test_an_answer_of_another_middleware(self) -> None:
+        def app(_environ: Any, start: Any) -> list[bytes]:
+            start("503 Service Unavailable", [("Content-Type", "text/html")])
+            return [b"<h1>no</h1>"]
+
+        answer = self.answer(app)
+        self.assertEqual(503, answer.status)
+        self.assertEqual("application/problem+json", answer.type)
+
+    def test_the_database_does_not_answer(self) -> None:
+        def app(_environ: Any, _start: Any) -> list[bytes]:
+            raise db_errors.DBConnectionError
+
+        answer = self.answer(app)
+        self.assertEqual(503, answer.status)
+        self.assertEqual("The database does not answer.", answer.detail)
+
+
+class TestRenewedCredentials(testtools.TestCase):
+    def test_a_running_vnf_uses_what_is_registered_now(self) -> None:
+        vnfm = self.useFixture(CnfService())
+        sandbox = vnfm.cluster.sandbox
+        vim = {
+            "name": "cluster",
+            "type": "kubernetes",
+            "auth_url": sandbox.endpoint,
+            "auth_cred": {
+                "bearer_token": sandbox.token,
+                "ssl_ca_cert": sandbox.ca_pem,
+            },
+            "is_default": True,
+        }
+        made = vnfm.call("POST", "/v1.0/vims", {"vim": vim}).json["vim"]
+        request = vnfm.deployment_only(vimConnectionInfo={})
+        instance_id = vnfm.start_vnf(request)
+        shown = vnfm.instance(instance_id)["vimConnectionInfo"]
+        self.assertEqual(
+            {
+                "default": {
+                    "vimId": made["id"],
+                    "vimType": "ETSINFV.KUBERNETES.V_1",
+                }
+            },
+            shown,
+        )
+        # the token is renewed: the VNF must not go on with the old one
+        renewed = {
+            "auth_cred": {
+                "bearer_token": "",
+                "client_cert": sandbox.client_cert_pem,
+                "client_key": sandbox.client_key_pem,
+            }
+        }
+        path = f"/v1.0/vims/{made['id']}"
+        answer = vnfm.call("PUT", path, {"vim": renewed})
+        self.assertEqual(200, answer.status, str(answer.content))
+        sandbox_token = sandbox.token
+        self.assertNotIn(sandbox_token, str(answer.json))
+        done = vnfm.run(instance_id, "heal", {})
+        self.assertEqual("COMPLETED", done["operationState"], done)
+        self.assertEqual(409, vnfm.call("DELETE", path).status)
+        vnfm.run(instance_id, "terminate", {"terminationType": "FORCEFUL"})
+        self.assertEqual(204, vnfm.call("DELETE", path).status)
+
+
+class TestAttributes(testtools.TestCase):
+    def test_instantiation_sets_what_the_request_gives(self) -> None:
+        vnfm = self.useFixture(Vnfm())
+        instance_id = vnfm.create()
+        body = {
+            "flavourId": "simple",
+            "vimConnectionInfo": FAKE_VIM,
+            "extensions": {"a": 1, "gone": None},
+            "vnfConfigurableProperties": {"isAutohealEnabled": True},
+        }
+        vnfm.run(instance_id, "instantiate", body)
+        instance = vnfm.instance(instance_id)
+        self.assertEqual({"a": 1}, instance["extensions"])
+        self.assertEqual(
+            {"isAutohealEnabled": True},
+            instance["vnfConfigurableProperties"],
+        )

@@ -1,0 +1,194 @@
+"""Work on a cluster that is called off, and how far it tells it has come."""
+
+import dataclasses
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.sol.common import VimConnectionInfo
+from tests.fixtures.cluster import CnfCase
+
+#: seconds in which nothing ends that waits for a pod here
+POD_START_DELAY_S = 600.0
+
+
+class CancellationCase(CnfCase):
+    """A driver of its own, whose tasks can be called off."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver = KubernetesDriver(self.vnfm.conf)
+        self.cancel_token = CancelToken()
+        self.progress: list[str] = []
+        #: words of a line -> what happens when it is told
+        self.callbacks: dict[str, Callable[[], None]] = {}
+        self.empty = set(self.objects())
+
+    def report_progress(self, line: str) -> None:
+        self.progress.append(line)
+        for words, act in self.callbacks.items():
+            if words in line:
+                act()
+
+    def cancel(self, *, forceful: bool) -> None:
+        self.cancel_token.cancel(
+            errors.Cancelled("Called off."), forceful=forceful
+        )
+
+    def task(self, **changes: Any) -> InfraTask:
+        """Make a task that instantiates the sample package."""
+        task_base = self.vnfm.infra_task()
+        return dataclasses.replace(
+            task_base,
+            cancel_token=self.cancel_token,
+            report_progress=self.report_progress,
+            **changes,
+        )
+
+    def created_objects(self) -> set[tuple[str, str]]:
+        return set(self.objects()) - self.empty
+
+
+class TestAtOnce(CancellationCase):
+    def test_a_watch_ends_while_nothing_happens(self) -> None:
+        self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
+        waiting = threading.Event()
+        self.callbacks["0 of 6"] = waiting.set
+        ended: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self.driver.apply(self.task())
+            except errors.VnfmError as error:
+                ended.append(error)
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        self.assertTrue(waiting.wait(60))
+        time.sleep(0.3)  # the cluster is silent, the watch is read
+        self.cancel(forceful=True)
+        worker.join(60)
+        self.assertEqual(["Called off."], [str(error) for error in ended])
+
+    def test_a_wait_for_objects_to_go_ends(self) -> None:
+        task = self.task()
+        self.driver.apply(task)
+        self.cluster.sandbox.lose_node("sandbox-node-1")
+        self.cluster.sandbox.lose_node("sandbox-node-2")
+
+        def soon() -> None:
+            threading.Timer(0.2, self.cancel, (), {"forceful": True}).start()
+
+        termination = dataclasses.replace(
+            task, current=task.target, target=None
+        )
+        self.callbacks["pods have to go"] = soon
+        self.assertRaises(errors.Cancelled, self.driver.destroy, termination)
+
+    def test_an_answer_that_does_not_come_is_not_waited_for(self) -> None:
+        with socket.socket() as unresponsive:
+            unresponsive.bind(("127.0.0.1", 0))
+            unresponsive.listen()
+            vim = VimConnectionInfo(
+                vim_type="ETSINFV.KUBERNETES.V_1",
+                interface_info={
+                    "endpoint": f"http://127.0.0.1:{unresponsive.getsockname()[1]}"
+                },
+                access_info={"bearer_token": "x"},
+            )
+            task = self.task(vim_connections={"deaf": vim})
+            timer = threading.Timer(0.3, self.cancel, (), {"forceful": True})
+            timer.start()
+            self.assertRaises(errors.Cancelled, self.driver.apply, task)
+
+    def test_a_silent_cluster_is_not_waited_for(self) -> None:
+        task = self.task()
+        self.driver.observe(task)  # connected
+        silence = self.cluster.sandbox.be_silent()
+        timer = threading.Timer(0.3, self.cancel, (), {"forceful": True})
+        timer.start()
+        with silence:
+            self.assertRaises(errors.Cancelled, self.driver.observe, task)
+
+    def test_nothing_cancelled_before_is_started(self) -> None:
+        self.cancel(forceful=True)
+        self.assertRaises(errors.Cancelled, self.driver.apply, self.task())
+        self.assertEqual(set(), self.created_objects())
+
+
+class TestGracefully(CancellationCase):
+    def test_what_was_made_gets_ready_and_nothing_more_is_made(self) -> None:
+        self.callbacks["Making StatefulSet"] = lambda: self.cancel(
+            forceful=False
+        )
+        self.assertRaises(errors.Cancelled, self.driver.apply, self.task())
+        made = self.created_objects()
+        self.assertIn(("deployments", "web"), made)
+        self.assertNotIn(("statefulsets", "store"), made)
+        web = self.objects()["deployments", "web"]
+        self.assertEqual(
+            web["spec"]["replicas"], web["status"]["readyReplicas"]
+        )
+
+    def test_a_wait_goes_on_to_its_end(self) -> None:
+        self.callbacks["0 of 6"] = lambda: self.cancel(forceful=False)
+        result = self.driver.apply(self.task())
+        self.assertNotEqual((), result.vnfc_resource_info)
+
+    def test_no_size_is_set_any_more(self) -> None:
+        task = self.task()
+        self.driver.apply(task)
+        before = self.cluster.uids(self.vnfm.namespace)
+        self.cancel(forceful=False)
+        task = dataclasses.replace(
+            task, current=task.target, target=_larger(task)
+        )
+        self.assertRaises(errors.Cancelled, self.driver.apply, task)
+        self.assertEqual(before, self.cluster.uids(self.vnfm.namespace))
+
+    def test_no_pod_is_deleted_any_more(self) -> None:
+        task = self.task()
+        found = self.driver.apply(task)
+        before = self.cluster.uids(self.vnfm.namespace)
+        self.cancel(forceful=False)
+        task = dataclasses.replace(
+            task,
+            current=task.target,
+            is_heal=True,
+            vnfcs=found.vnfc_resource_info,
+        )
+        self.assertRaises(errors.Cancelled, self.driver.replace, task)
+        self.assertEqual(before, self.cluster.uids(self.vnfm.namespace))
+
+
+def _larger(task: InfraTask) -> Target:
+    assert task.target is not None
+    counts = {**task.target.counts, "web": task.target.counts["web"] + 1}
+    return Target(
+        flavour_id=task.target.flavour_id,
+        scale_levels=task.target.scale_levels,
+        counts=counts,
+        parameters=task.target.parameters,
+    )
+
+
+class TestProgress(CancellationCase):
+    def test_progress_is_reported(self) -> None:
+        task = self.task()
+        self.driver.apply(task)
+        self.assertIn("Making Deployment web", " ".join(self.progress))
+        self.assertIn("6 of 6 pods are ready", self.progress)
+        self.driver.destroy(
+            dataclasses.replace(task, current=task.target, target=None)
+        )
+        self.assertIn("0 of 1 Deployment have to go", self.progress)
+        changes = zip(self.progress, self.progress[1:], strict=False)
+        self.assertTrue(all(one != other for one, other in changes))
+        self.assertLessEqual(max(map(len, self.progress)), 255)

@@ -1,0 +1,181 @@
+"""Requests that nobody means well with; each is refused and costs little."""
+
+import io
+from typing import Any
+
+import webob
+
+from tests.fixtures.vnfm import FAKE_VIM, Response
+from tests.functional import test_http, test_lifecycle, test_packages
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+BRACES = (
+    "/vnflcm/v2/vnf_instances/%7Bid%7D",
+    "/v1.0/vims/%7Bid%7D",
+    "/vnfpkgm/v1/vnf_packages/x/artifacts/%7Bpath%7D",
+)
+NUL_PATHS = (
+    "/vnflcm/v2/vnf_instances/%00",
+    "/vnflcm/v2/vnf_lcm_op_occs/%00",
+    "/vnfpkgm/v1/vnf_packages/%00",
+    "/v1.0/vims/%00",
+)
+
+
+class EndlessBody(io.RawIOBase):
+    """A body without an end, which counts what is taken of it."""
+
+    taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self.taken > 20_000_000:
+            return 0
+        self.taken += len(buffer)
+        buffer[:] = b"x" * len(buffer)
+        return len(buffer)
+
+
+class TestBodies(test_http.HttpTest):
+    def send(
+        self, kind: str, length: str | None
+    ) -> tuple[Response, EndlessBody]:
+        source = EndlessBody()
+        request = webob.Request.blank(test_http.INSTANCES, method="POST")
+        request.headers["Version"] = "2.0.0"
+        environ = request.environ
+        environ["wsgi.input"] = io.BufferedReader(source)
+        environ.pop("CONTENT_LENGTH", None)
+        environ["wsgi.input_terminated"] = True
+        if length:
+            environ["CONTENT_LENGTH"] = length
+        if kind:
+            environ["CONTENT_TYPE"] = kind
+        return Response(request.get_response(self.vnfm.app)), source
+
+    def test_what_is_over_the_limit_is_not_read(self) -> None:
+        form = "application/x-www-form-urlencoded"
+        for kind in ("application/json", "", form, "text/plain"):
+            for length in ("20000000", None):
+                answer, source = self.send(kind, length)
+                self.assertIn(answer.status, {413, 415})
+                self.assertLess(source.taken, 1_200_000, f"{kind} {length}")
+
+    def test_a_body_without_a_type_is_json(self) -> None:
+        body = b'{"userDefinedData": {"a": 1}}'
+        answer = self.call("POST", test_http.PACKAGES, body)
+        self.assertEqual(201, answer.status, str(answer.content))
+        self.assertEqual({"a": 1}, answer.json["userDefinedData"])
+
+    def test_bodies_that_are_no_json(self) -> None:
+        for body, says in (
+            (b"\xff\xfe", "The body is not JSON"),
+            (b'{"vnfdId": "\xff"}', "The body is not JSON"),
+            (b'{"vnfdId": "\\u0000"}', "a NUL character"),
+            (b'{"vnfdId": "x", "metadata": {"a": %s}}' % DEEP, "nested"),
+            (b'{"vnfdId": "x", "unknown": %s}' % DEEP, "nested"),
+        ):
+            answer = self.call(
+                "POST", test_http.INSTANCES, body, test_http.JSON
+            )
+            self.assert_problem(400, answer, says)
+
+    def test_a_form_with_parts(self) -> None:
+        kind = {"Content-Type": "multipart/form-data"}
+        answer = self.call("POST", test_http.INSTANCES, b"x", kind)
+        self.assert_problem(415, answer)
+
+    def test_names_that_are_too_long(self) -> None:
+        body = {"vnfdId": "x", "vnfInstanceName": "n" * 256}
+        answer = self.vnfm.call("POST", test_http.INSTANCES, body)
+        self.assert_problem(400, answer, "$.vnfInstanceName")
+        vim = {"name": "n" * 256, "type": "fake", "auth_url": "x"}
+        vim_request = {"vim": {**vim, "auth_cred": {}}}
+        answer = self.vnfm.call("POST", "/v1.0/vims", vim_request)
+        self.assert_problem(400, answer, "$.vim.name")
+
+    def test_paths_that_are_no_names(self) -> None:
+        for path in (*BRACES, *NUL_PATHS):
+            self.assert_problem(404, self.call("GET", path))
+        answer = self.call("GET", "/v1.0/vims?name=%00")
+        self.assert_problem(400, answer, "NUL")
+
+    def test_a_charset_may_be_asked_for(self) -> None:
+        kind = {"Accept": "application/json; charset=utf-8"}
+        answer = self.call("GET", test_http.INSTANCES, None, kind)
+        self.assertEqual(200, answer.status)
+
+    def test_a_slash_more_asks_for_no_version(self) -> None:
+        request = webob.Request.blank("/vnflcm/v2/api_versions/")
+        answer = Response(request.get_response(self.vnfm.app))
+        self.assertEqual(200, answer.status)
+
+
+class TestPackages(test_packages.PackageTest):
+    def test_names_that_no_file_can_have(self) -> None:
+        path = self.onboarded()
+        for name in ("a%00b", "a" * 300, "a/" * 3000 + "b"):
+            answer = self.call("GET", f"{path}/artifacts/{name}")
+            self.assert_problem(404, answer, "")
+
+    def test_an_empty_artifact_is_there(self) -> None:
+        files = self.files | {"Files/empty": b""}
+        path = self.onboarded(test_packages.build_zip(files))
+        answer = self.call("GET", f"{path}/artifacts/Files/empty")
+        self.assertEqual((200, b""), (answer.status, answer.content))
+        self.assertEqual("0", answer.headers["Content-Length"])
+
+    def test_a_download_has_a_content_length(self) -> None:
+        path = self.onboarded()
+        answer = self.call("GET", f"{path}/package_content")
+        self.assertEqual(
+            str(len(answer.content)), answer.headers["Content-Length"]
+        )
+
+    def test_a_refused_upload_leaves_nothing(self) -> None:
+        self.onboarded()
+        before = self.list_contents()
+        other = test_packages.build_zip(self.files | {"more": b"x"})
+        for content in (other, self.good):
+            answer = self.upload(self.create_package(), content)
+            self.assertEqual(409, answer.status)
+            self.assertEqual(before, self.list_contents())
+
+
+class TestSecrets(test_lifecycle.LifecycleTest):
+    def test_they_lie_encrypted_and_are_not_shown(self) -> None:
+        instance_id = self.vnfm.create()
+        done = self.vnfm.run(
+            instance_id,
+            "instantiate",
+            {
+                "flavourId": "simple",
+                "vimConnectionInfo": FAKE_VIM,
+                "additionalParams": {
+                    "vnf_password": "hunter2",
+                    "env": [{"name": "DB_PASSWORD", "value": "hunter2"}],
+                },
+            },
+        )
+        self.assertEqual("COMPLETED", done["operationState"])
+        self.assertNotIn("hunter2", str(done))
+        self.assertNotIn("hunter2", str(self.vnfm.instance(instance_id)))
+        with self.vnfm.parts.store.engine.connect() as connection:
+            for table in ("vnf_lcm_op_occs", "vnf_instances"):
+                rows = connection.exec_driver_sql(f"SELECT * FROM {table}")  # noqa: S608
+                self.assertNotIn("hunter2", str(rows.fetchall()))
+
+
+class TestBugs(test_lifecycle.LifecycleTest):
+    def test_one_in_looking_does_not_hide_the_failure(self) -> None:
+        def bug(_task: Any) -> None:
+            raise RuntimeError
+
+        instance_id = self.vnfm.create_instantiated()
+        self.inject_fault("apply")
+        self.vnfm.driver.before["observe"] = bug
+        answer = self.vnfm.task(instance_id, "scale", test_lifecycle.SCALE_OUT)
+        end = self.vnfm.wait_operation(answer.headers["Location"], 10.0)
+        self.assert_failed(end)

@@ -1,0 +1,303 @@
+"""The Kubernetes driver as it watches a cluster."""
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import fixtures
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.base import WatchTask
+from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.sol.common import VimConnectionInfo
+from tests.fixtures.cluster import CORE, CnfCase
+from tests.fixtures.tcp_proxy import TcpProxy
+
+#: what a watch tells when changes may have been missed everywhere
+MISSED_EVERYWHERE = ("missed", None)
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+class WatchCase(CnfCase):
+    """A watch of its own, in a thread of its own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.relay = self.useFixture(TcpProxy(self.cluster.sandbox.endpoint))
+        self.driver = KubernetesDriver(self.vnfm.conf)
+        self.cancel_token = CancelToken()
+        self.events: queue.SimpleQueue[tuple[str, str | None]]
+        self.events = queue.SimpleQueue()
+        self.tenants = {self.vnfm.namespace}
+        self.results: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+        self.addCleanup(self.stop_watch)
+
+    def stop_watch(self) -> None:
+        self.cancel_token.cancel(
+            errors.Cancelled("Called off."), forceful=True
+        )
+
+    def on_missed(self, tenant: str | None) -> None:
+        self.events.put(("missed", tenant))
+
+    def watch(
+        self, missed: Callable[[str | None], None] | None = None, **access: str
+    ) -> None:
+        """Begin to watch."""
+        vim = msgspec.convert(
+            self.cluster.vim(**access)["vim1"], VimConnectionInfo
+        )
+        task = WatchTask(
+            vim_connection=msgspec.structs.replace(
+                vim,
+                interface_info={
+                    **vim.interface_info,
+                    "endpoint": self.relay.endpoint,
+                },
+            ),
+            tenants=lambda: set(self.tenants),
+            on_change=lambda instance: self.events.put(("changed", instance)),
+            on_missed=missed or self.on_missed,
+            cancel_token=self.cancel_token,
+        )
+
+        def run() -> None:
+            try:
+                self.driver.watch(task)
+            except errors.VnfmError as error:
+                self.results.put(error)
+            else:
+                self.results.put(None)
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def assert_events(self, *expected: tuple[str, str | None]) -> None:
+        """Wait until all of these are told, and nothing else is."""
+        left = set(expected)
+        while left:
+            told = self.events.get(timeout=60)
+            self.assertIn(told, expected)
+            left.discard(told)
+
+    def drain_events(self) -> None:
+        """Forget what was told, until nothing more comes."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self.events.get(timeout=0.3)
+
+    def pod(self, name: str, instance: str, **more: Any) -> None:
+        """Make a pod that says it belongs to an instance."""
+        body = {
+            "metadata": {
+                "name": name,
+                "labels": {"tacker_vnf_instance_id": instance},
+            },
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        namespace = more.get("namespace", self.vnfm.namespace)
+        self.cluster.call("POST", f"{CORE}/namespaces/{namespace}/pods", body)
+
+    def remove(self, name: str) -> None:
+        path = f"{CORE}/namespaces/{self.vnfm.namespace}/pods/{name}"
+        self.cluster.call("DELETE", path)
+
+
+class TestWatch(WatchCase):
+    def test_pods_that_come_and_go(self) -> None:
+        self.watch()
+        self.assert_events(MISSED_EVERYWHERE)
+        self.pod("a", "one")
+        self.assert_events(("changed", "one"))
+        self.drain_events()
+        self.remove("a")
+        self.assert_events(("changed", "one"))
+
+    def test_pods_without_an_instance(self) -> None:
+        self.watch()
+        self.assert_events(MISSED_EVERYWHERE)
+        body = {
+            "metadata": {"name": "b"},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        self.cluster.call(
+            "POST", f"{CORE}/namespaces/{self.vnfm.namespace}/pods", body
+        )
+        self.pod("a", "one")
+        self.assert_events(("changed", "one"))
+
+    def test_it_ends_at_once(self) -> None:
+        self.watch()
+        self.assert_events(MISSED_EVERYWHERE)
+        time.sleep(0.2)  # the cluster is silent, the watch is read
+        self.stop_watch()
+        # it would be read for a minute
+        self.assertIsInstance(self.results.get(timeout=40), errors.Cancelled)
+
+    def test_a_watch_that_is_cut_goes_on_where_it_was(self) -> None:
+        self.watch()
+        self.assert_events(MISSED_EVERYWHERE)
+        self.pod("a", "one")
+        self.assert_events(("changed", "one"))
+        self.drain_events()
+        self.relay.break_connections()
+        self.pod("b", "two")
+        self.assert_events(("changed", "two"))
+
+    def test_a_cluster_that_is_lost(self) -> None:
+        self.watch()
+        self.assert_events(MISSED_EVERYWHERE)
+        self.relay.refuse()
+        self.relay.break_connections()
+        self.assertIsInstance(
+            self.results.get(timeout=60), errors.VimUnreachable
+        )
+
+    def test_a_token_that_is_wrong(self) -> None:
+        self.watch(bearer_token="wrong")
+        self.assertIsInstance(self.results.get(timeout=60), errors.VimRejected)
+
+
+class TestForgottenEvents(WatchCase):
+    def setUp(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch("kubernetes_sandbox.store._HISTORY_LENGTH", 4)
+        )
+        super().setUp()
+
+    def test_what_the_cluster_has_forgotten_may_have_been_missed(self) -> None:
+        self.watch()
+        self.assert_events(MISSED_EVERYWHERE)
+        self.relay.refuse()
+        self.relay.break_connections()
+        for number in range(5):
+            self.pod(f"p{number}", "one")
+        self.relay.listen()
+        self.assert_events(MISSED_EVERYWHERE)
+        self.drain_events()
+        self.pod("a", "two")
+        self.assert_events(("changed", "two"))
+
+
+class TestNamespaces(WatchCase):
+    """Credentials that reach some namespaces, and not the whole cluster."""
+
+    def allow(self, namespace: str) -> None:
+        path = f"{RBAC}/namespaces/{namespace}"
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+        self.cluster.call(
+            "POST", f"{path}/roles", {**_named("all"), "rules": [rule]}
+        )
+        self.cluster.call(
+            "POST",
+            f"{path}/rolebindings",
+            {
+                **_named("all"),
+                "subjects": [{"kind": "User", "name": "viewer"}],
+                "roleRef": {
+                    "apiGroup": "rbac.authorization.k8s.io",
+                    "kind": "Role",
+                    "name": "all",
+                },
+            },
+        )
+
+    def test_each_is_watched_while_vnfs_live_there(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.drivers.kubernetes.pod_watch.NAMESPACE_POLL_S", 0.1
+            )
+        )
+        one, other = self.vnfm.namespace, self.cluster.namespace()
+        self.allow(one)
+        self.allow(other)
+        self.watch(bearer_token=self.cluster.sandbox.viewer_token)
+        self.assert_events(("missed", one))
+        self.pod("a", "one")
+        self.assert_events(("changed", "one"))
+        self.drain_events()
+        self.tenants.add(other)
+        self.assert_events(("missed", other))
+        self.pod("b", "two", namespace=other)
+        self.assert_events(("changed", "two"))
+        self.drain_events()
+        self.tenants.discard(one)
+        before = self.relay.connections
+        until = time.monotonic() + 60
+        while self.relay.connections == before:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        self.pod("c", "three")
+        self.pod("d", "two", namespace=other)
+        self.assert_events(("changed", "two"))
+        self.stop_watch()
+        self.assertIsInstance(self.results.get(timeout=60), errors.Cancelled)
+
+    def test_one_that_is_left_ends_while_the_cluster_is_silent(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.drivers.kubernetes.pod_watch.NAMESPACE_POLL_S", 0.1
+            )
+        )
+        self.allow(self.vnfm.namespace)
+        self.watch(bearer_token=self.cluster.sandbox.viewer_token)
+        self.assert_events(("missed", self.vnfm.namespace))
+        (thread,) = (
+            thread
+            for thread in threading.enumerate()
+            if thread.name == f"watch of {self.vnfm.namespace}"
+        )
+        time.sleep(0.2)  # the watch is read
+        self.tenants.clear()
+        thread.join(60)
+        self.assertFalse(thread.is_alive())
+
+    def test_one_that_breaks_is_watched_again(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.drivers.kubernetes.pod_watch.RETRY_DELAY_S", 0.1
+            )
+        )
+        log = self.useFixture(fixtures.FakeLogger())
+        tries: list[str | None] = []
+
+        def missed(tenant: str | None) -> None:
+            tries.append(tenant)
+            if len(tries) == 1:
+                raise RuntimeError("nobody thought of it")
+            self.events.put(("missed", tenant))
+
+        self.allow(self.vnfm.namespace)
+        token = self.cluster.sandbox.viewer_token
+        self.watch(missed, bearer_token=token)
+        self.assert_events(("missed", self.vnfm.namespace))
+        self.assertIn("nobody thought of it", log.output)
+        self.pod("a", "one")
+        self.assert_events(("changed", "one"))
+
+    def test_one_that_is_forbidden_blocks_no_other(self) -> None:
+        forbidden = self.cluster.namespace()
+        self.tenants.add(forbidden)
+        self.allow(self.vnfm.namespace)
+        self.watch(bearer_token=self.cluster.sandbox.viewer_token)
+        self.assert_events(("missed", self.vnfm.namespace))
+        self.pod("a", "one")
+        self.assert_events(("changed", "one"))
+
+    def test_a_cluster_that_is_lost(self) -> None:
+        self.allow(self.vnfm.namespace)
+        self.watch(bearer_token=self.cluster.sandbox.viewer_token)
+        self.assert_events(("missed", self.vnfm.namespace))
+        self.relay.refuse()
+        self.relay.break_connections()
+        self.assertIsInstance(
+            self.results.get(timeout=60), errors.VimUnreachable
+        )
+
+
+def _named(name: str) -> Any:
+    return {"metadata": {"name": name}}

@@ -1,0 +1,145 @@
+"""A commit came through and its answer was lost; callers come in between."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import testtools
+from oslo_db import exception as db_errors
+from sqlalchemy import orm
+
+from tests.fixtures.vnfm import FAKE_VIM, Vnfm
+
+INSTANCES = "/vnflcm/v2/vnf_instances"
+REQUEST = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+OUT = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+
+
+class StoreCase(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(Vnfm())
+        self.store = self.vnfm.parts.store
+
+
+class TestLostAnswers(StoreCase):
+    """Whoever repeats a transaction finds that it was made."""
+
+    def drop_commit_responses(self, count: int) -> list[int]:
+        """Lose the answers to the next commits of who writes op-occs."""
+        left = [count]
+        store, usual = self.store, self.store.writer
+
+        @contextmanager
+        def writer() -> Iterator[orm.Session]:
+            with usual() as session:
+                yield session
+            if session.info.get("announced") and left[0] > 0:
+                left[0] -= 1
+                raise db_errors.DBConnectionError
+
+        store.writer = writer  # type: ignore[method-assign]
+        return left
+
+    def test_an_operation_goes_on_as_if_nothing_had_happened(self) -> None:
+        instance_id = self.vnfm.create()
+        left = self.drop_commit_responses(3)  # STARTING, PROCESSING, COMPLETED
+        end = self.vnfm.run(instance_id, "instantiate", REQUEST)
+        self.assertEqual("COMPLETED", end["operationState"], end)
+        self.assertEqual(1, len(self.vnfm.nfvo.requests))
+        free = self.vnfm.run(instance_id, "scale", OUT)
+        self.assertEqual("COMPLETED", free["operationState"])
+        self.assertEqual([0], left)
+
+    def test_a_failure_is_recorded_once(self) -> None:
+        def fail(_task: Any) -> None:
+            raise RuntimeError
+
+        self.vnfm.driver.before["apply"] = fail
+        instance_id = self.vnfm.create()
+        self.drop_commit_responses(3)
+        end = self.vnfm.run(instance_id, "instantiate", REQUEST)
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.vnfm.driver.before.clear()
+        again = self.vnfm.decide(end["id"], "retry")
+        self.assertEqual("COMPLETED", again["operationState"])
+
+
+class TestInBetween(StoreCase):
+    def test_what_was_changed_while_a_request_was_judged_stays(self) -> None:
+        """A modification begins and ends between the look at an instance
+        and its reservation.
+        """
+        instance_id = self.vnfm.create_instantiated()
+        path = f"{INSTANCES}/{instance_id}"
+        calls: list[int] = []
+
+        def patch() -> None:
+            extra = {"vim1": {"extra": {"zone": "new"}}}
+            body = {"vimConnectionInfo": extra}
+            answer = self.vnfm.call("PATCH", path, body)
+            self.vnfm.wait_operation(answer.headers["Location"])
+
+        def modify(_task: Any) -> None:
+            calls.append(1)
+            if len(calls) == 1:
+                # a caller of its own: this thread is in a request
+                other = threading.Thread(target=patch)
+                other.start()
+                other.join()
+
+        self.vnfm.driver.before["validate"] = modify
+        end = self.vnfm.run(instance_id, "scale", OUT)
+        self.assertEqual("COMPLETED", end["operationState"])
+        self.assertEqual(2, len(calls))
+        vim = self.vnfm.instance(instance_id)["vimConnectionInfo"]["vim1"]
+        self.assertEqual({"zone": "new"}, vim["extra"])
+
+    def test_an_instance_that_never_settles_is_reported(self) -> None:
+        instance_id = self.vnfm.create_instantiated()
+
+        def change(_task: Any) -> None:
+            more = "UPDATE vnf_instances SET generation = generation + 1"
+            with self.store.engine.begin() as connection:
+                connection.exec_driver_sql(more)
+
+        self.vnfm.driver.before["validate"] = change
+        answer = self.vnfm.task(instance_id, "scale", OUT)
+        self.assertEqual(409, answer.status)
+        self.assertIn("changes all the time", answer.detail)
+
+    def test_a_retry_comes_while_the_former_try_is_ending(self) -> None:
+        def fail(_task: Any) -> None:
+            raise RuntimeError
+
+        self.vnfm.driver.before["apply"] = fail
+        ends, goes = threading.Event(), threading.Event()
+        claims = self.vnfm.conductor.claims
+        usual = claims.release
+
+        def let_go(op_occ_id: str) -> None:
+            if not ends.is_set():
+                ends.set()
+                goes.wait(60)
+            usual(op_occ_id)
+
+        claims.release = let_go  # type: ignore[method-assign]
+        sweeps: list[int] = []
+        idle = sweeps.append
+        self.vnfm.conductor.sweep = lambda: idle(1)  # type: ignore[method-assign]
+        answer = self.vnfm.task(self.vnfm.create(), "instantiate", REQUEST)
+        location = answer.headers["Location"]
+        self.assertEqual(
+            "FAILED_TEMP", self.vnfm.wait_operation(location)["operationState"]
+        )
+        self.assertTrue(ends.wait(60))
+        self.vnfm.driver.before.clear()
+        self.assertEqual(
+            202, self.vnfm.call("POST", f"{location}/retry").status
+        )
+        came = threading.Event()
+        came.wait(0.3)  # the wake-up has come and found it there
+        goes.set()
+        end = self.vnfm.wait_operation(location, 4.0)
+        self.assertEqual("COMPLETED", end["operationState"])

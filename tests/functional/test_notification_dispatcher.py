@@ -1,0 +1,188 @@
+"""The dispatcher as a process of its own, beside the service."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import testtools
+import urllib3
+
+from tacker_cnf.cmd import manage
+from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor
+from tests.fixtures.http_receiver import HttpReceiver
+from tests.fixtures.processes import is_running
+from tests.fixtures.vnfm import Csar, Vnfm
+
+ROOT = Path(__file__).parents[2]
+PATH = "/vnflcm/v2/subscriptions"
+CONFIGURATION = """\
+[DEFAULT]
+state_path = {state}
+log_file = {state}/service.log
+[notification]
+lease = 3.0
+poll_interval = 3600
+loopback_callbacks = true
+"""
+
+
+def children(pid: int) -> list[int]:
+    """Tell the processes that a process has started."""
+    found: list[int] = []
+    for children_file in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += map(int, children_file.read_text().split())
+    return found
+
+
+class ProcessTest(testtools.TestCase):
+    def wait_until(self, condition: Any, timeout: float = 120.0) -> None:
+        until = time.monotonic() + timeout
+        while not condition():
+            self.assertLess(time.monotonic(), until, "it did not come true")
+            time.sleep(0.02)
+
+
+class TestDispatcherProcess(ProcessTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.receiver = self.useFixture(HttpReceiver())
+        self.vnfm = self.useFixture(Vnfm())
+        self.vnfm.dispatcher.stop()
+        state = self.vnfm.state_path
+        self.log = Path(state, "service.log")
+        file = Path(state, "service.conf")
+        file.write_text(CONFIGURATION.format(state=state))
+        self.telling = DispatcherSupervisor(
+            self.vnfm.parts.store, ["--config-file", str(file)]
+        )
+        self.telling.start()
+        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+        self.vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
+        self.vnfd_id = self.vnfm.onboard()
+        self.wait_until(lambda: self.log_says("are sent from here", 1))
+
+    def log_says(self, what: str, times: int) -> bool:
+        return self.log.exists() and self.log.read_text().count(what) >= times
+
+    def process(self) -> Any:
+        return self.telling._process
+
+    def test_events_of_another_process_are_sent_at_once(self) -> None:
+        self.vnfm.create(self.vnfd_id)
+        self.receiver.wait(1)
+
+    def test_one_that_dies_is_restarted(self) -> None:
+        first = self.process()
+        first.kill()
+        self.vnfm.create(self.vnfd_id)
+        self.receiver.wait(1)
+        self.assertNotEqual(first.pid, self.process().pid)
+        self.assertTrue(self.log_says("are sent from here", 2))
+
+    def test_one_that_is_stopped_releases_its_lease(self) -> None:
+        first = self.process()
+        first.terminate()
+        self.assertEqual(0, first.wait(60))
+        self.vnfm.create(self.vnfd_id)
+        self.receiver.wait(1)
+
+    def test_it_ends_with_its_parent(self) -> None:
+        process = self.process()
+        self.telling.stop()
+        self.assertEqual(0, process.returncode)
+        self.telling.wake()  # somebody may be late
+        self.telling = DispatcherSupervisor(
+            self.vnfm.parts.store, ["--config-file=x"]
+        )
+        self.telling.start()
+        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+
+    def test_one_that_hangs_is_killed_and_blocks_no_other(self) -> None:
+        name = "tacker_cnf.cmd.dispatcher_supervisor.STOP_TIMEOUT_S"
+        self.useFixture(fixtures.MonkeyPatch(name, 0.2))
+        process = self.process()
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(100_000):  # more than a pipe holds
+            self.telling.wake()
+        self.telling.stop()
+        self.assertEqual(-signal.SIGKILL, process.returncode)
+        self.telling = DispatcherSupervisor(
+            self.vnfm.parts.store, ["--config-file=x"]
+        )
+        self.telling.start()
+        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+
+
+class TestSandbox(ProcessTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.sandbox = subprocess.Popen(
+            [
+                sys.executable,
+                str(ROOT / "tools" / "sandbox.py"),
+                "--port=0",
+                f"--state={self.state}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self.addCleanup(self.sandbox.wait)
+        self.addCleanup(self.sandbox.kill)
+        ready = self.state / "sandbox.json"
+        self.wait_until(ready.exists)
+        self.facts = json.loads(ready.read_text())
+        self.api = self.facts["api"]
+        log = self.state / "sandbox.log"
+        self.wait_until(lambda: "are sent from here" in log.read_text())
+        (self.child,) = children(self.sandbox.pid)
+
+    def call(self, method: str, path: str, status: int, **given: Any) -> Any:
+        version = {"Version": "2.0.0"}
+        headers = version | given.pop("headers", {})
+        answer = urllib3.request(
+            method, self.api + path, headers=headers, **given
+        )
+        self.assertEqual(status, answer.status, answer.data.decode())
+        return answer
+
+    def test_its_dispatcher_notifies_subscribers(self) -> None:
+        receiver = self.useFixture(HttpReceiver())
+        self.call("POST", PATH, 201, json={"callbackUri": receiver.url})
+        csar = self.useFixture(Csar())
+        path = "/vnfpkgm/v1/vnf_packages"
+        made = self.call("POST", path, 201, json={}).json()
+        path = f"{path}/{made['id']}/package_content"
+        zipped = {"Content-Type": "application/zip"}
+        self.call("PUT", path, 202, body=csar.read(), headers=zipped)
+        create_request = {"vnfdId": csar.vnfd_id}
+        self.call("POST", "/vnflcm/v2/vnf_instances", 201, json=create_request)
+        receiver.wait(1)
+
+    def test_its_dispatcher_ends_with_it(self) -> None:
+        self.sandbox.terminate()
+        self.assertEqual(0, self.sandbox.wait(60))
+        self.assertFalse(is_running(self.child))
+        self.check_manage_commands()
+
+    def check_manage_commands(self) -> None:
+        """The programs work on it by what it tells, whatever is in conf.d."""
+        other = "[DEFAULT]\nstate_path = /nowhere\n"
+        (self.state / "conf.d" / "own.conf").write_text(other)
+        stdout = self.useFixture(fixtures.StringStream("stdout")).stream
+        command = shlex.split(self.facts["configuration"])
+        with fixtures.MonkeyPatch("sys.stdout", stdout):
+            code = manage.main([*command, "notifications", "list"])
+        stdout.seek(0)
+        self.assertEqual((0, "Nothing is parked.\n"), (code, stdout.read()))
+
+    def test_its_dispatcher_does_not_outlive_it(self) -> None:
+        os.kill(self.sandbox.pid, signal.SIGKILL)
+        self.wait_until(lambda: not is_running(self.child))

@@ -1,0 +1,176 @@
+"""What a failure tells, and who may go on with what another conductor had."""
+
+from typing import Any
+
+import sqlalchemy as sa
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.cmd import compose
+from tacker_cnf.db.models import VnfLcmOpOcc
+from tests.fixtures import waiting
+from tests.fixtures.crashing_conductor import (
+    CrashingConductor,
+    start_conductor,
+)
+from tests.fixtures.vnfm import FAKE_VIM, Vnfm
+
+#: seconds
+LEASE = 3.0
+
+
+class FaultCase(testtools.TestCase):
+    """A service whose conductor may die."""
+
+    resume = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.vnfm = self.useFixture(
+            Vnfm(conductor={"lease": LEASE, "resume_infra": self.resume})
+        )
+        self.vnfm.conductor.stop()
+        self.conductor = start_conductor(self.vnfm, CrashingConductor)
+        self.request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+
+
+class TestErrors(FaultCase):
+    def failed(self, error: Exception) -> Any:
+        """Let the VIM fail; give the end of an instantiation."""
+
+        def fail(_task: Any) -> None:
+            raise error
+
+        self.vnfm.driver.before["apply"] = fail
+        instance_id = self.vnfm.create()
+        return self.vnfm.run(instance_id, "instantiate", self.request)
+
+    def test_the_nfvo_refuses(self) -> None:
+        self.vnfm.nfvo.fails_with = errors.GrantRejected("not today")
+        instance_id = self.vnfm.create()
+        end = self.vnfm.run(instance_id, "instantiate", self.request)
+        self.assertEqual("ROLLED_BACK", end["operationState"])
+        self.assertEqual(403, end["error"]["status"])
+        self.assertEqual("not today", end["error"]["detail"])
+
+    def test_the_vim_cannot(self) -> None:
+        end = self.failed(errors.InfraError("quota exceeded"))
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertEqual(422, end["error"]["status"])
+        self.assertEqual("quota exceeded", end["error"]["detail"])
+
+    def test_a_driver_that_reports_invalid_progress(self) -> None:
+        """The VIM was changed, and nobody can say what there is now."""
+        self.vnfm.driver.apply = lambda _: "nonsense"  # type: ignore[assignment,method-assign,return-value]
+        instance_id = self.vnfm.create()
+        end = self.vnfm.run(instance_id, "instantiate", self.request)
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertEqual(500, end["error"]["status"])
+
+    def test_a_bug(self) -> None:
+        end = self.failed(ZeroDivisionError("the inside of a bug"))
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertEqual(500, end["error"]["status"])
+        self.assertNotIn("inside", str(end))
+
+
+class TestDeath(FaultCase):
+    """The conductor dies when the VIM was changed, before it says so."""
+
+    def crash(self) -> Any:
+        instance_id = self.vnfm.create()
+        self.conductor.crash_at[instance_id] = (1, False)
+        return self.vnfm.run(instance_id, "instantiate", self.request)
+
+    def test_a_decision_is_needed(self) -> None:
+        end = self.crash()
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertEqual(
+            f"Conductor {self.conductor.claims.owner} was lost while it "
+            "carried out step INFRA of this operation. What may be done now: "
+            "retry, rollback, fail.",
+            end["error"]["detail"],
+        )
+
+
+class TestResume(TestDeath):
+    resume = True
+
+    def test_a_decision_is_needed(self) -> None:
+        """Nobody has to, where the operator allows to go on."""
+        self.assertEqual("COMPLETED", self.crash()["operationState"])
+
+
+class TestClaims(FaultCase):
+    def test_a_slow_owner_cannot_overrule_the_next(self) -> None:
+        """The first conductor freezes while it works, and wakes up after
+        another one has taken over.
+        """
+        blocked: list[Any] = []
+
+        def freeze(task: Any) -> None:
+            if not blocked:
+                blocked.append(task)
+                # nobody renews the lease of what is not held
+                self.conductor.claims.release(op_occ_id)
+                self.ignore_messages()
+                start_conductor(self.vnfm)
+                self.vnfm.wait_operation(location)
+
+        self.vnfm.driver.before["apply"] = freeze
+        instance_id = self.vnfm.create()
+        answer = self.vnfm.task(instance_id, "instantiate", self.request)
+        location = answer.headers["Location"]
+        op_occ_id = location.rsplit("/", 1)[1]
+        end = self.vnfm.wait_operation(location)
+        waiting.until(
+            lambda: op_occ_id not in self.conductor.queue,
+            "the first one's end",
+        )
+        self.assertEqual("FAILED_TEMP", end["operationState"])
+        self.assertEqual(end, self.vnfm.call("GET", location).json)
+
+    def test_what_a_living_conductor_has_is_left_alone(self) -> None:
+        start_conductor(self.vnfm)
+        calls = []
+
+        def slow(task: Any) -> None:
+            calls.append(task)
+            lease_start = self.lease_until()
+            waiting.until(
+                lambda: self.lease_until() > lease_start + LEASE,
+                "a lease that began after the first one's end",
+            )
+
+        self.vnfm.driver.before["apply"] = slow
+        instance_id = self.vnfm.create()
+        end = self.vnfm.run(instance_id, "instantiate", self.request)
+        self.assertEqual("COMPLETED", end["operationState"])
+        self.assertEqual(1, len(calls))
+
+    def test_a_lost_wake_up_only_delays(self) -> None:
+        self.ignore_messages()  # it takes the message, and does nothing
+        instance_id = self.vnfm.create()
+        answer = self.vnfm.task(instance_id, "instantiate", self.request)
+        start_conductor(self.vnfm)
+        end = self.vnfm.wait_operation(answer.headers["Location"])
+        self.assertEqual("COMPLETED", end["operationState"])
+
+    def lease_until(self) -> float:
+        """Tell until when the operation is its conductor's."""
+        with self.vnfm.parts.store.reader() as session:
+            until = session.scalar(sa.select(VnfLcmOpOcc.lease_until))
+        return float(until or 0.0)
+
+    def ignore_messages(self) -> None:
+        self.conductor.queue.close()
+
+
+class TestCompose(testtools.TestCase):
+    def test_a_missing_key_file_is_reported(self) -> None:
+        vnfm = self.useFixture(Vnfm())
+        vnfm.conf.set_override("key_file", "/nonexistent/key", "secrets")
+        error = self.assertRaises(
+            errors.VnfmError, compose.parts, vnfm.conf, "fake://"
+        )
+        self.assertIn("tacker-cnf-manage keys create", str(error))

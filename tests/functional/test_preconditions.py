@@ -1,0 +1,350 @@
+"""On which terms callers ask: ETag, If-Match, Idempotency-Key."""
+
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tests.fixtures.vnfm import FAKE_VIM, Response
+from tests.functional.test_request_checks import (
+    INSTANCES,
+    OP_OCCS,
+    PACKAGES,
+    REQUESTS,
+    CheckTest,
+    refuse,
+)
+
+SCALE = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+RENAME = {"vnfInstanceName": "renamed"}
+#: what no resource has as its entity tag
+STALE = ('"stale"', 'W/"stale"', '"a", "b"')
+MALFORMED = ("5f1c", '"5f1c', '"5f1c" "5f1d"', "*, *", ",", "")
+
+
+class PreconditionsTest(CheckTest):
+    def tag(self, path: str) -> str:
+        answer = self.call("GET", path)
+        self.assertEqual(200, answer.status)
+        tag = str(answer.headers["ETag"])
+        self.assertRegex(tag, '^"[^"]+"$')
+        return tag
+
+    def failed_scale(self) -> tuple[str, str]:
+        """Give the paths of an instance and of its operation, that failed."""
+        up = self.vnfm.create_instantiated()
+        failed = self.run_failing(up, "scale", SCALE)
+        return f"{INSTANCES}/{up}", f"{OP_OCCS}/{failed['id']}"
+
+
+class TestTags(PreconditionsTest):
+    def test_an_instance_has_another_after_each_change(self) -> None:
+        instance_id = self.vnfm.create()
+        path = f"{INSTANCES}/{instance_id}"
+        seen = [self.tag(path)]
+        self.vnfm.modify(instance_id, RENAME)
+        seen.append(self.tag(path))
+        for task, body in (
+            (
+                "instantiate",
+                {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM},
+            ),
+            ("scale", SCALE),
+            ("heal", {}),
+            ("terminate", {"terminationType": "FORCEFUL"}),
+        ):
+            self.vnfm.run(instance_id, task, body)
+            seen.append(self.tag(path))
+        self.assertEqual(len(seen), len(set(seen)), str(seen))
+        self.assertEqual(seen[-1], self.tag(path))
+
+    def test_a_sync_that_finds_something_changes_it(self) -> None:
+        up = self.vnfm.create_instantiated()
+        path = f"{INSTANCES}/{up}"
+        before = self.tag(path)
+        self.vnfm.driver.vnfcs[up] = self.vnfm.driver.vnfcs[up][1:]
+        self.vnfm.conductor.synchronizer.sync.sync_instance(up)
+        self.assertNotEqual(before, self.tag(path))
+
+    def test_an_operation_has_another_in_each_state(self) -> None:
+        up = self.vnfm.create_instantiated()
+        gate, where = self.start_blocked(up, "scale", SCALE)
+        running = self.tag(where)
+        gate.open()
+        self.vnfm.wait_operation(where)
+        done = self.tag(where)
+        self.assertNotEqual(running, done)
+        self.assertEqual(done, self.tag(where))
+
+    def test_each_try_that_fails_has_its_own(self) -> None:
+        _, path = self.failed_scale()
+        before = self.tag(path)
+        self.vnfm.driver.before["apply"] = refuse
+        self.vnfm.decide(path.rsplit("/", 1)[1], "retry")
+        self.assertNotEqual(before, self.tag(path))
+
+    def test_a_current_etag_gets_304(self) -> None:
+        for path in self.failed_scale():
+            tag = self.tag(path)
+            for seen in (tag, f'"x", {tag}', f"W/{tag}", "*"):
+                answer = self.call("GET", path, None, {"If-None-Match": seen})
+                self.assertEqual(304, answer.status)
+                self.assertEqual(b"", answer.content)
+                self.assertEqual(tag, answer.headers["ETag"])
+            for seen in (*STALE, *MALFORMED):
+                answer = self.call("GET", path, None, {"If-None-Match": seen})
+                self.assertEqual(200, answer.status, seen)
+
+
+class TestIfMatch(PreconditionsTest):
+    def ask(self, method: str, path: str, body: Any, tag: str) -> Response:
+        return self.call(method, path, body, {"If-Match": tag})
+
+    def assert_stale(self, method: str, path: str, body: Any = None) -> None:
+        """Make sure that nothing is done for who saw something else."""
+        tag = self.tag_of(path)
+        for other in (*STALE, f"W/{tag}"):
+            answer = self.ask(method, path, body, other)
+            self.assert_problem(412, answer, f"its ETag is {tag}")
+        self.assertEqual(tag, self.tag_of(path))
+
+    def tag_of(self, path: str) -> str:
+        """Give the tag of a resource, or of the one that a task is of."""
+        return self.tag(re.sub("/[a-z]+$", "", path))
+
+    def test_what_is_no_tag(self) -> None:
+        path = f"{INSTANCES}/{self.vnfm.create()}"
+        for tag in MALFORMED:
+            answer = self.ask("PATCH", path, RENAME, tag)
+            self.assert_problem(400, answer, "If-Match: the ETag")
+
+    def test_patch(self) -> None:
+        path = f"{INSTANCES}/{self.vnfm.create()}"
+        self.assert_stale("PATCH", path, RENAME)
+        for tag in (self.tag(path), "*"):
+            answer = self.ask("PATCH", path, RENAME, tag)
+            self.assertEqual(202, answer.status, str(answer.content))
+            self.vnfm.wait_operation(answer.headers["Location"])
+
+    def test_delete(self) -> None:
+        for tag in ("*", ""):
+            path = f"{INSTANCES}/{self.vnfm.create()}"
+            self.assert_stale("DELETE", path)
+            several = f'"x", {tag or self.tag(path)}'
+            answer = self.ask("DELETE", path, None, tag or several)
+            self.assertEqual(204, answer.status)
+
+    def test_the_tasks_of_an_instance(self) -> None:
+        idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
+        for task in ("scale", "heal", "sync", "terminate", "instantiate"):
+            instance_id = idle if task == "instantiate" else up
+            path = f"{INSTANCES}/{instance_id}"
+            body, _ = REQUESTS.get(task, (None, None))
+            self.assert_stale("POST", f"{path}/{task}", body)
+            answer = self.ask("POST", f"{path}/{task}", body, self.tag(path))
+            self.assertEqual(202, answer.status, str(answer.content))
+            if "Location" in answer.headers:
+                self.vnfm.wait_operation(answer.headers["Location"])
+
+    def test_the_tasks_of_an_operation(self) -> None:
+        for task, status in (("retry", 202), ("rollback", 202), ("fail", 200)):
+            _, path = self.failed_scale()
+            self.assert_stale("POST", f"{path}/{task}")
+            answer = self.ask("POST", f"{path}/{task}", None, self.tag(path))
+            self.assertEqual(status, answer.status, str(answer.content))
+            self.vnfm.wait_operation(path)
+
+    def test_cancel(self) -> None:
+        up = self.vnfm.create_instantiated()
+        gate, path = self.start_blocked(up, "scale", SCALE)
+        body = {"cancelMode": "GRACEFUL"}
+        self.assert_stale("POST", f"{path}/cancel", body)
+        tag = self.tag(path)
+        answer = self.ask("POST", f"{path}/cancel", body, tag)
+        self.assertEqual(202, answer.status, str(answer.content))
+        self.assertNotEqual(tag, self.tag(path))
+        gate.open()
+        self.vnfm.wait_operation(path)
+
+    def test_validation_errors_come_first(self) -> None:
+        up = self.vnfm.create_instantiated()
+        path = f"{INSTANCES}/{up}"
+        bad = {"type": "SCALE_OUT", "aspectId": "moon"}
+        for method, where, body, status in (
+            ("PATCH", f"{INSTANCES}/none", RENAME, 404),
+            ("DELETE", path, None, 409),
+            ("POST", f"{path}/scale", bad, 400),
+            ("POST", f"{path}/instantiate", REQUESTS["instantiate"][0], 409),
+        ):
+            answer = self.ask(method, where, body, '"stale"')
+            self.assertEqual(status, answer.status, str(answer.content))
+
+    def test_a_stale_change_does_not_undo_another(self) -> None:
+        """Two read, both change; the second is told."""
+        instance_id = self.vnfm.create()
+        path = f"{INSTANCES}/{instance_id}"
+        seen = self.tag(path)
+        first = self.ask("PATCH", path, {"metadata": {"a": 1}}, seen)
+        self.vnfm.wait_operation(first.headers["Location"])
+        second = self.ask("PATCH", path, {"metadata": {"a": 2}}, seen)
+        self.assert_problem(412, second, self.tag(path))
+        self.assertEqual({"a": 1}, self.vnfm.instance(instance_id)["metadata"])
+
+
+class TestIdempotency(PreconditionsTest):
+    def ask(
+        self, path: str, body: Any = None, key: str = "k", method: str = "POST"
+    ) -> Response:
+        return self.call(method, path, body, {"Idempotency-Key": key})
+
+    def assert_once(
+        self, path: str, body: Any = None, **more: Any
+    ) -> Response:
+        """Ask twice; give the answer, which has to be the same."""
+        first = self.ask(path, body, **more)
+        self.assertIn(first.status, {200, 201, 202}, str(first.content))
+        if "Location" in first.headers:
+            self.wait_end(first.headers["Location"])
+        second = self.ask(path, body, **more)
+        self.assertEqual(first.status, second.status, str(second.content))
+        self.assertEqual(first.content, second.content)
+        self.assertEqual(
+            first.headers.get("Location"), second.headers.get("Location")
+        )
+        return first
+
+    def wait_end(self, location: str) -> None:
+        if OP_OCCS in location:
+            self.vnfm.wait_operation(location)
+
+    def test_what_makes_something(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        for path, body in (
+            (INSTANCES, {"vnfdId": vnfd_id}),
+            (PACKAGES, {"userDefinedData": {"a": 1}}),
+        ):
+            count = len(self.call("GET", path).json)
+            made = self.assert_once(path, body, key=path)
+            self.assertIn(made.json["id"], made.headers["Location"])
+            self.assertEqual(count + 1, len(self.call("GET", path).json))
+            self.ask(path, body, key=f"{path}/another")
+            self.call("POST", path, body)
+            self.call("POST", path, body)
+            self.assertEqual(count + 4, len(self.call("GET", path).json))
+
+    def test_the_tasks_of_an_instance(self) -> None:
+        path = f"{INSTANCES}/{self.vnfm.create()}"
+        for number, (task, (body, _)) in enumerate(REQUESTS.items(), 1):
+            self.assert_once(f"{path}/{task}", body, key=task)
+            self.assertEqual(number, len(self.op_occs()))
+        self.assert_once(path, RENAME, key="patch", method="PATCH")
+        self.assertEqual(number + 1, len(self.op_occs()))
+
+    def test_a_repetition_is_answered_while_the_first_goes_on(self) -> None:
+        up = self.vnfm.create_instantiated()
+        entered, go_on = threading.Event(), threading.Event()
+        self.addCleanup(go_on.set)
+
+        def wait(_: Any) -> None:
+            entered.set()
+            go_on.wait(60)
+
+        self.vnfm.driver.before["apply"] = wait
+        path = f"{INSTANCES}/{up}/scale"
+        first = self.ask(path, SCALE)
+        self.assertTrue(entered.wait(60))
+        second = self.ask(path, SCALE)
+        self.assertEqual(202, second.status)
+        self.assertEqual(first.headers["Location"], second.headers["Location"])
+        third = self.ask(path, SCALE, key="another")
+        self.assert_problem(409, third, "is held by")
+        go_on.set()
+        self.vnfm.wait_operation(first.headers["Location"])
+
+    def test_the_tasks_of_an_operation(self) -> None:
+        for task in ("retry", "rollback", "fail"):
+            _, path = self.failed_scale()
+            self.ask(f"{path}/{task}", key=task)
+            self.vnfm.wait_operation(path)
+            self.assert_once(f"{path}/{task}", key=task)
+
+    def test_cancel(self) -> None:
+        up = self.vnfm.create_instantiated()
+        gate, path = self.start_blocked(up, "scale", SCALE)
+        body = {"cancelMode": "GRACEFUL"}
+        self.assertEqual(202, self.ask(f"{path}/cancel", body).status)
+        gate.open()
+        self.vnfm.wait_operation(path)
+        self.assertEqual(202, self.ask(f"{path}/cancel", body).status)
+        answer = self.call("POST", f"{path}/cancel", body)
+        self.assertEqual(409, answer.status)
+
+    def test_a_key_is_of_one_request(self) -> None:
+        vnfd_id = self.vnfm.onboard()
+        body = {"vnfdId": vnfd_id}
+        made = self.ask(INSTANCES, body)
+        for path, other in (
+            (INSTANCES, body | {"vnfInstanceName": "a"}),
+            (PACKAGES, {}),
+            (
+                f"{INSTANCES}/{made.json['id']}/instantiate",
+                REQUESTS["instantiate"][0],
+            ),
+        ):
+            answer = self.ask(path, other)
+            self.assert_problem(422, answer, "Idempotency-Key")
+        self.assertEqual(1, len(self.call("GET", INSTANCES).json))
+        self.assertEqual([], self.op_occs())
+
+    def test_keys_differ_by_case(self) -> None:
+        for key in ("key", "KEY"):
+            self.assertEqual(201, self.ask(PACKAGES, {}, key=key).status)
+        self.assertEqual(2, len(self.call("GET", PACKAGES).json))
+
+    def test_what_is_no_key(self) -> None:
+        for key in ("", "a b", "k" * 256, "ü"):
+            answer = self.ask(PACKAGES, {}, key=key)
+            self.assert_problem(400, answer, "Idempotency-Key")
+        self.assertEqual(201, self.ask(PACKAGES, {}, key="k" * 255).status)
+
+    def test_a_refusal_is_not_kept(self) -> None:
+        up = self.vnfm.create_instantiated()
+        gate, where = self.start_blocked(up, "scale", SCALE)
+        path = f"{INSTANCES}/{up}/heal"
+        self.assertEqual(409, self.ask(path, {}).status)
+        gate.open()
+        self.vnfm.wait_operation(where)
+        self.assert_once(path, {})
+
+    def test_what_was_made_may_be_gone(self) -> None:
+        made = self.ask(PACKAGES, {})
+        self.call("DELETE", f"{PACKAGES}/{made.json['id']}")
+        answer = self.ask(PACKAGES, {})
+        self.assert_problem(404, answer, made.json["id"])
+        self.assertEqual([], self.call("GET", PACKAGES).json)
+
+    def test_many_at_once_act_once(self) -> None:
+        path = f"{INSTANCES}/{self.vnfm.create_instantiated()}/scale"
+        together = threading.Barrier(8)
+
+        def ask(_: int) -> Response:
+            together.wait(60)
+            return self.ask(path, SCALE)
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(ask, range(8)))
+        self.assertEqual({202}, {answer.status for answer in answers})
+        (where,) = {answer.headers["Location"] for answer in answers}
+        self.vnfm.wait_operation(where)
+        self.assertEqual(2, len(self.op_occs()))
+
+    def test_old_ones_are_forgotten(self) -> None:
+        self.ask(PACKAGES, {})
+        conductor = self.vnfm.conductor
+        conductor.delete_expired_keys()
+        self.ask(PACKAGES, {})
+        self.assertEqual(1, len(self.call("GET", PACKAGES).json))
+        conductor._key_lifetime = 0.0
+        conductor.delete_expired_keys()
+        self.ask(PACKAGES, {})
+        self.assertEqual(2, len(self.call("GET", PACKAGES).json))

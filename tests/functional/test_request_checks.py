@@ -1,0 +1,395 @@
+"""What is checked before an operation begins, and in which order."""
+
+import threading
+from typing import Any
+
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tests.fixtures import waiting
+from tests.fixtures.vnfm import FAKE_VIM, Response, Vnfm
+
+INSTANCES = "/vnflcm/v2/vnf_instances"
+OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
+INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
+SCALE = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
+TERMINATE = {"terminationType": "FORCEFUL"}
+
+#: task -> a good request, and one whose parameter is wrong
+REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "instantiate": (INSTANTIATE, INSTANTIATE | {"flavourId": "huge"}),
+    "scale": (SCALE, SCALE | {"aspectId": "moon"}),
+    "heal": ({}, {"vnfcInstanceId": ["moon"]}),
+    # a wrong terminationType is no request at all
+    "terminate": (TERMINATE, TERMINATE),
+}
+RUNNING = ("scale", "heal", "terminate")
+DECISIONS = ("retry", "rollback", "fail")
+
+
+class DriverBlock:
+    """Holds a verb of the fake driver until it is opened."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Event()
+        self._open = threading.Event()
+
+    def __call__(self, _: Any) -> None:
+        self.entered.set()
+        assert self._open.wait(60)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+def refuse(_: Any) -> None:
+    raise errors.InfraError("quota exceeded")
+
+
+class CheckTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.vnfm = self.useFixture(Vnfm())
+        self.call = self.vnfm.call
+
+    def assert_problem(
+        self, status: int, answer: Response, message: str
+    ) -> None:
+        self.assertEqual(status, answer.status, str(answer.content))
+        self.assertEqual("application/problem+json", answer.type)
+        self.assertIn(message, answer.detail)
+
+    def op_occs(self) -> list[Any]:
+        found: list[Any] = self.call("GET", OP_OCCS).json
+        return found
+
+    def start_blocked(
+        self, instance_id: str, task: str, body: Any
+    ) -> tuple[DriverBlock, str]:
+        """Start an operation that stays in its driver."""
+        block = DriverBlock()
+        # whatever happens, nothing waits for it at the end
+        self.addCleanup(block.open)
+        for verb in ("apply", "replace", "destroy"):
+            self.vnfm.driver.before[verb] = block
+        answer = self.vnfm.task(instance_id, task, body)
+        self.assertEqual(202, answer.status)
+        self.assertTrue(block.entered.wait(60))
+        return block, answer.headers["Location"]
+
+    def run_failing(self, instance_id: str, task: str, body: Any) -> Any:
+        """Run an operation that fails."""
+        for verb in ("apply", "replace", "destroy"):
+            self.vnfm.driver.before[verb] = refuse
+        failed = self.vnfm.run(instance_id, task, body)
+        self.vnfm.driver.before.clear()
+        self.assertEqual("FAILED_TEMP", failed["operationState"])
+        return failed
+
+
+class TestOrder(CheckTest):
+    def test_first_that_it_is_there(self) -> None:
+        for task, requests in REQUESTS.items():
+            for body in requests:
+                answer = self.vnfm.task("none", task, body)
+                self.assert_problem(404, answer, "There is no VNF instance")
+
+    def test_before_that_only_that_it_is_a_request(self) -> None:
+        for task in ("instantiate", "scale", "terminate"):
+            answer = self.vnfm.task("none", task, {})
+            self.assert_problem(400, answer, "missing required field")
+
+    def test_then_its_state(self) -> None:
+        idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
+        cases = [(idle, task) for task in RUNNING] + [(up, "instantiate")]
+        for instance_id, task in cases:
+            for body in REQUESTS[task]:
+                answer = self.vnfm.task(instance_id, task, body)
+                self.assert_problem(409, answer, f"{task.upper()} is not")
+        self.assertEqual(1, len(self.op_occs()))
+
+    def test_then_that_it_is_free(self) -> None:
+        idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
+        cases = [(idle, ["instantiate"]), (up, RUNNING)]
+        for instance_id, tasks in cases:
+            good, _ = REQUESTS[tasks[0]]
+            block, where = self.start_blocked(instance_id, tasks[0], good)
+            for task in tasks:
+                for body in REQUESTS[task]:
+                    answer = self.vnfm.task(instance_id, task, body)
+                    self.assert_problem(409, answer, where.split("/")[-1])
+            block.open()
+            self.vnfm.wait_operation(where)
+        self.assertEqual(3, len(self.op_occs()))
+
+    def test_a_failed_operation_reserves_it_as_well(self) -> None:
+        up = self.vnfm.create_instantiated()
+        failed = self.run_failing(up, "scale", SCALE)
+        for task in RUNNING:
+            for body in REQUESTS[task]:
+                answer = self.vnfm.task(up, task, body)
+                self.assert_problem(409, answer, failed["id"])
+
+    def test_then_its_parameters(self) -> None:
+        idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
+        before = self.vnfm.instance(up)
+        for instance_id, task, message in (
+            (idle, "instantiate", "no flavour 'huge'"),
+            (up, "scale", "no scaling aspect 'moon'"),
+            (up, "heal", "no VNFC instance moon"),
+        ):
+            _, bad = REQUESTS[task]
+            answer = self.vnfm.task(instance_id, task, bad)
+            self.assert_problem(400, answer, message)
+        self.assertEqual(before, self.vnfm.instance(up))
+        self.assertEqual(1, len(self.op_occs()))
+
+
+class TestParameters(CheckTest):
+    def assert_all_refused(
+        self, instance_id: str, task: str, cases: Any
+    ) -> None:
+        for body, message in cases:
+            answer = self.vnfm.task(instance_id, task, body)
+            self.assert_problem(400, answer, message)
+        operations = {op_occ["operation"] for op_occ in self.op_occs()}
+        self.assertEqual(set(), operations - {"INSTANTIATE"})
+
+    def test_of_instantiation(self) -> None:
+        instance_id = self.vnfm.create()
+        level = {"instantiationLevelId": "frantic"}
+        cases = [
+            (INSTANTIATE | {"flavourId": "huge"}, "only simple, small"),
+            (INSTANTIATE | level, "'frantic'"),
+            (INSTANTIATE | {"flavourId": ""}, "$.flavourId"),
+            (INSTANTIATE | {"additionalParams": 5}, "$.additionalParams"),
+        ]
+        self.assert_all_refused(instance_id, "instantiate", cases)
+        self.assertEqual([], self.op_occs())
+
+    def test_of_scale(self) -> None:
+        down = {"type": "SCALE_IN"}
+        cases = [
+            (SCALE | {"aspectId": "moon"}, "web_aspect"),
+            (SCALE | {"numberOfSteps": 5}, "outside of 0 to 4"),
+            (SCALE | down, "outside of 0 to 4"),
+            (SCALE | {"numberOfSteps": 0}, "$.numberOfSteps"),
+            (SCALE | {"numberOfSteps": -1}, "$.numberOfSteps"),
+            (SCALE | {"numberOfSteps": 1.5}, "$.numberOfSteps"),
+            (SCALE | {"numberOfSteps": 10**18}, "outside of 0 to 4"),
+            (SCALE | {"type": "SCALE_UP"}, "$.type"),
+            ({"type": "SCALE_OUT"}, "`aspectId`"),
+        ]
+        self.assert_all_refused(
+            self.vnfm.create_instantiated(), "scale", cases
+        )
+
+    def test_of_heal(self) -> None:
+        cases = [
+            ({"vnfcInstanceId": ["web-web-99"]}, "instance web-web-99"),
+            ({"vnfcInstanceId": "web"}, "$.vnfcInstanceId"),
+            ({"vnfcInstanceId": [""]}, "$.vnfcInstanceId[0]"),
+            ({"cause": 5}, "$.cause"),
+        ]
+        self.assert_all_refused(self.vnfm.create_instantiated(), "heal", cases)
+
+    def test_of_terminate(self) -> None:
+        timeout = "gracefulTerminationTimeout"
+        cases = [
+            ({}, "`terminationType`"),
+            ({"terminationType": "SOON"}, "$.terminationType"),
+            (TERMINATE | {timeout: 0}, f"$.{timeout}"),
+            (TERMINATE | {timeout: "5"}, f"$.{timeout}"),
+            (TERMINATE | {timeout: 10**9}, "<= 31536000"),
+        ]
+        self.assert_all_refused(
+            self.vnfm.create_instantiated(), "terminate", cases
+        )
+
+    def test_those_at_the_limit_are_taken(self) -> None:
+        instance_id = self.vnfm.create_instantiated()
+        for kind in ("SCALE_OUT", "SCALE_IN"):
+            body = SCALE | {"type": kind, "numberOfSteps": 4}
+            done = self.vnfm.run(instance_id, "scale", body)
+            self.assertEqual("COMPLETED", done["operationState"])
+
+
+class TestCreate(CheckTest):
+    def test_its_vnfd_has_to_be_there_and_enabled(self) -> None:
+        answer = self.call("POST", INSTANCES, {"vnfdId": "moon"})
+        self.assert_problem(422, answer, "moon")
+        vnfd_id = self.vnfm.onboard()
+        (package,) = self.call("GET", PACKAGES).json
+        path = f"{PACKAGES}/{package['id']}"
+        for state, status in (("DISABLED", 422), ("ENABLED", 201)):
+            self.call("PATCH", path, {"operationalState": state})
+            answer = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
+            self.assertEqual(status, answer.status, state)
+
+    def test_an_instance_of_a_disabled_package_lives_on(self) -> None:
+        instance_id = self.vnfm.create()
+        (package,) = self.call("GET", PACKAGES).json
+        path = f"{PACKAGES}/{package['id']}"
+        self.call("PATCH", path, {"operationalState": "DISABLED"})
+        for task in ("instantiate", "scale", "heal", "terminate"):
+            done = self.vnfm.run(instance_id, task, REQUESTS[task][0])
+            self.assertEqual("COMPLETED", done["operationState"], task)
+
+
+class TestDelete(CheckTest):
+    def delete(self, instance_id: str) -> Response:
+        return self.call("DELETE", f"{INSTANCES}/{instance_id}")
+
+    def test_one_that_runs_stays(self) -> None:
+        up = self.vnfm.create_instantiated()
+        answer = self.delete(up)
+        self.assert_problem(409, answer, "is INSTANTIATED; terminate it first")
+        self.assertEqual(
+            "INSTANTIATED", self.vnfm.instance(up)["instantiationState"]
+        )
+
+    def test_one_that_is_held_stays(self) -> None:
+        idle = self.vnfm.create()
+        block, where = self.start_blocked(idle, "instantiate", INSTANTIATE)
+        self.assert_problem(409, self.delete(idle), where.split("/")[-1])
+        block.open()
+        self.vnfm.wait_operation(where)
+
+    def test_one_whose_operation_failed_stays_until_that_is_decided(
+        self,
+    ) -> None:
+        idle = self.vnfm.create()
+        failed = self.run_failing(idle, "instantiate", INSTANTIATE)
+        self.assert_problem(409, self.delete(idle), failed["id"])
+        self.vnfm.decide(failed["id"], "fail")
+        # and until what it left is removed
+        self.assert_problem(409, self.delete(idle), failed["id"])
+        waiting.until(lambda: self.delete(idle).status == 204, "the deletion")
+        # what was done to it is still told
+        path = f"{OP_OCCS}/{failed['id']}"
+        self.assertEqual(
+            "FAILED", self.call("GET", path).json["operationState"]
+        )
+
+
+class TestDecisions(CheckTest):
+    def decide(self, op_occ_id: str, decision: str) -> Response:
+        return self.call("POST", f"{OP_OCCS}/{op_occ_id}/{decision}")
+
+    def assert_all_refused(
+        self, op_occ: Any, *decisions: str, offered: str = ""
+    ) -> None:
+        for decision in decisions or DECISIONS:
+            answer = self.decide(op_occ["id"], decision)
+            self.assert_problem(409, answer, "not possible")
+        self.assertEqual(set(offered.split()), self.offered(op_occ["id"]))
+
+    def offered(self, op_occ_id: str) -> set[str]:
+        links = self.call("GET", f"{OP_OCCS}/{op_occ_id}").json["_links"]
+        return set(links) - {"self", "vnfInstance"}
+
+    def test_there_is_none(self) -> None:
+        for decision in DECISIONS:
+            answer = self.decide("none", decision)
+            self.assert_problem(404, answer, "occurrence none")
+
+    def test_while_it_runs(self) -> None:
+        up = self.vnfm.create_instantiated()
+        block, where = self.start_blocked(up, "scale", SCALE)
+        self.assert_all_refused(self.call("GET", where).json, offered="cancel")
+        block.open()
+        self.vnfm.wait_operation(where)
+
+    def test_when_it_has_ended(self) -> None:
+        up = self.vnfm.create_instantiated()
+        self.assert_all_refused(self.vnfm.run(up, "scale", SCALE))
+        for decision in ("rollback", "fail"):
+            failed = self.run_failing(up, "scale", SCALE)
+            self.assert_all_refused(self.vnfm.decide(failed["id"], decision))
+        self.vnfm.nfvo.fails_with = errors.GrantRejected()
+        self.assert_all_refused(self.vnfm.run(up, "scale", SCALE))
+
+    def test_what_cannot_be_undone_is_not_rolled_back(self) -> None:
+        up = self.vnfm.create_instantiated()
+        for task in ("heal", "terminate"):
+            failed = self.run_failing(up, task, REQUESTS[task][0])
+            answer = self.decide(failed["id"], "rollback")
+            message = f"{task.upper()} cannot be rolled back"
+            self.assert_problem(409, answer, message)
+            self.assertEqual({"retry", "fail"}, self.offered(failed["id"]))
+            self.vnfm.decide(failed["id"], "fail")
+
+    def test_what_can_be_is_offered(self) -> None:
+        up, idle = self.vnfm.create_instantiated(), self.vnfm.create()
+        for instance_id, task in ((up, "scale"), (idle, "instantiate")):
+            failed = self.run_failing(instance_id, task, REQUESTS[task][0])
+            self.assertEqual(set(DECISIONS), self.offered(failed["id"]))
+
+    def test_of_several_at_once_one_counts(self) -> None:
+        up = self.vnfm.create_instantiated()
+        failed = self.run_failing(up, "scale", SCALE)
+        barrier = threading.Barrier(3)
+        statuses: list[int] = []
+
+        def decide(decision: str) -> None:
+            barrier.wait(60)
+            statuses.append(self.decide(failed["id"], decision).status)
+
+        threads = [
+            threading.Thread(target=decide, args=(d,)) for d in DECISIONS
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual([409, 409], sorted(statuses)[1:])
+        self.vnfm.wait_operation(f"{OP_OCCS}/{failed['id']}")
+
+
+class TestTogether(CheckTest):
+    def test_of_several_operations_at_once_one_is_accepted(self) -> None:
+        up = self.vnfm.create_instantiated()
+        block = DriverBlock()
+        self.addCleanup(block.open)
+        self.vnfm.driver.before["apply"] = block
+        barrier = threading.Barrier(6)
+        answers: list[Response] = []
+
+        def scale() -> None:
+            barrier.wait(60)
+            answers.append(self.vnfm.task(up, "scale", SCALE))
+
+        threads = [threading.Thread(target=scale) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        statuses = sorted(answer.status for answer in answers)
+        self.assertEqual([202] + [409] * 5, statuses)
+        self.assertEqual(2, len(self.op_occs()))
+        block.open()
+        (first,) = (a for a in answers if a.status == 202)
+        self.vnfm.wait_operation(first.headers["Location"])
+        found = self.vnfm.instance(up)["instantiatedVnfInfo"]["scaleStatus"]
+        self.assertIn({"aspectId": "web_aspect", "scaleLevel": 1}, found)
+
+
+class TestConnectivity(CheckTest):
+    def test_only_of_connection_points_that_exist(self) -> None:
+        up = self.vnfm.create_instantiated()
+        config = {"linkPortId": "a-port"}
+        body = {
+            "extVirtualLinks": [
+                {
+                    "id": "outside",
+                    "resourceId": "a-network",
+                    "extCps": [{"cpdId": "eth0", "cpConfig": {"a": config}}],
+                }
+            ]
+        }
+        answer = self.vnfm.task(up, "change_ext_conn", body)
+        self.assertEqual(400, answer.status)
+        self.assertIn("no connection point 'eth0'", answer.detail)

@@ -1,0 +1,472 @@
+"""upload_from_uri: packages that are fetched from elsewhere."""
+
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib import parse
+
+import fixtures
+from trustme import CA
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue.uploads import MAX_ATTEMPTS, Stopped, Uploads
+from tacker_cnf.cmd import compose
+from tacker_cnf.db import leases, packages
+from tacker_cnf.sol.vnf_package import OnboardingState
+from tests.fixtures import waiting
+from tests.fixtures.http_receiver import HttpReceiver, ReceivedRequest
+from tests.fixtures.http_receiver import Response as Given
+from tests.fixtures.vnfm import Response, Vnfm
+from tests.functional import test_packages
+from tests.functional.test_packages import PACKAGES
+
+USER, PASSWORD = "a-user", "hunter2-secret"
+BUSY = {"UPLOADING", "PROCESSING"}
+
+
+class UploadTest(test_packages.PackageTest):
+    more: ClassVar[dict[str, Any]] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.source = self.useFixture(HttpReceiver(basic=(USER, PASSWORD)))
+        self.source.responder = self.serve_package
+        self.content = self.good
+        self.serve(upload_hosts=["127.0.0.1"], upload_schemes=["http"])
+
+    def serve(self, outgoing: Any = None, **options: Any) -> None:
+        self.vnfm = self.useFixture(
+            Vnfm(catalogue=options | self.more, outgoing=outgoing or {})
+        )
+        self.call = self.vnfm.call
+
+    def serve_package(self, request: ReceivedRequest) -> Given:
+        if not self.source._is_authorized(request):
+            return 401, {}, b"who?"
+        return 200, {"Content-Type": "application/zip"}, self.content
+
+    def ask(self, path: str, url: str | None = None, **more: Any) -> Response:
+        body = {
+            "addressInformation": url or f"{self.source.url}/vnf.csar?t=tok",
+            "userName": USER,
+            "password": PASSWORD,
+        }
+        body = {k: v for k, v in (body | more).items() if v is not None}
+        return self.call(
+            "POST", f"{path}/package_content/upload_from_uri", body
+        )
+
+    def wait_upload(self, path: str, timeout: float = 120.0) -> Any:
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            shown = self.call("GET", path).json
+            if shown["onboardingState"] not in BUSY:
+                return shown
+            time.sleep(0.02)
+        raise AssertionError(f"still {shown}")
+
+    def failed(self, path: str, message: str) -> None:
+        """Wait until a fetch has failed, and see that it says why."""
+        shown = self.wait_upload(path)
+        self.assertEqual("CREATED", shown["onboardingState"])
+        self.assertIn(message, shown["onboardingFailureDetails"]["detail"])
+        self.assertEqual(set(), self.list_contents())
+        self.assert_no_secret(shown)
+
+    def assert_no_secret(self, shown: Any) -> None:
+        for secret in (PASSWORD, "t=tok"):
+            self.assertNotIn(secret, str(shown))
+            self.assertNotIn(secret, self.log.output)
+        with self.vnfm.parts.store.engine.connect() as connection:
+            rows = connection.exec_driver_sql("SELECT * FROM vnf_packages")
+            self.assertNotIn(PASSWORD, str(rows.fetchall()))
+
+
+class TestFetch(UploadTest):
+    def test_a_package_is_fetched_and_onboarded(self) -> None:
+        path = self.create_package()
+        answer = self.ask(path)
+        self.assertEqual((202, b""), (answer.status, answer.content))
+        shown = self.wait_upload(path)
+        self.assertEqual("ONBOARDED", shown["onboardingState"])
+        self.assertEqual("ENABLED", shown["operationalState"])
+        self.assertEqual(self.csar.vnfd_id, shown["vnfdId"])
+        self.assertNotIn("onboardingFailureDetails", shown)
+        self.assert_no_secret(shown)
+        content = self.call("GET", f"{path}/package_content").content
+        self.assertEqual(self.good, content)
+        (request,) = self.source.requests
+        self.assertEqual("/vnf.csar?t=tok", request.path)
+        self.assertEqual("identity", request.headers["Accept-Encoding"])
+        host = f"127.0.0.1:{self.source.port}"
+        self.assertEqual(host, request.headers["Host"])
+        with self.vnfm.parts.store.reader() as session:
+            row = packages.get(session, shown["id"])
+        self.assertIsNone(row.upload)
+
+    def test_failures_are_reported_and_can_be_retried(self) -> None:
+        path = self.create_package()
+        for content, message in (
+            (b"no zip", "cannot be read as zip"),
+            (b"", "The upload is empty"),
+            (self.good[:-100], "cannot be read as zip"),
+        ):
+            self.content = content
+            self.assertEqual(202, self.ask(path).status)
+            self.failed(path, message)
+        self.content = self.good
+        self.assertEqual(202, self.ask(path).status)
+        shown = self.wait_upload(path)
+        self.assertEqual("ONBOARDED", shown["onboardingState"])
+        self.assertNotIn("onboardingFailureDetails", shown)
+
+    def test_what_the_other_side_may_answer(self) -> None:
+        inside = {"Location": "http://127.0.0.1/secret"}
+        zipped = {"Content-Encoding": "gzip"}
+        for given, message in (
+            ((404, {}, b"no"), "answered 404; there is no such file"),
+            ((500, {}, b"no"), "answered 500"),
+            ((302, inside, b""), "302; redirects are not followed"),
+            ((206, {}, b"x"), "answered 206"),
+            ((200, zipped, self.good), "Content-Encoding gzip"),
+        ):
+            self.source.responder = lambda _, given=given: given  # type: ignore[misc]
+            path = self.create_package()
+            self.ask(path)
+            self.failed(path, message)
+        self.source.responder = self.close_connection
+        path = self.create_package()
+        self.ask(path)
+        self.failed(path, "127.0.0.1")
+
+    def close_connection(self, _: ReceivedRequest) -> Given:
+        raise ConnectionError
+
+    def test_wrong_credentials(self) -> None:
+        path = self.create_package()
+        self.ask(path, password="wrong")
+        self.failed(path, "answered 401; it does not take userName and")
+        self.ask(path, userName=None, password=None)
+        self.failed(path, "answered 401")
+
+    def test_the_server_is_unreachable(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        path = self.create_package()
+        self.ask(path, f"http://127.0.0.1:{port}/")
+        self.failed(path, "cannot be reached")
+
+    def test_states_meanwhile(self) -> None:
+        proceed, requested = threading.Event(), threading.Event()
+        self.addCleanup(proceed.set)
+
+        def slowly(request: ReceivedRequest) -> Given:
+            requested.set()
+            proceed.wait(60)
+            return self.serve_package(request)
+
+        self.source.responder = slowly
+        path = self.create_package()
+        self.ask(path)
+        self.assertTrue(requested.wait(60))
+        shown = self.call("GET", path).json
+        self.assertEqual("UPLOADING", shown["onboardingState"])
+        self.assertNotIn("vnfd", shown["_links"])
+        self.assert_problem(409, self.ask(path), "is UPLOADING")
+        self.assert_problem(409, self.upload(path, self.good), "is UPLOADING")
+        answer = self.modify(path, operationalState="ENABLED")
+        self.assert_problem(409, answer, "is UPLOADING, not ONBOARDED")
+        answer = self.call("GET", f"{path}/package_content")
+        self.assert_problem(409, answer, "has no content yet")
+        found = "filter=(eq,onboardingState,UPLOADING)"
+        listed = self.call("GET", f"{PACKAGES}?{found}").json
+        self.assertEqual([shown["id"]], [one["id"] for one in listed])
+        proceed.set()
+        self.assertEqual(
+            "ONBOARDED", self.wait_upload(path)["onboardingState"]
+        )
+        self.assert_problem(409, self.ask(path), "has its content already")
+
+    def test_a_package_that_is_deleted_meanwhile(self) -> None:
+        path = self.create_package()
+
+        def serve_package(request: ReceivedRequest) -> Given:
+            self.assertEqual(204, self.call("DELETE", path).status)
+            return self.serve_package(request)
+
+        self.source.responder = serve_package
+        self.ask(path)
+        self.wait_until_idle(path)
+        self.assertEqual(404, self.call("GET", path).status)
+        self.assertEqual(set(), self.list_contents())
+
+    def wait_until_idle(self, path: str) -> None:
+        package_id = path.rpartition("/")[2]
+        line = self.vnfm.conductor.package_fetcher.queue
+        waiting.until(
+            lambda: self.source.requests and package_id not in line,
+            "the end of the fetch",
+        )
+
+    def test_requests_that_are_none(self) -> None:
+        path = self.create_package()
+        for more, message in (
+            ({"authType": "OAUTH2_CLIENT_CREDENTIALS"}, "only BASIC"),
+            ({"password": None}, "give userName and password"),
+            ({"addressInformation": 5}, "$.addressInformation"),
+            ({"addressInformation": "http://u:p@127.0.0.1/"}, "beside it"),
+        ):
+            self.assert_problem(400, self.ask(path, **more), message)
+        answer = self.ask(f"{PACKAGES}/none")
+        self.assert_problem(404, answer, "There is no VNF package none")
+
+    def test_where_it_may_not_be_fetched_from(self) -> None:
+        path = self.create_package()
+        for url in (
+            "http://127.0.0.2/",
+            "http://169.254.169.254/latest/meta-data",
+            "http://localhost/",
+            "http://example.com/",
+            "https://127.0.0.1/",
+            "file:///etc/passwd",
+        ):
+            self.assert_problem(403, self.ask(path, url), "")
+        shown = self.call("GET", path).json
+        self.assertEqual("CREATED", shown["onboardingState"])
+        self.assertEqual([], self.source.requests)
+
+
+class TestRebinding(UploadTest):
+    def test_the_address_that_was_judged_is_connected_to(self) -> None:
+        """The name leads elsewhere when it is looked up once more."""
+        looked_up: list[str] = []
+        right = socket.getaddrinfo
+
+        def look(host: str, port: int, *rest: Any, **more: Any) -> Any:
+            if host != "packages.example":
+                return right(host, port, *rest, **more)
+            looked_up.append(host)
+            first = len(looked_up) == 1
+            address = "10.255.255.1" if first else "127.0.0.1"
+            return right(address, port, *rest, **more)
+
+        self.useFixture(fixtures.MonkeyPatch("socket.getaddrinfo", look))
+        self.serve(
+            outgoing={"connect_timeout": 0.5},
+            upload_hosts=["packages.example"],
+            upload_schemes=["http"],
+        )
+        path = self.create_package()
+        port = self.source.port
+        self.ask(path, f"http://packages.example:{port}/")
+        self.failed(path, "packages.example")
+        self.assertEqual(["packages.example"], looked_up)
+        self.assertEqual([], self.source.requests)
+        self.ask(path, f"http://packages.example:{port}/")
+        self.failed(path, "has an address that packages are not fetched from")
+        self.assertEqual([], self.source.requests)
+
+
+class TestBounds(UploadTest):
+    more: ClassVar[dict[str, Any]] = {"upload_timeout": 1.0}
+
+    def test_time(self) -> None:
+        """One byte after the other comes in time, and never all of them."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            thread = threading.Thread(
+                target=self.send_bytewise, args=(server,)
+            )
+            thread.start()
+            path = self.create_package()
+            self.ask(path, f"http://127.0.0.1:{server.getsockname()[1]}/")
+            self.failed(path, "did not come in time")
+            thread.join(60)
+
+    def send_bytewise(self, server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(9999)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            try:
+                while True:
+                    connection.sendall(b"x")
+                    time.sleep(0.02)
+            except OSError:
+                return
+
+
+class TestTooLarge(UploadTest):
+    more: ClassVar[dict[str, Any]] = {"max_package_bytes": 100}
+
+    def test_size(self) -> None:
+        path = self.create_package()
+        self.ask(path)
+        self.failed(path, "100 bytes at most")
+
+
+class TestTls(UploadTest):
+    def use(self, authority: CA, *names: str) -> None:
+        self.source = self.useFixture(
+            HttpReceiver(authority=authority, names=names)
+        )
+        self.source.responder = self.serve_package
+
+    def test_the_certificate_is_that_of_the_name(self) -> None:
+        authority = CA()
+        file = Path(self.useFixture(fixtures.TempDir()).path) / "ca.pem"
+        authority.cert_pem.write_to_path(file)
+        self.serve(outgoing={"ca_file": str(file)}, upload_hosts=["localhost"])
+        path = self.create_package()
+        self.use(authority, "127.0.0.1")
+        url = f"https://localhost:{self.source.port}/"
+        self.ask(path, url)
+        self.failed(path, "localhost")
+        self.use(CA(), "localhost")
+        self.ask(path, f"https://localhost:{self.source.port}/")
+        self.failed(path, "localhost")
+        self.use(authority, "localhost")
+        self.ask(path, f"https://localhost:{self.source.port}/")
+        self.assertEqual(
+            "ONBOARDED", self.wait_upload(path)["onboardingState"]
+        )
+
+
+class TestOff(test_packages.PackageTest):
+    def test_nothing_is_fetched(self) -> None:
+        path = self.create_package()
+        answer = self.call(
+            "POST",
+            f"{path}/package_content/upload_from_uri",
+            {"addressInformation": "https://example.com/"},
+        )
+        self.assert_problem(403, answer, "upload_hosts is empty")
+
+
+class TestLost(UploadTest):
+    """Conductors die; somebody goes on, or the package is CREATED again."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.create_package()
+        self.package_id = self.path.rpartition("/")[2]
+        self.store = self.vnfm.parts.store
+
+    def insert_stale_upload(
+        self, state: str, attempt: int, owner: str | None
+    ) -> None:
+        """Write what a conductor leaves that is killed."""
+        self.vnfm.conductor.stop()
+        self.ask(self.path)
+        with self.store.writer() as session:
+            row = packages.get(session, self.package_id)
+            row.onboarding_state = OnboardingState(state)
+            row.upload_attempt = attempt
+        if owner:
+            leases.acquire(self.store, f"upload {self.package_id}", owner, 1.0)
+
+    def start_conductor(self) -> None:
+        conductor = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)
+        conductor.start(self.vnfm.parts.transport)
+        self.addCleanup(conductor.stop)
+        # the next that is to be lost
+        self.vnfm.conductor = conductor
+
+    def test_another_begins_again_when_the_lease_has_run_out(self) -> None:
+        for state in ("UPLOADING", "PROCESSING"):
+            with self.subTest(state):
+                self.insert_stale_upload(state, 1, "somebody who is lost")
+                self.start_conductor()
+                shown = self.wait_upload(self.path)
+                self.assertEqual("ONBOARDED", shown["onboardingState"])
+                self.disable(self.path)
+                self.call("DELETE", self.path)
+                self.path = self.create_package()
+                self.package_id = self.path.rpartition("/")[2]
+
+    def test_while_the_lease_lasts_no_other_conductor_starts(self) -> None:
+        self.insert_stale_upload("UPLOADING", 1, None)
+        leases.acquire(
+            self.store, f"upload {self.package_id}", "somebody", 60.0
+        )
+        self.start_conductor()
+        time.sleep(1.0)
+        shown = self.call("GET", self.path).json
+        self.assertEqual("UPLOADING", shown["onboardingState"])
+        self.assertEqual([], self.source.requests)
+        leases.release_all(self.store, "somebody")
+        self.assertEqual(
+            "ONBOARDED", self.wait_upload(self.path)["onboardingState"]
+        )
+
+    def test_a_package_that_conductors_die_of_is_given_up(self) -> None:
+        self.insert_stale_upload("PROCESSING", 3, "the third")
+        self.start_conductor()
+        self.failed(self.path, "3 conductors were lost")
+        self.assertEqual([], self.source.requests)
+
+    def test_a_superseded_owner_changes_nothing(self) -> None:
+        self.vnfm.conductor.stop()
+        self.ask(self.path)
+        uploads = Uploads(
+            self.store, self.vnfm.conf, self.vnfm.parts.catalogue
+        )
+
+        def serve_package(request: ReceivedRequest) -> Given:
+            with self.store.writer() as session:
+                self.assertEqual(
+                    2,
+                    (
+                        packages.claim_upload(session, self.package_id)
+                        or (0, 0)
+                    )[1],
+                )
+            return self.serve_package(request)
+
+        self.source.responder = serve_package
+        try:
+            uploads.fetch(self.package_id, threading.Event())
+        except errors.WrongState as error:
+            self.assertIn("no longer to be fetched here", str(error))
+        else:
+            self.fail("it went on")
+        with self.store.reader() as session:
+            row = packages.get(session, self.package_id)
+        self.assertEqual("UPLOADING", row.onboarding_state)
+        self.assertIsNone(row.onboarding_failure_details)
+        self.assertEqual(set(), self.list_contents())
+
+    def test_a_conductor_that_ends_leaves_it_to_others(self) -> None:
+        self.vnfm.conductor.stop()
+        self.ask(self.path)
+        uploads = Uploads(
+            self.store, self.vnfm.conf, self.vnfm.parts.catalogue
+        )
+        stop = threading.Event()
+        stop.set()
+        for _ in range(
+            MAX_ATTEMPTS + 1
+        ):  # nobody is lost: all of them may end
+            self.assertRaises(Stopped, uploads.fetch, self.package_id, stop)
+            shown = self.call("GET", self.path).json
+            self.assertEqual("UPLOADING", shown["onboardingState"])
+        self.start_conductor()
+        self.assertEqual(
+            "ONBOARDED", self.wait_upload(self.path)["onboardingState"]
+        )
+
+
+class TestQuery(UploadTest):
+    def test_failures_are_shown_in_lists(self) -> None:
+        self.content = b"no zip"
+        path = self.create_package()
+        self.ask(path)
+        self.failed(path, "zip")
+        words = parse.quote("(cont,onboardingFailureDetails/detail,zip)")
+        listed = self.call("GET", f"{PACKAGES}?filter={words}").json
+        self.assertEqual([path.rpartition("/")[2]], [o["id"] for o in listed])
+        self.assertNotIn("onboardingFailureDetails", listed[0])
+        (whole,) = self.call("GET", f"{PACKAGES}?all_fields").json
+        self.assertIn("onboardingFailureDetails", whole)

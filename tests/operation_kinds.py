@@ -1,0 +1,111 @@
+"""The kinds of lifecycle operations, as callers ask for them in tests."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+ASPECT: Final = {"aspectId": "web_aspect"}
+OUT: Final = {"type": "SCALE_OUT", **ASPECT}
+IN: Final = {"type": "SCALE_IN", **ASPECT}
+STEPS: Final = ("GRANT", "PREAMBLE", "INFRA", "POSTAMBLE")
+
+
+class RequestFactory(Protocol):
+    """Who asks, and knows what a request needs."""
+
+    def request(self, instance_id: str) -> Any:
+        """Make an InstantiateVnfRequest."""
+
+    def vnfc_of(self, instance_id: str) -> str:
+        """Tell the id of one VNFC."""
+
+
+class OperationKind(NamedTuple):
+    """One kind of operation, as a caller asks for it."""
+
+    name: str
+    hook: str
+    task: str
+    #: makes the body, out of the instance's id
+    body: Callable[[RequestFactory, str], Any]
+    method: str = "POST"
+    #: what was done to the instance before
+    before: Sequence[tuple[str, Any]] = ()
+    reversible: bool = False
+    steps: Sequence[str] = STEPS
+
+    @property
+    def rollback_steps(self) -> Sequence[str]:
+        """The steps of its rollback."""
+        restore = ("RESTORE",) if "INFRA" in self.steps else ()
+        return ("PREAMBLE", *restore, "POSTAMBLE")
+
+    @property
+    def first_state(self) -> str:
+        return "STARTING" if "GRANT" in self.steps else "PROCESSING"
+
+
+def _instantiate(asker: RequestFactory, instance_id: str) -> Any:
+    return asker.request(instance_id)
+
+
+def _heal_one(asker: RequestFactory, instance_id: str) -> Any:
+    return {"vnfcInstanceId": [asker.vnfc_of(instance_id)]}
+
+
+def _always(body: Any) -> Callable[[RequestFactory, str], Any]:
+    return lambda _asker, _instance_id: body
+
+
+UP: Final = [("instantiate", None)]
+KINDS: Final = (
+    OperationKind(
+        name="instantiate",
+        hook="instantiate",
+        task="/instantiate",
+        body=_instantiate,
+        reversible=True,
+    ),
+    OperationKind(
+        name="scale out",
+        hook="scale",
+        before=UP,
+        task="/scale",
+        body=_always(OUT),
+        reversible=True,
+    ),
+    OperationKind(
+        name="scale in",
+        hook="scale",
+        before=[*UP, ("scale", OUT)],
+        task="/scale",
+        body=_always(IN),
+        reversible=True,
+    ),
+    OperationKind(
+        name="heal one", hook="heal", before=UP, task="/heal", body=_heal_one
+    ),
+    OperationKind(
+        name="heal all",
+        hook="heal",
+        before=UP,
+        task="/heal",
+        body=_always({}),
+    ),
+    OperationKind(
+        name="terminate",
+        hook="terminate",
+        before=UP,
+        task="/terminate",
+        body=_always({"terminationType": "GRACEFUL"}),
+    ),
+    OperationKind(
+        name="modify",
+        hook="modify_information",
+        before=UP,
+        method="PATCH",
+        task="",
+        body=_always({"vnfInstanceName": "another name"}),
+        reversible=True,
+        steps=("PREAMBLE", "POSTAMBLE"),
+    ),
+)

@@ -1,0 +1,167 @@
+"""A machine of a VNF: the SSH server of OpenSSH, on this machine."""
+
+import getpass
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import uuid
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from tacker_cnf.mgmt_drivers.remote import Host, Login
+from tacker_cnf.runtime.cancellation import Deadline
+from tests.fixtures import waiting
+from tests.services.backends import skip_or_fail
+
+SSHD = "/usr/sbin/sshd"
+CONFIG = """\
+Port {port}
+ListenAddress 127.0.0.1
+{host_keys}
+PidFile none
+AuthorizedKeysFile {authorized}
+StrictModes no
+UsePAM no
+PasswordAuthentication yes
+PermitRootLogin yes
+LogLevel VERBOSE
+"""
+
+
+def make_key(path: Path, kind: str, *options: str) -> Path:
+    """Make a pair of keys; the public one lies in ``<path>.pub``."""
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", path, *options],
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    return path
+
+
+def fingerprint(public: Path) -> str:
+    """As OpenSSH tells it: ``SHA256:...``."""
+    output = subprocess.check_output(["ssh-keygen", "-lf", public], text=True)
+    return output.split()[1]
+
+
+class SshServer(fixtures.Fixture):
+    """An SSH server that lets in whose key is authorized."""
+
+    def __init__(self, case: testtools.TestCase) -> None:
+        super().__init__()
+        self._case = case
+        self.user = getpass.getuser()
+
+    def _setUp(self) -> None:
+        if not Path(SSHD).exists():
+            skip_or_fail(self._case, f"{SSHD} is not there")
+        if os.geteuid() == 0:  # the server asks for it
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+        self.folder = Path(self.useFixture(fixtures.TempDir()).path)
+        self.folder.chmod(0o755)  # the server reads keys as the user
+        self.host_keys = [
+            make_key(self.folder / f"host_{kind}", kind)
+            for kind in ("ed25519", "rsa")
+        ]
+        self.key = make_key(self.folder / "user", "ed25519")
+        self.authorize(self.key)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
+        self.start()
+
+    def authorize(self, *keys: Path) -> None:
+        """Let in who has one of these keys."""
+        public = (Path(f"{key}.pub").read_text() for key in keys)
+        (self.folder / "authorized").write_text("".join(public))
+
+    def start(self, *host_keys: Path) -> None:
+        """Start the server, with other keys of its own if some are given."""
+        config = self.folder / "config"
+        keys = host_keys or self.host_keys
+        config.write_text(
+            CONFIG.format(
+                port=self.port,
+                host_keys="\n".join(f"HostKey {key}" for key in keys),
+                authorized=self.folder / "authorized",
+            )
+        )
+        with (self.folder / "log").open("ab") as log:
+            self._server = subprocess.Popen(
+                [SSHD, "-D", "-e", "-f", config],
+                stdin=subprocess.DEVNULL,
+                stderr=log,
+            )
+        self.addCleanup(self.stop)
+        waiting.until(self._answers, "the SSH server")
+
+    def stop(self) -> None:
+        self._server.terminate()
+        self._server.wait()
+
+    def log(self) -> str:
+        """What the server has written."""
+        return (self.folder / "log").read_text()
+
+    def login(self) -> Login:
+        return Login(self.user, private_key=self.key.read_text())
+
+    def host(
+        self,
+        login: Login | None = None,
+        *,
+        port: int | None = None,
+        known_key: str | None = None,
+        connect_timeout: float = 30.0,
+        fresh: bool = False,
+    ) -> Host:
+        """How a script sees it."""
+        return Host(
+            "127.0.0.1",
+            login or self.login(),
+            Deadline.within(120),
+            port=port or self.port,
+            known_key=known_key,
+            connect_timeout=connect_timeout,
+            fresh=fresh,
+        )
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 5).close()
+        except ConnectionRefusedError:
+            return False
+        return True
+
+
+class SystemUser(fixtures.Fixture):
+    """Somebody with a password, who may use sudo; gone with the test."""
+
+    def __init__(self, case: testtools.TestCase) -> None:
+        super().__init__()
+        self._case = case
+        self.name = f"vnf{uuid.uuid4().hex[:10]}"
+        self.password = secrets.token_urlsafe(12)
+
+    def _setUp(self) -> None:
+        if os.geteuid() != 0 or not shutil.which("sudo"):
+            skip_or_fail(self._case, "a user is made by root, and needs sudo")
+        _root("useradd", "--create-home", "--shell", "/bin/sh", self.name)
+        self.addCleanup(_root, "userdel", "--remove", "--force", self.name)
+        _root("chpasswd", stdin=f"{self.name}:{self.password}")
+        rule = Path(f"/etc/sudoers.d/{self.name}")
+        rule.write_text(f"{self.name} ALL=(ALL) NOPASSWD: ALL\n")
+        self.addCleanup(rule.unlink)
+        rule.chmod(0o440)
+
+    def login(self) -> Login:
+        return Login(self.name, password=self.password)
+
+
+def _root(*command: str, stdin: str = "") -> None:
+    subprocess.run(
+        command, check=True, input=stdin, text=True, capture_output=True
+    )

@@ -1,0 +1,297 @@
+"""Two callers at once, of two API servers on one database: for each pair of
+what can be asked of a VNF, one wins and nothing is left half done.
+"""
+
+import contextlib
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import testtools
+
+from tests.fixtures import waiting
+from tests.services.backends import MARIADB, POSTGRESQL
+from tests.services.client import (
+    INSTANCES,
+    OP_OCCS,
+    Client,
+    Response,
+    instantiation,
+)
+from tests.services.cluster import Cluster
+from tests.services.deployment import Deployment
+
+Call = Callable[[Client, str], Response]
+
+SMALL = instantiation("configmap secret deployment")
+
+
+def task(name: str, body: Any) -> Call:
+    """Make a call that asks for a lifecycle operation."""
+    return lambda client, vnf: client.post_task(vnf, name, body)
+
+
+def modify(client: Client, vnf: str) -> Response:
+    body = {"vnfInstanceDescription": client.endpoint}
+    return client.call("PATCH", f"{INSTANCES}/{vnf}", body)
+
+
+def delete(client: Client, vnf: str) -> Response:
+    return client.call("DELETE", f"{INSTANCES}/{vnf}")
+
+
+def decision(name: str) -> Call:
+    """Make a call that decides about a failed operation."""
+    body = {"cancelMode": "FORCEFUL"} if name == "cancel" else None
+    return lambda client, op_occ_id: client.call(
+        "POST", f"{OP_OCCS}/{op_occ_id}/{name}", body
+    )
+
+
+def scale(way: str) -> Any:
+    return {"type": way, "aspectId": "web_aspect"}
+
+
+#: what can be asked of an instance that is not instantiated
+DOWN: Final[Mapping[str, Call]] = {
+    "instantiate": task("instantiate", SMALL),
+    "modify": modify,
+    "delete": delete,
+}
+#: what can be asked of one that is
+UP: Final[Mapping[str, Call]] = {
+    "scale": task("scale", scale("SCALE_OUT")),
+    "heal": task("heal", {}),
+    "terminate": task("terminate", {"terminationType": "FORCEFUL"}),
+    "modify": modify,
+}
+#: a decision -> what becomes of the operation
+ENDS: Final = {
+    "retry": "COMPLETED",
+    "rollback": "ROLLED_BACK",
+    "fail": "FAILED",
+}
+
+
+class PairCase(testtools.TestCase):
+    server = POSTGRESQL
+
+    def setUp(self) -> None:
+        super().setUp()
+        # nobody but the callers is to hold an instance
+        quiet = {"sync_watch": False, "sync_interval": 0}
+        self.deployment = self.useFixture(
+            Deployment(self, self.server, conductor=quiet)
+        )
+        self.cluster = self.useFixture(Cluster(pod_start_delay=0.02))
+        self.clients = [self.deployment.api().client for _ in range(2)]
+        self.client = self.clients[0]
+        self.client.register(self.cluster.vim)
+        self.vnfd_id = self.client.onboard_sample()
+        self.conductor = self.deployment.conductor()
+
+    @contextlib.contextmanager
+    def frozen_conductor(self) -> Iterator[None]:
+        """Let nothing be carried out meanwhile."""
+        waiting.until(self.freeze_conductor, "a conductor that holds no locks")
+        try:
+            yield
+        finally:
+            self.conductor.signal(signal.SIGCONT)
+
+    def freeze_conductor(self) -> bool:
+        """Freeze the conductor, unless it is in the middle of something."""
+        self.conductor.signal(signal.SIGSTOP)
+        if self.deployment.database.has_no_transaction():
+            return True
+        self.conductor.signal(signal.SIGCONT)
+        return False
+
+    def call_both(self, pair: Iterable[Call], of: str) -> list[Response]:
+        """Make two calls at the same time, each of a server of its own."""
+        together = threading.Barrier(2)
+
+        def make(client: Client, call: Call) -> Response:
+            together.wait(60)
+            return call(client, of)
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(make, self.clients, pair))
+
+    def check_problem(self, answer: Response, *statuses: int) -> None:
+        self.assertIn(answer.status, statuses, str(answer.content))
+        kind = answer.headers["Content-Type"]
+        self.assertEqual("application/problem+json", kind)
+        self.assertTrue(answer.detail)
+
+    def count(self, table: str, column: str, value: str) -> int:
+        found = self.deployment.database.fetch_row(
+            f"SELECT count(*) AS count FROM {table} WHERE {column} = :value",  # noqa: S608
+            value=value,
+        )
+        return int(str(found["count"]))
+
+    def busy_operation(self, vnf: str) -> Any:
+        """Tell which operation holds an instance."""
+        found = self.deployment.database.fetch_row(
+            "SELECT busy_with FROM vnf_instances WHERE id = :id", id=vnf
+        )
+        return found["busy_with"]
+
+
+class TestOperations(PairCase):
+    def run_race(
+        self, calls: Mapping[str, Call], pair: Sequence[str], vnf: str
+    ) -> str:
+        """Let two ask; give which of them won, and let it end."""
+        before = self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
+        with self.frozen_conductor():
+            answers = self.call_both((calls[name] for name in pair), vnf)
+            won = [a for a in answers if a.status < 300]
+            self.assertEqual(
+                1, len(won), f"{pair} {describe_answers(answers)}"
+            )
+            (lost,) = (a for a in answers if a.status >= 300)
+            winner = pair[answers.index(won[0])]
+            if winner == "delete":
+                self.check_deleted(vnf, lost)
+                return winner
+            self.check_problem(lost, 409)
+            op_occ_id = won[0].headers["Location"].rsplit("/", 1)[1]
+            self.assertEqual(op_occ_id, self.busy_operation(vnf))
+        done = self.client.wait_operation(op_occ_id)
+        self.assertEqual("COMPLETED", done["operationState"], f"{pair} {done}")
+        after = self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
+        self.assertEqual(before + 1, after)
+        self.assertIsNone(self.busy_operation(vnf))
+        return winner
+
+    def check_deleted(self, vnf: str, lost: Response) -> None:
+        """Make sure that nothing is left of an instance."""
+        self.check_problem(lost, 404, 409)
+        self.assertEqual(0, self.count("vnf_instances", "id", vnf))
+        self.assertEqual(0, self.count("vim_uses", "vnf_instance_id", vnf))
+        self.assertEqual(
+            0, self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
+        )
+
+    def test_of_an_instance_that_is_not_instantiated(self) -> None:
+        for pair in itertools.product(DOWN, repeat=2):
+            vnf = self.client.create(self.vnfd_id)
+            if self.run_race(DOWN, pair, vnf) == "instantiate":
+                # there is one such Deployment in the namespace
+                body = {"terminationType": "FORCEFUL"}
+                self.client.run(vnf, "terminate", body)
+
+    def test_of_an_instance_that_is_instantiated(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        size = len(self.client.pods(vnf))
+        for pair in itertools.product(UP, repeat=2):
+            winner = self.run_race(UP, pair, vnf)
+            if winner == "scale":
+                self.assertEqual(size + 1, len(self.client.pods(vnf)))
+                self.client.run(vnf, "scale", scale("SCALE_IN"))
+            if winner == "terminate":
+                self.assertEqual({}, self.cluster.pods())
+                self.client.run(vnf, "instantiate", SMALL)
+            self.assertEqual(set(self.cluster.pods()), self.client.pods(vnf))
+            self.assertEqual(size, len(self.client.pods(vnf)))
+
+
+class TestDecisions(PairCase):
+    def failed(self, vnf: str) -> str:
+        """Begin an operation and have it fail; nothing is carried out."""
+        op_occ_id = self.client.start_operation(
+            vnf, "scale", scale("SCALE_OUT")
+        )
+        self.deployment.database.execute(
+            "UPDATE vnf_lcm_op_occs SET operation_state = 'FAILED_TEMP'"
+            " WHERE id = :id",
+            id=op_occ_id,
+        )
+        return op_occ_id
+
+    def run_race(self, pair: tuple[str, ...], vnf: str) -> Any:
+        """Let two decide; give the answers, and the operation's end."""
+        with self.frozen_conductor():
+            op_occ_id = self.failed(vnf)
+            answers = self.call_both(map(decision, pair), op_occ_id)
+            self.assertEqual(op_occ_id, self.client.op_occ(op_occ_id)["id"])
+        return answers, self.client.wait_operation(op_occ_id)
+
+    def check_released(self, op_occ: Any, vnf: str, size: int) -> None:
+        """Make sure that the instance is free, and as it was."""
+        self.assertIsNone(self.busy_operation(vnf))
+        if op_occ["operationState"] == "COMPLETED":
+            self.client.run(vnf, "scale", scale("SCALE_IN"))
+        pods = self.client.pods(vnf)
+        self.assertEqual(set(self.cluster.pods()), pods)
+        self.assertEqual(size, len(pods))
+
+    def test_about_a_failed_operation(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        size = len(self.client.pods(vnf))
+        for pair in itertools.product(ENDS, repeat=2):
+            answers, op_occ = self.run_race(pair, vnf)
+            won = [a.status < 300 for a in answers]
+            self.assertEqual(
+                1, sum(won), f"{pair} {describe_answers(answers)}"
+            )
+            self.check_problem(answers[won.index(False)], 409)
+            winner = pair[won.index(True)]
+            self.assertEqual(ENDS[winner], op_occ["operationState"])
+            self.check_released(op_occ, vnf, size)
+
+    def test_a_cancel_comes_after_another_decision_or_not_at_all(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        size = len(self.client.pods(vnf))
+        for other in ENDS:
+            for pair in ((other, "cancel"), ("cancel", other)):
+                answers, op_occ = self.run_race(pair, vnf)
+                cancelled = answers[pair.index("cancel")]
+                decided = answers[pair.index(other)]
+                self.assertLess(decided.status, 300, describe_answers(answers))
+                state = ENDS[other]
+                if cancelled.status == 202:
+                    self.assertNotEqual("fail", other)
+                    state = "FAILED_TEMP"
+                else:
+                    self.check_problem(cancelled, 409)
+                self.assertEqual(state, op_occ["operationState"], str(pair))
+                if state == "FAILED_TEMP":
+                    self.assertEqual(op_occ["id"], self.busy_operation(vnf))
+                    op_occ = self.client.decide(op_occ["id"], "fail")
+                self.check_released(op_occ, vnf, size)
+
+    def test_two_cancels_of_an_operation_that_waits(self) -> None:
+        vnf = self.client.create(self.vnfd_id)
+        self.client.run(vnf, "instantiate", SMALL)
+        cancel = decision("cancel")
+        with self.frozen_conductor():
+            op_occ_id = self.client.start_operation(vnf, "heal", {})
+            answers = self.call_both((cancel, cancel), op_occ_id)
+        statuses = sorted(answer.status for answer in answers)
+        self.assertIn(
+            statuses, ([202, 202], [202, 409]), describe_answers(answers)
+        )
+        done = self.client.wait_operation(op_occ_id)
+        self.assertEqual("ROLLED_BACK", done["operationState"], str(done))
+        self.assertIsNone(self.busy_operation(vnf))
+
+
+class TestOperationsOnMariadb(TestOperations):
+    server = MARIADB
+
+
+class TestDecisionsOnMariadb(TestDecisions):
+    server = MARIADB
+
+
+def describe_answers(answers: list[Response]) -> str:
+    return str([(a.status, a.content) for a in answers])

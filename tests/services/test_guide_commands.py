@@ -1,0 +1,196 @@
+"""The guide's pages of commands, typed in as they stand there."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import testtools
+import yaml
+
+from tests.fixtures.openstack import Project
+from tests.fixtures.vnfm import Csar
+from tests.services.backends import skip_or_fail
+from tests.services.client import Client, instantiation
+from tests.services.openstack_command import ROOT, OpenstackCommand
+from tests.services.test_openstack_cli import Sandbox
+
+BLOCK = re.compile(
+    r"^\.\. code-block:: console\n\n((?:   .*\n|\n)+)", re.MULTILINE
+)
+INI, YAML, JSON = (
+    re.compile(
+        rf"^\.\. code-block:: {kind}\n\n((?:   .*\n|\n)+)", re.MULTILINE
+    )
+    for kind in ("ini", "yaml", "json")
+)
+#: what is another one each time
+NAMES = (
+    re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    re.compile(r"\b[0-9a-z]{6,10}-[0-9a-z]{5}\b"),
+)
+MARK = "===="
+
+
+class Command(NamedTuple):
+    """A command of a page, and what it prints."""
+
+    typed: str
+    prints: str
+
+
+def commands(page: str) -> Iterator[Command]:
+    """Find what a page has its reader type."""
+    for block in BLOCK.findall(page):
+        text = re.sub(r"^   ", "", block, flags=re.MULTILINE).strip("\n")
+        for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            lines = one.split("\n")
+            size = 1
+            while lines[size - 1].endswith(("\\", "|")):
+                size += 1
+            yield Command(
+                "\n".join(lines[:size]), "\n".join(lines[size:]).strip()
+            )
+
+
+def mask_names(text: str) -> str:
+    """Put the same name in the place of all that are made up."""
+    for pattern in NAMES:
+        text = pattern.sub("NAME", text)
+    return text.strip()
+
+
+class PageCase(testtools.TestCase):
+    """A test of one page: its commands print what it says they do."""
+
+    name = ""
+    tools: tuple[str, ...] = ()
+    sandbox: Sandbox
+
+    def setUp(self) -> None:
+        super().setUp()
+        for tool in self.tools:
+            if shutil.which(tool) is None:
+                skip_or_fail(self, f"{tool} is not there")
+        self.command = self.useFixture(OpenstackCommand(self))
+        path = ROOT / "doc" / "source" / "user" / self.name
+        self.page = path.read_text()
+
+    def settings(self) -> str:
+        """Give the configuration that the page wants."""
+        (settings,) = INI.findall(self.page)
+        return re.sub(r"^   ", "", settings, flags=re.MULTILINE)
+
+    def check(self) -> None:
+        """Type in all that the page says, in the sandbox that there is."""
+        found = list(commands(self.page))
+        self.assertGreater(len(found), 10)
+        printed = self.type(found)
+        for command, expected_output in zip(found, printed, strict=True):
+            self.assertEqual(
+                mask_names(command.prints),
+                mask_names(expected_output),
+                command.typed,
+            )
+
+    def create_instantiated(self) -> str:
+        """Make the instance that the page speaks of."""
+        raise NotImplementedError
+
+    def environ(self) -> dict[str, str]:
+        """Tell what a reader of the page has set."""
+        kept = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
+        return kept | {
+            "PATH": f"{self.command.folder}:{os.environ['PATH']}",
+            "API": self.sandbox.facts["api"],
+        }
+
+    def type(self, typed: list[Command]) -> list[str]:
+        """Type commands into a shell; give what each prints."""
+        script = f"\necho {MARK}\n".join(command.typed for command in typed)
+        environ = self.environ() | {"VNF": self.create_instantiated()}
+        done = subprocess.run(
+            ["bash", "-c", script],
+            check=False,
+            cwd=self.sandbox.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environ,
+            timeout=300,
+        )
+        return done.stdout.split(f"{MARK}\n")
+
+
+class TestHealAgain(PageCase):
+    name = "heal-again.rst"
+    tools = ("kubectl", "jq", "curl")
+
+    def test_the_page_is_true(self) -> None:
+        self.sandbox = self.useFixture(Sandbox(self.settings(), 1))
+        self.check()
+
+    def create_instantiated(self) -> str:
+        client = self.useFixture(Client(self.sandbox.facts["api"]))
+        environ = self.environ()
+        subprocess.run(
+            [
+                str(self.command.path),
+                *("vim", "register", "cluster", "--is-default"),
+                *("--config-file", self.sandbox.facts["vim"]),
+            ],
+            check=True,
+            capture_output=True,
+            env=environ,
+            timeout=120,
+        )
+        instance_id = client.create(client.onboard_sample())
+        client.run(instance_id, "instantiate", instantiation())
+        return instance_id
+
+    def environ(self) -> dict[str, str]:
+        return super().environ() | {
+            "OS_AUTH_TYPE": "none",
+            "OS_ENDPOINT": self.sandbox.facts["api"],
+            "KUBECONFIG": self.sandbox.facts["kubeconfig"],
+        }
+
+
+class TestHealVnf(PageCase):
+    """On a real Heat, by the two commands that a user has."""
+
+    name = "heal-vnf.rst"
+    tools = ("jq",)
+
+    def test_the_page_is_true(self) -> None:
+        self.project = self.useFixture(Project(self))
+        self.sandbox = self.useFixture(Sandbox(self.settings()))
+        self.write_clouds()
+        self.check()
+
+    def write_clouds(self) -> None:
+        """Fill the file that the page shows."""
+        (shown,) = YAML.findall(self.page)
+        clouds = yaml.safe_load(shown)
+        vnfm, heat = clouds["clouds"]["vnfm"], clouds["clouds"]["heat"]
+        vnfm["auth"]["endpoint"] = self.sandbox.facts["api"]
+        environ_values = self.project.environ
+        for key in heat["auth"]:
+            heat["auth"][key] = environ_values[f"OS_{key.upper()}"]
+        path = self.sandbox.folder / "clouds.yaml"
+        path.write_text(yaml.safe_dump(clouds))
+
+    def create_instantiated(self) -> str:
+        client = self.useFixture(Client(self.sandbox.facts["api"]))
+        client.register(self.project.vim)
+        csar = self.useFixture(Csar("vnf"))
+        client.onboard(csar.read())
+        instance = client.create(csar.vnfd_id)
+        (body,) = JSON.findall(self.page)
+        body = body.replace("NETWORK_ID", self.project.network())
+        client.run(instance, "instantiate", json.loads(body))
+        return instance

@@ -1,0 +1,567 @@
+"""Commands and files on a machine, by a real SSH server."""
+
+import functools
+import os
+import re
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.mgmt_drivers.cluster import snapshots
+from tacker_cnf.mgmt_drivers.remote import Host, Login, on_all
+from tacker_cnf.runtime.lease import LEASE_FD, Lease, boottime
+from tests.fixtures import waiting
+from tests.fixtures.processes import is_running
+from tests.fixtures.tcp_proxy import TcpProxy
+from tests.services.ssh_server import (
+    SshServer,
+    SystemUser,
+    fingerprint,
+    make_key,
+)
+
+TOKEN = "abcdef.0123456789abcdef"
+
+
+class TestCase(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.machine = self.useFixture(SshServer(self))
+        self.folder = self.machine.folder
+
+    def relay(self) -> TcpProxy:
+        upstream = f"ssh://127.0.0.1:{self.machine.port}"
+        return self.useFixture(TcpProxy(upstream))
+
+    def connected(self, host: Host | None = None) -> Host:
+        entered = (host or self.machine.host()).__enter__()
+        self.addCleanup(entered.__exit__)
+        return entered
+
+    def refused(self, host: Host, kind: type[errors.RemoteFailed]) -> str:
+        """Give why one cannot connect."""
+        error = self.assertRaises(kind, host.__enter__)
+        self.assertIs(kind, type(error))
+        return str(error)
+
+    def wait_end(self, *pids: int) -> None:
+        for pid in pids:
+            has_ended = functools.partial(self._has_ended, pid)
+            waiting.until(has_ended, f"the end of {pid}")
+
+    @staticmethod
+    def _has_ended(pid: int) -> bool:
+        return not is_running(pid)
+
+    def pids(self, count: int = 1) -> list[int]:
+        """The processes that wrote themselves down."""
+        path = self.folder / "pids"
+
+        def read_pids() -> list[int] | None:
+            text = path.read_text() if path.exists() else ""
+            found = text.split() if text.endswith("\n") else []
+            return [int(f) for f in found] if len(found) == count else None
+
+        return waiting.until(read_pids, "processes that start")
+
+    @property
+    def pid_script(self) -> str:
+        """Writes down the process that it is in."""
+        return f"echo $BASHPID >>{self.folder}/pids"
+
+
+class TestCommands(TestCase):
+    def test_what_goes_in_comes_out(self) -> None:
+        host = self.connected()
+        content = os.urandom(300_000) + b"\0\r\n'\"$"
+        environment = {"A": "it's\n $HOME \\", "B": ""}
+        answer = host.run(
+            'cat; printf "%s|" "$A" "$B" >&2; exit 7',
+            stdin=content,
+            environment=environment,
+        )
+        self.assertEqual(7, answer.exit_code)
+        self.assertEqual(content, answer.stdout)
+        self.assertEqual(b"it's\n $HOME \\||", answer.stderr)
+
+    def test_input_that_is_not_read(self) -> None:
+        host = self.connected()
+        answer = host.run("echo well", stdin=b"exit 9\n" * 1_000_000)
+        self.assertEqual((0, "well\n"), (answer.exit_code, answer.text))
+
+    def test_what_is_too_long_for_an_answer_goes_to_a_sink(self) -> None:
+        host = self.connected()
+        size = 16 * 1024**2
+        seen: list[bytes] = []
+        answer = host.check(f"head -c {size} /dev/zero", sink=seen.append)
+        self.assertEqual(b"\0" * size, b"".join(seen))
+        self.assertEqual(b"", answer.stdout)
+
+    def test_a_sink_that_takes_no_more_ends_the_command(self) -> None:
+        host = self.connected()
+
+        def refuse(_: bytes) -> None:
+            raise OSError(28, "No space left on device")
+
+        error = self.assertRaises(
+            errors.RemoteFailed,
+            host.check,
+            f"{self.pid_script}; exec cat /dev/zero",
+            sink=refuse,
+        )
+        self.assertIn("cannot be stored", str(error))
+        self.assertIn("No space left", str(error))
+        self.wait_end(*self.pids())
+
+    def test_copies_of_snapshots_are_private_and_few(self) -> None:
+        host = self.connected()
+        folder = self.folder / "vnf" / "etcd"
+        for number in range(5):
+            source = self.folder / f"{number}.db"
+            source.write_bytes(os.urandom(300_000))
+            os.chmod(source, 0o644)  # noqa: PTH101
+            copy = snapshots.copy(host, str(source), folder)
+            self.assertEqual(source.read_bytes(), copy.read_bytes())
+            self.assertEqual(0o600, copy.stat().st_mode & 0o777)
+        left = sorted(one.name for one in folder.iterdir())
+        self.assertEqual(["2.db", "3.db", "4.db"], left)
+        self.assertEqual(0o700, folder.stat().st_mode & 0o777)
+        folder = self.folder / "0.db" / "etcd"
+        error = self.assertRaises(
+            errors.InfraError, snapshots.copy, host, str(source), folder
+        )
+        self.assertIn("max_file_bytes", str(error))
+
+    def test_several_lines_are_one_command(self) -> None:
+        host = self.connected()
+        self.assertEqual("", host.check("").text)
+        answer = host.run(
+            "read x\nset -e\necho $x; false\necho no", stdin=b"1"
+        )
+        self.assertEqual((1, "1\n"), (answer.exit_code, answer.text))
+
+    def test_failure_names_host_and_reason_and_no_secret(self) -> None:
+        host = self.connected()
+        error = self.assertRaises(
+            errors.RemoteFailed,
+            host.check,
+            f"echo {'x' * 90} {TOKEN}; echo begin $A; "
+            "seq 100 >&2; echo $A hunter2 >&2; exit 3",
+            environment={"A": TOKEN},
+            secrets=["hunter2"],
+        )
+        text = str(error)
+        self.assertIn(f"{self.machine.user}@127.0.0.1", text)
+        self.assertIn("'echo xxx", text)
+        self.assertIn("it ended with 3: 97\n98\n99\n100\n*** ***", text)
+        for hidden in (TOKEN, TOKEN[:6], "hunter2", "\n96\n"):
+            self.assertNotIn(hidden, text)
+
+    def test_no_command_line_has_a_secret(self) -> None:
+        host = self.connected()
+        lines = set()
+
+        def look() -> None:
+            self.pids()
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                try:
+                    lines.add(path.read_bytes())
+                except OSError:
+                    continue  # it has ended
+            (self.folder / "seen").touch()
+
+        watcher = threading.Thread(target=look)
+        watcher.start()
+        host.check(
+            f"{self.pid_script}; until [ -e {self.folder}/seen ]; do sleep 0.1; "
+            "done; [ -n $TOKEN ]",
+            environment={"TOKEN": TOKEN},
+            stdin=b"hunter2",
+            timeout=60,
+        )
+        watcher.join()
+        self.assertTrue(any(b"timeout" in line for line in lines))
+        for secret in (TOKEN.encode(), b"hunter2"):
+            self.assertFalse([line for line in lines if secret in line])
+
+    def test_one_that_hangs(self) -> None:
+        host = self.connected()
+        text = f"{self.pid_script}; sleep 1000 & {self.pid_script}; sleep 1000"
+        error = self.assertRaises(
+            errors.RemoteFailed, host.run, text, timeout=1
+        )
+        self.assertIn("did not end within 1 s, and was ended", str(error))
+        self.wait_end(*self.pids(2))
+        self.assertEqual("on\n", host.check("echo on").text)
+
+    def test_one_that_ignores_signals(self) -> None:
+        host = self.connected()
+        text = (
+            f"trap '' TERM HUP INT; ({self.pid_script}; while :; do sleep 9; done)& "
+            f"{self.pid_script}; while :; do sleep 9; done"
+        )
+        error = self.assertRaises(
+            errors.RemoteFailed, host.run, text, timeout=1
+        )
+        self.assertIn("did not end within 1 s", str(error))
+        self.wait_end(*self.pids(2))
+
+    def test_one_that_writes_too_much(self) -> None:
+        host = self.connected()
+        error = self.assertRaises(
+            errors.RemoteFailed,
+            host.run,
+            f"trap '' PIPE; {self.pid_script}; while :; do yes; done 2>/dev/null",
+        )
+        self.assertIn("wrote more than 4194304 bytes to stdout", str(error))
+        self.wait_end(*self.pids())
+
+    def test_the_last_of_stderr_is_kept(self) -> None:
+        host = self.connected()
+        answer = host.run("yes | head -c 20000000 >&2; echo end >&2")
+        self.assertEqual(64 * 1024, len(answer.stderr))
+        self.assertTrue(answer.stderr.endswith(b"y\nend\n"))
+
+    def test_one_that_writes_for_ever_has_an_end(self) -> None:
+        host = self.connected()
+        error = self.assertRaises(
+            errors.RemoteFailed, host.run, "yes >&2", timeout=1
+        )
+        self.assertIn("did not end within", str(error))
+
+    def test_background_processes_delay_nothing(self) -> None:
+        host = self.connected()
+        answer = host.run(
+            f"({self.pid_script}; exec sleep 1000)& echo started"
+        )
+        self.assertEqual("started\n", answer.text)
+        (pid,) = self.pids()
+        self.assertTrue(is_running(pid))
+        host.check(f"kill {pid}")
+
+    def test_killed(self) -> None:
+        host = self.connected()
+        self.assertEqual(137, host.run("kill -9 $BASHPID").exit_code)
+        self.assertEqual(137, host.run("kill -9 $PPID").exit_code)
+
+    def test_it_ends_with_its_connection(self) -> None:
+        relay = self.relay()
+        host = self.connected(self.machine.host(port=relay.port))
+        with ThreadPoolExecutor() as pool:
+            run = pool.submit(
+                host.run, f"trap '' HUP; {self.pid_script}; sleep 1000 | cat"
+            )
+            pids = self.pids()
+            relay.break_connections()
+            error = self.assertRaises(errors.RemoteFailed, run.result)
+        self.assertIn("the connection ended", str(error))
+        self.wait_end(*pids)
+        error = self.assertRaises(errors.RemoteFailed, host.run, "true")
+        self.assertIn("the connection ended", str(error))
+
+    def test_a_machine_that_falls_silent(self) -> None:
+        for stdin in (b"", b"x" * 20_000_000):
+            relay = self.relay()
+            host = self.connected(self.machine.host(port=relay.port))
+            relay.stall()
+            error = self.assertRaises(
+                errors.RemoteFailed, host.run, "cat", stdin=stdin, timeout=0.1
+            )
+            self.assertIn("does not answer any more", str(error))
+
+    def test_a_machine_that_falls_silent_in_the_midst(self) -> None:
+        relay = self.relay()
+        host = self.connected(self.machine.host(port=relay.port))
+        with ThreadPoolExecutor() as pool:
+            run = pool.submit(
+                host.run,
+                f"{self.pid_script}; cat >/dev/null",
+                stdin=b"x" * 100_000_000,
+                timeout=3,
+            )
+            pids = self.pids()
+            relay.stall()
+            error = self.assertRaises(errors.RemoteFailed, run.result)
+        self.assertIn("does not answer any more", str(error))
+        self.wait_end(*pids)
+
+    def test_nothing_begins_after_the_lease_of_the_process(self) -> None:
+        host = self.connected()
+        lease = Lease.new(margin=0.0)
+        fd = self.enterContext(lease.shared())
+        self.useFixture(fixtures.EnvironmentVariable(LEASE_FD, str(fd)))
+        command = f"touch {self.folder}/made"
+        self.assertRaises(errors.LostClaim, host.run, command)
+        self.assertFalse((self.folder / "made").exists())
+        lease.renew(boottime() + 600.0)
+        host.check(command)
+
+    def test_nothing_begins_after_the_deadline(self) -> None:
+        host = self.connected()
+        error = self.assertRaises(
+            errors.RemoteFailed, host.run, "true", timeout=0
+        )
+        self.assertIn("no time is left", str(error))
+
+
+class TestFiles(TestCase):
+    def test_written_and_read(self) -> None:
+        host = self.connected()
+        path = self.folder / "it's a file"
+        for content, mode in ((b"", 0o600), (b"\0\r\n" * 500_000, 0o755)):
+            host.put(content, str(path), mode=mode)
+            self.assertEqual(mode, path.stat().st_mode & 0o7777)
+            self.assertEqual(content, host.get(str(path)))
+
+    def test_failure_leaves_nothing(self) -> None:
+        host = self.connected()
+        folder = self.folder / "some"
+        (folder / "taken").mkdir(parents=True)
+        for path in (folder / "taken", folder / "none" / "file"):
+            error = self.assertRaises(
+                errors.RemoteFailed, host.put, b"x", str(path)
+            )
+            self.assertIn(str(path), str(error))
+        self.assertEqual(["taken"], [p.name for p in folder.iterdir()])
+        error = self.assertRaises(
+            errors.RemoteFailed, host.get, str(folder / "none")
+        )
+        self.assertIn("No such file or directory", str(error))
+
+    def test_half_a_file_never_takes_its_name(self) -> None:
+        relay = self.relay()
+        host = self.connected(self.machine.host(port=relay.port))
+        folder = self.folder / "some"
+        folder.mkdir()
+        path = folder / "file"
+        path.write_text("before")
+
+        def arrives() -> bool:
+            return any(p.name != "file" for p in folder.iterdir())
+
+        with ThreadPoolExecutor() as pool:
+            put = pool.submit(host.put, b"x" * 200_000_000, str(path))
+            waiting.until(arrives, "the first of it")
+            relay.break_connections()
+            self.assertRaises(errors.RemoteFailed, put.result)
+        waiting.until(lambda: not arrives(), "the end of what was half there")
+        self.assertEqual("before", path.read_text())
+
+
+class TestUsers(TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.user = self.useFixture(SystemUser(self))
+
+    def test_by_password_and_as_root(self) -> None:
+        host = self.connected(self.machine.host(self.user.login()))
+        self.assertEqual(f"{self.user.name}\n", host.check("id -un").text)
+        answer = host.check(
+            'id -un; echo "$TOKEN"',
+            as_root=True,
+            environment={"TOKEN": TOKEN},
+        )
+        self.assertEqual(f"root\n{TOKEN}\n", answer.text)
+        path = self.folder / "root's"
+        host.put(b"x", str(path), as_root=True)
+        self.assertEqual(0, path.stat().st_uid)
+        self.assertRaises(errors.RemoteFailed, host.get, str(path))
+        self.assertEqual(b"x", host.get(str(path), as_root=True))
+
+    def test_what_root_does_ends_too(self) -> None:
+        host = self.connected(self.machine.host(self.user.login()))
+        error = self.assertRaises(
+            errors.RemoteFailed,
+            host.run,
+            f"trap '' TERM; {self.pid_script}; while :; do sleep 9; done",
+            as_root=True,
+            timeout=1,
+        )
+        self.assertIn("did not end within 1 s", str(error))
+        self.wait_end(*self.pids())
+
+    def test_wrong_password_is_tried_once(self) -> None:
+        login = Login(self.user.name, password="hunter2")
+        error = self.refused(self.machine.host(login), errors.LoginRejected)
+        self.assertIn(f"{self.user.name}@127.0.0.1", error)
+        self.assertIn("refuses the login", error)
+        self.assertNotIn("hunter2", error)
+        log = self.machine.log()
+        self.assertEqual(1, log.count("Failed password for"), log)
+
+    def test_key_or_password(self) -> None:
+        other = make_key(self.folder / "other", "ed25519")
+        login = Login(
+            self.user.name,
+            password=self.user.password,
+            private_key=other.read_text(),
+        )
+        host = self.connected(self.machine.host(login))
+        self.assertEqual(f"{self.user.name}\n", host.check("id -un").text)
+
+
+class TestConnecting(TestCase):
+    def test_each_kind_of_key(self) -> None:
+        for kind in ("rsa", "ecdsa", "ed25519"):
+            key = make_key(self.folder / kind, kind)
+            self.machine.authorize(key)
+            login = Login(self.machine.user, private_key=key.read_text())
+            host = self.connected(self.machine.host(login))
+            self.assertEqual("in\n", host.check("echo in").text)
+
+    def test_the_first_key_is_kept(self) -> None:
+        host = self.machine.host()
+        self.assertIsNone(host.key)
+        public = Path(f"{self.machine.host_keys[0]}.pub").read_text()
+        kept = self.connected(host).key
+        self.assertEqual(public.split()[:2], str(kept).split())
+        for key in self.machine.host_keys:  # whichever of them is known
+            public = Path(f"{key}.pub").read_text()
+            verified_host = self.machine.host(known_key=public)
+            self.assertIn(str(self.connected(verified_host).key), public)
+
+    def test_another_key_gets_no_login(self) -> None:
+        with self.machine.host() as host:
+            kept = host.key
+        logins = self.logins()
+        other = make_key(self.folder / "other", "ed25519")
+        self.machine.stop()
+        self.machine.start(other)
+        again = self.machine.host(known_key=kept)
+        for key_text in (
+            self.refused(again, errors.HostKeyChanged),
+            self.refused(host, errors.HostKeyChanged),
+        ):
+            self.assertIn(f"{self.machine.user}@127.0.0.1", key_text)
+            for key in (self.machine.host_keys[0], other):
+                self.assertIn(fingerprint(Path(f"{key}.pub")), key_text)
+        self.assertEqual(logins, self.logins())
+
+    def logins(self) -> int:
+        return len(re.findall("Accepted|Failed", self.machine.log()))
+
+    def test_unknown_key(self) -> None:
+        other = make_key(self.folder / "other", "ed25519")
+        login = Login(self.machine.user, private_key=other.read_text())
+        error = self.refused(self.machine.host(login), errors.LoginRejected)
+        self.assertIn(self.machine.user, error)
+
+    def test_a_fresh_machine_learns_its_user(self) -> None:
+        other = make_key(self.folder / "other", "ed25519")
+        login = Login(self.machine.user, private_key=other.read_text())
+        host = self.machine.host(login, fresh=True)
+        with ThreadPoolExecutor() as pool:
+            entered = pool.submit(host.__enter__)
+            waiting.until(
+                lambda: "Failed publickey" in self.machine.log(),
+                "a refused login",
+            )
+            self.machine.authorize(other)
+            entered.result()
+        self.addCleanup(host.__exit__)
+        self.assertEqual("in\n", host.check("echo in").text)
+
+    def test_host_unreachable(self) -> None:
+        self.machine.stop()
+        host = self.machine.host(connect_timeout=1)
+        error = self.refused(host, errors.RemoteUnreachable)
+        self.assertIn(f"{self.machine.user}@127.0.0.1", error)
+        self.assertIn("refused", error)
+
+    def test_no_ssh_there(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            host = self.machine.host(connect_timeout=1, port=port)
+            error = self.refused(host, errors.RemoteUnreachable)
+            self.assertIn("SSH is silent there", error)
+
+            def answer() -> None:
+                end, _ = server.accept()  # the one that was given up
+                end.close()
+                while True:
+                    end, _ = server.accept()
+                    with end:
+                        if end.recv(1) == b"x":
+                            return
+                        end.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+            answers = threading.Thread(target=answer)
+            answers.start()
+            try:
+                error = self.refused(host, errors.RemoteUnreachable)
+            finally:
+                with socket.create_connection(("127.0.0.1", port)) as last:
+                    last.sendall(b"x")
+                answers.join()
+        self.assertIn("no SSH server answers there", error)
+
+    def test_a_machine_that_boots(self) -> None:
+        self.machine.stop()
+        address = ("127.0.0.1", self.machine.port)
+        with ThreadPoolExecutor() as pool:
+            with socket.create_server(address) as server:
+                host = self.machine.host()
+                entered = pool.submit(host.__enter__)
+                server.accept()[0].close()
+            self.machine.start()
+            entered.result()
+        self.addCleanup(host.__exit__)
+        self.assertEqual("up\n", host.check("echo up").text)
+
+    def test_silence_at_the_login(self) -> None:
+        relay = self.relay()
+        relay.stall()
+        host = self.machine.host(port=relay.port, connect_timeout=1)
+        error = self.refused(host, errors.RemoteUnreachable)
+        self.assertIn("silent", error)
+
+    def test_no_such_name(self) -> None:
+        with self.machine.host() as host:
+            deadline = host._deadline
+        unknown_host = Host(
+            "no.invalid", self.machine.login(), deadline, connect_timeout=0
+        )
+        error = self.refused(unknown_host, errors.RemoteUnreachable)
+        self.assertIn("@no.invalid: ", error)
+
+
+class TestOnAll(TestCase):
+    def test_twenty_at_once(self) -> None:
+        before = set(threading.enumerate())
+        hosts = [self.machine.host() for _ in range(20)]
+        numbers = {host: str(n) for n, host in enumerate(hosts)}
+        found = on_all(hosts, lambda h: h.check(f"echo {numbers[h]}").text)
+        self.assertEqual(tuple(f"{n}\n" for n in range(20)), found)
+        self.assertEqual(before, set(threading.enumerate()))
+
+    def test_each_failure_is_reported(self) -> None:
+        before = set(threading.enumerate())
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            closed = server.getsockname()[1]
+        good, bad = self.machine.host(), self.machine.host()
+        unreachable_host = self.machine.host(port=closed, connect_timeout=0.5)
+        done = []
+
+        def do(host: Host) -> None:
+            host.check("exit 3" if host is bad else "exit 0")
+            done.append(host)
+
+        error = self.assertRaises(
+            errors.RemoteFailed, on_all, [unreachable_host, good, bad], do
+        )
+        self.assertIn("2 of 3 machines failed", str(error))
+        self.assertIn(f"port {closed}: the connection is refused", str(error))
+        self.assertIn("'exit 3': it ended with 3", str(error))
+        self.assertEqual([good], done)
+        self.assertRaises(
+            errors.RemoteUnreachable, on_all, [unreachable_host, good], do
+        )
+        self.assertEqual(before, set(threading.enumerate()))
+
+    def test_no_machine(self) -> None:
+        self.assertEqual((), on_all((), str))

@@ -1,0 +1,114 @@
+"""Packages by address: by the real command, and when conductors are killed."""
+
+import threading
+from typing import Any
+
+import testtools
+
+from tests.fixtures import waiting
+from tests.fixtures.http_receiver import (
+    HttpReceiver,
+    ReceivedRequest,
+    Response,
+)
+from tests.fixtures.vnfm import Csar
+from tests.services.backends import MARIADB, POSTGRESQL
+from tests.services.deployment import START_TIMEOUT_S, Deployment
+from tests.services.test_openstack_cli import CommandTest
+
+PACKAGES = "/vnfpkgm/v1/vnf_packages"
+LEASE = 3.0
+
+
+class TestCommand(CommandTest):
+    settings = """\
+[catalogue]
+upload_hosts = 127.0.0.1
+upload_schemes = http
+"""
+
+    def test_a_package_is_fetched(self) -> None:
+        csar = self.useFixture(Csar())
+        source = self.useFixture(HttpReceiver(basic=("vnfm", "secret-word")))
+
+        def give(request: ReceivedRequest) -> Response:
+            right = source._is_authorized(request)
+            return (200, {}, csar.read()) if right else (401, {}, b"")
+
+        source.responder = give
+        package = self.run_json("vnf package create")["ID"]
+        command = f"vnf package upload {package} --url"
+        credentials = ("--user-name", "vnfm", "--password")
+        self.run_failing(
+            command, "not among", "http://127.0.0.2/", *credentials, "x"
+        )
+        output = self.run_ok(command, source.url, *credentials, "wrong-word")
+        self.assertIn("has been accepted", output)
+        self.reaches(package, "CREATED")
+        self.run_ok(command, source.url, *credentials, "secret-word")
+        shown = self.reaches(package, "ONBOARDED")
+        self.assertEqual(csar.vnfd_id, shown["VNFD ID"])
+        self.assertNotIn("secret-word", str(shown))
+
+    def reaches(self, package: str, state: str) -> Any:
+        def look() -> Any:
+            shown = self.run_json(f"vnf package show {package}")
+            return shown if shown["Onboarding State"] == state else None
+
+        return waiting.until(look, f"{package} to be {state}", START_TIMEOUT_S)
+
+
+class TestKilledConductor(testtools.TestCase):
+    server = POSTGRESQL
+
+    def test_another_goes_on(self) -> None:
+        deployment = self.useFixture(
+            Deployment(
+                self,
+                self.server,
+                conductor={"lease": LEASE},
+                catalogue={
+                    "upload_hosts": "127.0.0.1",
+                    "upload_schemes": "http",
+                },
+            )
+        )
+        csar = self.useFixture(Csar())
+        source = self.useFixture(HttpReceiver())
+        requested, proceed = threading.Event(), threading.Event()
+        self.addCleanup(proceed.set)
+
+        def give(_: ReceivedRequest) -> Response:
+            requested.set()
+            proceed.wait(START_TIMEOUT_S)
+            return 200, {}, csar.read()
+
+        source.responder = give
+        client = deployment.api().client
+        killed_conductor = deployment.conductor()
+        path = f"{PACKAGES}/{client.call_expecting('POST', PACKAGES, {}, 201)['id']}"
+        answer = client.call(
+            "POST",
+            f"{path}/package_content/upload_from_uri",
+            {"addressInformation": source.url},
+        )
+        self.assertEqual(202, answer.status, str(answer.content))
+        self.assertTrue(requested.wait(START_TIMEOUT_S))
+        killed_conductor.kill()
+        shown = client.call("GET", path).json
+        self.assertEqual("UPLOADING", shown["onboardingState"])
+        proceed.set()
+        deployment.conductor()
+
+        def look() -> bool:
+            state = client.call("GET", path).json["onboardingState"]
+            return bool(state == "ONBOARDED")
+
+        waiting.until(look, "the package to be onboarded", START_TIMEOUT_S)
+        self.assertEqual(2, len(source.requests))
+        again = client.call("GET", f"{path}/package_content")
+        self.assertEqual(csar.read(), again.content)
+
+
+class TestKilledConductorOnMariaDB(TestKilledConductor):
+    server = MARIADB

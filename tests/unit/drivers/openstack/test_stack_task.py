@@ -1,0 +1,532 @@
+"""What a task makes of whatever an earlier try has left of a stack."""
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+from unittest import mock
+
+import msgspec
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.openstack import addresses, api_errors, healing
+from tacker_cnf.drivers.openstack.inventory import StackLocation
+from tacker_cnf.drivers.openstack.stack_fields import StackFields
+from tacker_cnf.drivers.openstack.stack_task import StackTask
+from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
+from tacker_cnf.lcm import instantiated_info, target
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.sol.common import ResourceHandle, VnfExtCpData
+from tacker_cnf.sol.virtual_link import (
+    ExtManagedVirtualLinkInfo,
+    ExtVirtualLinkInfo,
+)
+from tacker_cnf.vnfd.base_hot import BaseHot
+from tests.factories import (
+    a_running_instance,
+    a_target,
+    a_task,
+    a_vnfc,
+    a_vnfd,
+    an_info,
+)
+from tests.unit.drivers.openstack import stack_resources
+
+HOT = BaseHot(template="the package's", files={"a.yaml": "nested"})
+FIELDS = StackFields(
+    template="told", parameters={"nfv": {"VDU": {}}}, existing=False
+)
+CHANGE = StackFields(parameters={"nfv": {}})
+OF_TREES = msgspec.structs.replace(
+    a_vnfd(), flavours={"simple": stack_resources.a_flavour()}
+)
+
+
+class ScriptedHeat:
+    """A Heat that goes through states, one for each look."""
+
+    def __init__(self, *statuses: str | None, refuses: int = 0) -> None:
+        self.cancel_token = CancelToken()
+        self._statuses = list(statuses)
+        self._refuses = refuses
+        self.done: list[str] = []
+        self.bodies: list[Mapping[str, Any]] = []
+        self.listing = stack_resources.Listing()
+        #: looks during which Heat is still at work on a resource
+        self.busy = 0
+
+    def find(self, name: str) -> Stack | None:
+        several = len(self._statuses) > 1
+        status = self._statuses.pop(0) if several else self._statuses[0]
+        if status is None:
+            return None
+        status, _, reason = status.partition(": ")
+        plain = name.partition("/")[0]
+        return Stack(id="1", name=plain, status=status, reason=reason)
+
+    def create(self, name: str, body: Mapping[str, Any]) -> str:
+        self._change("create", body)
+        return f"{name}/1"
+
+    def update(
+        self, stack: Stack, body: Mapping[str, Any], *, existing: bool
+    ) -> None:
+        del stack
+        self._change("patch" if existing else "put", body)
+
+    def _change(self, what: str, body: Mapping[str, Any]) -> None:
+        if self._refuses:
+            self._refuses -= 1
+            self.done.append(f"{what} refused")
+            raise api_errors.Conflict("Heat answered 409")
+        self.done.append(what)
+        self.bodies.append(body)
+
+    def delete(self, stack: Stack) -> None:
+        del stack
+        self.done.append("delete")
+
+    def template(self, stack: Stack) -> tuple[str, Mapping[str, str]]:
+        del stack
+        return '{"resources": {"a": 1, "b": 2}}', {"b.yaml": "known"}
+
+    def tree(self, stack: Stack) -> Tree:
+        del stack
+        if self.busy > 0:
+            self.busy -= 1
+            listing = stack_resources.Listing()
+            listing.add(
+                "a", stack_resources.SERVER, status="UPDATE_IN_PROGRESS"
+            )
+            return listing.tree()
+        return self.listing.tree()
+
+    def ports(self, stack: Stack) -> addresses.Ports:
+        del stack
+        return {}
+
+    def mark_unhealthy(
+        self, resource: Resource, why: str, *, unhealthy: bool = True
+    ) -> None:
+        del why
+        what = "mark" if unhealthy else "unmark"
+        self._change(f"{what} {resource.name}", {})
+
+    def events(self, identity: str, marker: str | None) -> list[Any]:
+        del marker
+        return [
+            types.SimpleNamespace(
+                id="e",
+                resource_name="vnf",
+                resource_status="UPDATE_COMPLETE",
+                physical_resource_id=identity.partition("/")[2],
+            )
+        ]
+
+    def last_event(self, identity: str) -> str:
+        return f"before {identity}"
+
+
+def build_task(
+    heat: ScriptedHeat,
+    within: float = 60,
+    zones: Sequence[str] = (),
+    **task: Any,
+) -> StackTask:
+    made: Any = StackTask
+    return made(  # type: ignore[no-any-return]
+        a_task(**task),
+        heat,
+        StackLocation("vim1", "project"),
+        Deadline.within(within),
+        zones,
+    )
+
+
+class TestPut(testtools.TestCase):
+    def done(self, heat: ScriptedHeat) -> list[str]:
+        build_task(heat).create_or_update(FIELDS, HOT)
+        return heat.done
+
+    def test_nothing_is_there(self) -> None:
+        heat = ScriptedHeat(None, None, "CREATE_COMPLETE")
+        self.assertEqual(["create"], self.done(heat))
+        self.assertEqual("told", heat.bodies[0]["template"])
+
+    def test_without_a_template_it_is_the_packages(self) -> None:
+        heat = ScriptedHeat(None, None, "CREATE_COMPLETE")
+        build_task(heat).create_or_update(StackFields(), HOT)
+        self.assertEqual("the package's", heat.bodies[0]["template"])
+        self.assertEqual({"a.yaml": "nested"}, heat.bodies[0]["files"])
+
+    def test_what_failed_is_updated(self) -> None:
+        heat = ScriptedHeat("CREATE_FAILED", "UPDATE_COMPLETE")
+        self.assertEqual(["put"], self.done(heat))
+
+    def test_what_is_being_deleted_is_waited_for(self) -> None:
+        heat = ScriptedHeat(
+            "DELETE_IN_PROGRESS",
+            "DELETE_IN_PROGRESS",
+            "DELETE_COMPLETE",
+            "DELETE_COMPLETE",  # it still has its name
+            "DELETE_COMPLETE",
+            None,
+            "CREATE_COMPLETE",
+        )
+        self.assertEqual(["create"], self.done(heat))
+
+    def test_what_could_not_be_deleted_is_deleted_again(self) -> None:
+        heat = ScriptedHeat(
+            "DELETE_FAILED",
+            "DELETE_IN_PROGRESS",
+            None,
+            None,
+            None,
+            "CREATE_COMPLETE",
+        )
+        self.assertEqual(["delete", "create"], self.done(heat))
+
+    def test_the_answer_to_an_earlier_request_was_lost(self) -> None:
+        heat = ScriptedHeat(
+            None, None, "CREATE_IN_PROGRESS", "UPDATE_COMPLETE", refuses=1
+        )
+        self.assertEqual(["create refused", "put"], self.done(heat))
+
+    def test_an_update_that_is_under_way_is_waited_for(self) -> None:
+        heat = ScriptedHeat(
+            "UPDATE_IN_PROGRESS",
+            "UPDATE_IN_PROGRESS",
+            "UPDATE_COMPLETE",
+            refuses=1,
+        )
+        self.assertEqual(["put refused", "put"], self.done(heat))
+
+    def test_what_heat_was_still_cancelling_is_no_failure(self) -> None:
+        cancelled = "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
+        cancelled += "Stack UPDATE cancelled"
+        heat = ScriptedHeat("UPDATE_FAILED: x", cancelled, "UPDATE_COMPLETE")
+        self.assertEqual(["put", "put"], self.done(heat))
+
+    def test_nor_what_it_cancels_for_a_request_that_came_twice(self) -> None:
+        cancelled = "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
+        cancelled += "Stack UPDATE cancelled"
+        heat = ScriptedHeat("UPDATE_COMPLETE", cancelled, "UPDATE_COMPLETE")
+        self.assertEqual(["put", "put"], self.done(heat))
+
+    def test_nor_is_what_heat_fell_over_then(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = ScriptedHeat("UPDATE_FAILED: x", fell, "UPDATE_COMPLETE")
+        self.assertEqual(["put", "put"], self.done(heat))
+
+    def test_it_is_first_let_end_its_former_work(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = ScriptedHeat("UPDATE_FAILED: x", fell, "UPDATE_COMPLETE")
+        heat.busy = 2  # one look is for the error
+        self.assertEqual(["put", "put"], self.done(heat))
+        self.assertEqual(0, heat.busy)
+
+    def test_and_if_it_does_not_both_are_reported(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = ScriptedHeat("UPDATE_FAILED: x", fell)
+        heat.busy = 1000
+        error = self.assertRaises(
+            errors.NotReady,
+            build_task(heat, within=0.3).create_or_update,
+            FIELDS,
+            HOT,
+        )
+        self.assertIn("IntegrityError", str(error))
+        self.assertIn("has not ended its work", str(error))
+        self.assertEqual(["put"], heat.done)
+
+    def test_unless_it_does_so_again_and_again(self) -> None:
+        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
+        heat = ScriptedHeat("UPDATE_FAILED: x", fell)
+        error = self.assertRaises(errors.NotReady, self.done, heat)
+        self.assertIn("IntegrityError", str(error))
+        self.assertEqual(["put"] * 3, heat.done)
+
+    def test_an_update_can_be_cancelled(self) -> None:
+        cancelled = "UPDATE_FAILED: Stack UPDATE cancelled"
+        heat = ScriptedHeat("UPDATE_COMPLETE", cancelled)
+        error = self.assertRaises(errors.NotReady, self.done, heat)
+        self.assertIn("Stack UPDATE cancelled", str(error))
+        self.assertEqual(["put"], heat.done)
+
+    def test_it_is_deleted_meanwhile(self) -> None:
+        for status in (None, "DELETE_IN_PROGRESS", "DELETE_COMPLETE"):
+            heat = ScriptedHeat("UPDATE_COMPLETE", status)
+            error = self.assertRaises(errors.NotReady, self.done, heat)
+            self.assertIn("deleted by somebody else", str(error))
+
+
+class TestPlaced(testtools.TestCase):
+    def test_another_zone_is_tried_of_the_stack_as_it_is_then(self) -> None:
+        heat = ScriptedHeat(
+            "UPDATE_COMPLETE",
+            "UPDATE_FAILED: Resource UPDATE failed: no host",
+            "UPDATE_FAILED: Resource UPDATE failed: no host",
+            "UPDATE_FAILED: Resource UPDATE failed: no host",
+            "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
+            "Stack UPDATE cancelled",
+            "UPDATE_COMPLETE",
+        )
+        heat.listing.add(
+            "store",
+            stack_resources.SERVER,
+            status="CREATE_FAILED",
+            reason="ResourceInError: resources.store: no host",
+        )
+        work = build_task(heat, zones=["west"], vnfd=OF_TREES)
+        nfv = {"VDU": {"store": {"locationConstraints": "east"}}}
+        work.apply_with_fallback_zones(
+            work.update_current,
+            StackFields(parameters={"nfv": nfv}, existing=False),
+        )
+        zones = [
+            body["parameters"]["nfv"]["VDU"]["store"]["locationConstraints"]
+            for body in heat.bodies
+        ]
+        self.assertEqual(["east", "west", "west"], zones)
+
+
+class TestThere(testtools.TestCase):
+    def test_it_has_to_be(self) -> None:
+        for status in (None, "DELETE_COMPLETE", "DELETE_IN_PROGRESS"):
+            error = self.assertRaises(
+                errors.NotReady, build_task(ScriptedHeat(status)).existing
+            )
+            self.assertIn("additionalParams.all", str(error))
+
+    def test_it_names_the_deleting_service(self) -> None:
+        for status, words in (
+            (None, "somebody else has deleted it"),
+            ("DELETE_COMPLETE", "somebody else has deleted it"),
+            ("DELETE_IN_PROGRESS", "is being deleted"),
+            ("DELETE_FAILED: a is in use.", "cannot be: a is in use. A heal"),
+        ):
+            error = self.assertRaises(
+                errors.NotReady, build_task(ScriptedHeat(status)).existing
+            )
+            self.assertIn(words, str(error))
+
+
+class TestMark(testtools.TestCase):
+    resource = (
+        stack_resources.grouped("a").tree().of_type(stack_resources.SERVER)[0]
+    )
+
+    def test_what_heat_works_on_is_marked_afterwards(self) -> None:
+        heat = ScriptedHeat("UPDATE_COMPLETE", refuses=2)
+        with build_task(heat).marked([self.resource]):
+            heat.done.append("within")
+        self.assertEqual(
+            ["mark web refused"] * 2 + ["mark web", "within"], heat.done
+        )
+
+    def test_not_beyond_the_deadline(self) -> None:
+        heat = ScriptedHeat("UPDATE_COMPLETE", refuses=2)
+        work = build_task(heat, within=0)
+        self.assertRaises(api_errors.Conflict, self.fail_within, work, None)
+        self.assertEqual("mark web refused", heat.done[0])
+
+    def test_a_mark_is_taken_back_when_nothing_comes_of_it(self) -> None:
+        for error in (
+            errors.VimRejected("Heat answered 400"),
+            errors.VimUnreachable("No answer"),
+            errors.InvalidPackage("the template is no YAML"),
+            errors.Cancelled("enough"),
+        ):
+            heat = ScriptedHeat("UPDATE_COMPLETE")
+            work = build_task(heat)
+            raised = self.assertRaises(
+                type(error), self.fail_within, work, error
+            )
+            self.assertIs(error, raised)
+            self.assertEqual(["mark web", "unmark web"], heat.done)
+
+    def test_a_mark_stays_of_what_heat_may_have_begun(self) -> None:
+        for error, done in (
+            (errors.VimRejected("Heat answered 400"), ["unmark web"]),
+            (errors.NotReady("It failed"), []),
+            (errors.VimUnreachable("No answer"), []),
+        ):
+            heat = ScriptedHeat("UPDATE_COMPLETE")
+            work = build_task(heat)
+            with (
+                mock.patch.object(heat, "update", side_effect=error),
+                testtools.ExpectedException(type(error)),
+                work.marked([self.resource]),
+            ):
+                work.update_current(FIELDS)
+            self.assertEqual(["mark web", *done], heat.done)
+
+    def test_cancelled_gracefully_nothing_stays_marked(self) -> None:
+        first, second = (
+            stack_resources.grouped("a", "b")
+            .tree()
+            .of_type(stack_resources.SERVER)[:2]
+        )
+        why = errors.Cancelled("enough")
+
+        class CancelledHeat(ScriptedHeat):
+            def mark_unhealthy(self, *args: Any, **more: Any) -> None:
+                if more.get("unhealthy", True):
+                    self.cancel_token.check()
+                super().mark_unhealthy(*args, **more)
+                self.cancel_token.cancel(why, forceful=False)
+
+        heat = CancelledHeat("UPDATE_COMPLETE")
+        with (
+            testtools.ExpectedException(errors.Cancelled),
+            build_task(heat).marked([first, second]),
+        ):
+            self.fail("it was called off")
+        self.assertEqual(["mark web", "unmark web", "unmark web"], heat.done)
+
+    def test_cancelled_before_the_update_nothing_stays_marked(self) -> None:
+        heat = ScriptedHeat("UPDATE_COMPLETE")
+        work = build_task(heat)
+        with (
+            testtools.ExpectedException(errors.Cancelled),
+            work.marked([self.resource]),
+        ):
+            heat.cancel_token.cancel(
+                errors.Cancelled("enough"), forceful=False
+            )
+            work.update_current(FIELDS)
+        self.assertEqual(["mark web", "unmark web"], heat.done)
+
+    def test_the_reason_of_a_refused_update_is_reported_nevertheless(
+        self,
+    ) -> None:
+        heat = ScriptedHeat("UPDATE_COMPLETE")
+        refused = errors.VimRejected("Heat answered 400")
+
+        def raise_not_found(*_: object, unhealthy: bool = True) -> None:
+            if not unhealthy:
+                raise errors.VimUnreachable("No answer")
+
+        made: Any = heat
+        made.mark_unhealthy = raise_not_found
+        raised = self.assertRaises(
+            errors.VimRejected, self.fail_within, build_task(heat), refused
+        )
+        self.assertIs(refused, raised)
+
+    def fail_within(self, work: StackTask, error: Exception | None) -> None:
+        with work.marked([self.resource]):
+            if error:
+                raise error
+
+
+class TestMade(testtools.TestCase):
+    def checked_result(self, *members: str) -> InfraResult:
+        heat = ScriptedHeat("UPDATE_COMPLETE")
+        heat.listing = stack_resources.grouped(*members)
+        wanted = a_target(counts={"web": 2, "store": 1, "former": 1})
+        work = build_task(heat, vnfd=OF_TREES, target=wanted)
+        return work.checked_result(work.existing())
+
+    def test_all_are_there(self) -> None:
+        found = self.checked_result("a", "b").vnfc_resource_info
+        self.assertEqual(3, len(found))
+
+    def test_some_are_missing(self) -> None:
+        error = self.assertRaises(errors.NotReady, self.checked_result, "a")
+        self.assertIn("has only 1 of 2 VNFCs of VDU web:", str(error))
+
+
+class TestLost(testtools.TestCase):
+    def test_how_others_connected_it_is_known_still(self) -> None:
+        managed = ExtManagedVirtualLinkInfo(
+            id="m",
+            vnf_virtual_link_desc_id="inside",
+            network_resource=ResourceHandle(
+                resource_id="net", vim_connection_id="vim1"
+            ),
+        )
+        outside = ExtVirtualLinkInfo(
+            id="outside",
+            resource_handle=ResourceHandle(
+                resource_id="net-1", vim_connection_id="vim1"
+            ),
+            current_vnf_ext_cp_data=(
+                VnfExtCpData(cpd_id="web_cp", cp_config={"a": None}),
+            ),
+        )
+        before = an_info(
+            a_vnfc(),
+            ext_managed_virtual_link_info=(managed,),
+            ext_virtual_link_info=(outside,),
+            metadata={"nfv": {"VDU": {}}},
+        )
+        instance = a_running_instance(info=before)
+        current = target.of_instance(instance)
+        work = build_task(
+            ScriptedHeat(None),
+            vnfd=OF_TREES,
+            instance=instance,
+            target=current,
+        )
+        found = work.result_without_stack()
+        self.assertEqual((), found.vnfc_resource_info)
+        self.assertEqual(before.metadata, found.metadata)
+        for links, known in (
+            (found.ext_managed_virtual_link_info, managed),
+            (found.ext_virtual_link_info, outside),
+        ):
+            (link,) = links
+            self.assertEqual(known.id, link.id)
+        # what a synchronization writes down says the same again, by which a
+        # heal of the whole knows that the template was another
+        synced = instantiated_info.update_resources(before, found, {})
+        again = build_task(
+            ScriptedHeat(None),
+            vnfd=OF_TREES,
+            instance=a_running_instance(info=synced),
+            target=target.of_instance(a_running_instance(info=synced)),
+        )
+        self.assertEqual(found, again.result_without_stack())
+        task = a_task(instance=a_running_instance(info=synced))
+        error = self.assertRaises(
+            errors.InfraError, healing.recreate, again, task, CHANGE, HOT
+        )
+        self.assertIn("links that others manage", str(error))
+
+
+class TestBody(testtools.TestCase):
+    info = an_info(
+        a_vnfc(),
+        metadata={"nfv": {"VDU": {"web": {"size": 1, "image": "old"}}}},
+    )
+
+    def sent(self, fields: StackFields) -> Mapping[str, Any]:
+        heat = ScriptedHeat("UPDATE_COMPLETE")
+        work = build_task(heat, instance=a_running_instance(info=self.info))
+        work.update(work.existing(), fields)
+        return heat.bodies[0]
+
+    def test_changes_go_over_what_was_before_the_operation(self) -> None:
+        nfv = {"VDU": {"web": {"size": 2}}}
+        body = self.sent(StackFields(parameters={"nfv": nfv}))
+        self.assertEqual(
+            {"VDU": {"web": {"size": 2, "image": "old"}}},
+            body["parameters"]["nfv"],
+        )
+        self.assertNotIn("template", body)
+
+    def test_a_template_is_a_merge_patch(self) -> None:
+        fields = StackFields(
+            template='{"resources": {"a": null, "c": 3}}',
+            files={"c.yaml": "new"},
+        )
+        body = self.sent(fields)
+        self.assertEqual('{"resources":{"b":2,"c":3}}', body["template"])
+        self.assertEqual({"b.yaml": "known", "c.yaml": "new"}, body["files"])
+
+    def test_what_is_whole_is_sent_as_it_is(self) -> None:
+        body = self.sent(FIELDS)
+        self.assertEqual({"nfv": {"VDU": {}}}, body["parameters"])
+        self.assertEqual("told", body["template"])

@@ -1,0 +1,171 @@
+"""Malformed manifests of a next package: refused before anything changes."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import fixtures
+import testtools
+import yaml
+
+from tacker_cnf import errors
+from tests.unit.drivers import update_plans
+from tests.unit.drivers.update_plans import CONFIGS, REST, texts
+
+WORKLOADS: Final = REST[1]
+CRON_JOB: Final = """\
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly}
+spec:
+  schedule: 0 3 * * *
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          containers: [{name: nightly, image: "busybox:1.37"}]
+"""
+CONTAINERS: Final = ("spec", "template", "spec", "containers")
+ABSENT: Final = object()
+#: the file, name and place of what is put there, and what is told
+CASES: Final[tuple[tuple[str, str, tuple[Any, ...], Any, str], ...]] = (
+    (WORKLOADS, "front", ("spec",), None, "`null` - at `$.spec`"),
+    (WORKLOADS, "front", ("spec",), ABSENT, "required field `spec`"),
+    (WORKLOADS, "front", ("spec",), "x", "got `str` - at `$.spec`"),
+    (
+        WORKLOADS,
+        "store",
+        ("spec", "template"),
+        ABSENT,
+        "required field `template` - at `$.spec`",
+    ),
+    (
+        WORKLOADS,
+        "agent",
+        ("spec", "template", "spec"),
+        None,
+        "`null` - at `$.spec.template.spec`",
+    ),
+    (
+        WORKLOADS,
+        "cache",
+        CONTAINERS,
+        {"name": "cache"},
+        "`array`, got `object` - at `$.spec.template.spec.containers`",
+    ),
+    (WORKLOADS, "cache", CONTAINERS, [], "of length >= 1"),
+    (
+        WORKLOADS,
+        "front",
+        (*CONTAINERS, 0, "name"),
+        ABSENT,
+        "required field `name` - at `$.spec.template.spec.containers[0]`",
+    ),
+    (
+        WORKLOADS,
+        "front",
+        (*CONTAINERS, 0, "name"),
+        5,
+        "`str`, got `int` - at `$.spec.template.spec.containers[0].name`",
+    ),
+    (
+        WORKLOADS,
+        "cache",
+        ("spec", "template", "spec", "volumes", 0, "projected", "sources"),
+        ["x"],
+        "volumes[0].projected.sources[0]`",
+    ),
+    (
+        WORKLOADS,
+        "probe",
+        ("spec", "containers", 0, "env"),
+        {"A": "a"},
+        "`$.spec.containers[0].env`",
+    ),
+    (WORKLOADS, "tool", ("spec", "containers"), None, "$.spec.containers`"),
+    (
+        WORKLOADS,
+        "nightly",
+        ("spec", "jobTemplate", "spec", "template"),
+        ABSENT,
+        "required field `template` - at `$.spec.jobTemplate.spec`",
+    ),
+    (CONFIGS, "update-config", ("data",), "a: b", "`str` - at `$.data`"),
+    (CONFIGS, "update-config", ("data", "GREETING"), 5, "at `$.data[...]`"),
+    (CONFIGS, "update-secret", ("stringData",), ["a"], "`$.stringData`"),
+)
+
+
+def changed(text: str, name: str, place: tuple[Any, ...], value: Any) -> str:
+    bodies = list(yaml.safe_load_all(text))
+    (found,) = (b for b in bodies if b["metadata"]["name"] == name)
+    *path, last = place
+    for key in path:
+        found = found[key]
+    if value is ABSENT:
+        del found[last]
+    else:
+        found[last] = value
+    return yaml.safe_dump_all(bodies)
+
+
+class TestShapes(testtools.TestCase):
+    def tree(self, files: dict[str, str]) -> Path:
+        root = Path(self.useFixture(fixtures.TempDir()).path)
+        return update_plans.write(root / "tree", files)
+
+    def files(self) -> dict[str, str]:
+        files = texts()
+        files[WORKLOADS] += "---\n" + CRON_JOB
+        return files
+
+    def test_right_ones_are_taken(self) -> None:
+        update_plans.read(self.tree(self.files()))
+
+    def test_malformed_fields_are_reported_with_their_path(self) -> None:
+        for file, name, place, value, message in CASES:
+            files = self.files()
+            files[file] = changed(files[file], name, place, value)
+            tree = self.tree(files)
+            for plan in (update_plans.update, update_plans.change):
+                error = self.assertRaises(errors.InvalidParameters, plan, tree)
+                self.assertIn(f"The manifest {file}: ", str(error))
+                self.assertIn(f" {name}: ", str(error))
+                self.assertIn(message, str(error))
+
+    def test_what_a_cluster_takes_is_taken(self) -> None:
+        """Null is as good as nothing; others' kinds are others' business."""
+        files = self.files()
+        pod = ("spec", "template", "spec")
+        for key in ("initContainers", "volumes", "imagePullSecrets"):
+            files[WORKLOADS] = changed(
+                files[WORKLOADS], "front", (*pod, key), None
+            )
+        files[WORKLOADS] += (
+            "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n"
+            "metadata: {name: many}\nspec: {tasks: []}\n"
+            "---\napiVersion: example.com/v1\nkind: Secret\n"
+            "metadata: {name: update-secret}\ndata: [a]\n"
+        )
+        update_plans.read(self.tree(files))
+
+    def test_others_of_the_same_kind_and_name(self) -> None:
+        """What is named is of the API v1, and so is what is updated."""
+        other = (
+            "apiVersion: example.com/v1\nkind: Secret\n"
+            "metadata: {name: update-secret}\n---\n"
+        )
+        files = self.files()
+        files[REST[0]] = other + files[REST[0]]
+        plan = update_plans.update(self.tree(files))
+        self.assertEqual(
+            {
+                ("", "ConfigMap", "update-config"),
+                ("", "Secret", "update-secret"),
+            },
+            {pair.after.key for pair in plan.configs},
+        )
+        files[CONFIGS] = other + files[CONFIGS]
+        error = self.assertRaises(
+            errors.InvalidParameters, update_plans.update, self.tree(files)
+        )
+        self.assertIn("holds a Secret of example.com; only", str(error))

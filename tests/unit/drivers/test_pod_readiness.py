@@ -1,0 +1,268 @@
+import copy
+import time
+from collections.abc import Container, Mapping
+from typing import Any
+
+import testtools
+
+from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.readiness_checks import (
+    READY_CHECKS,
+    FaultGrace,
+    PodReadiness,
+    is_ready,
+)
+from tests.unit.drivers.pods import (
+    EventsOnly,
+    Object,
+    a_faulty_pod,
+    a_pod,
+    a_ready_pod,
+    an_event,
+)
+
+#: seconds: as good as for ever, and just long enough to notice
+LONG_S, SHORT_S = 100.0, 0.02
+
+
+def workload(
+    status: Mapping[str, Any], generation: int = 1, **spec: Any
+) -> Object:
+    return {
+        "metadata": {"name": "web", "generation": generation},
+        "spec": spec,
+        "status": dict(status),
+    }
+
+
+def replicas(
+    ready: int, made: int | None = None, seen: int = 1, **more: int
+) -> dict[str, int]:
+    """Tell a status, without what is zero, as a cluster does."""
+    made = ready if made is None else made
+    numbers = {"replicas": made, "readyReplicas": ready} | more
+    found = {name: number for name, number in numbers.items() if number}
+    return found | {"observedGeneration": seen}
+
+
+def nodes(*numbers: int) -> dict[str, int]:
+    names = (
+        "desiredNumberScheduled",
+        "currentNumberScheduled",
+        "updatedNumberScheduled",
+        "numberReady",
+    )
+    return dict(zip(names, numbers, strict=True)) | {"observedGeneration": 1}
+
+
+def condition(kind: str, status: str = "True") -> dict[str, Any]:
+    return {"conditions": [{"type": kind, "status": status}]}
+
+
+#: objects with replicas, and whether they are ready
+REPLICAS: list[tuple[Object, bool]] = [
+    (workload(replicas(3), replicas=3), True),
+    (workload(replicas(0), replicas=0), True),
+    (workload(replicas(1)), True),
+    (workload(replicas(0)), False),
+    (workload(replicas(2), replicas=3), False),
+    (workload(replicas(2, 3), replicas=3), False),
+    # one too many has not gone yet
+    (workload(replicas(3, 4), replicas=3), False),
+    (workload(replicas(4), replicas=3), False),
+    # the controller has not seen the new number
+    (workload(replicas(3), generation=2, replicas=3), False),
+    (workload(replicas(3, seen=2), generation=2, replicas=3), True),
+    (workload({}, replicas=0), False),
+]
+DAEMONS: list[tuple[Object, bool]] = [
+    (workload(nodes(3, 3, 3, 3)), True),
+    (workload(nodes(0, 0, 0, 0)), True),
+    (workload(nodes(3, 3, 3, 2)), False),
+    (workload(nodes(3, 2, 2, 2)), False),
+    (workload(nodes(3, 3, 2, 3)), False),
+    (workload(nodes(3, 3, 3, 3), generation=2), False),
+    (workload({}), False),
+]
+CONDITIONS: list[tuple[str, Object, bool]] = [
+    ("Job", workload({}), False),
+    ("Job", workload(condition("Complete")), True),
+    ("Job", workload(condition("Complete", "False")), False),
+    ("Job", workload(condition("Failed")), False),
+    ("CustomResourceDefinition", workload({}), False),
+    ("CustomResourceDefinition", workload(condition("Established")), True),
+    ("CustomResourceDefinition", workload(condition("NamesAccepted")), False),
+    ("Pod", a_pod(), False),
+    ("Pod", a_ready_pod(), True),
+]
+
+
+class TestReady(testtools.TestCase):
+    def check(self, kind: str, body: Object, *, ready: bool) -> None:
+        self.assertEqual(ready, READY_CHECKS[kind](body), f"{kind}: {body}")
+
+    def test_replica_sets_and_stateful_sets(self) -> None:
+        for body, ready in REPLICAS:
+            self.check("ReplicaSet", body, ready=ready)
+            self.check("StatefulSet", body, ready=ready)
+
+    def test_a_deployment_has_replaced_its_old_pods_too(self) -> None:
+        for body, ready in copy.deepcopy(REPLICAS):
+            body["status"]["updatedReplicas"] = body["spec"].get("replicas", 1)
+            self.check("Deployment", body, ready=ready)
+        for updated in (0, 2, 4):
+            status = replicas(3, updatedReplicas=updated)
+            self.check("Deployment", workload(status, replicas=3), ready=False)
+
+    def test_daemon_sets(self) -> None:
+        for body, ready in DAEMONS:
+            self.check("DaemonSet", body, ready=ready)
+
+    def test_faults_in_conditions(self) -> None:
+        for kind, body, ready in CONDITIONS:
+            self.check(kind, body, ready=ready)
+
+    def test_a_pod_that_goes_or_has_ended_is_not_ready(self) -> None:
+        self.assertFalse(is_ready(a_ready_pod(deletionTimestamp="now")))
+        ended = a_ready_pod()
+        ended["status"]["phase"] = "Succeeded"
+        self.assertFalse(is_ready(ended))
+        self.assertFalse(is_ready({"metadata": {"name": "web-1"}}))
+
+
+class TestPatience(testtools.TestCase):
+    def test_it_runs_out_for_each_by_itself(self) -> None:
+        fault_grace = FaultGrace(SHORT_S)
+        self.assertGreater(fault_grace.remaining("a"), 0)
+        time.sleep(SHORT_S)
+        self.assertLessEqual(fault_grace.remaining("a"), 0)
+        self.assertGreater(fault_grace.remaining("b"), 0)
+
+    def test_what_was_ready_meanwhile_is_tolerated_again(self) -> None:
+        fault_grace = FaultGrace(SHORT_S)
+        fault_grace.remaining("a")
+        time.sleep(SHORT_S)
+        fault_grace.clear("a")
+        self.assertGreater(fault_grace.remaining("a"), 0)
+
+    def test_without_grace_there_is_none(self) -> None:
+        self.assertLessEqual(FaultGrace(0.0).remaining("a"), 0)
+
+
+class PodReadinessTest(testtools.TestCase):
+    def judge(
+        self,
+        expected: Mapping[str, int],
+        grace: float = LONG_S,
+        daemons: Container[str] = (),
+        **cluster: Any,
+    ) -> PodReadiness:
+        events = [an_event("Failed", "no image")]
+        api: Any = EventsOnly(*events, **cluster)
+        return PodReadiness(api, "here", expected, grace, daemons)
+
+
+class TestPodJudge(PodReadinessTest):
+    def test_as_many_as_asked_ready_and_no_others(self) -> None:
+        one, two = a_ready_pod("web-1"), a_ready_pod("web-2")
+        unready = a_pod("web-3")
+        going = a_ready_pod("web-4", deletionTimestamp="now")
+        ended = a_pod("web-5", status={"phase": "Failed"})
+        cases: list[tuple[Mapping[str, int], list[Object], bool]] = [
+            ({"web": 2}, [one, two], True),
+            ({"web": 2}, [one], False),
+            ({"web": 1}, [one, two], False),
+            ({"web": 0}, [], True),
+            ({"web": 0}, [one], False),
+            ({"web": 2}, [one, unready], False),
+            ({"web": 1}, [one, unready], False),
+            ({"web": 1}, [one, going], False),
+            ({"web": 0}, [going], False),
+            # its replacement is there already
+            ({"web": 1}, [one, ended], True),
+            # each VDU by itself, and others not at all
+            ({"web": 1, "agent": 1}, [one, a_ready_pod("a", "agent")], True),
+            ({"web": 1, "agent": 1}, [one, two], False),
+            ({"web": 1}, [one, a_faulty_pod("x", "other")], True),
+            ({"web": 1}, [one, a_pod("x", vdu=None)], True),
+        ]
+        for expected, pods, content in cases:
+            verdict = self.judge(expected)(pods)
+            names = [pod["metadata"]["name"] for pod in pods]
+            self.assertEqual(content, verdict is None, f"{expected} {names}")
+
+    def test_daemons_on_nodes_that_are_no_longer_wanted(self) -> None:
+        here, lost = a_ready_pod("agent-1", "agent"), a_pod("agent-2", "agent")
+        going = a_ready_pod("agent-3", "agent", deletionTimestamp="now")
+        cases: tuple[tuple[list[Object], bool], ...] = (
+            ([here, lost], True),
+            ([here, a_ready_pod("agent-2", "agent")], True),
+            ([lost], False),
+            ([here, going], False),
+        )
+        for pods, content in cases:
+            judge = self.judge({"agent": 1}, daemons={"agent"})
+            names = [pod["metadata"]["name"] for pod in pods]
+            self.assertEqual(content, judge(pods) is None, str(names))
+
+
+class TestFaults(PodReadinessTest):
+    def test_a_fault_is_tolerated_for_a_while(self) -> None:
+        judge = self.judge({"web": 1}, SHORT_S)
+        pods = [a_faulty_pod()]
+        verdict = judge(pods)
+        assert verdict is not None
+        self.assertTrue(0 < verdict.recheck_after_s <= SHORT_S)
+        time.sleep(SHORT_S)
+        error = self.assertRaises(errors.NotReady, judge, pods)
+        self.assertEqual(
+            "Pod web-1 is not ready: ImagePullBackOff: no such; "
+            "Pod web-1: Failed: no image",
+            str(error),
+        )
+
+    def test_the_fault_is_reported_where_events_are_forbidden(self) -> None:
+        judge = self.judge({"web": 1}, 0.0, forbidden=True)
+        error = self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+        self.assertEqual(
+            "Pod web-1 is not ready: ImagePullBackOff: no such", str(error)
+        )
+
+    def test_without_grace_it_is_not_tolerated_at_all(self) -> None:
+        judge = self.judge({"web": 1}, 0.0)
+        self.assertIsNotNone(judge([a_pod()]))
+        self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+
+    def test_a_pod_that_recovered_is_tolerated_again(self) -> None:
+        judge = self.judge({"web": 1}, SHORT_S)
+        judge([a_faulty_pod()])
+        self.assertIsNone(judge([a_ready_pod()]))
+        time.sleep(SHORT_S)
+        self.assertIsNotNone(judge([a_faulty_pod()]))
+
+    def test_a_pod_that_starts_again_and_again_does_not(self) -> None:
+        judge = self.judge({"web": 1}, SHORT_S)
+        judge([a_faulty_pod()])
+        time.sleep(SHORT_S)
+        self.assertIsNotNone(judge([a_pod()]))
+        self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+
+    def test_faults_of_others_do_not_matter(self) -> None:
+        for pods in (
+            [a_faulty_pod("x", "other")],
+            [a_pod("x", vdu=None, status=a_faulty_pod()["status"])],
+        ):
+            self.assertIsNotNone(self.judge({"web": 1}, 0.0)(pods))
+
+    def test_a_terminating_pod_is_not_reported(self) -> None:
+        pod = a_faulty_pod()
+        pod["metadata"]["deletionTimestamp"] = "now"
+        self.assertIsNotNone(self.judge({"web": 1}, 0.0)([pod]))
+
+
+class TestSingletons(PodReadinessTest):
+    def test_one_that_has_failed_is_not_waited_for(self) -> None:
+        judge = self.judge({"web": 1}, 0.0)
+        status = {"phase": "Failed", "message": "exit 1"}
+        pod = a_pod(owner=None, status=status)
+        self.assertRaises(errors.NotReady, judge, [pod])

@@ -1,0 +1,125 @@
+import msgspec
+import testtools
+
+from tacker_cnf.lcm import instantiated_info
+from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.vnf_instance import (
+    InstantiatedVnfInfo,
+    InstantiationState,
+    ScaleInfo,
+    VnfOperationalState,
+)
+from tests.factories import (
+    a_flavour,
+    a_running_instance,
+    a_target,
+    a_vnfc,
+    an_info,
+    an_instance,
+)
+
+
+def running(
+    before: InstantiatedVnfInfo | None, found: InfraResult
+) -> InstantiatedVnfInfo:
+    return instantiated_info.build_running_info(
+        before, a_target(), a_flavour(), found
+    )
+
+
+class TestRunning(testtools.TestCase):
+    def test_request_and_vim_are_put_together(self) -> None:
+        target = a_target(
+            scale_levels={"web_aspect": 2}, localization_language="en"
+        )
+        vnfc = a_vnfc("web-1", uid="1")
+        found = InfraResult(
+            vnfc_resource_info=(vnfc,), metadata={"namespace": "here"}
+        )
+        self.assertEqual(
+            an_info(
+                vnfc,
+                levels={"web_aspect": 2},
+                max_scale_levels=(
+                    ScaleInfo(aspect_id="web_aspect", scale_level=3),
+                ),
+                localization_language="en",
+                metadata={"namespace": "here"},
+            ),
+            instantiated_info.build_running_info(
+                None, target, a_flavour(), found
+            ),
+        )
+
+    def test_a_vnfc_is_named_by_its_vdu_and_its_resource(self) -> None:
+        found = InfraResult(vnfc_resource_info=(a_vnfc("web-7", "web"),))
+        (vnfc,) = running(None, found).vnfc_info
+        self.assertEqual("web-web-7", vnfc.id)
+        self.assertEqual("web-7", vnfc.vnfc_resource_info_id)
+        self.assertEqual(VnfOperationalState.STARTED, vnfc.vnfc_state)
+
+    def test_what_a_client_set_on_a_vnfc_stays_with_it(self) -> None:
+        before = an_info(a_vnfc("web-1"), a_vnfc("web-2"))
+        properties = {"colour": "red"}
+        before = msgspec.structs.replace(
+            before,
+            vnfc_info=tuple(
+                msgspec.structs.replace(
+                    v, vnfc_configurable_properties=properties
+                )
+                for v in before.vnfc_info
+            ),
+        )
+        found = InfraResult(
+            vnfc_resource_info=(a_vnfc("web-2"), a_vnfc("web-3"))
+        )
+        after = running(before, found)
+        self.assertEqual(
+            {"web-web-2": properties, "web-web-3": {}},
+            {v.id: v.vnfc_configurable_properties for v in after.vnfc_info},
+        )
+
+
+class TestUp(testtools.TestCase):
+    def test_the_instance_lives_on_its_vims(self) -> None:
+        info = an_info(a_vnfc())
+        vims = {"vim1": VimConnectionInfo(vim_type="fake")}
+        up = instantiated_info.set_instantiated(
+            an_instance(metadata={"a": 1}), info, vims
+        )
+        self.assertEqual(
+            a_running_instance(
+                info=info, vim_connection_info=vims, metadata={"a": 1}
+            ),
+            up,
+        )
+
+
+class TestDown(testtools.TestCase):
+    def test_an_instance_that_never_ran(self) -> None:
+        self.assertEqual(
+            an_instance(),
+            instantiated_info.set_not_instantiated(an_instance()),
+        )
+
+    def test_nothing_of_the_vim_is_left(self) -> None:
+        ran = a_running_instance(
+            info=an_info(
+                a_vnfc(), levels={"web_aspect": 1}, metadata={"a": 1}
+            ),
+            vim_connection_info={"v": VimConnectionInfo(vim_type="fake")},
+            vnf_instance_name="mine",
+        )
+        down = instantiated_info.set_not_instantiated(ran)
+        self.assertEqual(
+            InstantiationState.NOT_INSTANTIATED, down.instantiation_state
+        )
+        self.assertEqual({}, down.vim_connection_info)
+        self.assertEqual("mine", down.vnf_instance_name)
+        self.assertEqual(
+            InstantiatedVnfInfo(
+                flavour_id="simple", vnf_state=VnfOperationalState.STOPPED
+            ),
+            down.instantiated_vnf_info,
+        )
