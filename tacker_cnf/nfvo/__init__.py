@@ -1,1 +1,1 @@
-"""The NFVO: who is asked for leave."""
+"""The NFVO, which grants lifecycle operations and provides VNF packages."""

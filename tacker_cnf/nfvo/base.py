@@ -1,4 +1,4 @@
-"""What the VNFM asks of an NFVO (SOL003 clause 9)."""
+"""The interface to an NFVO that grants operations (SOL003 clause 9)."""
 
 from typing import Protocol
 
@@ -15,10 +15,10 @@ class Nfvo(Protocol):
         cancel_token: CancelToken,
         deadline: Deadline,
     ) -> Grant:
-        """Ask for leave, and wait until the NFVO has decided.
+        """Request a grant, and wait until the NFVO has decided.
 
-        :raises GrantRejected: the NFVO said no
-        :raises PeerFailed: the NFVO did not answer as it has to, or not in
-            time
-        :raises VnfmError: the work was called off
+        :raises GrantRejected: the NFVO rejected the operation
+        :raises PeerFailed: the NFVO's response is not valid, or did not
+            arrive in time
+        :raises VnfmError: the operation was cancelled
         """

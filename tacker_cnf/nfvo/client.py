@@ -1,4 +1,4 @@
-"""The external NFVO as one that is called over HTTP."""
+"""HTTP client of an external NFVO."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from tacker_cnf import errors
 from tacker_cnf.http_client import authorization, clients
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 
-#: most bytes of an answer that is read whole
+#: maximum size of a response that is read into memory
 MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
-#: most characters of another's error that are told on
+#: maximum length of the NFVO's error detail that our errors quote
 MAX_DETAIL_CHARS: Final = 1000
-#: a way of authentication -> its parameters, and the options they are in
+#: authType -> name of its parameters, and parameter -> option in [nfvo]
 AUTH_PARAMS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "BASIC": (
         "paramsBasic",
@@ -34,7 +34,7 @@ AUTH_PARAMS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 
 
 class NfvoResponse(msgspec.Struct, frozen=True):
-    """An answer that was read whole."""
+    """A response with its complete body."""
 
     status: int
     headers: httpx.Headers
@@ -42,24 +42,24 @@ class NfvoResponse(msgspec.Struct, frozen=True):
 
     @property
     def error_detail(self) -> str:
-        """What an error says: the detail of its ProblemDetails, if any."""
+        """Return detail or title of a ProblemDetails body, if it has one."""
         try:
             problem = msgspec.json.decode(self.content, type=_Problem)
         except (msgspec.DecodeError, UnicodeDecodeError):
             problem = _Problem()
-        detail = problem.detail or problem.title or "it does not say why"
+        detail = problem.detail or problem.title or "no reason given"
         return detail[:MAX_DETAIL_CHARS]
 
 
 class _Problem(msgspec.Struct):
-    """What is read of a ProblemDetails, which others may fill badly."""
+    """The attributes read of a ProblemDetails, which may be malformed."""
 
     title: str | None = None
     detail: str | None = None
 
 
 class NfvoClient:
-    """The NFVO: where it is, and how it knows us."""
+    """Sends authenticated requests to the NFVO at [nfvo] endpoint."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self.url: str = conf.nfvo.endpoint.rstrip("/")
@@ -82,17 +82,22 @@ class NfvoClient:
         headers: Mapping[str, str],
         body: bytes | None = None,
     ) -> NfvoResponse:
-        """Make one request and read the answer whole.
+        """Send one request and read the complete response.
 
-        :raises PeerUnreachable: nobody answers, or not to the end
-        :raises PeerFailed: the answer is too large, or there is no token
+        :raises PeerUnreachable: the NFVO cannot be reached, or the response
+            is incomplete
+        :raises PeerFailed: the response is too large, or the token endpoint
+            issued no token
         """
         with self.stream(method, path, headers, body) as response:
             content = bytearray()
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > MAX_RESPONSE_BYTES:
-                    raise errors.PeerFailed("The NFVO's answer is too large.")
+                    raise errors.PeerFailed(
+                        "The NFVO's response is larger than "
+                        f"{MAX_RESPONSE_BYTES} bytes."
+                    )
             return NfvoResponse(
                 response.status_code, response.headers, bytes(content)
             )
@@ -105,10 +110,11 @@ class NfvoClient:
         headers: Mapping[str, str],
         body: bytes | None = None,
     ) -> Iterator[httpx.Response]:
-        """Make one request; the answer is read by the caller, piece by piece.
+        """Send one request; the caller reads the response in chunks.
 
-        :raises PeerUnreachable: nobody answers, or not to the end
-        :raises PeerFailed: there is no token
+        :raises PeerUnreachable: the NFVO cannot be reached, or the response
+            is incomplete
+        :raises PeerFailed: the token endpoint issued no token
         """
         url = self.url + path
         with (
@@ -123,21 +129,22 @@ class NfvoClient:
 
 @contextlib.contextmanager
 def _map_protocol_errors() -> Iterator[None]:
-    """Count a connection that was cut among those that are not there."""
+    """Raise PeerUnreachable for a connection closed within a response."""
     try:
         yield
     except httpx.RemoteProtocolError as error:
         raise errors.PeerUnreachable(
-            f"The NFVO's answer was cut short: {error}."
+            f"The NFVO's response is incomplete: {error}."
         ) from None
 
 
 def authentication_of(
     conf: cfg.ConfigOpts,
 ) -> SubscriptionAuthentication | None:
-    """Read how the NFVO wants us to prove who we are.
+    """Read the authentication at the NFVO from the configuration.
 
-    :raises VnfmError: an option that this needs is missing, or not valid
+    :raises VnfmError: an option that the auth_type requires is missing or not
+        valid
     """
     auth_type = conf.nfvo.auth_type
     if auth_type == "NONE":
@@ -158,5 +165,7 @@ def authentication_of(
 def _required_option(conf: cfg.ConfigOpts, auth_type: str, option: str) -> Any:
     value = conf.nfvo[option]
     if not value:
-        raise errors.VnfmError(f"[nfvo] {option} is needed for {auth_type}.")
+        raise errors.VnfmError(
+            f"[nfvo] {option} is required for auth_type {auth_type}."
+        )
     return value

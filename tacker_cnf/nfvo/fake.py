@@ -1,4 +1,4 @@
-"""An NFVO for tests: refuses when it is told to, and remembers."""
+"""An NFVO for tests: fails as configured and records the requests."""
 
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -6,7 +6,7 @@ from tacker_cnf.sol.grant import Grant, GrantRequest
 
 
 class FakeNfvo(LocalNfvo):
-    """Grants, unless it was given an error to raise."""
+    """Grants every operation, unless ``fails_with`` is set."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""An external NFVO, asked for leave by SOL003 clause 9."""
+"""Grants from an external NFVO (SOL003 clause 9)."""
 
 import re
 from typing import Final
@@ -19,24 +19,24 @@ from tacker_cnf.sol.grant import Grant, GrantRequest
 LOG = log.getLogger(__name__)
 
 GRANTS_PATH: Final = "/grant/v1/grants"
-#: the end of a Location that can be put behind an address as it is
+#: the last path segment of a Location, safe to append to a URL
 GRANT_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9._~%:@-]{1,255}")
 
 
 class HttpNfvo:
-    """Asks for leave, and waits until the NFVO has made up its mind.
+    """Requests grants, and waits until the NFVO has decided.
 
-    A request whose answer was lost is made again just as it was. All that
-    are made for one operation have the same ids and the same Idempotency-Key,
-    so that an NFVO can see that they are one; those of a conductor, too, that
-    takes a lost one's operation over.
+    A request whose response was lost is sent again unchanged. All requests
+    for one operation have the same ids and the same Idempotency-Key, also
+    those of a conductor that takes the operation over, so that the NFVO can
+    recognise duplicates.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, nfvo: NfvoClient) -> None:
         if not conf.api.endpoint:
             raise errors.VnfmError(
-                "[nfvo] endpoint needs [api] endpoint, so that the NFVO can "
-                "be told how to reach this service."
+                "[nfvo] endpoint requires [api] endpoint, which the grant "
+                "request links to."
             )
         self._client = nfvo
         self._own_endpoint: str = conf.api.endpoint.rstrip("/")
@@ -58,7 +58,7 @@ class HttpNfvo:
         response = retrier.run(lambda: self._post(request))
         if response.status == httpx.codes.ACCEPTED:
             path = _decision_path(response)
-            LOG.info("%s waits for the NFVO", request.vnf_lcm_op_occ_id)
+            LOG.info("Grant pending: operation=%s", request.vnf_lcm_op_occ_id)
             while response.status == httpx.codes.ACCEPTED:
                 retrier.pause(response)
                 response = retrier.run(lambda: self._get(path))
@@ -87,37 +87,38 @@ class HttpNfvo:
 
 
 def _decision_path(response: NfvoResponse) -> str:
-    """Tell where the decision will be (SOL003 9.4.3).
+    """Return the path to poll for the decision (SOL003 9.4.3).
 
-    Only the id is taken of what the NFVO says: our credentials go nowhere
-    else than to where it is configured to be.
+    Only the id is taken from the Location: credentials are sent to the
+    configured endpoint alone.
 
-    :raises PeerFailed: it does not say
+    :raises PeerFailed: the response has no valid Location
     """
     location = response.headers.get("Location", "").partition("?")[0]
     grant_id = location.rstrip("/").rpartition("/")[2]
     if not GRANT_ID_PATTERN.fullmatch(grant_id) or not grant_id.strip("."):
         raise errors.PeerFailed(
-            "The NFVO answered 202 and did not say where its decision will "
-            "be (Location)."
+            "The NFVO responded 202 without a valid Location header, which "
+            "has to end in the id of the grant."
         )
     return f"{GRANTS_PATH}/{grant_id}"
 
 
 def _decode_grant(request: GrantRequest, response: NfvoResponse) -> Grant:
-    """Read what the NFVO decided.
+    """Decode the NFVO's decision.
 
-    :raises GrantRejected: it refused
-    :raises PeerFailed: it failed, or this is no grant of this operation
+    :raises GrantRejected: the NFVO rejected the operation
+    :raises PeerFailed: the NFVO failed, or the body is not a grant of this
+        operation
     """
     if response.status == httpx.codes.FORBIDDEN:
         raise errors.GrantRejected(
-            f"The NFVO refused to grant the operation: {response.error_detail}"
+            f"The NFVO rejected the operation: {response.error_detail}"
         )
     if response.status not in {httpx.codes.OK, httpx.codes.CREATED}:
         raise errors.PeerFailed(
-            f"The NFVO answered {response.status} when it was asked for a "
-            f"grant: {response.error_detail}"
+            f"The NFVO responded {response.status} to the grant request: "
+            f"{response.error_detail}"
         )
     try:
         grant = base.decode(response.content, Grant)
@@ -127,5 +128,7 @@ def _decode_grant(request: GrantRequest, response: NfvoResponse) -> Grant:
         ) from None
     expected = (request.vnf_instance_id, request.vnf_lcm_op_occ_id)
     if (grant.vnf_instance_id, grant.vnf_lcm_op_occ_id) != expected:
-        raise errors.PeerFailed("The NFVO granted another operation.")
+        raise errors.PeerFailed(
+            "The NFVO's grant is for another operation or VNF instance."
+        )
     return grant

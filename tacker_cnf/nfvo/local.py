@@ -1,4 +1,4 @@
-"""The NFVO of an installation that has none: it grants what is asked."""
+"""The built-in NFVO, used without [nfvo] endpoint: it grants everything."""
 
 import uuid
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from tacker_cnf.sol.grant import (
 
 
 class LocalNfvo:
-    """Grants every operation just as it was asked for."""
+    """Grants every operation as requested."""
 
     def __init__(self, zones: Sequence[str] = ()) -> None:
-        """Prepare to say where VNFCs go.
+        """Set the zones for new VNFCs.
 
-        :param zones: of the VIMs, in their own words; none: it does not say
+        :param zones: names of zones of the VIMs; empty: grants have no zones
         """
         self._zones = zones
 
@@ -44,8 +44,8 @@ class LocalNfvo:
                 for zone in sorted(set(assigned_zones.values()))
             ),
             add_resources=tuple(
-                _grant_info(one, assigned_zones.get(one.id))
-                for one in request.add_resources
+                _grant_info(resource, assigned_zones.get(resource.id))
+                for resource in request.add_resources
             ),
             remove_resources=tuple(map(_grant_info, request.remove_resources)),
             update_resources=tuple(map(_grant_info, request.update_resources)),

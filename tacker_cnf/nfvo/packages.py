@@ -1,4 +1,4 @@
-"""The NFVO's VNF packages, fetched when they are needed (SOL003 clause 10)."""
+"""VNF packages of the NFVO, fetched on demand (SOL003 clause 10)."""
 
 import hashlib
 import io
@@ -23,16 +23,16 @@ from tacker_cnf.sol.vnf_package import OnboardingState, OperationalState
 LOG = log.getLogger(__name__)
 
 CHUNK_BYTES: Final = 1024 * 1024
-#: what needs no quotes in a filter (SOL013 5.2.2)
+#: a filter value that needs no quotes (SOL013 5.2.2)
 UNQUOTED_VALUE: Final = re.compile(r"[A-Za-z0-9._-]+")
-#: SOL003 names of checksums -> Python's
+#: SOL003 checksum algorithm -> its name in hashlib
 DIGESTS: Final[Mapping[str, str]] = {
     f"SHA-{size}": f"sha{size}" for size in (224, 256, 384, 512)
 }
 
 
 class RemotePackage(SolType):
-    """What is read of a VnfPkgInfo (SOL003 10.5.2.2)."""
+    """The attributes read of a VnfPkgInfo (SOL003 10.5.2.2)."""
 
     id: Identifier
     vnfd_id: Identifier | None = None
@@ -43,7 +43,7 @@ class RemotePackage(SolType):
 
 
 class PackageApi(msgspec.Struct, frozen=True):
-    """Where a version of the API has its packages, and by what it knows one."""
+    """Path of the packages in an API version, and the attribute in URLs."""
 
     root: str
     key: str
@@ -56,7 +56,7 @@ PACKAGE_APIS: Final[Mapping[str, PackageApi]] = {
 
 
 class NfvoPackages:
-    """The packages that were onboarded here, and the NFVO's behind them."""
+    """The packages onboarded here, with the NFVO's as fallback."""
 
     def __init__(
         self, conf: cfg.ConfigOpts, nfvo: NfvoClient, catalogue: Packages
@@ -68,11 +68,11 @@ class NfvoPackages:
         self._version = {"Version": version}
 
     def unpacked(self, vnfd_id: str) -> UnpackedPackage:
-        """Give a package; one that is not here is fetched from the NFVO.
+        """Return a package; fetch it from the NFVO if it is not onboarded.
 
-        :raises VnfdNotUsable: neither has a package of this VNFD, or it is
+        :raises VnfdNotUsable: no package has this VNFD, or the package is
             disabled or not valid
-        :raises PeerFailed: the NFVO did not answer as it has to
+        :raises PeerFailed: the NFVO failed
         """
         try:
             return self._catalogue.unpacked(vnfd_id)
@@ -86,11 +86,11 @@ class NfvoPackages:
             self._download(vnfd_id, found)
         except errors.PeerFailed as error:
             raise errors.PeerFailed(
-                f"The VNFD {vnfd_id} is not onboarded here, and the NFVO "
-                f"did not give its package: {error}"
+                f"The VNFD {vnfd_id} is not onboarded here, and fetching its "
+                f"package from the NFVO failed: {error}"
             ) from None
         except errors.Conflict:
-            LOG.info("Somebody else has just onboarded VNFD %s", vnfd_id)
+            LOG.info("VNF package already onboarded: vnfd=%s", vnfd_id)
         except (errors.BadRequest, errors.PayloadTooLarge) as error:
             raise errors.VnfdNotUsable(
                 f"The NFVO's VNF package of VNFD {vnfd_id} is not valid: "
@@ -98,9 +98,9 @@ class NfvoPackages:
             ) from None
 
     def _find(self, vnfd_id: str) -> RemotePackage:
-        """Look a package up.
+        """Find the package of a VNFD at the NFVO.
 
-        :raises VnfdNotUsable: the NFVO has none that can be used
+        :raises VnfdNotUsable: the NFVO has no enabled package of this VNFD
         """
         query = parse.urlencode({"filter": f"(eq,vnfdId,{_quoted(vnfd_id)})"})
         response = self._client.call(
@@ -113,19 +113,20 @@ class NfvoPackages:
                 _check_usable(found)
                 return found
         raise errors.VnfdNotUsable(
-            f"No VNF package has the VNFD {vnfd_id}, here or at the NFVO."
+            f"No VNF package with VNFD {vnfd_id} is onboarded here or at the "
+            "NFVO."
         )
 
     def _download(self, vnfd_id: str, found: RemotePackage) -> None:
         key = parse.quote(getattr(found, self._api.key), safe="")
         path = f"{self._api.root}/{key}/package_content"
         headers = self._version | {"Accept": "application/zip"}
-        LOG.info("Fetching the VNF package of VNFD %s", vnfd_id)
+        LOG.info("VNF package download started: vnfd=%s", vnfd_id)
         with self._client.stream("GET", path, headers) as response:
             if response.status_code != httpx.codes.OK:
                 raise errors.PeerFailed(
-                    f"It answered {response.status_code} when it was asked for "
-                    "the content."
+                    f"The NFVO responded {response.status_code} to GET "
+                    "package_content."
                 )
             content = cast("BinaryIO", Content(response, found.checksum))
             self._catalogue.import_package(
@@ -134,7 +135,7 @@ class NfvoPackages:
 
 
 class Content(io.RawIOBase):
-    """What comes from the NFVO, piece by piece, its checksum verified."""
+    """A package content from the NFVO in chunks, its checksum verified."""
 
     def __init__(
         self, response: httpx.Response, checksum: Checksum | None
@@ -146,9 +147,10 @@ class Content(io.RawIOBase):
         self._digest: Any = hashlib.new(name) if name else None
 
     def read(self, size: int = -1) -> bytes:  # noqa: ARG002
-        """Give the next piece, of a size that suits the sender.
+        """Return the next chunk, whatever its size; empty at the end.
 
-        :raises InvalidPackage: it was the last, and the checksum is wrong
+        :raises InvalidPackage: the content is complete and its checksum
+            differs
         """
         chunk = next(self._chunks, b"")
         if self._digest is not None:
@@ -162,7 +164,7 @@ class Content(io.RawIOBase):
             return
         if self._digest.hexdigest() != self._checksum.hash.lower():
             raise errors.InvalidPackage(
-                "its checksum is not the one that the NFVO told."
+                "its checksum differs from the one in the NFVO's VnfPkgInfo."
             )
 
 
@@ -175,7 +177,8 @@ def _quoted(value: str) -> str:
 def _read(response: NfvoResponse) -> tuple[RemotePackage, ...]:
     if response.status != httpx.codes.OK:
         raise errors.PeerFailed(
-            f"It answered {response.status}: {response.error_detail}"
+            f"The NFVO responded {response.status} to the package query: "
+            f"{response.error_detail}"
         )
     try:
         return msgspec.json.decode(
@@ -183,7 +186,7 @@ def _read(response: NfvoResponse) -> tuple[RemotePackage, ...]:
         )
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.PeerFailed(
-            f"Its list of packages is not valid: {error}."
+            f"The NFVO's list of packages is not valid: {error}."
         ) from None
 
 

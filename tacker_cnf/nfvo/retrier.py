@@ -1,4 +1,4 @@
-"""A question to the NFVO, and the patience to wait for its answer."""
+"""Requests to the NFVO that are retried until the timeout."""
 
 import contextlib
 import threading
@@ -16,18 +16,18 @@ from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
 
-#: the NFVO has too much to do, and says when to come back
+#: the NFVO is overloaded; Retry-After says when to retry
 RETRIED_STATUSES: Final = frozenset({429, 503})
-#: shortest and longest wait between two requests, whatever the NFVO says
+#: shortest and longest wait between two requests, whatever Retry-After says
 MIN_WAIT_S: Final = 0.05
 MAX_WAIT_S: Final = 60.0
-#: seconds between two looks whether the work was called off gracefully: while
-#: the NFVO is waited for nothing has begun that would have to end
+#: seconds between two checks for a graceful cancel, which is immediate here:
+#: no step has started yet
 CANCEL_CHECK_INTERVAL_S: Final = 0.25
 
 
 class Retrier:
-    """What the NFVO is asked until it has answered, or time is up."""
+    """Retries requests until the NFVO responds or the timeout is over."""
 
     def __init__(
         self, timeout: float, cancel_token: CancelToken, interval: float
@@ -36,13 +36,14 @@ class Retrier:
         self._deadline = Deadline.within(timeout)
         self._cancel_token = cancel_token
         self._interval = interval
-        #: why the last try came to nothing
+        #: why the last attempt failed; part of the error at the timeout
         self._last_failure = ""
 
     def run(self, call: Callable[[], NfvoResponse]) -> NfvoResponse:
-        """Make a request until it is answered.
+        """Send a request until the NFVO responds.
 
-        :raises PeerFailed: it was not in time, or not in HTTP
+        :raises PeerFailed: the response is not HTTP, or did not arrive in
+            time
         """
         while True:
             self._cancel_token.check()
@@ -50,27 +51,27 @@ class Retrier:
             try:
                 response = run_cancellable(call, self._cancel_token, left)
             except TimeoutError:
-                # what it said before tells more than that time is up now
-                self._last_failure = self._last_failure or " It is silent."
+                # an earlier failure explains more than this timeout
+                self._last_failure = self._last_failure or " No response."
                 raise self._timeout_error() from None
             except errors.PeerUnreachable as error:
-                LOG.warning("%s The NFVO will be asked again.", error)
-                self._last_failure = f" The last try: {error}"
+                LOG.warning("NFVO unreachable, retrying: error=%s", error)
+                self._last_failure = f" Last attempt: {error}"
                 self.pause(None)
                 continue
             self._last_failure = ""
             if response.status not in RETRIED_STATUSES:
                 return response
             self._last_failure = (
-                f" It answered {response.status}: {response.error_detail}"
+                f" Last response {response.status}: {response.error_detail}"
             )
             self.pause(response)
 
     def pause(self, response: NfvoResponse | None) -> None:
-        """Wait as long as the NFVO wants us to, or as is usual.
+        """Wait for Retry-After, or the poll interval without that header.
 
-        :raises PeerUnreachable: no time is left
-        :raises VnfmError: the work was called off
+        :raises PeerUnreachable: the timeout is over
+        :raises VnfmError: the operation was cancelled
         """
         header = response.headers.get("Retry-After", "") if response else ""
         pause = retry_after(header)
@@ -82,7 +83,7 @@ class Retrier:
 
     def _timeout_error(self) -> errors.PeerUnreachable:
         return errors.PeerUnreachable(
-            f"The NFVO has not decided within {self._timeout:g} seconds."
+            f"The NFVO did not decide within {self._timeout:g} seconds."
             f"{self._last_failure}"
         )
 
@@ -90,12 +91,12 @@ class Retrier:
 def run_cancellable(
     act: Callable[[], T], cancel_token: CancelToken, seconds: float
 ) -> T:
-    """Wait for what cannot be interrupted, in a thread of its own.
+    """Run an uninterruptible call in a thread of its own.
 
-    That thread is left to itself when nobody waits for it any more.
+    After a timeout or a cancel the thread runs on, and its result is dropped.
 
-    :raises TimeoutError: it took longer
-    :raises VnfmError: the work was called off
+    :raises TimeoutError: the call took longer than ``seconds``
+    :raises VnfmError: the operation was cancelled
     """
     future: Future[T] = Future()
     threading.Thread(
@@ -119,9 +120,9 @@ def run_cancellable(
 
 
 def _sleep(cancel_token: CancelToken, seconds: float) -> None:
-    """Sleep, unless the work is called off.
+    """Sleep.
 
-    :raises VnfmError: it was
+    :raises VnfmError: the operation was cancelled
     """
     until = Deadline.within(seconds)
     while not until.passed:
@@ -130,7 +131,7 @@ def _sleep(cancel_token: CancelToken, seconds: float) -> None:
 
 
 def _complete_future(future: "Future[T]", act: Callable[[], T]) -> None:
-    with contextlib.suppress(InvalidStateError):  # nobody waits any more
+    with contextlib.suppress(InvalidStateError):  # cancelled: no waiter
         try:
             result = act()
         except Exception as error:  # noqa: BLE001

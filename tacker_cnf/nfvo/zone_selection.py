@@ -1,4 +1,4 @@
-"""In which zones the VNFCs go that an operation adds."""
+"""Selects the zones of the VNFCs that an operation adds."""
 
 import collections
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,17 +17,16 @@ from tacker_cnf.sol.grant import (
 def assigned_zones(
     request: GrantRequest, zones: Sequence[str]
 ) -> Mapping[str, str]:
-    """Tell the zone of each VNFC that is added: the first one, unless an
-    anti-affinity rule wants others. It is held as far as there are zones.
+    """Return the zone of each added VNFC: the first zone, or several where an
+    anti-affinity rule separates VNFCs, as far as there are enough zones.
 
-    A VNFC that takes the place of another stays where that is: of it nothing
-    is told.
+    A VNFC that replaces another stays in its zone and is not in the result.
 
     :returns: id of the ResourceDefinition -> zone
     """
     if not zones:
         return {}
-    chosen = {one.id: zones[0] for one in _added_vnfcs(request)}
+    chosen = {vnfc.id: zones[0] for vnfc in _added_vnfcs(request)}
     for rule in request.placement_constraints:
         for number, resource in enumerate(_separated_resources(rule)):
             if resource in chosen:
@@ -36,22 +35,24 @@ def assigned_zones(
 
 
 def _added_vnfcs(request: GrantRequest) -> Iterator[ResourceDefinition]:
-    """Tell the VNFCs that are added and take no other's place."""
+    """Return the VNFCs that are added without replacing another."""
     compute = ResourceDefinitionType.COMPUTE
     replaced = collections.Counter(
-        one.vdu_id for one in request.remove_resources if one.type is compute
+        resource.vdu_id
+        for resource in request.remove_resources
+        if resource.type is compute
     )
-    for one in request.add_resources:
-        if one.type is not compute:
+    for resource in request.add_resources:
+        if resource.type is not compute:
             continue
-        if replaced[one.vdu_id]:
-            replaced[one.vdu_id] -= 1
+        if replaced[resource.vdu_id]:
+            replaced[resource.vdu_id] -= 1
         else:
-            yield one
+            yield resource
 
 
 def _separated_resources(rule: PlacementConstraint) -> list[str]:
-    """Tell what a rule wants in different zones: first what is there."""
+    """Return the ids a rule separates by zone, existing resources first."""
     if (
         rule.affinity_or_anti_affinity
         is not AffinityOrAntiAffinity.ANTI_AFFINITY
@@ -59,5 +60,5 @@ def _separated_resources(rule: PlacementConstraint) -> list[str]:
     ):
         return []
     existing = ConstraintResourceIdType.RES_MGMT
-    order = sorted(rule.resource, key=lambda one: one.id_type is not existing)
-    return [one.resource_id for one in order]
+    order = sorted(rule.resource, key=lambda ref: ref.id_type is not existing)
+    return [ref.resource_id for ref in order]

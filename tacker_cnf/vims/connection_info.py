@@ -1,4 +1,4 @@
-"""Registered VIMs as SOL003 VimConnectionInfo, and their use by requests."""
+"""Registered VIMs as SOL003 VimConnectionInfo, and references to them."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -70,9 +70,9 @@ def _of_other_type(vim: models.Vim) -> VimConnectionInfo:
     )
 
 
-#: the CLI's word for a kind of VIM -> its vimType
+#: VIM type of the CLI -> SOL003 vimType
 _TYPES: Final = {"kubernetes": KUBERNETES, "openstack": OPENSTACK}
-#: and how its credentials are laid out
+#: VIM type of the CLI -> conversion to VimConnectionInfo
 _LAYOUTS: Final[Mapping[str, Callable[[models.Vim], VimConnectionInfo]]] = {
     "kubernetes": _of_kubernetes,
     "openstack": _of_openstack,
@@ -80,15 +80,16 @@ _LAYOUTS: Final[Mapping[str, Callable[[models.Vim], VimConnectionInfo]]] = {
 
 
 def vim_type(kind: str) -> str:
-    """Tell the vimType of what the CLI calls a kind of VIM."""
+    """Convert a VIM type of the CLI to a SOL003 vimType."""
     return _TYPES.get(kind, kind)
 
 
 def provided(
     session: orm.Session, instance_id: str | None = None
 ) -> dict[str, dict[str, VimConnectionInfo]]:
-    """Tell the VIMs that VNF instances provide, or one of them, if given:
-    instance -> name -> what it is.
+    """Return the VIMs that VNF instances provide: instance id -> name -> VIM.
+
+    :param instance_id: limits the result to one VNF instance
     """
     found: dict[str, dict[str, VimConnectionInfo]] = {}
     for vim in vims.list_provided(session, instance_id):
@@ -99,21 +100,21 @@ def provided(
 
 
 def of_vim(vim: models.Vim) -> VimConnectionInfo:
-    """Lay a registered VIM out as SOL003 4.4.1.6 does."""
+    """Convert a registered VIM to SOL003 4.4.1.6."""
     return _LAYOUTS.get(vim.type, _of_other_type)(vim)
 
 
 def name(
     session: orm.Session, requested: Mapping[str, VimConnectionInfo]
 ) -> dict[str, VimConnectionInfo]:
-    """Tell which VIMs a request means, each with its type.
+    """Resolve the vimConnectionInfo of a request, each entry with its type.
 
-    Of a registered VIM only its id and what the request says itself is
-    kept: its credentials may be renewed while a VNF lives there. A request
-    that names no VIM gets the default one, under the key "default".
+    For a registered VIM only its id and the request's own attributes are
+    stored: its credentials may be renewed while VNFs run on it. Without any
+    entry the default VIM is used, under the key "default".
 
-    :raises InvalidVimConnection: an entry says neither the id of a
-        registered VIM nor how to reach one
+    :raises InvalidVimConnection: an entry has neither the id of a registered
+        VIM nor a vimType and endpoint
     """
     if not requested:
         vim = vims.default(session)
@@ -138,11 +139,11 @@ def _resolved(
         requested.vim_type is None
         or "endpoint" not in requested.interface_info
     ):
-        unknown = f"no VIM {requested.vim_id} is registered, and "
+        unknown = f"no VIM {requested.vim_id} is registered; "
         raise errors.InvalidVimConnection(
             f"vimConnectionInfo.{key}: {unknown if requested.vim_id else ''}"
-            "the request does not say how to reach a VIM (vimType, "
-            "interfaceInfo.endpoint, accessInfo)."
+            "set the vimId of a registered VIM, or vimType, "
+            "interfaceInfo.endpoint and accessInfo."
         )
     return requested
 
@@ -150,12 +151,12 @@ def _resolved(
 def complete(
     session: orm.Session, connections: Mapping[str, VimConnectionInfo]
 ) -> dict[str, VimConnectionInfo]:
-    """Add what is registered now.
+    """Add the current address and credentials of registered VIMs.
 
-    Registered credentials go to the registered address and nowhere else: a
-    request that names an address of its own has to bring its own
-    credentials, and one that does not cannot change how TLS is verified,
-    not even by a CA beside its credentials.
+    Registered credentials are sent to the registered address alone: a
+    request with an endpoint of its own has to have its own credentials, and
+    one without cannot change how TLS is verified, not even by a ssl_ca_cert
+    in accessInfo.
     """
     return {
         key: _with_registered(session, connections[key]) for key in connections

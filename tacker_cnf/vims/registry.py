@@ -1,4 +1,4 @@
-"""Registered VIMs: make, read, change, forget."""
+"""Creates, reads, updates and deletes registered VIMs."""
 
 import datetime
 import uuid
@@ -19,7 +19,11 @@ from tacker_cnf.sol.base import Name
 
 
 class NewVim(msgspec.Struct, kw_only=True, frozen=True):
-    """What a VIM is registered with, in the words of the CLI."""
+    """A request to register a VIM, with the attributes of the CLI.
+
+    ``auth_cred`` and ``vim_project`` have the keys that
+    :mod:`tacker_cnf.vims.connection_info` reads.
+    """
 
     name: Name
     type: Name
@@ -33,7 +37,7 @@ class NewVim(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class VimChange(msgspec.Struct, kw_only=True, frozen=True):
-    """What of a VIM may be changed; None: as it was."""
+    """A request to update a VIM; None leaves an attribute unchanged."""
 
     name: Name | None = None
     description: str | None = None
@@ -82,24 +86,24 @@ class Vims:
 
     @transaction
     def get(self, vim_id: str) -> models.Vim:
-        """Read a VIM.
+        """Return a VIM.
 
-        :raises NotFound: there is none of this id
+        :raises NotFound: no VIM has this id
         """
         with self._store.reader() as session:
             return vims.get(session, vim_id)
 
     @transaction
     def find(self, **filters: str) -> Sequence[models.Vim]:
-        """List the VIMs; of one ``vim_id`` or ``name`` only, if given."""
+        """List the VIMs, filtered by ``vim_id`` or ``name``."""
         with self._store.reader() as session:
             return vims.find(session, **filters)
 
     @transaction
     def change(self, vim_id: str, requested: VimChange) -> models.Vim:
-        """Change a VIM.
+        """Update a VIM.
 
-        :raises NotFound: there is none of this id
+        :raises NotFound: no VIM has this id
         :raises Conflict: another VIM has this name
         """
         try:
@@ -117,18 +121,19 @@ class Vims:
 
     @transaction
     def delete(self, vim_id: str) -> None:
-        """Forget a VIM.
+        """Delete a VIM.
 
-        :raises NotFound: there is none of this id
-        :raises Conflict: a VNF instance lives on it
+        :raises NotFound: no VIM has this id
+        :raises Conflict: a VNF instance uses it
         """
         try:
             with self._store.writer() as session:
                 vims.delete(session, vims.get(session, vim_id))
         except ReferenceError:
             raise errors.Conflict(
-                f"VNF instances live on VIM {vim_id}, such as "
-                f"{self._instance_using(vim_id)}."
+                f"VIM {vim_id} is in use by VNF instances such as "
+                f"{self._instance_using(vim_id)}; terminate and delete them "
+                "first."
             ) from None
 
     @transaction
@@ -141,15 +146,15 @@ class Vims:
 
 
 def apply(vim: models.Vim, requested: VimChange) -> None:
-    """Put a change into a VIM.
+    """Apply an update to a VIM.
 
-    :raises BadRequest: another address, without credentials for it
+    :raises BadRequest: auth_url changes without auth_cred
     """
     address_changed = requested.auth_url not in {None, vim.auth_url}
     if address_changed and requested.auth_cred is None:
         raise errors.BadRequest(
-            "auth_url: what is registered goes to no other address; give "
-            "auth_cred, too."
+            "auth_url: registered credentials are not sent to another "
+            "address; set auth_cred, too."
         )
     for name in VimChange.__struct_fields__:
         value = getattr(requested, name)

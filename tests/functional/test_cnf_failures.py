@@ -341,7 +341,7 @@ class TestVim(FailureCase):
         change = {"vim": {"auth_url": "https://attacker.example"}}
         answer = self.vnfm.call("PUT", path, change)
         self.assertEqual(400, answer.status)
-        self.assertIn("goes to no other address", answer.detail)
+        self.assertIn("not sent to another address", answer.detail)
 
     def test_registration_tries_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox

@@ -169,7 +169,7 @@ class TestRefused(NfvoTest):
         self.assert_rolled_back(
             self.instantiate(),
             403,
-            "The NFVO refused to grant the operation: no room in the cloud",
+            "The NFVO rejected the operation: no room in the cloud",
         )
 
     def test_after_a_while(self) -> None:
@@ -193,21 +193,27 @@ class TestRefused(NfvoTest):
         for answer, message in (
             (
                 problem_response(500, "I am on fire"),
-                "answered 500 when it was asked",
+                "responded 500 to the grant request",
             ),
             (
                 problem_response(400, "what?"),
-                "answered 400 when it was asked for a",
+                "responded 400 to the grant request",
             ),
             (
                 problem_response(401, "who?"),
-                "answered 401 when it was asked for a",
+                "responded 401 to the grant request",
             ),
-            ((404, {}, b"<html>"), "it does not say why"),
-            ((307, {"Location": "http://x"}, b""), "answered 307"),
-            ((202, {}, b""), "did not say where its decision will be"),
-            ((202, {"Location": "http://x/.."}, b""), "did not say where"),
-            ((202, {"Location": "http://[x"}, b""), "did not say where"),
+            ((404, {}, b"<html>"), "no reason given"),
+            ((307, {"Location": "http://x"}, b""), "responded 307"),
+            ((202, {}, b""), "202 without a valid Location header"),
+            (
+                (202, {"Location": "http://x/.."}, b""),
+                "without a valid Location",
+            ),
+            (
+                (202, {"Location": "http://[x"}, b""),
+                "without a valid Location",
+            ),
             ((201, {}, b"garbage"), "The NFVO's grant is not valid"),
             ((201, {}, b"\xff"), "The NFVO's grant is not valid"),
             (json_response({"id": 5}, 201), "`str`, got `int` - at `$.id`"),
@@ -219,7 +225,7 @@ class TestRefused(NfvoTest):
         self.nfvo.grant_attributes = other
         end = self.instantiate()
         self.nfvo.grant_attributes = {}
-        self.assert_rolled_back(end, 503, "The NFVO granted another operation")
+        self.assert_rolled_back(end, 503, "The NFVO's grant is for another")
 
     def test_it_forgets_what_it_thought_about(self) -> None:
         self.nfvo.pending_polls = 1
@@ -235,7 +241,7 @@ class TestRefused(NfvoTest):
         self.nfvo.pending_polls = 1_000_000
         end = self.instantiate()
         self.nfvo.pending_polls = 0
-        message = "The NFVO has not decided within 1 seconds."
+        message = "The NFVO did not decide within 1 seconds."
         self.assert_rolled_back(end, 503, message)
 
     def test_it_is_busy_all_the_time(self) -> None:
@@ -244,18 +250,20 @@ class TestRefused(NfvoTest):
         ] * 1000
         end = self.instantiate()
         self.nfvo.next_responses = []
-        message = "within 1 seconds. It answered 503: come back"
+        message = "within 1 seconds. Last response 503: come back"
         self.assert_rolled_back(end, 503, message)
 
     def test_it_does_not_answer_at_all(self) -> None:
         self.nfvo.next_responses = [hang]
-        message = "The NFVO has not decided within 1 seconds."
+        message = "The NFVO did not decide within 1 seconds."
         self.assert_rolled_back(self.instantiate(), 503, message)
 
     def test_its_answer_is_endless(self) -> None:
         flood = b" " * (17 * 1024 * 1024)
         self.nfvo.next_responses = [lambda _: (201, {}, flood)]
-        self.assert_rolled_back(self.instantiate(), 503, "is too large")
+        self.assert_rolled_back(
+            self.instantiate(), 503, "is larger than 16777216 bytes"
+        )
 
     def test_a_refused_scale_leaves_what_runs(self) -> None:
         self.instantiate()
@@ -296,7 +304,7 @@ class TestUnreachable(NfvoTest):
         answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
         self.assertEqual(202, answer.status)
         location = answer.headers["Location"]
-        while "will be asked again" not in self.log.output:
+        while "NFVO unreachable, retrying" not in self.log.output:
             time.sleep(0.01)
         state = self.vnfm.call("GET", location).json["operationState"]
         self.assertEqual("STARTING", state)
@@ -328,7 +336,7 @@ class TestLost(NfvoTest):
         self.assertEqual("ROLLED_BACK", end["operationState"])
         self.assertEqual(503, end["error"]["status"])
         detail = end["error"]["detail"]
-        self.assertIn("The NFVO has not decided within 0.5 seconds.", detail)
+        self.assertIn("The NFVO did not decide within 0.5 seconds.", detail)
         self.assertIn("cannot be reached", detail)
 
 
@@ -428,7 +436,7 @@ class TestAnswer(NfvoTest):
         unknown_vim = OTHER | {"vimType": "moon"}
         for vim, message in (
             ({"vimId": "unknown"}, "no VIM unknown is registered"),
-            ({"vimType": "fake"}, "does not say how to reach a VIM"),
+            ({"vimType": "fake"}, "set the vimId of a registered VIM"),
             (unknown_vim, "there is no driver for 'moon'"),
             (OTHER | {"vimType": "noop"}, "take no VNFs"),
         ):
@@ -677,7 +685,7 @@ class TestClientAuthentication(testtools.TestCase):
     def test_basic(self) -> None:
         server = self.useFixture(NfvoServer(basic=("vnfm", "s3cret")))
         error = self.assertRaises(errors.PeerFailed, self.grant, server)
-        self.assertIn("answered 401", str(error))
+        self.assertIn("responded 401", str(error))
         own = {"auth_type": "BASIC", "user_name": "vnfm"}
         self.grant(server, nfvo=own | {"password": "s3cret"})
         error = self.assertRaises(
@@ -738,9 +746,14 @@ class TestConfigured(testtools.TestCase):
         server = self.useFixture(NfvoServer())
         token = "OAUTH2_CLIENT_CREDENTIALS"
         for group, name, value, message in (
-            ("api", "endpoint", None, "[nfvo] endpoint needs [api] endpoint"),
-            ("nfvo", "auth_type", "BASIC", "[nfvo] user_name is needed"),
-            ("nfvo", "auth_type", token, "[nfvo] client_id is needed"),
+            (
+                "api",
+                "endpoint",
+                None,
+                "[nfvo] endpoint requires [api] endpoint",
+            ),
+            ("nfvo", "auth_type", "BASIC", "[nfvo] user_name is required"),
+            ("nfvo", "auth_type", token, "[nfvo] client_id is required"),
             ("nfvo", "auth_type", "TLS_CERT", "no client certificate"),
         ):
             conf = configured(server)

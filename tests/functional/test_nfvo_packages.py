@@ -187,7 +187,7 @@ class TestNotUsable(PackageTest):
     def test_it_is_not_what_the_nfvo_says(self) -> None:
         checksum = {"algorithm": "SHA-512", "hash": "00"}
         self.nfvo.add_package(self.csar, checksum=checksum)
-        self.assert_problem(422, self.create(), "its checksum is not the one")
+        self.assert_problem(422, self.create(), "its checksum differs")
 
     def test_it_holds_another_vnfd(self) -> None:
         other = self.useFixture(Csar()).read()
@@ -222,9 +222,9 @@ class TestPackageDeleted(PackageTest):
         for answer, message in (
             (
                 problem_response(500, "I am on fire"),
-                "answered 500: I am on fire",
+                "responded 500 to the package query: I am on fire",
             ),
-            (problem_response(401, "who?"), "It answered 401"),
+            (problem_response(401, "who?"), "The NFVO responded 401"),
             ((200, {}, b"garbage"), "list of packages is not valid"),
             (json_response({"id": 5}), "list of packages is not valid"),
             (json_response([{"id": 5}]), "`str`, got `int` - at `$[0].id`"),
@@ -239,7 +239,7 @@ class TestPackageDeleted(PackageTest):
             if request.path.endswith("package_content")
             else ask(request)
         )
-        self.assert_problem(503, self.create(), "It answered 404")
+        self.assert_problem(503, self.create(), "The NFVO responded 404")
 
     def test_it_goes_in_the_middle(self) -> None:
         ask = self.nfvo._default_response
@@ -252,6 +252,6 @@ class TestPackageDeleted(PackageTest):
             return status, headers, body
 
         self.nfvo.responder = break_off
-        self.assert_problem(503, self.create(), "was cut short")
+        self.assert_problem(503, self.create(), "response is incomplete")
         incoming = Path(self.vnfm.state_path) / "packages" / "incoming"
         self.assertEqual([], list(incoming.iterdir()))

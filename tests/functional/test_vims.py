@@ -301,7 +301,7 @@ class TestInUse(VimTest):
 
     def test_a_vim_stays_while_a_vnf_lives_on_it(self) -> None:
         self.instantiate()
-        message = f"VNF instances live on VIM {self.vim_id}"
+        message = f"VIM {self.vim_id} is in use by VNF instances"
         self.assert_problem(409, self.delete(), message)
         self.assertIn(self.instance_id, self.delete().detail)
         self.assertEqual(200, self.change(self.vim_id, name="new").status)

@@ -1,4 +1,4 @@
-"""What an installation without an NFVO grants."""
+"""Grants of the built-in NFVO."""
 
 from typing import Any
 
@@ -53,11 +53,13 @@ def grant_zones(request: GrantRequest, *zones: str) -> Grant:
 
 
 def placed(request: GrantRequest, grant: Grant) -> list[str]:
-    """Write each VNFC that is added as its VDU and its zone."""
-    zones = {one.resource_definition_id: one for one in grant.add_resources}
+    """Return "VDU zone" of each added VNFC."""
+    granted = {
+        info.resource_definition_id: info for info in grant.add_resources
+    }
     return sorted(
-        f"{one.vdu_id} {zones[one.id].zone_id}"
-        for one in request.add_resources
+        f"{resource.vdu_id} {granted[resource.id].zone_id}"
+        for resource in request.add_resources
     )
 
 
@@ -66,18 +68,18 @@ class TestLocalNfvo(testtools.TestCase):
         grant = grant_zones(request, *zones)
         grant_plan.check_granted(request, grant)
         zone_ids = {zone.id: zone.zone_id for zone in grant.zones}
-        used = {one.zone_id for one in grant.add_resources if one.zone_id}
+        used = {info.zone_id for info in grant.add_resources if info.zone_id}
         self.assertEqual(used, set(zone_ids.values()))
         return placed(request, grant)
 
-    def test_the_first_zone_is_for_all(self) -> None:
+    def test_all_vnfcs_get_the_first_zone(self) -> None:
         request = build_grant_request(Op.INSTANTIATE, BUSY, an_instance())
         self.assertEqual(
             ["agent a", "web a", "web a", "web a"],
             self.zones(request, "a", "b"),
         )
 
-    def test_what_is_to_be_apart_is_as_far_as_there_are_zones(self) -> None:
+    def test_anti_affinity_separates_as_far_as_zones_suffice(self) -> None:
         request = build_grant_request(
             Op.INSTANTIATE, BUSY, an_instance(), affinity_rules=(APART,)
         )
@@ -86,13 +88,13 @@ class TestLocalNfvo(testtools.TestCase):
             self.zones(request, "a", "b"),
         )
 
-    def test_what_is_added_is_apart_from_what_is_there(self) -> None:
+    def test_anti_affinity_separates_new_from_existing_vnfcs(self) -> None:
         request = build_grant_request(
             Op.SCALE, OUT, RUNNING, affinity_rules=(APART,)
         )
         self.assertEqual(["web b"], self.zones(request, "a", "b"))
 
-    def test_a_rule_of_hosts_says_nothing_of_zones(self) -> None:
+    def test_anti_affinity_of_hosts_does_not_affect_zones(self) -> None:
         rule = AffinityRule(
             id="rule",
             kind="ANTI_AFFINITY",
@@ -104,12 +106,12 @@ class TestLocalNfvo(testtools.TestCase):
         )
         self.assertEqual(["web a"], self.zones(request, "a", "b"))
 
-    def test_a_replacement_stays_in_its_zone(self) -> None:
+    def test_a_replacement_gets_no_new_zone(self) -> None:
         request = build_grant_request(Op.HEAL, HealVnfRequest(), RUNNING)
         self.assertEqual(["agent None", "web None"], self.zones(request, "a"))
 
-    def test_no_zone_is_configured(self) -> None:
+    def test_no_zones_without_configuration(self) -> None:
         request = build_grant_request(Op.INSTANTIATE, BUSY, an_instance())
         grant = grant_zones(request)
         self.assertEqual((), grant.zones)
-        self.assertEqual({None}, {one.zone_id for one in grant.add_resources})
+        self.assertEqual({None}, {i.zone_id for i in grant.add_resources})
