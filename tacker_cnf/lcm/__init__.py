@@ -1,1 +1,1 @@
-"""The core of lifecycle management: values in, values out."""
+"""Lifecycle management without I/O: functions on values."""

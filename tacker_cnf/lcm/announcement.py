@@ -1,4 +1,4 @@
-"""What happened to a VNF instance, with all that a notification may tell."""
+"""An event of a VNF instance, with all data that notifications may carry."""
 
 import datetime
 
@@ -12,7 +12,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
 
 class Subject(SolType):
-    """The VNF instance, by what a subscription may choose it."""
+    """The attributes of a VNF instance that subscription filters match."""
 
     id: str
     vnf_instance_name: str | None = None
@@ -24,9 +24,9 @@ class Subject(SolType):
 
 
 class Announcement(SolType):
-    """One change, as it was when it happened; there are no secrets in it."""
+    """One event as of its time, without secrets."""
 
-    #: what all notifications about it have as their id
+    #: the id of all its notifications
     id: str
     type: NotificationType
     time_stamp: datetime.datetime
@@ -35,13 +35,13 @@ class Announcement(SolType):
 
 
 def subject(instance: VnfInstance) -> Subject:
-    """Tell of an instance what subscriptions choose by."""
+    """Return the attributes of an instance that filters match."""
     names = Subject.__struct_fields__
     return Subject(**{name: getattr(instance, name) for name in names})
 
 
 def redact_op_occ(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
-    """Leave out what is secret, and what no notification tells."""
+    """Remove secrets, and attributes that no notification carries."""
     reduced = msgspec.structs.replace(
         op_occ, operation_params=None, script_log=None
     )

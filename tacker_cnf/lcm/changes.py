@@ -1,4 +1,4 @@
-"""What an operation did to the VNF's resources (SOL003 5.5.3.3 and on)."""
+"""The resource changes of an operation (SOL003 5.5.3.3 and following)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -30,7 +30,7 @@ Info = InstantiatedVnfInfo | InfraResult
 def between(
     before: InstantiatedVnfInfo | None, after: InfraResult | None
 ) -> ResourceChanges:
-    """Compare what was known of an instance with what a driver found."""
+    """Compare an instance before an operation with what the driver found."""
     old: Info = before or InfraResult()
     new: Info = after or InfraResult()
     return ResourceChanges(
@@ -65,8 +65,8 @@ def _is_changed(before: VnfcResourceInfo, after: VnfcResourceInfo) -> bool:
 def _by_identity(
     vnfcs: Iterable[VnfcResourceInfo],
 ) -> Mapping[tuple[str, str | None], VnfcResourceInfo]:
-    # A pod of a StatefulSet that was replaced has the same name again, so
-    # the VIM's own unchangeable id, where there is one, tells them apart.
+    # A replaced pod of a StatefulSet has the same name, so the VIM's
+    # immutable id, if any, distinguishes them.
     return {
         (vnfc.id, vnfc.metadata.get("uid")): vnfc
         for vnfc in vnfcs
@@ -117,7 +117,7 @@ def _ports(
     other: VnfVirtualLinkResourceInfo,
     change: VirtualLinkChangeType,
 ) -> Iterator[AffectedVirtualLink]:
-    """Tell the ports that one of two states of a link has alone."""
+    """List the ports that only the first of two states of a link has."""
     other_ids = {port.id for port in other.vnf_link_ports}
     ports = [p.id for p in link.vnf_link_ports if p.id not in other_ids]
     if ports:
@@ -163,7 +163,9 @@ def _ext_ports(before: Info, after: Info) -> Iterator[AffectedExtLinkPort]:
 
 
 def _by_point(info: Info) -> Mapping[tuple[str, str], ExtLinkPortInfo]:
-    """Tell the ports to the outside that a connection point uses."""
+    """Return the external ports that connection points use, by port and
+    connection point.
+    """
     return {
         (port.id, port.cp_instance_id): port
         for link in info.ext_virtual_link_info

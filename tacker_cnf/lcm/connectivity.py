@@ -1,4 +1,4 @@
-"""How a VNF is connected to the outside, and how that changes
+"""External connectivity of a VNF, and its changes
 (SOL003 5.4.11, 4.4.1.10 to 4.4.1.12).
 """
 
@@ -20,14 +20,14 @@ from tacker_cnf.sol.virtual_link import (
 )
 from tacker_cnf.vnfd.model import Flavour
 
-#: what marks the ids of ports that a request brought
+#: prefix of the ids of ports that a request provided
 REQUEST_PORT_PREFIX = "req-"
 
 Links = tuple[ExtVirtualLinkData, ...]
 
 
 def of_external(info: ExtVirtualLinkInfo) -> ExtVirtualLinkData:
-    """Tell what a request would have to say of a link that there is."""
+    """Return the request data that describe an existing external link."""
     return ExtVirtualLinkData(
         id=info.id,
         vim_connection_id=info.resource_handle.vim_connection_id,
@@ -46,7 +46,7 @@ def of_external(info: ExtVirtualLinkInfo) -> ExtVirtualLinkData:
 
 
 def of_managed(info: ExtManagedVirtualLinkInfo) -> ExtManagedVirtualLinkData:
-    """Tell what a request would have to say of a link that there is."""
+    """Return the request data that describe an existing managed link."""
     multisite = info.ext_managed_multisite_virtual_link_id
     return ExtManagedVirtualLinkData(
         id=info.id,
@@ -67,10 +67,10 @@ def of_managed(info: ExtManagedVirtualLinkInfo) -> ExtManagedVirtualLinkData:
 
 
 def changed(current: Links, requested: Links) -> Links:
-    """Put what is asked for over what is known.
+    """Apply requested external links to the current ones.
 
-    A connection point is where it is asked to be and nowhere else; a link
-    that is left without any is not connected any more.
+    A connection point is only where the request puts it; a link that is
+    left without a connection point is removed.
     """
     if not requested:
         return current
@@ -92,7 +92,7 @@ def changed(current: Links, requested: Links) -> Links:
 def _without(
     link: ExtVirtualLinkData, cpds: Iterable[str]
 ) -> ExtVirtualLinkData:
-    """Take connection points away; there may be none left for now."""
+    """Remove connection points; none may be left for now."""
     kept = tuple(cp for cp in link.ext_cps if cp.cpd_id not in cpds)
     return msgspec.structs.replace(link, ext_cps=kept)
 
@@ -101,7 +101,7 @@ def _patched(
     current: Links, requested: Sequence[VnfExtCpData]
 ) -> Iterable[VnfExtCpData]:
     """Apply the configurations of connection points as a JSON merge patch:
-    null takes one away, one that is not named stays.
+    null deletes one, and one that is not named stays.
     """
     for cp in requested:
         configs = {
@@ -111,7 +111,7 @@ def _patched(
             if old.cpd_id == cp.cpd_id
             for key, config in old.cp_config.items()
         }
-        # what is asked for now comes first
+        # requested entries come first
         both = {**cp.cp_config, **configs, **cp.cp_config}
         left = {k: v for k, v in both.items() if v is not None}
         if left:
@@ -123,17 +123,17 @@ def _ports(
 ) -> tuple[ExtLinkPortData, ...]:
     ports = {
         port.id: port
-        for one in (before, link)
-        if one is not None
-        for port in one.ext_link_ports
+        for source in (before, link)
+        if source is not None
+        for port in source.ext_link_ports
     }
     return tuple(ports.values())
 
 
 def check(requested: Links, flavour: Flavour) -> None:
-    """Make sure that a request is about connection points that exist.
+    """Check that a request names connection points of the flavour.
 
-    :raises InvalidParameters: it names another
+    :raises InvalidParameters: it names another one
     """
     for link in requested:
         for cp in link.ext_cps:
@@ -144,7 +144,6 @@ def check(requested: Links, flavour: Flavour) -> None:
                     if point.external
                 )
                 raise errors.InvalidParameters(
-                    f"extVirtualLinks: there is no connection point "
-                    f"{cp.cpd_id!r} in flavour {flavour.id}, only "
-                    f"{known_cpds or 'none'}."
+                    f"extVirtualLinks: flavour {flavour.id} has no connection "
+                    f"point {cp.cpd_id!r}, only {known_cpds or 'none'}."
                 )

@@ -1,4 +1,4 @@
-"""What a grant says of how its operation is carried out (SOL003 9.5.2.3)."""
+"""The values of a grant that override those of a request (SOL003 9.5.2.3)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ Connections = Mapping[str, VimConnectionInfo]
 
 
 def has_overrides(grant: Grant | None) -> bool:
-    """Tell whether a grant changes what a driver is told."""
+    """Check whether a grant overrides values that the driver receives."""
     return grant is not None and any(
         (
             grant.vim_connection_info,
@@ -30,14 +30,14 @@ def has_overrides(grant: Grant | None) -> bool:
 def vim_connections(
     request: SolType, chosen: Connections, grant: Grant | None
 ) -> Connections:
-    """Tell on which VIMs a granted operation works.
+    """Return the VIM connections that a granted operation uses, by key.
 
-    What the NFVO says is put over what was chosen, as a JSON merge patch. A
-    default VIM, which stood in because the request named none, goes when
-    the NFVO names one.
+    The grant's connections are applied to the chosen ones as a JSON merge
+    patch. A default VIM, which was used because the request names none, is
+    dropped if the grant names one.
 
-    :raises InvalidVimConnection: it says too little, or sends the request's
-        credentials to another address
+    :raises InvalidVimConnection: an entry is incomplete, or sends the
+        request's credentials to another address
     """
     if grant is None or not grant.vim_connection_info:
         return chosen
@@ -49,7 +49,9 @@ def vim_connections(
 
 
 def parameters(request: SolType, grant: Grant | None) -> Mapping[str, Any]:
-    """Tell the parameters of an operation: the NFVO's over the request's."""
+    """Merge the additionalParams of a request and its grant; the grant's
+    take precedence.
+    """
     own: Mapping[str, Any] = getattr(request, "additional_params", {})
     return {**own, **grant.additional_params} if grant else own
 
@@ -57,7 +59,7 @@ def parameters(request: SolType, grant: Grant | None) -> Mapping[str, Any]:
 def target(
     desired: Target | None, request: SolType, grant: Grant | None
 ) -> Target | None:
-    """Tell what a granted operation makes of an instance."""
+    """Return the target of a granted operation."""
     if desired is None or grant is None:
         return desired
     kept = desired.parameters
@@ -75,8 +77,8 @@ def target(
 def zones(
     request: GrantRequest | None, grant: Grant | None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Tell, for each VDU, the zones for the VNFCs that are added, in the
-    VIM's own words; a VNFC that may be anywhere has none.
+    """Return VDU -> the zones for its added VNFCs, by the VIM's own names;
+    a VNFC without a granted zone has no entry.
     """
     if request is None or grant is None:
         return {}
@@ -101,8 +103,8 @@ def zones(
 def vim_connections_by_vdu(
     request: GrantRequest | None, grant: Grant | None
 ) -> Mapping[str, frozenset[str]]:
-    """Tell, for each VDU whose VNFCs are added, the VIM connections that
-    they are granted on; a VDU of which the NFVO says nothing is left out.
+    """Return VDU -> the keys of the VIM connections on which its added VNFCs
+    are granted; a VDU for which the grant names none has no entry.
     """
     if request is None or grant is None:
         return {}

@@ -1,4 +1,4 @@
-"""What the VNFM asks the NFVO for leave to do (SOL003 9.5.2.2)."""
+"""Build the GrantRequest of an operation (SOL003 9.5.2.2)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -40,13 +40,13 @@ def build(
     new_flavour: Flavour | None = None,
     best_effort: bool = False,
 ) -> GrantRequest:
-    """Write down what an operation adds to the VIM and takes from it.
+    """Build the GrantRequest: the resources an operation adds and removes.
 
-    Parameters that are secrets by their names stay here: the standard wants
-    none of them, and an NFVO needs none to decide.
+    Parameters whose names mark them as secrets are left out: the standard
+    requires none of them, and an NFVO needs none to decide.
 
-    :param new_flavour: of the package that the VNF is to be of, if another
-    :param best_effort: a placement constraint that cannot be met need not be
+    :param new_flavour: of the VNFD that the VNF changes to, if another
+    :param best_effort: placement constraints are preferences
     """
     new_flavour = new_flavour or flavour
     removed_vnfcs = tuple(_removed_vnfcs(instance, current, target))
@@ -110,12 +110,12 @@ def _replaced(
     old_flavour: Flavour,
     new_flavour: Flavour,
 ) -> tuple[list[Resource], list[Resource]]:
-    """Tell what comes in the place of something, and what goes for it."""
+    """Return the resources that replace others, and those they replace."""
     match request:
         case HealVnfRequest():
             replaced = grant_replacements.list_replaced(request, instance)
             return [
-                grant_replacements.replacement_of(one) for one in replaced
+                grant_replacements.replacement_of(r) for r in replaced
             ], replaced
         case ChangeCurrentVnfPkgRequest():
             change = grant_replacements.PackageChange(
@@ -127,19 +127,19 @@ def _replaced(
 
 
 def _destination(request: SolType) -> str | None:
-    """Tell the VNFD that the VNF is to have; only for a change of package."""
+    """Return the VNFD that a change of package changes to, or None."""
     if isinstance(request, ChangeCurrentVnfPkgRequest):
         return request.vnfd_id
     return None
 
 
 def check_granted(request: GrantRequest, grant: Grant) -> None:
-    """Make sure that the NFVO granted all that was asked for.
+    """Check that the NFVO granted all requested resources.
 
-    The counts of the target hold only then; SOL003 9.5.2.3 knows no grant of
-    a part.
+    The counts of the target are valid only then; SOL003 9.5.2.3 has no
+    partial grant.
 
-    :raises GrantRejected: something is missing in the grant
+    :raises GrantRejected: the grant lacks a requested resource
     """
     requested = {
         r.id for r in (*request.add_resources, *request.remove_resources)
@@ -154,14 +154,14 @@ def check_granted(request: GrantRequest, grant: Grant) -> None:
     if missing:
         raise errors.GrantRejected(
             f"The NFVO granted {len(requested) - len(missing)} of {len(requested)} "
-            "resources that were asked for."
+            "requested resources."
         )
 
 
 def _moved_connection_points(
     request: SolType, instance: VnfInstance
 ) -> Iterator[tuple[VnfcResourceInfo, VnfcCpInfo]]:
-    """Tell the connection points that get another port."""
+    """List the connection points that move to another port."""
     info = instance.instantiated_vnf_info
     if info is None or not isinstance(
         request, ChangeExtVnfConnectivityRequest
@@ -176,7 +176,7 @@ def _moved_connection_points(
 
 
 def _provided_cpds(request: SolType) -> frozenset[str]:
-    """Tell the connection points that get ports of whoever asks alone."""
+    """Return the connection points whose ports the request provides."""
     if not isinstance(request, ChangeExtVnfConnectivityRequest):
         return frozenset()
     return frozenset(
@@ -212,7 +212,7 @@ def _added(
 def _removed_vnfcs(
     instance: VnfInstance, current: Target | None, target: Target | None
 ) -> Iterator[VnfcResourceInfo]:
-    """Tell the VNFCs that go. Which of several alike do, the VIM decides."""
+    """List VNFCs to be deleted; the VIM chooses among VNFCs of a VDU."""
     info = instance.instantiated_vnf_info
     if current is None or info is None:
         return

@@ -1,4 +1,4 @@
-"""What a heal or a change of package makes anew, as a grant names it."""
+"""The resources that a heal or a change of package replaces, for a grant."""
 
 from collections.abc import Iterator
 
@@ -17,36 +17,37 @@ from tacker_cnf.vnfd.model import Flavour
 def list_replaced(
     request: HealVnfRequest, instance: VnfInstance
 ) -> list[Resource]:
-    """Tell what a heal takes away, and brings again.
+    """List the resources that a heal deletes and creates again.
 
-    These are the servers or pods of VNFCs; with ``additionalParams.all``
-    their storages, too, and of the whole VNF all that it has.
+    These are the servers or pods of the VNFCs. With
+    ``additionalParams.all`` their storages are included, and all resources
+    if the request names no VNFC.
     """
     info = instance.instantiated_vnf_info
     if info is None:
         return []
-    everything = request.additional_params.get("all") is True
-    whole = everything and not request.vnfc_instance_id
+    include_storages = request.additional_params.get("all") is True
+    whole_vnf = include_storages and not request.vnfc_instance_id
     removed: list[Resource] = []
     for vnfc in vnfcs.list_replaced(request, instance):
-        if whole:
+        if whole_vnf:
             removed += grant_resources.of_vnfc(vnfc, info)
         else:
             removed.append(grant_resources.compute_of(vnfc))
-            if everything:
+            if include_storages:
                 removed += grant_resources.storages_of(vnfc, info)
-    if whole:
+    if whole_vnf:
         removed += grant_resources.links_of(info)
     return removed
 
 
 def replacement_of(resource: Resource) -> Resource:
-    """Name what takes the place of something that goes."""
+    """Return the resource that replaces a deleted one."""
     return msgspec.structs.replace(resource, handle=None)
 
 
 class PackageChange:
-    """What changes of VNFCs that there are, when their package does."""
+    """The resources of existing VNFCs that change with their package."""
 
     def __init__(
         self,
@@ -62,8 +63,9 @@ class PackageChange:
         self._new_flavour = new_flavour
 
     def removed(self) -> Iterator[Resource]:
-        """Tell what goes: the servers or pods of the VNFCs that are rolled
-        and their storages, and ports and links that are described no more.
+        """List the resources that are deleted: the servers or pods of the
+        updated VNFCs and their storages, and ports and links that the new
+        flavour does not have.
         """
         if self._info is None:
             return
@@ -78,7 +80,9 @@ class PackageChange:
                 yield link
 
     def added(self) -> Iterator[Resource]:
-        """Tell what comes: the same, and what is new of these VNFCs."""
+        """List the resources that are created: replacements, and what the
+        new flavour adds to these VNFCs.
+        """
         for vnfc in self._vnfcs:
             yield replacement_of(grant_resources.compute_of(vnfc))
             yield from self._storages(vnfc)
@@ -97,7 +101,7 @@ class PackageChange:
         old_storages = self._old_flavour.vdus[vdu].storages
         new_storages = self._new_flavour.vdus[vdu].storages
         removed = grant_resources.storages_of(vnfc, self._info)
-        kept = [one for one in removed if one.template in new_storages]
+        kept = [r for r in removed if r.template in new_storages]
         yield from map(replacement_of, kept)
         for name in new_storages:
             if name not in old_storages:

@@ -1,4 +1,4 @@
-"""The resources of VNFCs, as a GrantRequest names them (SOL003 9.5.3.2)."""
+"""The resources of VNFCs, as a GrantRequest lists them (SOL003 9.5.3.2)."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -20,20 +20,20 @@ _VL = ResourceDefinitionType.VL
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
-    """A ResourceDefinition that has no id yet."""
+    """A ResourceDefinition without an id."""
 
     type: ResourceDefinitionType
     template: str
     vdu: str | None = None
-    #: of what exists
+    #: of an existing resource
     handle: ResourceHandle | None = None
 
 
 def build_definitions(
     op_occ_id: str, resources: Iterable[Resource]
 ) -> Iterator[ResourceDefinition]:
-    """Give each resource an id: always the same one, so that an operation
-    that has to ask the NFVO again asks in the same words.
+    """Build resource definitions with stable ids, so that an operation that
+    repeats its grant request sends the same one.
     """
     for number, resource in enumerate(resources):
         name = f"{op_occ_id}/{number}"
@@ -47,7 +47,7 @@ def build_definitions(
 
 
 def compute_of(vnfc: VnfcResourceInfo) -> Resource:
-    """Name the virtual machine or the pod of a VNFC."""
+    """Return the virtual machine or the pod of a VNFC."""
     return Resource(
         type=_COMPUTE,
         template=vnfc.vdu_id,
@@ -57,17 +57,17 @@ def compute_of(vnfc: VnfcResourceInfo) -> Resource:
 
 
 def port(cpd: str, vdu: str) -> Resource:
-    """Name a new port of a VNFC."""
+    """Return a new port of a VNFC."""
     return Resource(type=_LINKPORT, template=cpd, vdu=vdu)
 
 
 def storage(template: str, vdu: str) -> Resource:
-    """Name a new storage of a VNFC."""
+    """Return a new storage of a VNFC."""
     return Resource(type=_STORAGE, template=template, vdu=vdu)
 
 
 def new(flavour: Flavour, vdu: str) -> Iterator[Resource]:
-    """Name what one more VNFC of a VDU takes."""
+    """List the resources of one more VNFC of a VDU."""
     yield Resource(type=_COMPUTE, template=vdu, vdu=vdu)
     for point in flavour.connection_points.values():
         if point.vdu == vdu:
@@ -80,7 +80,7 @@ def new(flavour: Flavour, vdu: str) -> Iterator[Resource]:
 def new_links(
     flavour: Flavour, managed: tuple[ExtManagedVirtualLinkData, ...]
 ) -> Iterator[Resource]:
-    """Name the virtual links that the VNFM makes: those it is not given."""
+    """List the virtual links that the VNFM creates: those not provided."""
     provided = {link.vnf_virtual_link_desc_id for link in managed}
     for link in flavour.virtual_links:
         if link not in provided:
@@ -90,7 +90,7 @@ def new_links(
 def of_vnfc(
     vnfc: VnfcResourceInfo, info: InstantiatedVnfInfo
 ) -> Iterator[Resource]:
-    """Name what a VNFC has."""
+    """List the resources of a VNFC."""
     yield compute_of(vnfc)
     yield from ports_of(vnfc, info)
     yield from storages_of(vnfc, info)
@@ -101,10 +101,9 @@ def ports_of(
     info: InstantiatedVnfInfo,
     points: Iterable[VnfcCpInfo] | None = None,
 ) -> Iterator[Resource]:
-    """Name the ports of a VNFC; those that a request brought are no part of
-    the VNF.
+    """List the ports of a VNFC without those that a request provided.
 
-    :param points: those of the VNFC whose ports are meant; all, if not given
+    :param points: connection points of the VNFC; None: all
     """
     internal_ports, external_ports = _ports(info), _ext_ports(info)
     for point in vnfc.vnfc_cp_info if points is None else points:
@@ -123,19 +122,19 @@ def ports_of(
 def storages_of(
     vnfc: VnfcResourceInfo, info: InstantiatedVnfInfo | None
 ) -> Iterator[Resource]:
-    """Name the storages of a VNFC."""
-    for one in info.virtual_storage_resource_info if info else ():
-        if one.id in vnfc.storage_resource_ids:
+    """List the storages of a VNFC."""
+    for existing in info.virtual_storage_resource_info if info else ():
+        if existing.id in vnfc.storage_resource_ids:
             yield Resource(
                 type=_STORAGE,
-                template=one.virtual_storage_desc_id,
+                template=existing.virtual_storage_desc_id,
                 vdu=vnfc.vdu_id,
-                handle=one.storage_resource,
+                handle=existing.storage_resource,
             )
 
 
 def links_of(info: InstantiatedVnfInfo) -> Iterator[Resource]:
-    """Name the virtual links that the VNFM has made."""
+    """List the virtual links that the VNFM has created."""
     for link in info.vnf_virtual_link_resource_info:
         yield Resource(
             type=_VL,
@@ -153,7 +152,7 @@ def _ports(info: InstantiatedVnfInfo) -> dict[str, VnfLinkPortInfo]:
 
 
 def _ext_ports(info: InstantiatedVnfInfo) -> dict[str, ExtLinkPortInfo]:
-    """Give the ports to the outside by the connection points on them."""
+    """Return the external ports by their connection point instance."""
     return {
         port.cp_instance_id: port
         for link in info.ext_virtual_link_info

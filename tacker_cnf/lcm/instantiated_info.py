@@ -1,5 +1,5 @@
-"""What a VNF instance is after an operation: the request's and the VIM's
-answer put together into instantiatedVnfInfo.
+"""Build instantiatedVnfInfo after an operation, from its request and from
+what the driver found on the VIM.
 """
 
 from collections import Counter
@@ -30,13 +30,13 @@ from tacker_cnf.sol.vnf_instance import (
 from tacker_cnf.vnfd import scaling
 from tacker_cnf.vnfd.model import Flavour
 
-#: where instantiatedVnfInfo.metadata tells what is of no scale level:
-#: aspect -> VDU -> number of VNFCs
+#: key in instantiatedVnfInfo.metadata of VNFC counts that match no scale
+#: level: aspect -> VDU -> number of VNFCs
 UNMATCHED: Final = "unmatched_counts"
 
 
 class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a driver found on the VIM when it had done its work."""
+    """The resources that a driver found on the VIM after its work."""
 
     vnfc_resource_info: tuple[VnfcResourceInfo, ...] = ()
     virtual_storage_resource_info: tuple[VirtualStorageResourceInfo, ...] = ()
@@ -44,7 +44,7 @@ class InfraResult(msgspec.Struct, frozen=True, kw_only=True):
     ext_cp_info: tuple[VnfExtCpInfo, ...] = ()
     ext_virtual_link_info: tuple[ExtVirtualLinkInfo, ...] = ()
     ext_managed_virtual_link_info: tuple[ExtManagedVirtualLinkInfo, ...] = ()
-    #: what the driver wants to be told again in later operations
+    #: passed to the driver again in later operations
     metadata: Mapping[str, Any] = {}
 
 
@@ -55,10 +55,10 @@ def build_running_info(
     found: InfraResult,
     metadata: Mapping[str, Any] = {},
 ) -> InstantiatedVnfInfo:
-    """Describe a running instance.
+    """Build instantiatedVnfInfo of a running instance.
 
-    :param before: what was known of it; what a client set on a VNFC stays
-    :param metadata: of the instance, which may give VNFCs their ids
+    :param before: the previous one; values that a client set on a VNFC stay
+    :param metadata: of the instance; it may set VNFC ids
     """
     info = InstantiatedVnfInfo(
         **msgspec.structs.asdict(found),
@@ -87,9 +87,9 @@ def update_resources(
     found: InfraResult,
     metadata: Mapping[str, Any],
 ) -> InstantiatedVnfInfo:
-    """Describe a running instance of which only its resources changed.
+    """Update the resources in instantiatedVnfInfo, and nothing else.
 
-    :param metadata: of the instance, which may give VNFCs their ids
+    :param metadata: of the instance; it may set VNFC ids
     """
     new = msgspec.structs.replace(
         info,
@@ -102,7 +102,7 @@ def update_resources(
 
 
 def unmatched(before: InstantiatedVnfInfo | None) -> Mapping[str, Any]:
-    """Tell what was found to be of no scale level."""
+    """Return the counts that match no scale level (see UNMATCHED)."""
     unmatched_counts: Any = before.metadata.get(UNMATCHED) if before else None
     return unmatched_counts or {}
 
@@ -110,7 +110,7 @@ def unmatched(before: InstantiatedVnfInfo | None) -> Mapping[str, Any]:
 def with_unmatched(
     info: InstantiatedVnfInfo, unmatched_counts: Mapping[str, Any]
 ) -> InstantiatedVnfInfo:
-    """Tell what is of no scale level; nothing, if all is of one."""
+    """Store the counts that match no scale level; {} removes the entry."""
     metadata = {k: v for k, v in info.metadata.items() if k != UNMATCHED}
     if unmatched_counts:
         metadata[UNMATCHED] = dict(unmatched_counts)
@@ -127,8 +127,8 @@ def _scale_infos(levels: Mapping[str, int]) -> tuple[ScaleInfo, ...]:
 def apply_request(
     instance: VnfInstance, request: InstantiateVnfRequest
 ) -> VnfInstance:
-    """Put into an instance what its instantiation changes of its own
-    attributes (SOL003 5.5.2.4).
+    """Apply an instantiate request to the attributes of the instance
+    (SOL003 5.5.2.4).
     """
     return msgspec.structs.replace(
         instance,
@@ -147,7 +147,7 @@ def set_instantiated(
     info: InstantiatedVnfInfo,
     vim_connections: Mapping[str, VimConnectionInfo],
 ) -> VnfInstance:
-    """Make an instance that runs on these VIMs."""
+    """Return the instance as running on these VIMs."""
     return msgspec.structs.replace(
         instance,
         vim_connection_info=dict(vim_connections),
@@ -157,7 +157,7 @@ def set_instantiated(
 
 
 def set_not_instantiated(instance: VnfInstance) -> VnfInstance:
-    """Make an instance that has nothing on a VIM any more."""
+    """Return the instance as having no resources on a VIM."""
     info = instance.instantiated_vnf_info
     left = info and InstantiatedVnfInfo(
         flavour_id=info.flavour_id,

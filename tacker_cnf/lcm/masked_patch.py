@@ -1,4 +1,4 @@
-"""Patches by people who were not shown what is secret."""
+"""Merge patches from clients that see values with their secrets removed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,10 +10,11 @@ from tacker_cnf.lcm.redaction import without_secrets
 def patched(
     current: Mapping[str, Any], patch: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge a patch, so that what was shown may be sent back.
+    """Apply a merge patch in which values may be sent back as they were shown.
 
-    A merge patch leaves the attributes alone that it does not have, but has
-    lists whole: an entry that is as it was shown stays as it is.
+    A merge patch leaves attributes alone that it does not name, but it
+    replaces lists as a whole: a list entry equal to a shown one keeps its
+    secrets.
     """
     return merge.patched(current, _restored(current, patch))
 

@@ -7,7 +7,7 @@ from typing import Any
 def patched(
     value: Mapping[str, Any], patch: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Give a value with a patch in it; null takes an attribute away."""
+    """Return a value with a patch applied; null deletes an attribute."""
     merged = dict(value)
     for name, change in patch.items():
         if change is None:

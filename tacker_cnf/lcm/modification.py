@@ -1,4 +1,4 @@
-"""What a PATCH makes of a VNF instance (SOL003 5.5.2.12)."""
+"""Apply a PATCH to a VNF instance (SOL003 5.5.2.12)."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
@@ -31,14 +31,14 @@ from tacker_cnf.vnfd.model import Vnfd
 
 VimConnections = dict[str, VimConnectionInfo]
 
-#: what a value takes the place of, and what is merged
+#: attributes that a patch replaces, and those that it merges
 REPLACED_ATTRIBUTES: Final = ("vnf_instance_name", "vnf_instance_description")
 MERGED_ATTRIBUTES: Final = (
     "vnf_configurable_properties",
     "metadata",
     "extensions",
 )
-#: attribute of an instance -> what its VNFD calls it
+#: attribute of an instance -> attribute of its VNFD
 VNFD_ATTRIBUTES: Final[Mapping[str, str]] = {
     "vnfd_id": "id",
     "vnf_provider": "provider",
@@ -46,7 +46,7 @@ VNFD_ATTRIBUTES: Final[Mapping[str, str]] = {
     "vnf_software_version": "software_version",
     "vnfd_version": "descriptor_version",
 }
-#: attribute of an instance -> the VNFD's defaults for it
+#: attribute of an instance -> attribute of the VNFD with its defaults
 VNFD_DEFAULTS: Final[Mapping[str, str]] = {
     "vnf_configurable_properties": "configurable_properties",
     "metadata": "metadata",
@@ -55,9 +55,7 @@ VNFD_DEFAULTS: Final[Mapping[str, str]] = {
 
 
 def next_vnfd_id(instance: VnfInstance, request: SolType) -> str | None:
-    """Tell the VNFD that a request takes an instance to; None: it keeps its
-    own.
-    """
+    """Return the VNFD that a request changes to; None: no change."""
     requested: str | None = getattr(request, "vnfd_id", None) or None
     return None if requested == instance.vnfd_id else requested
 
@@ -67,12 +65,12 @@ def connections(
     request: VnfInfoModificationRequest,
     provided: Collection[str] = (),
 ) -> VimConnections:
-    """Tell by which connections an instance is reached after a patch.
+    """Return the VIM connections of an instance after a patch, by key.
 
     :param provided: the names of the VIMs that the instance provides
     :raises InvalidVimConnection: the patch names one of these, the instance
-        is on no VIM, would be left without a connection that it needs, or an entry says too little, such
-        as another address without credentials for it
+        is not instantiated, its resources use a connection that the patch
+        removes, or an entry is incomplete (a new address has no credentials)
     """
     patch = msgspec.to_builtins(request).get("vimConnectionInfo", UNSET)
     if patch is UNSET:
@@ -80,13 +78,13 @@ def connections(
     if own := sorted({*provided} & {*(patch or {})}):
         raise errors.InvalidVimConnection(
             f"vimConnectionInfo.{own[0]}: VNF instance {instance.id} provides "
-            "this VIM and does not live on it; only its management scripts, "
-            "or /v1.0/vims, change it."
+            "this VIM and does not run on it; change it with the VNF's "
+            "management scripts or /v1.0/vims."
         )
     if instance.instantiation_state != InstantiationState.INSTANTIATED:
         raise errors.InvalidVimConnection(
-            f"vimConnectionInfo: VNF instance {instance.id} is on no VIM; "
-            "give it when you instantiate."
+            f"vimConnectionInfo: VNF instance {instance.id} is not "
+            "instantiated; set it in the instantiate request."
         )
     new = (
         vim_connection_patch.patched(instance.vim_connection_info, patch)
@@ -98,14 +96,14 @@ def connections(
     ]
     if missing:
         raise errors.InvalidVimConnection(
-            "vimConnectionInfo: what the VNF has on its VIM is reached by "
-            f"{', '.join(missing)}, which cannot be taken away."
+            "vimConnectionInfo: resources of the VNF use the connection "
+            f"{', '.join(missing)}; it cannot be removed."
         )
     return new
 
 
 def _required_connections(instance: VnfInstance) -> list[str]:
-    """Tell the connections that resources name; the first, if none does."""
+    """List the connections that resources name; the first, if none does."""
     info = instance.instantiated_vnf_info
     handles = _handles(info) if info else ()
     referenced = {
@@ -129,13 +127,14 @@ def modified(
     vim_connections: Mapping[str, VimConnectionInfo],
     vnfd: Vnfd | None = None,
 ) -> VnfInstance:
-    """Put a patch into an instance.
+    """Apply a patch to an instance.
 
     :param vim_connections: those of the instance after the patch
-    :param vnfd: the VNFD that the instance is to have, if it changes
-    :raises UnknownVnfc: vnfcInfoModifications names no VNFC of the instance
-    :raises IncompatibleVnfd: the instance cannot become one of this VNFD
-    :raises InvalidParameters: the ids that metadata give VNFCs are none
+    :param vnfd: the VNFD that the instance changes to, if any
+    :raises UnknownVnfc: vnfcInfoModifications names a VNFC that the instance
+        does not have
+    :raises IncompatibleVnfd: the instance cannot change to this VNFD
+    :raises InvalidParameters: the VNFC ids in metadata are not valid
     """
     values = of_vnfd(instance, vnfd) if vnfd else {}
     for name in REPLACED_ATTRIBUTES:
@@ -154,9 +153,9 @@ def modified(
 
 
 def _with_vnfc_ids(instance: VnfInstance) -> VnfInstance:
-    """Give the VNFCs the ids that the metadata say.
+    """Set the VNFC ids that metadata list.
 
-    :raises InvalidParameters: these are no ids
+    :raises InvalidParameters: they are not valid
     """
     vnfc_ids.check(instance.metadata)
     info = instance.instantiated_vnf_info
@@ -172,8 +171,8 @@ def _with_vnfc_ids(instance: VnfInstance) -> VnfInstance:
 
 
 def of_vnfd(instance: VnfInstance, vnfd: Vnfd) -> dict[str, Any]:
-    """Tell what another VNFD says of an instance; its defaults are for what
-    the instance does not have yet.
+    """Return the attributes that a VNFD sets, by name of the instance's
+    attribute; values that the instance has take precedence over defaults.
     """
     values = {name: getattr(vnfd, of) for name, of in VNFD_ATTRIBUTES.items()}
     defaults = {
@@ -222,7 +221,7 @@ def _modified_vnfc(
 def changed(
     before: VnfInstance, after: VnfInstance
 ) -> VnfInfoModifications | None:
-    """Tell what a modification changed; None: nothing."""
+    """Return the changes that a modification made; None: nothing changed."""
     values: dict[str, Any] = {
         name: getattr(after, name)
         for name in (*REPLACED_ATTRIBUTES, *VNFD_ATTRIBUTES)
@@ -245,7 +244,7 @@ def changed(
 def _entries(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Give the entries that are new or other than before."""
+    """Return the entries that are new or changed."""
     return {
         name: value
         for name, value in after.items()

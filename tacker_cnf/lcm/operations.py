@@ -1,4 +1,4 @@
-"""What sets the lifecycle operations apart, as a table."""
+"""The differences between lifecycle operations, as a table."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,17 +17,17 @@ from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one kind of operation needs, asks for, and can undo."""
+    """The properties of one kind of operation."""
 
     #: the type of its request (SOL003 5.5.2)
     request: type[SolType]
-    #: the state an instance has to be in; None: either
+    #: the required state of the instance; None: any
     required_state: InstantiationState | None
-    #: whether it changes what is on the VIM, for which the NFVO gives leave
+    #: whether it changes the VIM, for which the NFVO has to grant it
     changes_vim: bool = True
-    #: whether rollback can restore what was before
+    #: whether a rollback can restore the state before
     reversible: bool
-    #: what its hooks for management scripts are named after
+    #: the prefix of its management script operations
     hook: str
 
 
@@ -47,7 +47,7 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
         reversible=True,
         hook="scale",
     ),
-    # what was healed was broken: there is no way back to it
+    # the VNFCs before a heal were broken: there is no state to restore
     Op.HEAL: Operation(
         request=lcm_request.HealVnfRequest,
         required_state=_INSTANTIATED,
@@ -83,21 +83,21 @@ OPERATIONS: Final[Mapping[Op, Operation]] = {
 
 
 def first_state(op: Op) -> S:
-    """Tell in which state an operation begins (SOL003 5.6.2.2)."""
+    """Return the state in which an operation begins (SOL003 5.6.2.2)."""
     return S.STARTING if OPERATIONS[op].changes_vim else S.PROCESSING
 
 
 def request_of(op_occ: VnfLcmOpOcc) -> SolType:
-    """Read an operation's parameters as the request they came in."""
+    """Parse an operation's parameters as the request of its kind."""
     return msgspec.convert(
         op_occ.operation_params, OPERATIONS[op_occ.operation].request
     )
 
 
 def check_state(op: Op, instance: VnfInstance) -> None:
-    """Make sure that the instance is in the state this operation needs.
+    """Check that the instance is in the state this operation requires.
 
-    :raises WrongState: it is not
+    :raises WrongState: it is in another state
     """
     state = instance.instantiation_state
     if OPERATIONS[op].required_state not in {None, state}:
@@ -106,7 +106,7 @@ def check_state(op: Op, instance: VnfInstance) -> None:
         )
 
 
-#: a decision -> the task by which a caller tells it (SOL003 5.4.14 to 5.4.17)
+#: a decision -> the task resource a client posts to (SOL003 5.4.14 to 5.4.17)
 TASKS: Final[Mapping[Event, str]] = {
     Event.RETRY: "retry",
     Event.ROLLBACK: "rollback",
@@ -116,13 +116,13 @@ TASKS: Final[Mapping[Event, str]] = {
 
 
 def format_decisions(op: Op) -> str:
-    """Tell in words what may be decided when this operation has failed."""
+    """List the tasks that are possible when this operation has failed."""
     allowed = decisions(op, S.FAILED_TEMP)
     return ", ".join(task for event, task in TASKS.items() if event in allowed)
 
 
 def decisions(op: Op, state: S) -> frozenset[Event]:
-    """Tell what a caller may decide about an operation in this state."""
+    """Return the possible decisions about an operation in this state."""
     possible = {e for e in TASKS if (state, e) in states.TRANSITIONS}
     if not OPERATIONS[op].reversible:
         possible.discard(Event.ROLLBACK)
@@ -130,7 +130,7 @@ def decisions(op: Op, state: S) -> frozenset[Event]:
 
 
 def check_decision(op: Op, state: S, event: Event) -> None:
-    """Make sure that a caller may decide this now.
+    """Check that a decision is possible now.
 
     :raises WrongState: not in this state, or not for this operation
     """

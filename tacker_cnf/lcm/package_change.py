@@ -1,4 +1,4 @@
-"""What a change of package makes of a VNF instance (SOL003 5.5.2.11a)."""
+"""How a change of package modifies a VNF instance (SOL003 5.5.2.11a)."""
 
 import msgspec
 
@@ -8,14 +8,14 @@ from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import ModificationsTriggeredByVnfPkgChange
 from tacker_cnf.vnfd.model import Vnfd
 
-#: attributes that a request may change beside the package
+#: attributes that a request may change besides the package
 REQUEST_ATTRIBUTES = ("extensions", "vnf_configurable_properties")
 
 
 def check(instance: VnfInstance, vnfd: Vnfd) -> None:
-    """Make sure that a VNF that runs can become one of another VNFD.
+    """Check that a running VNF can change to another VNFD.
 
-    :raises IncompatibleVnfd: it lacks what the VNF is made of
+    :raises IncompatibleVnfd: the VNFD lacks an element that the VNF uses
     """
     if info := instance.instantiated_vnf_info:
         vnfd_compatibility.apply_vnfd(info, vnfd)
@@ -24,7 +24,7 @@ def check(instance: VnfInstance, vnfd: Vnfd) -> None:
 def changed(
     instance: VnfInstance, request: ChangeCurrentVnfPkgRequest, vnfd: Vnfd
 ) -> VnfInstance:
-    """Give the instance the VNFD, its defaults, and what is asked for."""
+    """Apply the VNFD, its defaults, and the request's values."""
     values = modification.of_vnfd(instance, vnfd)
     for name in REQUEST_ATTRIBUTES:
         values[name] = masked_patch.patched(
@@ -36,7 +36,7 @@ def changed(
 def list_modifications(
     before: VnfInstance, after: VnfInstance
 ) -> ModificationsTriggeredByVnfPkgChange | None:
-    """Tell what changed of the instance itself; None: nothing."""
+    """Return the changed attributes of the instance; None: nothing changed."""
     changes = modification.changed(before, after)
     if changes is None:
         return None

@@ -1,4 +1,4 @@
-"""Which of a VNF's resources belong together, or apart (SOL003 9.5.3.6)."""
+"""Placement constraints between the resources of a VNF (SOL003 9.5.3.6)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -15,9 +15,9 @@ from tacker_cnf.sol.grant import (
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tacker_cnf.vnfd.model import AffinityRule, Flavour
 
-#: the scopes that SOL003 can tell; a VNFD may name others
+#: the scopes of SOL003; a VNFD may name others
 SCOPES: Final = frozenset(PlacementScope)
-#: of what a VNF has, what an affinity rule may be about (SOL001)
+#: resource types to which an affinity rule applies (SOL001)
 PLACEABLE_TYPES: Final = frozenset(
     {ResourceDefinitionType.COMPUTE, ResourceDefinitionType.VL}
 )
@@ -30,11 +30,11 @@ def constraints(
     *,
     best_effort: bool = False,
 ) -> Iterator[PlacementConstraint]:
-    """Tell the VNFD's rules that hold for what is added, each with what is
-    there already. A rule that two resources at least are not about says
-    nothing.
+    """Build a constraint from each rule of the VNFD that applies to added
+    resources, including the existing ones. A rule that applies to fewer than
+    two resources is skipped.
 
-    :param best_effort: a rule that cannot be met need not be
+    :param best_effort: the constraints are preferences
     """
     placeable = [r for r in added if r.type in PLACEABLE_TYPES]
     for rule in flavour.affinity_rules:
@@ -55,7 +55,7 @@ def constraints(
 
 
 def _targets(flavour: Flavour, rule: AffinityRule) -> frozenset[str]:
-    """Tell what a rule is about, its placement groups resolved."""
+    """Return the templates a rule applies to, placement groups resolved."""
     return frozenset(
         member
         for target in rule.targets

@@ -1,4 +1,4 @@
-"""What leaves this service without its secrets."""
+"""Remove secrets from values that leave this service."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
@@ -34,15 +34,14 @@ SecretPredicate = Callable[[str], bool]
 def without_secrets(value: Any) -> Any:
     """Copy a JSON value without the attributes that are secrets.
 
-    A pair of name and value, as the env of a container is, counts as an
-    attribute. Of an accessInfo only that is left which is known to be
-    harmless.
+    A pair of name and value, such as an entry of a container's env, counts as
+    an attribute. Of an accessInfo only public attributes remain.
     """
     return _redact(value, is_secret)
 
 
 def redact_access_info(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave of what logs in to a VIM what is known to be harmless."""
+    """Return the public attributes of an accessInfo."""
     shown: dict[str, Any] = _redact(dict(value), is_secret_access)
     return shown
 
@@ -63,11 +62,11 @@ def _redact(value: Any, is_hidden: SecretPredicate) -> Any:
 
 
 def is_secret_pair(value: Mapping[str, Any]) -> bool:
-    """Tell whether this is a name with a value, which is a secret."""
+    """Check whether a value is a name-value pair that holds a secret."""
     return is_secret(str(value.get("name", "")))
 
 
-#: what clients, packages and scripts fill as they like
+#: attributes with arbitrary content from clients, packages and scripts
 _FREE_FORM: Final = ("vnf_configurable_properties", "extensions", "metadata")
 
 
@@ -76,7 +75,7 @@ def _redact_free_form(value: SolType) -> dict[str, Any]:
 
 
 def instance(value: VnfInstance) -> VnfInstance:
-    """Take the secrets out of a VNF instance."""
+    """Remove the secrets from a VNF instance."""
     info = value.instantiated_vnf_info
     return msgspec.structs.replace(
         value,
@@ -121,13 +120,13 @@ def _connections(
 
 
 def without_vim_secrets(value: Connected) -> Connected:
-    """Take from a value the secrets by which its VIMs are reached."""
+    """Remove the secrets from the VIM connections of a value."""
     connections = _connections(value.vim_connection_info)
     return msgspec.structs.replace(value, vim_connection_info=connections)
 
 
 def op_occ(value: VnfLcmOpOcc) -> VnfLcmOpOcc:
-    """Take the secrets out of what an operation was asked and changed."""
+    """Remove the secrets from the parameters and changes of an operation."""
     info = value.changed_info
     triggered = value.modifications_triggered_by_vnf_pkg_change
     return msgspec.structs.replace(
@@ -150,7 +149,7 @@ def _changes(value: VnfInfoModifications) -> VnfInfoModifications:
 
 
 def problem(value: ProblemDetails) -> ProblemDetails:
-    """Take the secrets out of what a script wants to be told again."""
+    """Remove the secrets from a script's data for its next run."""
     return msgspec.structs.replace(
         value,
         user_script_err_handling_data=without_secrets(

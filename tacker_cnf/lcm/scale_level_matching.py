@@ -1,4 +1,4 @@
-"""Scale levels that follow what is there."""
+"""Match scale levels to the VNFCs that were found on the VIM."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from tacker_cnf.vnfd.model import Flavour
 
 
 class LevelMatch(NamedTuple):
-    """What an instance is by its VNFCs."""
+    """The result of matching VNFC counts to scale levels."""
 
     target: Target
-    #: what is of no scale level: aspect -> VDU -> number of VNFCs
+    #: counts that match no level: aspect -> VDU -> number of VNFCs
     unmatched: Mapping[str, Mapping[str, int]]
 
 
@@ -28,12 +28,12 @@ def match_levels(
     found: InfraResult,
     unmatched_before: Mapping[str, Any],
 ) -> LevelMatch:
-    """Let the scale levels follow the counted VNFCs, where they divide.
+    """Match the scale levels to the counted VNFCs, where counts match one.
 
-    Levels that do not fit what never moved stay: a package may make the
-    VNFCs of some of its VDUs only.
+    The level of an aspect stays if its counts did not change: a package may
+    create VNFCs for some of its VDUs only.
 
-    :param unmatched_before: what was of no scale level before
+    :param unmatched_before: counts that matched no level before
     """
     counts = Counter(vnfc.vdu_id for vnfc in found.vnfc_resource_info)
     levels = dict(current.scale_levels)
@@ -61,10 +61,10 @@ def build_observed_info(
     found: InfraResult,
     metadata: Mapping[str, Any],
 ) -> InstantiatedVnfInfo:
-    """Describe a running instance that nothing has scaled, by what was found
-    of it.
+    """Build instantiatedVnfInfo of a running instance from the resources that
+    were found, without an operation.
 
-    :param metadata: of the instance, which may give VNFCs their ids
+    :param metadata: of the instance; it may set VNFC ids
     """
     unmatched_before = instantiated_info.unmatched(before)
     now, unmatched = match_levels(current, flavour, found, unmatched_before)

@@ -1,4 +1,4 @@
-"""What a management script may change of a VNF instance and of the VIMs."""
+"""The changes that a management script may make to a VNF instance and VIMs."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ from tacker_cnf.sol.vnf_instance import (
 
 
 class InfoChanges(SolType):
-    """Of instantiatedVnfInfo: what a driver finds out otherwise."""
+    """The fields of instantiatedVnfInfo that a script may replace."""
 
     vnfc_resource_info: tuple[VnfcResourceInfo, ...] | UnsetType = UNSET
     virtual_storage_resource_info: (
@@ -42,9 +42,9 @@ class InfoChanges(SolType):
 
 
 class InstanceChanges(SolType):
-    """What is given takes the place of what was; all else a script says of
-    an instance is passed over: who it is, its state, and how its VIMs are
-    reached are not for a script to say.
+    """The attributes of a VNF instance that a script may replace. All others
+    are ignored: a script changes neither its identity nor its state, nor its
+    VIM connections.
     """
 
     vnf_configurable_properties: KeyValuePairs | UnsetType = UNSET
@@ -54,8 +54,8 @@ class InstanceChanges(SolType):
 
 
 class ProvidedVim(msgspec.Struct, kw_only=True, frozen=True):
-    """A VIM that is made of what a VNF has on its own, such as a Kubernetes
-    cluster of its VMs; in the words of /v1.0/vims.
+    """A VIM that a VNF itself provides, such as a Kubernetes cluster on its
+    VMs; the fields are those of /v1.0/vims.
     """
 
     type: Name
@@ -70,12 +70,12 @@ def _set_fields(changes: Any) -> dict[str, Any]:
 
 
 def attributes(changes: InstanceChanges) -> InstanceChanges:
-    """Give what changes of the instance itself, without what it has."""
+    """Return the changes of the instance without those of its resources."""
     return msgspec.structs.replace(changes, instantiated_vnf_info=UNSET)
 
 
 def merge(first: InstanceChanges, second: InstanceChanges) -> InstanceChanges:
-    """Put the changes of two scripts together."""
+    """Merge the changes of two scripts; the second takes precedence."""
     return msgspec.structs.replace(first, **_set_fields(second))
 
 
@@ -85,11 +85,11 @@ def apply_to_result(
     changes: InstanceChanges,
     vdus: Iterable[str],
 ) -> InfraResult | None:
-    """Tell what there is, after what a script said about it.
+    """Apply a script's changes to the resources that the driver found.
 
-    :param result: what the driver found; None: it has not looked
-    :param vdus: those that the VNF has
-    :raises ScriptFailed: it says what cannot be
+    :param result: None: the driver has not listed them
+    :param vdus: those of the VNF's flavour
+    :raises ScriptFailed: a VNFC is listed twice or is of an unknown VDU
     """
     info = instance.instantiated_vnf_info
     info_changes = changes.instantiated_vnf_info
@@ -120,7 +120,7 @@ def _check(info_changes: InfoChanges, vdus: frozenset[str]) -> None:
 def apply_to_instance(
     instance: VnfInstance, changes: InstanceChanges
 ) -> VnfInstance:
-    """Put into an instance what scripts changed of it itself."""
+    """Apply the changes that scripts made to the attributes of an instance."""
     return msgspec.structs.replace(
         instance, **_set_fields(attributes(changes))
     )

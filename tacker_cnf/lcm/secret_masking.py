@@ -1,4 +1,4 @@
-"""Secrets that stand in a text."""
+"""Mask secrets in texts."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from tacker_cnf.lcm.secret_names import (
 
 
 def secrets_of(value: Any) -> frozenset[str]:
-    """Find the secrets in a JSON value, by the names they stand under."""
+    """Return the secrets in a JSON value, found by attribute name."""
     return frozenset(_secrets(value, is_secret, hidden=False))
 
 
@@ -25,7 +25,7 @@ def _secrets(
         for name, inner in value.items():
             secret = is_hidden(name) or (pair and name == "value")
             if name == "secret" and isinstance(inner, dict):
-                secret = False  # a manifest that names a Secret
+                secret = False  # a manifest that refers to a Secret
             inside = is_secret_access if is_access(name) else is_secret
             yield from _secrets(inner, inside, hidden=hidden or secret)
     elif isinstance(value, list | tuple):
@@ -36,30 +36,30 @@ def _secrets(
 
 
 class SecretMasker:
-    """Hides known secrets wherever they stand in a text."""
+    """Masks known secrets in texts."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        # who prints a certificate's key prints it line by line
+        # a program may print a certificate's key line by line
         parts = {
             part.strip()
             for secret in secrets
             for part in (secret, *secret.splitlines())
             if part.strip()
         }
-        #: bytes that the longest of them has
+        #: size of the longest secret
         self.max_secret_bytes = max(
             (len(s.encode()) for s in parts), default=0
         )
-        # one may begin with another
+        # longest first: a secret may begin with another one
         choices = sorted(map(re.escape, parts), key=len, reverse=True)
         self._pattern = re.compile("|".join(choices)) if parts else None
 
     def __call__(self, text: str) -> str:
-        """Give the text with stars for each secret."""
+        """Return the text with each secret replaced by stars."""
         return self._pattern.sub("***", text) if self._pattern else text
 
     def end_of_secret(self, text: str, position: int) -> int:
-        """Move a place in a text out of the secret that it is in, if any."""
+        """Return a position, moved behind the secret that it is in, if any."""
         found = self._pattern.finditer(text) if self._pattern else ()
         ends = (m.end() for m in found if m.start() < position < m.end())
         return next(ends, position)

@@ -1,4 +1,4 @@
-"""Which attributes hold secrets, by their names.
+"""Decide by their names which attributes hold secrets.
 
 Names are compared without case and separators: ``adminPass``, ``admin_pass``
 and ``admin.pass`` are one name.
@@ -8,17 +8,17 @@ import re
 from typing import Final
 
 _SECRET: Final = re.compile(
-    # whatever comes before
+    # with any prefix
     r"(passwords?|passwd|passphrase|passcode|pwd|secret|(?<!pull)secrets"
     r"|tokens?|credentials?|authorization|psk|jwt|cookie|kubeconfig)$"
-    # "bypass" and "monkey" are none
+    # "bypass" and "monkey" are not secrets
     r"|(^|admin|root|user|login|db|database|bind|proxy|auth)pass$"
     r"|(client|api|access|secret|ssh|tls|ssl|auth|account|shared|master"
     r"|signing|encryption|server)keys?(data|pem)?$"
     r"|privatekey"
 )
 _SEPARATORS: Final = re.compile(r"[-_. ]")
-#: of what logs in to a VIM, what is no secret
+#: attributes of accessInfo that are not secrets
 _PUBLIC_ACCESS: Final = frozenset(
     {
         "username",
@@ -48,17 +48,17 @@ def _normalized(name: str) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Tell by its name whether an attribute holds a secret."""
+    """Check by its name whether an attribute holds a secret."""
     return bool(_SECRET.search(_normalized(name)))
 
 
 def is_secret_access(name: str) -> bool:
-    """Tell whether an attribute of accessInfo is to be kept secret: each of
-    which it is not known that it need not be.
+    """Check whether an attribute of accessInfo counts as a secret: every one
+    that is not listed as public.
     """
     return _normalized(name) not in _PUBLIC_ACCESS
 
 
 def is_access(name: str) -> bool:
-    """Tell whether an attribute is what logs in to a VIM."""
+    """Check whether an attribute is an accessInfo."""
     return _normalized(name) == "accessinfo"

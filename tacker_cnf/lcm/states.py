@@ -13,30 +13,30 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 
 
 class Event(enum.StrEnum):
-    """What happens to an operation."""
+    """An event of an operation's state machine."""
 
-    #: the NFVO gave leave
+    #: the NFVO granted the operation
     GRANTED = "GRANTED"
-    #: a step ended well and others follow
+    #: a step succeeded and others follow
     STEPPED = "STEPPED"
-    #: the last step ended well
+    #: the last step succeeded
     DONE = "DONE"
     #: a step failed
     FAIL = "FAIL"
-    #: a caller asks for another try
+    #: a client requests a retry
     RETRY = "RETRY"
-    #: a caller asks to restore what was before
+    #: a client requests a rollback to the state before the operation
     ROLLBACK = "ROLLBACK"
-    #: a caller accepts the failure
+    #: a client accepts the failure
     GIVE_UP = "GIVE_UP"
-    #: a caller asks to stop; it goes on until whoever works has heard it,
-    #: and then fails
+    #: a client requests cancellation; the operation continues until the
+    #: conductor that runs it has checked for it, and then fails
     CANCEL = "CANCEL"
 
 
 TRANSITIONS: Final[Mapping[tuple[S, Event], S]] = {
     (S.STARTING, Event.GRANTED): S.PROCESSING,
-    # nothing was changed yet, so there is nothing to decide
+    # nothing was changed yet, so there is nothing to retry or roll back
     (S.STARTING, Event.FAIL): S.ROLLED_BACK,
     (S.STARTING, Event.CANCEL): S.STARTING,
     (S.PROCESSING, Event.STEPPED): S.PROCESSING,
@@ -51,16 +51,16 @@ TRANSITIONS: Final[Mapping[tuple[S, Event], S]] = {
     (S.ROLLING_BACK, Event.FAIL): S.FAILED_TEMP,
     (S.ROLLING_BACK, Event.CANCEL): S.ROLLING_BACK,
 }
-#: where nothing can happen any more
+#: states without a transition out of them
 FINAL: Final = frozenset(S) - {source for source, _ in TRANSITIONS}
-#: where a conductor has work to do
+#: states in which a conductor has work to do
 ACTIVE: Final = frozenset({S.STARTING, S.PROCESSING, S.ROLLING_BACK})
 
 
 def advance(state: S, event: Event) -> S:
-    """Tell the state that follows.
+    """Return the state that follows.
 
-    :raises WrongState: the event cannot happen in this state
+    :raises WrongState: the event is not possible in this state
     """
     try:
         return TRANSITIONS[state, event]

@@ -1,4 +1,4 @@
-"""What a VNF instance is to be: the state that drivers converge to."""
+"""The desired state of a VNF instance, to which drivers converge."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ from tacker_cnf.vnfd.model import Flavour, Vnfd
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """How a VNF instance is made up at one point of its life."""
+    """The composition of a VNF instance at one point of its life."""
 
     flavour_id: str
     #: aspect -> scale level
     scale_levels: Mapping[str, int]
     #: VDU -> number of VNFCs
     counts: Mapping[str, int]
-    #: what the VIM's driver was told at instantiation and keeps for later
+    #: additionalParams of the instantiation, which the driver keeps
     parameters: Mapping[str, Any]
     localization_language: str | None = None
     ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
@@ -44,7 +44,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def flavour_of(vnfd: Vnfd, flavour_id: str) -> Flavour:
-    """Find a deployment flavour.
+    """Return a deployment flavour.
 
     :raises UnknownFlavour: the VNFD has no such flavour
     """
@@ -59,7 +59,7 @@ def flavour_of(vnfd: Vnfd, flavour_id: str) -> Flavour:
 
 
 def of_instance(instance: VnfInstance) -> Target | None:
-    """Tell what an instance is now; None when it is not instantiated."""
+    """Return the current state; None when it is not instantiated."""
     info = instance.instantiated_vnf_info
     if instance.instantiation_state != InstantiationState.INSTANTIATED:
         return None
@@ -90,15 +90,15 @@ def desired(
     vnfd: Vnfd,
     old_vnfd: Vnfd | None = None,
 ) -> Target | None:
-    """Tell what a request makes of an instance; None means: nothing is left.
+    """Return the state that a request leads to; None: nothing is left.
 
-    :param vnfd: that the instance is to be of
-    :param old_vnfd: that it is of, if it is another
+    :param vnfd: the VNFD after the operation
+    :param old_vnfd: the VNFD before it, if another
     :raises UnknownFlavour: instantiate, the VNFD has no such flavour
     :raises UnknownLevel: instantiate, the flavour has no such level
-    :raises UnknownAspect: scale, or a level of it, names no aspect
-    :raises ScaleOutOfRange: scale beyond the maximum or below zero
-    :raises InvalidParameters: external connectivity of what does not exist
+    :raises UnknownAspect: scale, or its level, names an unknown aspect
+    :raises ScaleOutOfRange: scale above the maximum or below zero
+    :raises InvalidParameters: a connection point does not exist
     """
     if isinstance(request, InstantiateVnfRequest):
         return _instantiated(request, vnfd)
@@ -129,8 +129,8 @@ def _of_package(
     vnfd: Vnfd,
     old_vnfd: Vnfd,
 ) -> Target:
-    """Tell what a VNF of another package is: what it was, and what only the
-    next package knows: aspects, at level 0, and VDUs.
+    """Return the target of a change of package: the current state, plus the
+    aspects, at level 0, and VDUs that only the new package has.
     """
     flavour = flavour_of(vnfd, current.flavour_id)
     old_vdus = flavour_of(old_vnfd, current.flavour_id).vdus
@@ -155,8 +155,8 @@ def _of_package(
 
 
 def _rebuilt(current: Target, vnfd: Vnfd) -> Target:
-    """Tell what a VNF is that is healed as a whole: as large as it is, and
-    where VNFCs have been lost, as large as its scale levels say.
+    """Return the target of a heal of the whole VNF: its current counts; a VDU
+    below its minimum gets the count of its scale levels.
     """
     flavour = flavour_of(vnfd, current.flavour_id)
     levels = current.scale_levels
@@ -210,7 +210,7 @@ def _scaled(request: ScaleVnfRequest, current: Target, vnfd: Vnfd) -> Target:
         if count < 0:
             raise errors.ScaleOutOfRange(
                 f"VDU {vdu} has {current.counts.get(vdu, 0)} VNFCs, "
-                f"{-changes[vdu]} cannot be taken from it."
+                f"{-changes[vdu]} cannot be removed from it."
             )
     return msgspec.structs.replace(
         current,

@@ -1,4 +1,4 @@
-"""How VIMs are reached after a change (SOL003 4.4.1.6)."""
+"""Apply patches to VIM connections (SOL003 4.4.1.6)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,21 +12,21 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 Connections = Mapping[str, VimConnectionInfo]
 
-#: what says where a VIM is, and how it proves that it is the right one
+#: the address of a VIM, and how its identity is verified
 _ADDRESS_FIELDS: Final = ("vim_id", "vim_type", "interface_info")
-#: where a CA may stand as well
+#: a CA certificate may be set here, too
 _CA_KEY: Final = "ssl_ca_cert"
 
 
 def patched(
     current: Connections, patch: Mapping[str, Any]
 ) -> dict[str, VimConnectionInfo]:
-    """Put a JSON merge patch into VIM connections.
+    """Apply a JSON merge patch to VIM connections.
 
-    Credentials go to no other address than they were given for: a patch
-    that changes how a VIM is reached has to bring its own.
+    Credentials are sent only to the address that they were set for: a patch
+    that changes an address has to include its own.
 
-    :raises InvalidVimConnection: it does not, or an entry says too little
+    :raises InvalidVimConnection: it does not, or an entry is incomplete
     """
     merged = merge.patched(msgspec.to_builtins(current), patch)
     try:
@@ -57,16 +57,16 @@ def _is_address_changed(
 def _patched_credentials(
     key: str, before: VimConnectionInfo, patch: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Give the credentials of a patch; null: none, and nothing else is.
+    """Return the credentials of a patch only; null: none.
 
-    What was shown of the old ones and is sent back does not count.
+    Values sent back as they were shown, with secrets removed, do not count.
     """
     own = patch.get("accessInfo", {})
     hidden = any(map(is_secret_access, before.access_info))
     given = own and any(map(is_secret_access, own)) if hidden else own
     if own is not None and not given:
         raise errors.InvalidVimConnection(
-            f"vimConnectionInfo.{key}: credentials go to no other address "
-            "than they were given for; give accessInfo, too."
+            f"vimConnectionInfo.{key}: credentials are sent only to the "
+            "address that they were set for; include accessInfo, too."
         )
     return merge.patched({}, own or {})

@@ -1,9 +1,9 @@
-"""By which ids the VNFCs of an instance are known: vnfcInfo.
+"""The ids of the VNFCs of an instance (vnfcInfo).
 
-Metadata of an instance may say it: ``VDU_VNFc_mapping`` has for each VDU the
-ids of its VNFCs by their numbers. It holds for VNFCs that have a number, which
-are resources of their own on the VIM, and lets a VNFC keep its id when it is
-healed.
+The metadata of an instance may set them: ``VDU_VNFc_mapping`` lists for each
+VDU the ids of its VNFCs by index. It applies to VNFCs that have an index,
+which are resources of their own on the VIM, and lets a VNFC keep its id when
+it is healed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,19 +18,19 @@ from tacker_cnf.sol.vnf_instance import (
     VnfOperationalState,
 )
 
-#: of an instance: {VDU: [id of its first VNFC, of its second, ...]}
+#: in the metadata of an instance: {VDU: [id of VNFC 0, of VNFC 1, ...]}
 VNFC_ID_MAPPING: Final = "VDU_VNFc_mapping"
-#: of a VNFC's resource: its number
+#: in the metadata of a VNFC's resource: its index
 VDU_INDEX: Final = "vdu_idx"
-#: of a VNFC's resource: true when nothing of it is on the VIM, and only a heal
-#: brings it back
+#: in the metadata of a VNFC's resource: true if none of its resources is on
+#: the VIM, so that only a heal restores it
 LOST: Final = "lost"
 
 
 def check(metadata: Mapping[str, Any]) -> None:
-    """Make sure that the ids that metadata give are ids.
+    """Check the VNFC ids in the metadata of an instance.
 
-    :raises InvalidParameters: they are not, or one is given twice
+    :raises InvalidParameters: they have another form, or an id is used twice
     """
     mapping = metadata.get(VNFC_ID_MAPPING)
     if mapping is None:
@@ -39,25 +39,25 @@ def check(metadata: Mapping[str, Any]) -> None:
         ids_by_vdu = msgspec.convert(mapping, dict[str, list[str]])
     except msgspec.ValidationError as error:
         raise errors.InvalidParameters(
-            f"metadata.{VNFC_ID_MAPPING}: it has to give each VDU a list of ids: "
-            f"{error}."
+            f"metadata.{VNFC_ID_MAPPING}: a list of VNFC ids for each VDU is "
+            f"expected: {error}."
         ) from None
     seen: set[str] = set()
-    for name in (name for names in ids_by_vdu.values() for name in names):
-        if not name or name in seen:
+    for id_ in (id_ for ids in ids_by_vdu.values() for id_ in ids):
+        if not id_ or id_ in seen:
             raise errors.InvalidParameters(
-                f"metadata.{VNFC_ID_MAPPING}: {name!r} is "
-                + ("there twice." if name else "no id.")
+                f"metadata.{VNFC_ID_MAPPING}: {id_!r} is "
+                + ("used twice." if id_ else "not a valid id.")
             )
-        seen.add(name)
+        seen.add(id_)
 
 
 def vnfc_id(vnfc: VnfcResourceInfo, metadata: Mapping[str, Any] = {}) -> str:
-    """Tell the vnfcInfo.id of a VNFC."""
-    number = vnfc.metadata.get(VDU_INDEX)
-    names = (metadata.get(VNFC_ID_MAPPING) or {}).get(vnfc.vdu_id, ())
-    if isinstance(number, int) and number < len(names):
-        return str(names[number])
+    """Return the vnfcInfo.id of a VNFC."""
+    index = vnfc.metadata.get(VDU_INDEX)
+    ids = (metadata.get(VNFC_ID_MAPPING) or {}).get(vnfc.vdu_id, ())
+    if isinstance(index, int) and index < len(ids):
+        return str(ids[index])
     return f"{vnfc.vdu_id}-{vnfc.id}"
 
 
@@ -66,10 +66,10 @@ def build_vnfc_info(
     previous: Iterable[VnfcInfo],
     metadata: Mapping[str, Any] = {},
 ) -> tuple[VnfcInfo, ...]:
-    """Describe VNFCs; what a client has set on one stays with it.
+    """Build vnfcInfo; values that a client has set on a VNFC are kept.
 
-    :param previous: what was known of VNFCs before
-    :param metadata: of the instance
+    :param previous: vnfcInfo before the operation
+    :param metadata: of the instance; it may set VNFC ids
     """
     by_id = {vnfc.id: vnfc for vnfc in previous}
     by_resource = {vnfc.vnfc_resource_info_id: vnfc for vnfc in by_id.values()}

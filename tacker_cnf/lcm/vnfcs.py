@@ -1,4 +1,4 @@
-"""Which VNFCs a request is about."""
+"""Find the VNFCs that a request names or replaces."""
 
 from typing import Final
 
@@ -10,18 +10,18 @@ from tacker_cnf.sol.lcm_request import (
 )
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 
-#: how many names an error tells at most
+#: VNFCs that an error message lists at most
 MAX_LISTED_VNFCS: Final = 20
 
 
 def find_requested(
     request: SolType, instance: VnfInstance
 ) -> tuple[VnfcResourceInfo, ...]:
-    """Find the VNFCs that a heal request names; none: the whole VNF.
+    """Find the VNFCs that a heal request names; (): the whole VNF.
 
-    A name is a vnfcInfo.id, or a vnfcResourceInfo.id.
+    A name is a vnfcInfo.id or a vnfcResourceInfo.id.
 
-    :raises UnknownVnfc: the instance has no VNFC of some name
+    :raises UnknownVnfc: the instance has no VNFC of a name
     """
     if not isinstance(request, HealVnfRequest):
         return ()
@@ -42,7 +42,7 @@ def find_requested(
 
 
 def _describe_vnfcs(instance: VnfInstance) -> str:
-    """Name what would have been right, or the first of it."""
+    """Describe the VNFCs of an instance, at most MAX_LISTED_VNFCS of them."""
     info = instance.instantiated_vnf_info
     vnfc_ids = sorted(vnfc.id for vnfc in (info.vnfc_info if info else ()))
     if not vnfc_ids:
@@ -55,7 +55,7 @@ def _describe_vnfcs(instance: VnfInstance) -> str:
 def list_replaced(
     request: SolType, instance: VnfInstance
 ) -> tuple[VnfcResourceInfo, ...]:
-    """Find the VNFCs that a request replaces: those it names, or all."""
+    """List the VNFCs that a request replaces: those it names, or all."""
     info = instance.instantiated_vnf_info
     if info is None:
         return ()
@@ -64,7 +64,9 @@ def list_replaced(
     if isinstance(request, ChangeCurrentVnfPkgRequest):
         vdu_params = request.additional_params.get("vdu_params") or ()
         vdus = {
-            one.get("vdu_id") for one in vdu_params if isinstance(one, dict)
+            entry.get("vdu_id")
+            for entry in vdu_params
+            if isinstance(entry, dict)
         }
         return tuple(
             vnfc

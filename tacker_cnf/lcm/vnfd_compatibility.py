@@ -1,4 +1,4 @@
-"""Whether a VNF that runs can become one of another VNFD."""
+"""Check whether a running VNF can change to another VNFD."""
 
 import msgspec
 
@@ -9,9 +9,9 @@ from tacker_cnf.vnfd.model import Flavour, Vnfd
 
 
 def apply_vnfd(info: InstantiatedVnfInfo, vnfd: Vnfd) -> InstantiatedVnfInfo:
-    """Let another VNFD describe a VNF that runs.
+    """Apply another VNFD to the info of a running VNF.
 
-    :raises IncompatibleVnfd: it lacks what the VNF is made of
+    :raises IncompatibleVnfd: the VNFD lacks an element that the VNF uses
     """
     flavour = vnfd.flavours.get(info.flavour_id)
     if flavour is None:

@@ -234,7 +234,7 @@ class TestVimConnections(ModifyCase):
         moved: Any = {"interfaceInfo": {"endpoint": "evil"}}
         for change in (moved, {"vimId": self.vim("one")}):
             body: Any = {"vimConnectionInfo": {"vim1": change}}
-            self.assert_refused(400, up, body, "give accessInfo, too")
+            self.assert_refused(400, up, body, "include accessInfo, too")
         own = moved | {"accessInfo": {"bearer_token": "n3w"}}
         self.modify(up, {"vimConnectionInfo": {"vim1": own}})
         seen: list[Any] = []
@@ -262,8 +262,8 @@ class TestVimConnections(ModifyCase):
         up = self.vnfm.create_instantiated()
         noop = {"vimType": "noop", "interfaceInfo": {"endpoint": "y"}}
         for patch, message in (
-            (None, "reached by vim1"),
-            ({"vim1": None}, "reached by vim1"),
+            (None, "use the connection vim1"),
+            ({"vim1": None}, "use the connection vim1"),
             ({"vim1": {"vimType": "noop"}}, "a VIM of another kind"),
             ({"vim2": noop}, "several kinds"),
             ({"vim1": {"vimType": "moon"}}, "no driver for 'moon'"),
@@ -279,7 +279,9 @@ class TestVimConnections(ModifyCase):
 
     def test_an_instance_on_no_vim_is_reached_by_none(self) -> None:
         body = {"vimConnectionInfo": FAKE_VIM}
-        self.assert_refused(400, self.vnfm.create(), body, "is on no VIM")
+        self.assert_refused(
+            400, self.vnfm.create(), body, "is not instantiated"
+        )
 
 
 class TestVnfd(ModifyCase):

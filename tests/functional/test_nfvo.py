@@ -186,7 +186,7 @@ class TestRefused(NfvoTest):
         self.nfvo.edit_grant = lambda grant: grant["addResources"].pop()
         end = self.instantiate()
         self.nfvo.edit_grant = lambda _: None
-        self.assert_rolled_back(end, 403, "resources that were asked for")
+        self.assert_rolled_back(end, 403, "requested resources")
 
     def test_what_it_answers_is_no_grant(self) -> None:
         other = {"vnfLcmOpOccId": "other"}
@@ -455,7 +455,7 @@ class TestAnswer(NfvoTest):
             flavourId="simple",
             vimConnectionInfo={"vim1": FAKE_VIM["vim1"] | stored},
         )
-        self.assert_rolled_back(end, 400, "give accessInfo, too")
+        self.assert_rolled_back(end, 400, "include accessInfo, too")
 
     def test_a_flavour_is_checked_before_the_vim_is_known(self) -> None:
         body = {"flavourId": "huge"}

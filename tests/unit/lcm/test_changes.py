@@ -19,11 +19,11 @@ from tests.factories import a_vnfc, an_info
 
 ONE = a_vnfc("web-1", uid="1")
 TWO = a_vnfc("web-2", uid="2")
-ONE_AGAIN = a_vnfc("web-1", uid="3")
+ONE_REPLACED = a_vnfc("web-1", uid="3")
 
 
 class TestBetween(testtools.TestCase):
-    def test_what_went_and_what_came(self) -> None:
+    def test_removed_and_added_vnfcs(self) -> None:
         # before, after, removed, added
         cases = [
             ((), (), (), ()),
@@ -34,7 +34,7 @@ class TestBetween(testtools.TestCase):
             ((ONE, TWO), (TWO, ONE), (), ()),
             ((ONE,), (TWO,), (ONE,), (TWO,)),
             # a StatefulSet gives a new pod the old name
-            ((ONE,), (ONE_AGAIN,), (ONE,), (ONE_AGAIN,)),
+            ((ONE,), (ONE_REPLACED,), (ONE,), (ONE_REPLACED,)),
         ]
         for before, after, removed, added in cases:
             found = changes.between(
@@ -54,22 +54,24 @@ class TestBetween(testtools.TestCase):
                 ],
             )
 
-    def test_a_vim_without_unchangeable_ids_goes_by_names(self) -> None:
-        here = an_info(a_vnfc("web-1"))
+    def test_vnfcs_without_immutable_ids_are_compared_by_name(self) -> None:
+        before_info = an_info(a_vnfc("web-1"))
         after = InfraResult(vnfc_resource_info=(a_vnfc("web-1"),))
-        self.assertEqual(ResourceChanges(), changes.between(here, after))
+        self.assertEqual(
+            ResourceChanges(), changes.between(before_info, after)
+        )
 
-    def test_what_was_changed_in_place(self) -> None:
-        here = an_info(a_vnfc("web-1"))
+    def test_a_vnfc_changed_in_place_is_modified(self) -> None:
+        before_info = an_info(a_vnfc("web-1"))
         other = msgspec.structs.replace(
             a_vnfc("web-1"), metadata={"flavor": "large"}
         )
         (change,) = changes.between(
-            here, InfraResult(vnfc_resource_info=(other,))
+            before_info, InfraResult(vnfc_resource_info=(other,))
         ).affected_vnfcs
         self.assertEqual(ChangeType.MODIFIED, change.change_type)
 
-    def test_vnfcs_get_and_lose_storages(self) -> None:
+    def test_added_and_removed_storages_of_vnfcs(self) -> None:
         def vnfc(name: str, *storages: str) -> VnfcResourceInfo:
             return msgspec.structs.replace(
                 a_vnfc(name), storage_resource_ids=storages
@@ -88,16 +90,16 @@ class TestBetween(testtools.TestCase):
                 "new": (kind.ADDED, ("d",), ()),
             },
             {
-                one.id: (
-                    one.change_type,
-                    one.added_storage_resource_ids,
-                    one.removed_storage_resource_ids,
+                affected.id: (
+                    affected.change_type,
+                    affected.added_storage_resource_ids,
+                    affected.removed_storage_resource_ids,
                 )
-                for one in found
+                for affected in found
             },
         )
 
-    def test_storages_go_and_come(self) -> None:
+    def test_removed_and_added_storages(self) -> None:
         def storage(name: str) -> VirtualStorageResourceInfo:
             return VirtualStorageResourceInfo(
                 id=name,
@@ -111,10 +113,10 @@ class TestBetween(testtools.TestCase):
         ).affected_virtual_storages
         self.assertEqual(
             [("a", "REMOVED"), ("b", "ADDED")],
-            [(one.id, one.change_type) for one in found],
+            [(affected.id, affected.change_type) for affected in found],
         )
 
-    def test_links_and_their_ports_go_and_come(self) -> None:
+    def test_removed_and_added_links_and_ports(self) -> None:
         def link(name: str, *ports: str) -> VnfVirtualLinkResourceInfo:
             return VnfVirtualLinkResourceInfo(
                 id=name,
@@ -129,8 +131,8 @@ class TestBetween(testtools.TestCase):
                 ),
             )
 
-        before = (link("stays", "p1", "p2"), link("goes", "p3"))
-        after = (link("stays", "p2", "p4"), link("comes", "p5"))
+        before = (link("stays", "p1", "p2"), link("removed", "p3"))
+        after = (link("stays", "p2", "p4"), link("added", "p5"))
         found = changes.between(
             an_info(vnf_virtual_link_resource_info=before),
             InfraResult(vnf_virtual_link_resource_info=after),
@@ -138,14 +140,14 @@ class TestBetween(testtools.TestCase):
         self.assertEqual(
             [
                 ("stays", "LINK_PORT_REMOVED", ("p1",)),
-                ("goes", "REMOVED", ("p3",)),
+                ("removed", "REMOVED", ("p3",)),
                 ("stays", "LINK_PORT_ADDED", ("p4",)),
-                ("comes", "ADDED", ("p5",)),
+                ("added", "ADDED", ("p5",)),
             ],
             [(x.id, x.change_type, x.vnf_link_port_ids) for x in found],
         )
 
-    def test_ports_to_the_outside_go_and_come(self) -> None:
+    def test_removed_and_added_external_ports(self) -> None:
         def link(port: str) -> ExtVirtualLinkInfo:
             return ExtVirtualLinkInfo(
                 id="outside",
@@ -169,7 +171,7 @@ class TestBetween(testtools.TestCase):
             [(x.id, x.change_type, x.ext_cp_instance_id) for x in found],
         )
 
-    def test_nothing_known_before_and_nothing_found_after(self) -> None:
+    def test_no_info_before_and_no_resources_after(self) -> None:
         self.assertEqual(ResourceChanges(), changes.between(None, None))
 
     def test_attributes_of_a_vnfc(self) -> None:

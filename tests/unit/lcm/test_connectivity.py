@@ -23,7 +23,7 @@ DYNAMIC = {
 
 
 def a_link(link_id: str, **points: Any) -> ExtVirtualLinkData:
-    """Make a link: connection point -> key -> its configuration."""
+    """Build a link; points: connection point -> key -> configuration."""
     return msgspec.convert(
         {
             "id": link_id,
@@ -38,7 +38,7 @@ def a_link(link_id: str, **points: Any) -> ExtVirtualLinkData:
 
 
 def keys_by_link(links: tuple[ExtVirtualLinkData, ...]) -> dict[str, Any]:
-    """Tell for each link its connection points, and their keys."""
+    """Return link -> connection point -> its keys."""
     return {
         link.id: {cp.cpd_id: list(cp.cp_config) for cp in link.ext_cps}
         for link in links
@@ -46,7 +46,7 @@ def keys_by_link(links: tuple[ExtVirtualLinkData, ...]) -> dict[str, Any]:
 
 
 class TestChanged(testtools.TestCase):
-    def test_a_point_moves_and_the_others_stay(self) -> None:
+    def test_a_connection_point_moves_and_the_others_stay(self) -> None:
         current = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
         requested = (a_link("two", web={"a": DYNAMIC}),)
         self.assertEqual(
@@ -54,7 +54,7 @@ class TestChanged(testtools.TestCase):
             keys_by_link(connectivity.changed(current, requested)),
         )
 
-    def test_a_link_without_points_is_none(self) -> None:
+    def test_a_link_without_connection_points_is_removed(self) -> None:
         current = (a_link("one", web={"a": DYNAMIC}),)
         requested = (a_link("two", web={"a": DYNAMIC}),)
         self.assertEqual(
@@ -62,7 +62,7 @@ class TestChanged(testtools.TestCase):
             keys_by_link(connectivity.changed(current, requested)),
         )
 
-    def test_a_link_gets_another_network(self) -> None:
+    def test_the_network_of_a_link_changes(self) -> None:
         current = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
         requested = (
             msgspec.structs.replace(
@@ -81,11 +81,11 @@ class TestChanged(testtools.TestCase):
             keys_by_link(connectivity.changed(current, requested)),
         )
 
-    def test_nothing_asked_changes_nothing(self) -> None:
+    def test_an_empty_request_changes_nothing(self) -> None:
         current = (a_link("one", web={"a": DYNAMIC}),)
         self.assertEqual(current, connectivity.changed(current, ()))
 
-    def test_what_there_is_can_be_asked_for_again(self) -> None:
+    def test_current_links_can_be_requested_again(self) -> None:
         link = a_link("one", web={"a": DYNAMIC})
         handle = ResourceHandle(resource_id="theirs")
         info = ExtVirtualLinkInfo(
@@ -110,7 +110,7 @@ class TestChanged(testtools.TestCase):
 
 
 class TestCheck(testtools.TestCase):
-    def test_a_point_has_to_exist(self) -> None:
+    def test_an_unknown_connection_point_is_rejected(self) -> None:
         flavour = a_flavour(
             connection_points={
                 "web_cp": ConnectionPoint(id="web_cp", external=True)
@@ -124,4 +124,7 @@ class TestCheck(testtools.TestCase):
             (a_link("one", web={"a": DYNAMIC}),),
             flavour,
         )
-        self.assertIn("'web' in flavour simple, only web_cp", str(error))
+        self.assertIn(
+            "flavour simple has no connection point 'web', only web_cp",
+            str(error),
+        )

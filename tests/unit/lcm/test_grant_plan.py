@@ -77,14 +77,14 @@ def build(
 ) -> GrantRequest:
     current = target.of_instance(instance)
     simple = a_flavour(**flavour)
-    wanted = target.desired(request, current, a_vnfd(simple))
+    desired = target.desired(request, current, a_vnfd(simple))
     return grant_plan.build(
-        an_op_occ(op), request, instance, current, wanted, simple
+        an_op_occ(op), request, instance, current, desired, simple
     )
 
 
 def summaries(resources: tuple[ResourceDefinition, ...]) -> list[str]:
-    """Write each resource as its VDU, and what it is if it exists."""
+    """Format each resource as its VDU, and its id if it exists."""
     return sorted(
         f"{r.vdu_id} {r.resource.resource_id}" if r.resource else str(r.vdu_id)
         for r in resources
@@ -103,7 +103,7 @@ TERMINATE = TerminateVnfRequest(
 INSTANTIATE = InstantiateVnfRequest(
     flavour_id="simple", instantiation_level_id="busy", **PARAMETERS
 )
-#: operation, request, instance, what it adds, what it removes
+#: operation, request, instance, added resources, removed resources
 CASES: list[tuple[Op, Any, VnfInstance, list[str], list[str]]] = [
     (
         Op.INSTANTIATE,
@@ -139,13 +139,13 @@ CASES: list[tuple[Op, Any, VnfInstance, list[str], list[str]]] = [
 
 
 class TestBuild(testtools.TestCase):
-    def test_what_is_added_and_what_is_removed(self) -> None:
+    def test_added_and_removed_resources(self) -> None:
         for op, request, instance, added, removed in CASES:
             grant = build(op, request, instance)
             self.assertEqual(added, summaries(grant.add_resources), op)
             self.assertEqual(removed, summaries(grant.remove_resources), op)
 
-    def test_resources_of_each_operation(self) -> None:
+    def test_attributes_of_each_operation(self) -> None:
         for op, request, instance, *_ in CASES:
             grant = build(op, request, instance)
             self.assertEqual(GrantedLcmOperationType(op), grant.operation)
@@ -164,7 +164,7 @@ class TestBuild(testtools.TestCase):
                 grant.links.vnf_instance.href,
             )
 
-    def test_each_resource_has_an_id_of_its_own(self) -> None:
+    def test_resource_ids_are_unique(self) -> None:
         for op, request, instance, *_ in CASES:
             grant = build(op, request, instance)
             resources = (*grant.add_resources, *grant.remove_resources)
@@ -175,7 +175,7 @@ class TestBuild(testtools.TestCase):
                     resource.vdu_id, resource.resource_template_id
                 )
 
-    def test_only_instantiation_names_its_level(self) -> None:
+    def test_only_instantiation_has_a_level(self) -> None:
         levels = {
             op: build(op, request, instance).instantiation_level_id
             for op, request, instance, *_ in CASES
@@ -183,16 +183,19 @@ class TestBuild(testtools.TestCase):
         self.assertEqual("busy", levels.pop(Op.INSTANTIATE))
         self.assertEqual({None}, set(levels.values()))
 
-    def test_asked_again_it_is_asked_in_the_same_words(self) -> None:
+    def test_a_repeated_grant_request_is_identical(self) -> None:
         for op, request, instance, *_ in CASES:
             self.assertEqual(
                 build(op, request, instance), build(op, request, instance)
             )
 
-    def test_secrets_are_kept_back(self) -> None:
-        summaries = {"colour": "red", "login": {"user": "me", "password": "x"}}
+    def test_secrets_are_left_out(self) -> None:
+        parameters = {
+            "colour": "red",
+            "login": {"user": "me", "password": "x"},
+        }
         request = InstantiateVnfRequest(
-            flavour_id="simple", additional_params=summaries
+            flavour_id="simple", additional_params=parameters
         )
         grant = build(Op.INSTANTIATE, request, an_instance())
         self.assertEqual(
@@ -200,7 +203,7 @@ class TestBuild(testtools.TestCase):
             grant.additional_params,
         )
 
-    def test_a_vdu_of_which_less_is_there_than_was_counted(self) -> None:
+    def test_a_vdu_with_fewer_vnfcs_than_counted(self) -> None:
         info = an_info(a_vnfc("web-1"), levels={"web_aspect": 1})
         instance = a_running_instance(info=info)
         grant = build(Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), instance)
@@ -208,7 +211,7 @@ class TestBuild(testtools.TestCase):
 
 
 #: a flavour whose web servers have a disk and a port each
-WHOLE: dict[str, Any] = {
+FULL_FLAVOUR: dict[str, Any] = {
     "vdus": {
         "web": msgspec.structs.replace(a_vdu("web"), storages=("disk",)),
         "agent": a_vdu("agent"),
@@ -228,7 +231,7 @@ WEB = msgspec.structs.replace(
         VnfcCpInfo(id="cp-2", cpd_id="outside"),
     ),
 )
-WHOLE_INFO = an_info(
+FULL_INFO = an_info(
     WEB,
     a_vnfc("agent-1", "agent"),
     levels={"web_aspect": 1},
@@ -252,10 +255,8 @@ WHOLE_INFO = an_info(
 )
 
 
-def kinds(resources: tuple[ResourceDefinition, ...]) -> list[str]:
-    """Write each resource as its type, its template, its VDU, and what it is
-    if it exists.
-    """
+def describe_resources(resources: tuple[ResourceDefinition, ...]) -> list[str]:
+    """Format each resource as its type, template, VDU, and its id if any."""
     return sorted(
         f"{r.type} {r.resource_template_id} {r.vdu_id or '-'}"
         + (f" {r.resource.resource_id}" if r.resource else "")
@@ -263,12 +264,12 @@ def kinds(resources: tuple[ResourceDefinition, ...]) -> list[str]:
     )
 
 
-class TestWhatAVnfcHas(testtools.TestCase):
+class TestResourcesOfVnfcs(testtools.TestCase):
     """Disks, ports and networks of VNFs that have them."""
 
     def test_instantiate(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
-        grant = build(Op.INSTANTIATE, request, an_instance(), **WHOLE)
+        grant = build(Op.INSTANTIATE, request, an_instance(), **FULL_FLAVOUR)
         self.assertEqual(
             [
                 "COMPUTE agent agent",
@@ -277,33 +278,33 @@ class TestWhatAVnfcHas(testtools.TestCase):
                 "STORAGE disk web",
                 "VL inner -",
             ],
-            kinds(grant.add_resources),
+            describe_resources(grant.add_resources),
         )
 
-    def test_a_network_that_is_given_is_not_made(self) -> None:
+    def test_a_provided_network_is_not_created(self) -> None:
         managed = ExtManagedVirtualLinkData(
             id="m", vnf_virtual_link_desc_id="inner", resource_id="net"
         )
         request = InstantiateVnfRequest(
             flavour_id="simple", ext_managed_virtual_links=(managed,)
         )
-        grant = build(Op.INSTANTIATE, request, an_instance(), **WHOLE)
+        grant = build(Op.INSTANTIATE, request, an_instance(), **FULL_FLAVOUR)
         self.assertNotIn("VL", {r.type for r in grant.add_resources})
 
-    def test_scale_out_makes_no_network(self) -> None:
-        instance = a_running_instance(info=WHOLE_INFO)
+    def test_scale_out_creates_no_network(self) -> None:
+        instance = a_running_instance(info=FULL_INFO)
         grant = build(
-            Op.SCALE, a_scale(ScaleType.SCALE_OUT, 1), instance, **WHOLE
+            Op.SCALE, a_scale(ScaleType.SCALE_OUT, 1), instance, **FULL_FLAVOUR
         )
         self.assertEqual(
             ["COMPUTE web web", "LINKPORT port web", "STORAGE disk web"],
-            kinds(grant.add_resources),
+            describe_resources(grant.add_resources),
         )
 
     def test_scale_in(self) -> None:
-        instance = a_running_instance(info=WHOLE_INFO)
+        instance = a_running_instance(info=FULL_INFO)
         grant = build(
-            Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), instance, **WHOLE
+            Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), instance, **FULL_FLAVOUR
         )
         self.assertEqual(
             [
@@ -311,12 +312,12 @@ class TestWhatAVnfcHas(testtools.TestCase):
                 "LINKPORT port web p",
                 "STORAGE disk web d",
             ],
-            kinds(grant.remove_resources),
+            describe_resources(grant.remove_resources),
         )
 
     def test_terminate(self) -> None:
-        instance = a_running_instance(info=WHOLE_INFO)
-        grant = build(Op.TERMINATE, TERMINATE, instance, **WHOLE)
+        instance = a_running_instance(info=FULL_INFO)
+        grant = build(Op.TERMINATE, TERMINATE, instance, **FULL_FLAVOUR)
         self.assertEqual(
             [
                 "COMPUTE agent agent agent-1",
@@ -325,19 +326,21 @@ class TestWhatAVnfcHas(testtools.TestCase):
                 "STORAGE disk web d",
                 "VL inner - n",
             ],
-            kinds(grant.remove_resources),
+            describe_resources(grant.remove_resources),
         )
 
     def assert_replaced(self, grant: GrantRequest, *vdus: str) -> None:
-        self.assertEqual(list(vdus), kinds(grant.remove_resources))
-        again = [" ".join(one.split()[:3]) for one in vdus]
-        self.assertEqual(again, kinds(grant.add_resources))
+        self.assertEqual(
+            list(vdus), describe_resources(grant.remove_resources)
+        )
+        created = [" ".join(vdu.split()[:3]) for vdu in vdus]
+        self.assertEqual(created, describe_resources(grant.add_resources))
 
     def heal(self, *vnfcs: str, **parameters: Any) -> GrantRequest:
         request = HealVnfRequest(
             vnfc_instance_id=vnfcs, additional_params=parameters
         )
-        return build(Op.HEAL, request, OUTSIDE, **WHOLE)
+        return build(Op.HEAL, request, OUTSIDE, **FULL_FLAVOUR)
 
     def test_heal_of_servers(self) -> None:
         self.assert_replaced(self.heal("web-1"), "COMPUTE web web web-1")
@@ -365,17 +368,20 @@ class TestWhatAVnfcHas(testtools.TestCase):
             "VL inner - n",
         )
 
-    def test_ports_that_others_brought_stay(self) -> None:
-        grant = build(Op.TERMINATE, TERMINATE, OUTSIDE, **WHOLE)
-        self.assertIn("LINKPORT outside web o", kinds(grant.remove_resources))
-        brought = instance_with_ext_port(f"{REQUEST_PORT_PREFIX}port-2")
-        grant = build(Op.TERMINATE, TERMINATE, brought, **WHOLE)
-        summaries = {r.resource_template_id for r in grant.remove_resources}
-        self.assertNotIn("outside", summaries)
+    def test_ports_that_a_request_provided_stay(self) -> None:
+        grant = build(Op.TERMINATE, TERMINATE, OUTSIDE, **FULL_FLAVOUR)
+        self.assertIn(
+            "LINKPORT outside web o",
+            describe_resources(grant.remove_resources),
+        )
+        provided = instance_with_ext_port(f"{REQUEST_PORT_PREFIX}port-2")
+        grant = build(Op.TERMINATE, TERMINATE, provided, **FULL_FLAVOUR)
+        templates = {r.resource_template_id for r in grant.remove_resources}
+        self.assertNotIn("outside", templates)
 
 
 def instance_with_ext_port(port: str) -> VnfInstance:
-    """Make an instance whose web server has this port to the outside."""
+    """Build an instance whose web server has this external port."""
     web = msgspec.structs.replace(
         WEB,
         vnfc_cp_info=(
@@ -401,8 +407,8 @@ def instance_with_ext_port(port: str) -> VnfInstance:
         ),
     )
     info = msgspec.structs.replace(
-        WHOLE_INFO,
-        vnfc_resource_info=(web, *WHOLE_INFO.vnfc_resource_info[1:]),
+        FULL_INFO,
+        vnfc_resource_info=(web, *FULL_INFO.vnfc_resource_info[1:]),
         ext_virtual_link_info=(link,),
     )
     return a_running_instance(info=info)
@@ -412,14 +418,14 @@ OUTSIDE = instance_with_ext_port("port-2")
 
 
 class TestPackageChange(testtools.TestCase):
-    """A package that has a VDU, a storage, a port and a link more."""
+    """A package that adds a VDU, a storage, a port and a link."""
 
     def setUp(self) -> None:
         super().setUp()
         former = msgspec.structs.replace(
-            a_flavour(**WHOLE),
+            a_flavour(**FULL_FLAVOUR),
             connection_points={
-                **WHOLE["connection_points"],
+                **FULL_FLAVOUR["connection_points"],
                 "outside": ConnectionPoint(id="outside", vdu="web"),
             },
         )
@@ -445,13 +451,13 @@ class TestPackageChange(testtools.TestCase):
         )
 
     def planned_vdus(self, *vdus: str) -> tuple[list[str], list[str]]:
-        """Tell what is added and what is removed."""
+        """Return the added and the removed resources."""
         additional_params = {"vdu_params": [{"vdu_id": vdu} for vdu in vdus]}
         request = ChangeCurrentVnfPkgRequest(
             vnfd_id="next", additional_params=additional_params if vdus else {}
         )
         current = target.of_instance(OUTSIDE)
-        wanted = target.desired(
+        desired = target.desired(
             request, current, a_vnfd(self.new_flavour), a_vnfd(self.former)
         )
         grant = grant_plan.build(
@@ -459,12 +465,14 @@ class TestPackageChange(testtools.TestCase):
             request,
             OUTSIDE,
             current,
-            wanted,
+            desired,
             self.former,
             new_flavour=self.new_flavour,
         )
         self.assertEqual((), grant.placement_constraints)
-        return kinds(grant.add_resources), kinds(grant.remove_resources)
+        return describe_resources(grant.add_resources), describe_resources(
+            grant.remove_resources
+        )
 
     def test_all_vdus(self) -> None:
         added, removed = self.planned_vdus()
@@ -519,7 +527,7 @@ def a_rule(kind: str, scope: str, *targets: str) -> AffinityRule:
 def describe_constraints(
     grant: GrantRequest,
 ) -> list[tuple[str, str, list[str]]]:
-    """Write each constraint as its kind, its scope, and what it is about."""
+    """Return the kind, the scope and the resources of each constraint."""
     vdus = {r.id: f"new {r.resource_template_id}" for r in grant.add_resources}
     return [
         (
@@ -539,7 +547,7 @@ BUSY = InstantiateVnfRequest(
 )
 OUT = a_scale(ScaleType.SCALE_OUT, 1)
 APART = a_rule("ANTI_AFFINITY", "ZONE", "web")
-#: operation, request, instance, rule, what the constraint is about
+#: operation, request, instance, rule, resources of the constraint
 RULES: list[tuple[Op, Any, VnfInstance, AffinityRule, list[str]]] = [
     (Op.INSTANTIATE, BUSY, an_instance(), APART, ["new web"] * 3),
     (
@@ -554,14 +562,14 @@ RULES: list[tuple[Op, Any, VnfInstance, AffinityRule, list[str]]] = [
         BUSY,
         an_instance(),
         a_rule("AFFINITY", "NFVI_POP", "agent"),
-        [],  # one alone
+        [],  # a single resource
     ),
     (
         Op.INSTANTIATE,
         BUSY,
         an_instance(),
         a_rule("AFFINITY", "NETWORK_LINK_AND_NODE", "web"),
-        [],  # a scope that SOL003 cannot tell
+        [],  # a scope that SOL003 does not have
     ),
     (Op.SCALE, OUT, RUNNING, APART, ["new web", "web-1", "web-2"]),
     (Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), RUNNING, APART, []),
@@ -571,8 +579,8 @@ RULES: list[tuple[Op, Any, VnfInstance, AffinityRule, list[str]]] = [
 
 
 class TestPlacement(testtools.TestCase):
-    def test_the_rules_of_the_vnfd(self) -> None:
-        for op, request, instance, rule, about in RULES:
+    def test_affinity_rules_become_constraints(self) -> None:
+        for op, request, instance, rule, resources in RULES:
             grant = build(
                 op,
                 request,
@@ -580,29 +588,31 @@ class TestPlacement(testtools.TestCase):
                 affinity_rules=(rule,),
                 placement_groups={"crowd": ("web", "agent")},
             )
-            expected = [(rule.kind, rule.scope, about)] if about else []
+            expected = (
+                [(rule.kind, rule.scope, resources)] if resources else []
+            )
             self.assertEqual(
                 expected, describe_constraints(grant), f"{op} {rule}"
             )
 
-    def test_a_rule_that_may_be_broken_says_so(self) -> None:
+    def test_a_best_effort_constraint_is_marked(self) -> None:
         flavour = a_flavour(affinity_rules=(APART,))
         current = target.of_instance(RUNNING)
-        wanted = target.desired(OUT, current, a_vnfd(flavour))
-        for best_effort, summaries in ((True, True), (False, None)):
+        desired = target.desired(OUT, current, a_vnfd(flavour))
+        for best_effort, expected in ((True, True), (False, None)):
             grant = grant_plan.build(
                 an_op_occ(Op.SCALE),
                 OUT,
                 RUNNING,
                 current,
-                wanted,
+                desired,
                 flavour,
                 best_effort=best_effort,
             )
             (rule,) = grant.placement_constraints
-            self.assertIs(summaries, rule.fallback_best_effort)
+            self.assertIs(expected, rule.fallback_best_effort)
 
-    def test_what_exists_is_named_as_the_vim_names_it(self) -> None:
+    def test_existing_resources_are_named_by_their_vim_id(self) -> None:
         grant = build(Op.SCALE, OUT, RUNNING, affinity_rules=(APART,))
         (constraint,) = grant.placement_constraints
         self.assertEqual(
@@ -613,10 +623,10 @@ class TestPlacement(testtools.TestCase):
 
 class TestConnectivity(testtools.TestCase):
     def moved(
-        self, port_id: str, *brought: str
+        self, port_id: str, *provided: str
     ) -> tuple[GrantRequest, ExtLinkPortInfo]:
-        """Move a connection point away from a port to that of a request;
-        give the port, too.
+        """Move a connection point to a requested port; return the grant
+        request and the old port.
         """
         point = VnfcCpInfo(
             id="web_cp-web-1", cpd_id="web_cp", vnf_ext_cp_id="cp-p1"
@@ -634,7 +644,7 @@ class TestConnectivity(testtools.TestCase):
                 ],
                 "extLinkPorts": [
                     {"id": id_, "resourceHandle": {"resourceId": id_}}
-                    for id_ in brought
+                    for id_ in provided
                 ],
             },
             ExtVirtualLinkData,
@@ -670,7 +680,7 @@ class TestConnectivity(testtools.TestCase):
         )
         return grant, port
 
-    def test_ports_that_move_and_the_servers_that_have_them(self) -> None:
+    def test_moved_ports_and_their_servers(self) -> None:
         grant, port = self.moved("p1")
         (added,) = grant.add_resources
         (removed,) = grant.remove_resources
@@ -685,7 +695,7 @@ class TestConnectivity(testtools.TestCase):
         web = a_vnfc("web-1")
         self.assertEqual(web.compute_resource, updated.resource)
 
-    def test_ports_of_the_request_are_not_named(self) -> None:
+    def test_provided_ports_are_left_out(self) -> None:
         grant, _ = self.moved(f"{REQUEST_PORT_PREFIX}p1")
         self.assertEqual((), grant.remove_resources)
         self.assertEqual(1, len(grant.add_resources))

@@ -1,4 +1,4 @@
-"""What a grant changes of how an operation is carried out."""
+"""Overrides of an operation by its grant."""
 
 from typing import Any
 
@@ -41,17 +41,17 @@ MANAGED = ExtManagedVirtualLinkData(
 )
 
 
-def a_vim(**given: Any) -> VimConnectionInfo:
-    return VimConnectionInfo(**{"vim_type": "fake"} | given)
+def a_vim(**fields: Any) -> VimConnectionInfo:
+    return VimConnectionInfo(**{"vim_type": "fake"} | fields)
 
 
-def a_grant(**given: Any) -> Grant:
+def a_grant(**fields: Any) -> Grant:
     links = {
         name: {"href": "x"} for name in ("self", "vnfLcmOpOcc", "vnfInstance")
     }
     usual = {"id": "g", "vnfInstanceId": "i", "vnfLcmOpOccId": "o"}
     grant = msgspec.convert(usual | {"_links": links}, Grant)
-    return msgspec.structs.replace(grant, **given)
+    return msgspec.structs.replace(grant, **fields)
 
 
 def instantiate(**vims: VimConnectionInfo) -> InstantiateVnfRequest:
@@ -64,7 +64,7 @@ def instantiate(**vims: VimConnectionInfo) -> InstantiateVnfRequest:
 
 HERE, THERE = a_vim(vim_id="here"), a_vim(vim_id="there")
 SECRET = {"password": "x"}
-#: request, what was chosen, what the NFVO names, what comes of it
+#: request, chosen connections, granted connections, expected connections
 VIMS: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     (instantiate(v=HERE), {"v": HERE}, {}, {"v": HERE}),
     (instantiate(), {}, {"n": THERE}, {"n": THERE}),
@@ -83,7 +83,7 @@ VIMS: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
         {"v": a_vim(vim_id="here", extra={"more": 1})},
         {"v": a_vim(vim_id="here", access_info=SECRET, extra={"more": 1})},
     ),
-    # an instance that runs stays where it is
+    # a running instance keeps its VIM
     (
         SCALE,
         {"v": HERE},
@@ -95,13 +95,13 @@ VIMS: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 
 
 class TestVims(testtools.TestCase):
-    def test_the_nfvos_go_over_the_chosen_ones(self) -> None:
+    def test_granted_connections_override_chosen_ones(self) -> None:
         for request, chosen, granted_vims, expected in VIMS:
             grant = a_grant(vim_connection_info=granted_vims)
             found = grant_overrides.vim_connections(request, chosen, grant)
             self.assertEqual(expected, found, f"{chosen} {granted_vims}")
 
-    def test_the_nfvo_sends_no_credentials_elsewhere(self) -> None:
+    def test_credentials_are_not_sent_to_a_granted_address(self) -> None:
         here = {"endpoint": "here"}
         chosen = {"v": a_vim(interface_info=here, access_info=SECRET)}
         interface_info = {"endpoint": "there"}
@@ -118,18 +118,18 @@ class TestVims(testtools.TestCase):
                     chosen,
                     a_grant(vim_connection_info={"v": moved}),
                 )
-                self.assertIn("give accessInfo, too", str(error))
+                self.assertIn("include accessInfo, too", str(error))
             own = a_vim(
                 interface_info=interface_info, access_info={"token": "t"}
             )
             grant = a_grant(vim_connection_info={"v": own})
             found = grant_overrides.vim_connections(request, chosen, grant)
             self.assertEqual({"v": own}, found)
-            # a conductor that takes over goes by it once more
+            # a conductor that takes over applies the grant again
             again = grant_overrides.vim_connections(request, found, grant)
             self.assertEqual({"v": own}, again)
 
-    def test_without_a_grant_they_are_as_they_were_chosen(self) -> None:
+    def test_without_a_grant_chosen_connections_are_used(self) -> None:
         chosen = {"v": HERE}
         found = grant_overrides.vim_connections(instantiate(), chosen, None)
         self.assertEqual(chosen, found)
@@ -138,15 +138,15 @@ class TestVims(testtools.TestCase):
 class TestTarget(testtools.TestCase):
     def test_parameters_are_kept_at_instantiation(self) -> None:
         grant = a_grant(additional_params={"a": 3, "c": 4})
-        wanted = a_target(parameters={"a": 1, "b": 2})
-        found = grant_overrides.target(wanted, instantiate(), grant)
+        desired = a_target(parameters={"a": 1, "b": 2})
+        found = grant_overrides.target(desired, instantiate(), grant)
         assert found
         self.assertEqual({"a": 3, "b": 2, "c": 4}, found.parameters)
 
-    def test_later_ones_are_only_for_their_operation(self) -> None:
+    def test_later_parameters_apply_to_their_operation_only(self) -> None:
         grant = a_grant(additional_params={"a": 3})
-        wanted = a_target(parameters={"kept": True})
-        found = grant_overrides.target(wanted, SCALE, grant)
+        desired = a_target(parameters={"kept": True})
+        found = grant_overrides.target(desired, SCALE, grant)
         assert found
         self.assertEqual({"kept": True}, found.parameters)
         parameters = grant_overrides.parameters(SCALE, grant)
@@ -155,35 +155,35 @@ class TestTarget(testtools.TestCase):
             {"a": 1, "b": 2}, grant_overrides.parameters(SCALE, None)
         )
 
-    def test_networks(self) -> None:
-        wanted = a_target(
+    def test_granted_networks_override_requested_ones(self) -> None:
+        desired = a_target(
             ext_virtual_links=(LINK,), ext_managed_virtual_links=(MANAGED,)
         )
-        found = grant_overrides.target(wanted, instantiate(), a_grant())
-        self.assertEqual(wanted, found)
+        found = grant_overrides.target(desired, instantiate(), a_grant())
+        self.assertEqual(desired, found)
         other = msgspec.structs.replace(LINK, resource_id="other")
         managed = msgspec.structs.replace(MANAGED, resource_id="other")
         grant = a_grant(
             ext_virtual_links=(other,), ext_managed_virtual_links=(managed,)
         )
-        found = grant_overrides.target(wanted, instantiate(), grant)
+        found = grant_overrides.target(desired, instantiate(), grant)
         assert found
         self.assertEqual((other,), found.ext_virtual_links)
         self.assertEqual((managed,), found.ext_managed_virtual_links)
 
-    def test_what_is_to_go_goes(self) -> None:
+    def test_no_target_after_terminate(self) -> None:
         self.assertIsNone(grant_overrides.target(None, SCALE, a_grant()))
 
 
-class TestSaysAnything(testtools.TestCase):
-    def test_what_changes_a_drivers_task(self) -> None:
-        for given in (
+class TestHasOverrides(testtools.TestCase):
+    def test_each_attribute_that_a_driver_uses_counts(self) -> None:
+        for fields in (
             {"vim_connection_info": {"v": HERE}},
             {"additional_params": {"a": 1}},
             {"ext_virtual_links": (LINK,)},
             {"ext_managed_virtual_links": (MANAGED,)},
         ):
-            self.assertTrue(grant_overrides.has_overrides(a_grant(**given)))
+            self.assertTrue(grant_overrides.has_overrides(a_grant(**fields)))
         self.assertFalse(grant_overrides.has_overrides(a_grant()))
         self.assertFalse(grant_overrides.has_overrides(None))
 
@@ -199,14 +199,14 @@ class TestZones(testtools.TestCase):
             a_flavour(),
         )
 
-    def zones(self, *of_each: str | None, **more: Any) -> Any:
-        """Grant, each resource in its zone, and tell what a driver sees."""
+    def zones(self, *zone_ids: str | None, **more: Any) -> Any:
+        """Grant each resource in a zone, and return the driver's zones."""
         request = self.request()
         infos = [
             {"resourceDefinitionId": resource.id}
             | ({"zoneId": zone} if zone else {})
             for resource, zone in zip(
-                request.add_resources, of_each, strict=True
+                request.add_resources, zone_ids, strict=True
             )
         ]
         grant_dict = (
@@ -216,17 +216,17 @@ class TestZones(testtools.TestCase):
             request, msgspec.convert(grant_dict, Grant)
         )
 
-    def test_each_vnfc_has_its_own(self) -> None:
-        here = [
+    def test_each_vnfc_has_its_zone(self) -> None:
+        zones = [
             {"id": "here", "zoneId": "nova-1"},
             {"id": "there", "zoneId": "nova-2"},
         ]
         self.assertEqual(
             {"web": ("nova-1", "nova-2"), "agent": ("nova-2",)},
-            self.zones("here", "there", None, "there", zones=here),
+            self.zones("here", "there", None, "there", zones=zones),
         )
 
-    def test_a_zone_that_is_not_described_is_the_vims_own(self) -> None:
+    def test_an_undescribed_zone_is_a_vim_zone(self) -> None:
         found = self.zones("nova", None, None, None)
         self.assertEqual({"web": ("nova",)}, found)
 

@@ -29,7 +29,7 @@ def running(
 
 
 class TestRunning(testtools.TestCase):
-    def test_request_and_vim_are_put_together(self) -> None:
+    def test_info_is_built_from_target_and_driver_result(self) -> None:
         target = a_target(
             scale_levels={"web_aspect": 2}, localization_language="en"
         )
@@ -52,14 +52,14 @@ class TestRunning(testtools.TestCase):
             ),
         )
 
-    def test_a_vnfc_is_named_by_its_vdu_and_its_resource(self) -> None:
+    def test_a_vnfc_id_is_built_from_vdu_and_resource(self) -> None:
         found = InfraResult(vnfc_resource_info=(a_vnfc("web-7", "web"),))
         (vnfc,) = running(None, found).vnfc_info
         self.assertEqual("web-web-7", vnfc.id)
         self.assertEqual("web-7", vnfc.vnfc_resource_info_id)
         self.assertEqual(VnfOperationalState.STARTED, vnfc.vnfc_state)
 
-    def test_what_a_client_set_on_a_vnfc_stays_with_it(self) -> None:
+    def test_properties_that_a_client_set_on_a_vnfc_stay(self) -> None:
         before = an_info(a_vnfc("web-1"), a_vnfc("web-2"))
         properties = {"colour": "red"}
         before = msgspec.structs.replace(
@@ -81,29 +81,29 @@ class TestRunning(testtools.TestCase):
         )
 
 
-class TestUp(testtools.TestCase):
-    def test_the_instance_lives_on_its_vims(self) -> None:
+class TestSetInstantiated(testtools.TestCase):
+    def test_info_and_vim_connections_are_set(self) -> None:
         info = an_info(a_vnfc())
         vims = {"vim1": VimConnectionInfo(vim_type="fake")}
-        up = instantiated_info.set_instantiated(
+        instantiated = instantiated_info.set_instantiated(
             an_instance(metadata={"a": 1}), info, vims
         )
         self.assertEqual(
             a_running_instance(
                 info=info, vim_connection_info=vims, metadata={"a": 1}
             ),
-            up,
+            instantiated,
         )
 
 
-class TestDown(testtools.TestCase):
+class TestSetNotInstantiated(testtools.TestCase):
     def test_an_instance_that_never_ran(self) -> None:
         self.assertEqual(
             an_instance(),
             instantiated_info.set_not_instantiated(an_instance()),
         )
 
-    def test_nothing_of_the_vim_is_left(self) -> None:
+    def test_resources_and_vim_connections_are_removed(self) -> None:
         ran = a_running_instance(
             info=an_info(
                 a_vnfc(), levels={"web_aspect": 1}, metadata={"a": 1}
@@ -111,15 +111,15 @@ class TestDown(testtools.TestCase):
             vim_connection_info={"v": VimConnectionInfo(vim_type="fake")},
             vnf_instance_name="mine",
         )
-        down = instantiated_info.set_not_instantiated(ran)
+        terminated = instantiated_info.set_not_instantiated(ran)
         self.assertEqual(
-            InstantiationState.NOT_INSTANTIATED, down.instantiation_state
+            InstantiationState.NOT_INSTANTIATED, terminated.instantiation_state
         )
-        self.assertEqual({}, down.vim_connection_info)
-        self.assertEqual("mine", down.vnf_instance_name)
+        self.assertEqual({}, terminated.vim_connection_info)
+        self.assertEqual("mine", terminated.vnf_instance_name)
         self.assertEqual(
             InstantiatedVnfInfo(
                 flavour_id="simple", vnf_state=VnfOperationalState.STOPPED
             ),
-            down.instantiated_vnf_info,
+            terminated.instantiated_vnf_info,
         )

@@ -5,7 +5,7 @@ import testtools
 from tacker_cnf.lcm import masked_patch
 from tacker_cnf.lcm.redaction import without_secrets
 
-KNOWN: dict[str, Any] = {
+CURRENT: dict[str, Any] = {
     "password": "a",
     "user": {"name": "me", "token": {"id": 1}},
     "env": [
@@ -18,28 +18,30 @@ KNOWN: dict[str, Any] = {
 
 
 class TestPatched(testtools.TestCase):
-    def test_what_was_shown_and_comes_back_loses_nothing(self) -> None:
-        shown = without_secrets(KNOWN)
-        self.assertNotEqual(KNOWN, shown)
-        self.assertEqual(KNOWN, masked_patch.patched(KNOWN, shown))
+    def test_a_shown_value_sent_back_keeps_its_secrets(self) -> None:
+        shown = without_secrets(CURRENT)
+        self.assertNotEqual(CURRENT, shown)
+        self.assertEqual(CURRENT, masked_patch.patched(CURRENT, shown))
 
-    def test_nor_does_what_stands_beside_a_change(self) -> None:
-        shown = without_secrets(KNOWN)
+    def test_unchanged_entries_beside_a_change_keep_their_secrets(
+        self,
+    ) -> None:
+        shown = without_secrets(CURRENT)
         shown["env"][2]["value"] = "info"
         shown["env"].append({"name": "MORE", "value": "1"})
-        found = masked_patch.patched(KNOWN, shown | {"password": "new"})
+        found = masked_patch.patched(CURRENT, shown | {"password": "new"})
         changed = {"name": "LEVEL", "value": "info"}
         more = {"name": "MORE", "value": "1"}
-        env = [*KNOWN["env"][:2], changed, more]
-        self.assertEqual(KNOWN | {"password": "new", "env": env}, found)
+        env = [*CURRENT["env"][:2], changed, more]
+        self.assertEqual(CURRENT | {"password": "new", "env": env}, found)
 
-    def test_a_change_is_a_change(self) -> None:
+    def test_changed_lists_are_replaced(self) -> None:
         for patch, expected in (
             ({"env": []}, {"env": []}),
             ({"env": None}, {}),
             ({"env": {"a": 1}}, {"env": {"a": 1}}),
             ({"env": [{"name": "TOKEN", "value": "z"}]},) * 2,
-            ({"env": [KNOWN["env"][1]]},) * 2,
+            ({"env": [CURRENT["env"][1]]},) * 2,
         ):
-            current = {"env": KNOWN["env"]}
+            current = {"env": CURRENT["env"]}
             self.assertEqual(expected, masked_patch.patched(current, patch))

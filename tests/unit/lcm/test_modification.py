@@ -31,12 +31,12 @@ def a_patch(**patch: Any) -> VnfInfoModificationRequest:
 
 def patched(instance: VnfInstance, **patch: Any) -> VnfInstance:
     request = a_patch(**patch)
-    reached_by = modification.connections(instance, request)
-    return modification.modified(instance, request, reached_by)
+    patched_connections = modification.connections(instance, request)
+    return modification.modified(instance, request, patched_connections)
 
 
 class TestPlainAttributes(testtools.TestCase):
-    def test_what_a_patch_makes_of_each(self) -> None:
+    def test_replaced_attributes(self) -> None:
         for before, patch, after in (
             ("a", {}, "a"),
             ("a", {"vnfInstanceName": "b"}, "b"),
@@ -68,7 +68,7 @@ class TestMaps(testtools.TestCase):
         ({}, {"a": {"b": None, "c": 1}}, {"a": {"c": 1}}),
     )
 
-    def test_merged(self) -> None:
+    def test_maps_are_merged(self) -> None:
         for name, key in (
             ("metadata", "metadata"),
             ("extensions", "extensions"),
@@ -87,46 +87,50 @@ class TestVimConnections(testtools.TestCase):
             a_vnfc(), vim_connection_info={"one": VIM, "two": VIM}
         )
 
-    def reached_by(self, patch: Any) -> dict[str, VimConnectionInfo]:
+    def patched_connections(self, patch: Any) -> dict[str, VimConnectionInfo]:
         request = a_patch(vimConnectionInfo=patch)
         return modification.connections(self.instance, request)
 
-    def refused(self, patch: Any, message: str) -> None:
+    def assert_rejected(self, patch: Any, message: str) -> None:
         error = self.assertRaises(
-            errors.InvalidVimConnection, self.reached_by, patch
+            errors.InvalidVimConnection, self.patched_connections, patch
         )
         self.assertIn(message, str(error))
 
     def test_an_entry_is_merged(self) -> None:
-        found = self.reached_by({"one": {"accessInfo": {"token": "new"}}})
+        found = self.patched_connections(
+            {"one": {"accessInfo": {"token": "new"}}}
+        )
         self.assertEqual({"token": "new"}, found["one"].access_info)
         self.assertEqual({"endpoint": "x"}, found["one"].interface_info)
         self.assertEqual(VIM, found["two"])
 
-    def test_an_entry_is_added_and_one_taken_away(self) -> None:
-        found = self.reached_by({"two": None, "three": {"vimId": "v"}})
+    def test_an_entry_is_added_and_one_removed(self) -> None:
+        found = self.patched_connections(
+            {"two": None, "three": {"vimId": "v"}}
+        )
         self.assertEqual({"one", "three"}, set(found))
 
-    def test_what_is_not_patched_stays(self) -> None:
+    def test_connections_stay_without_a_patch(self) -> None:
         request = a_patch(metadata={"a": 1})
         found = modification.connections(self.instance, request)
         self.assertEqual({"one": VIM, "two": VIM}, found)
 
-    def test_what_the_vnf_is_reached_by_stays(self) -> None:
-        self.refused({"one": None}, "reached by one")
-        self.refused(None, "reached by one")
+    def test_a_connection_in_use_cannot_be_removed(self) -> None:
+        self.assert_rejected({"one": None}, "the connection one")
+        self.assert_rejected(None, "the connection one")
         self.instance = a_running_instance(
             a_vnfc(connection="two"),
             vim_connection_info={"one": VIM, "two": VIM},
         )
-        self.refused({"two": None}, "reached by two")
-        self.assertEqual({"two": VIM}, self.reached_by({"one": None}))
+        self.assert_rejected({"two": None}, "the connection two")
+        self.assertEqual({"two": VIM}, self.patched_connections({"one": None}))
 
-    def test_an_entry_that_says_too_little(self) -> None:
-        self.refused({"one": {"vimType": None}}, "give vimType")
-        self.refused({"three": {}}, "give vimType")
+    def test_an_incomplete_entry_is_rejected(self) -> None:
+        self.assert_rejected({"one": {"vimType": None}}, "give vimType")
+        self.assert_rejected({"three": {}}, "give vimType")
 
-    def test_credentials_go_to_no_other_address(self) -> None:
+    def test_credentials_are_not_sent_to_another_address(self) -> None:
         registered = msgspec.structs.replace(VIM, vim_id="v")
         self.instance = a_running_instance(
             a_vnfc(), vim_connection_info={"one": registered}
@@ -140,57 +144,63 @@ class TestVimConnections(testtools.TestCase):
             {"vimId": None},
             {"vimType": "L"},
         ):
-            self.refused({"one": change}, "give accessInfo, too")
+            self.assert_rejected({"one": change}, "include accessInfo, too")
             own: dict[str, Any]
             for own in ({"accessInfo": {"token": "n"}}, {"accessInfo": None}):
-                found = self.reached_by({"one": change | own})["one"]
+                found = self.patched_connections({"one": change | own})["one"]
                 expected = own["accessInfo"] or {}
                 self.assertEqual(expected, found.access_info, str(change))
 
-    def test_what_was_shown_of_them_is_no_credential(self) -> None:
+    def test_shown_access_info_is_no_credential(self) -> None:
         access = {"username": "u", "password": "p"}
         vim = msgspec.structs.replace(VIM, access_info=access)
         self.instance = a_running_instance(
             a_vnfc(), vim_connection_info={"one": vim}
         )
         shown = {"accessInfo": {"username": "u"}}
-        self.assertEqual(vim, self.reached_by({"one": shown})["one"])
+        self.assertEqual(vim, self.patched_connections({"one": shown})["one"])
         for own in ({}, {"username": "u"}):
             moved = {
                 "interfaceInfo": {"endpoint": "elsewhere"},
                 "accessInfo": own,
             }
-            self.refused({"one": moved}, "give accessInfo, too")
+            self.assert_rejected({"one": moved}, "include accessInfo, too")
 
-    def test_nor_with_another_authentication(self) -> None:
+    def test_another_ca_certificate_requires_credentials(self) -> None:
         ca = {"ssl_ca_cert": "another"}
-        self.refused({"one": {"accessInfo": ca}}, "give accessInfo, too")
+        self.assert_rejected(
+            {"one": {"accessInfo": ca}}, "include accessInfo, too"
+        )
         own = ca | {"password": "own"}
-        found = self.reached_by({"one": {"accessInfo": own}})["one"]
+        found = self.patched_connections({"one": {"accessInfo": own}})["one"]
         self.assertEqual(own, found.access_info)
 
-    def test_the_same_address_again_moves_nothing(self) -> None:
+    def test_the_same_address_is_no_change(self) -> None:
         same = {"vimType": "K", "interfaceInfo": {"endpoint": "x"}}
-        self.assertEqual(VIM, self.reached_by({"one": same})["one"])
+        self.assertEqual(VIM, self.patched_connections({"one": same})["one"])
 
-    def test_a_connection_without_credentials_may_move(self) -> None:
+    def test_a_connection_without_credentials_can_change_its_address(
+        self,
+    ) -> None:
         bare = VimConnectionInfo(vim_type="K", vim_id="v")
         self.instance = a_running_instance(
             a_vnfc(), vim_connection_info={"one": bare}
         )
-        found = self.reached_by({"one": {"vimId": "w"}})["one"]
+        found = self.patched_connections({"one": {"vimId": "w"}})["one"]
         self.assertEqual(VimConnectionInfo(vim_type="K", vim_id="w"), found)
 
-    def test_an_instance_on_no_vim_has_none(self) -> None:
+    def test_an_instance_that_is_not_instantiated_has_no_connections(
+        self,
+    ) -> None:
         self.instance = an_instance()
-        self.refused({"one": {"vimId": "v"}}, "is on no VIM")
-        self.refused({}, "is on no VIM")
+        self.assert_rejected({"one": {"vimId": "v"}}, "is not instantiated")
+        self.assert_rejected({}, "is not instantiated")
         request = a_patch(vnfInstanceName="a")
         self.assertEqual({}, modification.connections(self.instance, request))
 
 
 class TestVnfcs(testtools.TestCase):
-    def test_their_properties_are_merged(self) -> None:
+    def test_vnfc_properties_are_merged(self) -> None:
         one, two = a_vnfc("web-1"), a_vnfc("web-2")
         before = a_running_instance(one, two)
         for patch, after in (
@@ -207,7 +217,7 @@ class TestVnfcs(testtools.TestCase):
             }
             self.assertEqual({"web-web-1": {}, "web-web-2": after}, found)
 
-    def test_one_that_is_not_there(self) -> None:
+    def test_an_unknown_vnfc_is_rejected(self) -> None:
         change = {"id": "moon", "vnfcConfigurableProperties": {}}
         for instance in (an_instance(), a_running_instance(a_vnfc())):
             error = self.assertRaises(
@@ -230,14 +240,16 @@ class TestVnfd(testtools.TestCase):
             metadata={"m": "default"},
         )
 
-    def taken_to(self, instance: VnfInstance, **patch: Any) -> VnfInstance:
+    def with_new_vnfd(
+        self, instance: VnfInstance, **patch: Any
+    ) -> VnfInstance:
         request = a_patch(vnfdId="new-vnfd", **patch)
         return modification.modified(
             instance, request, instance.vim_connection_info, self.vnfd
         )
 
-    def test_what_the_vnfd_says_of_the_vnf(self) -> None:
-        found = self.taken_to(an_instance())
+    def test_attributes_of_the_new_vnfd_are_set(self) -> None:
+        found = self.with_new_vnfd(an_instance())
         self.assertEqual("new-vnfd", found.vnfd_id)
         self.assertEqual("2", found.vnf_software_version)
         self.assertEqual("a vendor", found.vnf_provider)
@@ -246,18 +258,18 @@ class TestVnfd(testtools.TestCase):
         before = an_instance(
             vnf_configurable_properties={"a": 5}, metadata={"n": 1}
         )
-        found = self.taken_to(before, metadata={"m": None, "o": 2})
+        found = self.with_new_vnfd(before, metadata={"m": None, "o": 2})
         self.assertEqual(
             {"a": 5, "b": {"c": 2}}, found.vnf_configurable_properties
         )
         self.assertEqual({"n": 1, "o": 2}, found.metadata)
 
-    def test_a_vnf_that_fits(self) -> None:
+    def test_a_compatible_vnfd(self) -> None:
         vnfc = a_vnfc()
         before = a_running_instance(
             info=an_info(vnfc, levels={"web_aspect": 1})
         )
-        info = self.taken_to(before).instantiated_vnf_info
+        info = self.with_new_vnfd(before).instantiated_vnf_info
         assert info is not None
         self.assertEqual((vnfc,), info.vnfc_resource_info)
         self.assertEqual(
@@ -270,7 +282,7 @@ class TestVnfd(testtools.TestCase):
             [(s.aspect_id, s.scale_level) for s in info.max_scale_levels],
         )
 
-    def test_a_vnf_that_does_not_fit(self) -> None:
+    def test_an_incompatible_vnfd_is_rejected(self) -> None:
         for info, message in (
             (an_info(flavour_id="huge"), "has no flavour 'huge'"),
             (an_info(a_vnfc(vdu="moon")), "has no VDU moon"),
@@ -279,17 +291,17 @@ class TestVnfd(testtools.TestCase):
         ):
             error = self.assertRaises(
                 errors.IncompatibleVnfd,
-                self.taken_to,
+                self.with_new_vnfd,
                 a_running_instance(info=info),
             )
             self.assertIn(message, str(error))
 
-    def test_one_that_has_been_down_fits_any(self) -> None:
+    def test_a_terminated_instance_accepts_any_vnfd(self) -> None:
         info = an_info(flavour_id="huge")
-        found = self.taken_to(an_instance(instantiated_vnf_info=info))
+        found = self.with_new_vnfd(an_instance(instantiated_vnf_info=info))
         self.assertEqual("new-vnfd", found.vnfd_id)
 
-    def test_its_own_is_no_other(self) -> None:
+    def test_the_current_vnfd_is_no_change(self) -> None:
         instance = an_instance(vnfd_id="new-vnfd")
         request = a_patch(vnfdId="new-vnfd")
         self.assertIsNone(modification.next_vnfd_id(instance, request))
@@ -299,13 +311,13 @@ class TestVnfd(testtools.TestCase):
 
 
 class TestChanged(testtools.TestCase):
-    def test_only_what_changed(self) -> None:
+    def test_only_changes_are_returned(self) -> None:
         before = a_running_instance(
             a_vnfc("web-1"),
             a_vnfc("web-2"),
             vnf_instance_name="a",
             vnf_instance_description="same",
-            metadata={"kept": 1, "other": {"x": 1}, "gone": 2},
+            metadata={"kept": 1, "other": {"x": 1}, "removed": 2},
             extensions={"same": 1},
             vim_connection_info={"one": VIM, "two": VIM},
         )
@@ -314,14 +326,14 @@ class TestChanged(testtools.TestCase):
             before,
             vnfInstanceName="b",
             vnfInstanceDescription="same",
-            metadata={"other": {"y": 2}, "gone": None, "kept": 1},
+            metadata={"other": {"y": 2}, "removed": None, "kept": 1},
             extensions={"same": 1},
             vimConnectionInfo={"two": {"extra": {"e": 1}}},
             vnfcInfoModifications=[change],
         )
         expected = {
             "vnfInstanceName": "b",
-            "metadata": {"other": {"x": 1, "y": 2}, "gone": None},
+            "metadata": {"other": {"x": 1, "y": 2}, "removed": None},
             "vimConnectionInfo": {
                 "two": msgspec.to_builtins(VIM) | {"extra": {"e": 1}}
             },
@@ -332,7 +344,7 @@ class TestChanged(testtools.TestCase):
             modification.changed(before, after),
         )
 
-    def test_nothing(self) -> None:
+    def test_no_change(self) -> None:
         before = a_running_instance(a_vnfc(), vnf_instance_name="a")
         for patch in ({}, {"vnfInstanceName": "a"}, {"metadata": {"b": None}}):
             after = patched(before, **patch)

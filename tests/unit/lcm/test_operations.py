@@ -18,18 +18,18 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tests.factories import an_instance, an_op_occ
 
-OUT = InstantiationState.NOT_INSTANTIATED
-IN = InstantiationState.INSTANTIATED
+NOT_INSTANTIATED = InstantiationState.NOT_INSTANTIATED
+INSTANTIATED = InstantiationState.INSTANTIATED
 
-#: operation -> the state it needs, whether it can be rolled back
+#: operation -> the required state, whether it can be rolled back
 FACTS = {
-    Op.INSTANTIATE: (OUT, True),
-    Op.SCALE: (IN, True),
-    Op.HEAL: (IN, False),
-    Op.TERMINATE: (IN, False),
+    Op.INSTANTIATE: (NOT_INSTANTIATED, True),
+    Op.SCALE: (INSTANTIATED, True),
+    Op.HEAL: (INSTANTIATED, False),
+    Op.TERMINATE: (INSTANTIATED, False),
     Op.MODIFY_INFO: (None, True),
-    Op.CHANGE_VNFPKG: (IN, True),
-    Op.CHANGE_EXT_CONN: (IN, True),
+    Op.CHANGE_VNFPKG: (INSTANTIATED, True),
+    Op.CHANGE_EXT_CONN: (INSTANTIATED, True),
 }
 REQUESTS = {
     Op.INSTANTIATE: lcm_request.InstantiateVnfRequest(
@@ -67,22 +67,22 @@ REQUESTS = {
 
 
 class TestTable(testtools.TestCase):
-    def test_it_has_every_operation(self) -> None:
+    def test_every_operation_is_listed(self) -> None:
         self.assertEqual(set(FACTS), set(OPERATIONS))
 
-    def test_what_needs_no_grant_starts_in_processing(self) -> None:
-        begins = {op: operations.first_state(op) for op in FACTS}
-        self.assertEqual(S.PROCESSING, begins.pop(Op.MODIFY_INFO))
-        self.assertEqual({S.STARTING}, set(begins.values()))
+    def test_an_operation_without_grant_starts_in_processing(self) -> None:
+        first_states = {op: operations.first_state(op) for op in FACTS}
+        self.assertEqual(S.PROCESSING, first_states.pop(Op.MODIFY_INFO))
+        self.assertEqual({S.STARTING}, set(first_states.values()))
 
 
 class TestCheckState(testtools.TestCase):
-    def test_the_state_that_is_needed_and_no_other(self) -> None:
-        for (op, (needs, _)), state in itertools.product(
-            FACTS.items(), (OUT, IN)
+    def test_only_the_required_state_is_accepted(self) -> None:
+        for (op, (required, _)), state in itertools.product(
+            FACTS.items(), (NOT_INSTANTIATED, INSTANTIATED)
         ):
             instance = an_instance(instantiation_state=state)
-            if needs in {None, state}:
+            if required in {None, state}:
                 operations.check_state(op, instance)
                 continue
             error = self.assertRaises(
@@ -95,23 +95,23 @@ class TestCheckState(testtools.TestCase):
 
 
 class TestDecisions(testtools.TestCase):
-    def test_a_failed_operation_waits_for_a_decision(self) -> None:
+    def test_a_failed_operation_has_decisions(self) -> None:
         for op, (_, reversible) in FACTS.items():
-            back = {Event.ROLLBACK} if reversible else set()
+            rollback = {Event.ROLLBACK} if reversible else set()
             self.assertEqual(
-                {Event.RETRY, Event.GIVE_UP} | back,
+                {Event.RETRY, Event.GIVE_UP} | rollback,
                 operations.decisions(op, S.FAILED_TEMP),
             )
 
-    def test_what_is_carried_out_can_be_cancelled(self) -> None:
+    def test_an_active_operation_can_be_cancelled(self) -> None:
         for op, state in itertools.product(FACTS, ACTIVE):
             self.assertEqual({Event.CANCEL}, operations.decisions(op, state))
 
-    def test_about_what_is_over_nothing_is_decided(self) -> None:
+    def test_a_finished_operation_has_no_decisions(self) -> None:
         for op, state in itertools.product(FACTS, FINAL):
             self.assertEqual(set(), operations.decisions(op, state))
 
-    def test_what_may_be_decided_is_what_is_accepted(self) -> None:
+    def test_exactly_the_possible_decisions_are_accepted(self) -> None:
         for op, state, event in itertools.product(FACTS, S, TASKS):
             if event in operations.decisions(op, state):
                 operations.check_decision(op, state, event)
@@ -124,12 +124,12 @@ class TestDecisions(testtools.TestCase):
                     event,
                 )
 
-    def test_the_choices_are_named_by_their_tasks(self) -> None:
+    def test_decisions_are_formatted_as_task_names(self) -> None:
         for op, (_, reversible) in FACTS.items():
             choices = "retry, rollback, fail" if reversible else "retry, fail"
             self.assertEqual(choices, operations.format_decisions(op))
 
-    def test_a_refusal_says_why(self) -> None:
+    def test_an_error_names_the_reason(self) -> None:
         cases = {
             (Op.HEAL, S.FAILED_TEMP): "HEAL cannot be rolled back.",
             (Op.SCALE, S.FAILED): "rollback is not possible: the operation "
@@ -137,7 +137,7 @@ class TestDecisions(testtools.TestCase):
             (Op.SCALE, S.COMPLETED): "rollback is not possible: the operation "
             "is COMPLETED, not FAILED_TEMP.",
         }
-        for (op, state), sentence in cases.items():
+        for (op, state), message in cases.items():
             error = self.assertRaises(
                 errors.WrongState,
                 operations.check_decision,
@@ -145,17 +145,17 @@ class TestDecisions(testtools.TestCase):
                 state,
                 Event.ROLLBACK,
             )
-            self.assertEqual(sentence, str(error))
+            self.assertEqual(message, str(error))
 
 
 class TestRequestOf(testtools.TestCase):
-    def test_the_parameters_are_the_request_that_came_in(self) -> None:
+    def test_parameters_are_parsed_as_the_request(self) -> None:
         for op, request in REQUESTS.items():
             op_occ = an_op_occ(
                 op, operation_params=msgspec.to_builtins(request)
             )
             self.assertEqual(request, operations.request_of(op_occ))
 
-    def test_one_step_is_shown_by_default(self) -> None:
+    def test_the_default_number_of_steps_is_encoded(self) -> None:
         scale_body = msgspec.to_builtins(REQUESTS[Op.SCALE])
         self.assertEqual(1, scale_body["numberOfSteps"])

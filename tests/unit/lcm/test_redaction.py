@@ -16,10 +16,10 @@ PLAIN = ("username", "author", "tokenEndpoint", "keyName", "key", "")
 
 
 class TestWithoutSecrets(testtools.TestCase):
-    def test_at_any_depth(self) -> None:
+    def test_secrets_are_removed_at_any_depth(self) -> None:
         for name in SECRETS:
             hidden = {name: "hush", "a": 1}
-            # a value, and what is left of it
+            # a value, and the value without secrets
             cases: list[tuple[Any, Any]] = [
                 (hidden, {"a": 1}),
                 ({"x": hidden}, {"x": {"a": 1}}),
@@ -28,21 +28,23 @@ class TestWithoutSecrets(testtools.TestCase):
                 # a secret may have parts
                 ({name: {"id": 1}, "a": 1}, {"a": 1}),
             ]
-            for value, left in cases:
-                self.assertEqual(left, redaction.without_secrets(value))
+            for value, expected in cases:
+                self.assertEqual(expected, redaction.without_secrets(value))
 
-    def test_what_is_no_secret_stays_as_it_is(self) -> None:
+    def test_other_attributes_stay(self) -> None:
         value = {name: [1, 2.5, None, True, "x"] for name in PLAIN}
         self.assertEqual(value, redaction.without_secrets(value))
 
-    def test_the_value_itself_is_not_changed(self) -> None:
+    def test_the_original_value_is_not_changed(self) -> None:
         value = {"x": [{"password": "hush"}]}
         redaction.without_secrets(value)
         self.assertEqual({"x": [{"password": "hush"}]}, value)
 
 
 class TestInstance(testtools.TestCase):
-    def test_every_part_of_a_vim_connection(self) -> None:
+    def test_secrets_are_removed_from_each_part_of_a_vim_connection(
+        self,
+    ) -> None:
         for part in ("access_info", "interface_info", "extra"):
             hidden = {"password": "hush", "username": 1}
             more: dict[str, Any] = {part: hidden}
@@ -58,7 +60,7 @@ class TestInstance(testtools.TestCase):
                 "fake", shown.vim_connection_info["vim1"].vim_type
             )
 
-    def test_what_clients_and_packages_fill_as_they_like(self) -> None:
+    def test_secrets_are_removed_from_free_form_attributes(self) -> None:
         info = an_info(a_vnfc("web-1"))
         vnfc = msgspec.structs.replace(
             info.vnfc_info[0], vnfc_configurable_properties=HIDDEN
@@ -67,9 +69,9 @@ class TestInstance(testtools.TestCase):
             info, vnfc_info=(vnfc,), metadata=HIDDEN
         )
         names = ("extensions", "metadata", "vnf_configurable_properties")
-        free: dict[str, Any] = dict.fromkeys(names, HIDDEN)
+        free_form: dict[str, Any] = dict.fromkeys(names, HIDDEN)
         shown = redaction.instance(
-            an_instance(instantiated_vnf_info=info, **free)
+            an_instance(instantiated_vnf_info=info, **free_form)
         )
         for name in names:
             self.assertEqual(SHOWN, getattr(shown, name), name)
@@ -94,22 +96,24 @@ class TestInstance(testtools.TestCase):
 
 
 class TestOpOcc(testtools.TestCase):
-    def test_what_it_changed(self) -> None:
+    def test_secrets_are_removed_from_changes(self) -> None:
         names = ("extensions", "metadata", "vnfConfigurableProperties")
-        free = dict.fromkeys(names, HIDDEN)
+        free_form = dict.fromkeys(names, HIDDEN)
         change = {"id": "v", "vnfcConfigurableProperties": HIDDEN}
-        info = free | {"vnfcInfoModifications": [change]}
-        follows = msgspec.convert(free, ModificationsTriggeredByVnfPkgChange)
+        info = free_form | {"vnfcInfoModifications": [change]}
+        triggered = msgspec.convert(
+            free_form, ModificationsTriggeredByVnfPkgChange
+        )
         shown = redaction.op_occ(
             an_op_occ(
                 changed_info=msgspec.convert(info, VnfInfoModifications),
-                modifications_triggered_by_vnf_pkg_change=follows,
+                modifications_triggered_by_vnf_pkg_change=triggered,
             )
         )
-        left = dict.fromkeys(names, SHOWN)
+        expected = dict.fromkeys(names, SHOWN)
         change = {"id": "v", "vnfcConfigurableProperties": SHOWN}
         self.assertEqual(
-            (left | {"vnfcInfoModifications": (change,)}, left),
+            (expected | {"vnfcInfoModifications": (change,)}, expected),
             (
                 msgspec.to_builtins(shown.changed_info),
                 msgspec.to_builtins(
@@ -118,7 +122,7 @@ class TestOpOcc(testtools.TestCase):
             ),
         )
 
-    def test_what_it_was_asked(self) -> None:
+    def test_secrets_are_removed_from_parameters(self) -> None:
         params = {
             "vimConnectionInfo": {
                 "vim1": {"accessInfo": {"username": "u", "password": "hush"}}
@@ -136,6 +140,6 @@ class TestOpOcc(testtools.TestCase):
             shown.operation_params,
         )
 
-    def test_nothing_was_asked(self) -> None:
+    def test_an_operation_without_parameters(self) -> None:
         shown = redaction.op_occ(an_op_occ(operation_params=None))
         self.assertIsNone(shown.operation_params)

@@ -34,19 +34,19 @@ class TestIsSecret(testtools.TestCase):
         shown = [n for n in SECRETS if not secret_names.is_secret(n)]
         self.assertEqual([], shown)
 
-    def test_names_of_what_may_be_shown(self) -> None:
+    def test_names_of_public_attributes(self) -> None:
         hidden = [n for n in (*PLAIN, "") if secret_names.is_secret(n)]
         self.assertEqual([], hidden)
 
 
 class TestAccess(testtools.TestCase):
-    def test_what_logs_in_is_hidden_unless_it_is_known(self) -> None:
+    def test_access_info_is_secret_unless_known_as_public(self) -> None:
         for name in (*SECRETS, "anything", "pin", "key", ""):
             self.assertTrue(secret_names.is_secret_access(name), name)
         for name in ("username", "userDomain", "project_name", "ssl_ca_cert"):
             self.assertFalse(secret_names.is_secret_access(name), name)
 
-    def test_where_it_is(self) -> None:
+    def test_names_of_access_info(self) -> None:
         for name in ("accessInfo", "access_info"):
             self.assertTrue(secret_names.is_access(name))
         self.assertFalse(secret_names.is_access("interfaceInfo"))

@@ -26,16 +26,16 @@ ARROWS = {
 
 
 class TestTransitions(testtools.TestCase):
-    def test_every_arrow_of_the_standard_is_there(self) -> None:
+    def test_every_transition_of_the_standard_exists(self) -> None:
         for before, event, after in ARROWS:
             self.assertEqual(S(after), advance(S(before), Event(event)))
 
-    def test_there_are_no_others(self) -> None:
+    def test_no_other_transition_exists(self) -> None:
         self.assertEqual(
             ARROWS, {(s, e, to) for (s, e), to in TRANSITIONS.items()}
         )
 
-    def test_every_other_pair_is_refused(self) -> None:
+    def test_every_other_pair_is_rejected(self) -> None:
         for state, event in itertools.product(S, Event):
             if (state, event) not in TRANSITIONS:
                 error = self.assertRaises(
@@ -45,10 +45,8 @@ class TestTransitions(testtools.TestCase):
                     f"{event} is not possible in state {state}.", str(error)
                 )
 
-    def test_nothing_happens_after_the_end(self) -> None:
+    def test_final_states(self) -> None:
         self.assertEqual({S.COMPLETED, S.FAILED, S.ROLLED_BACK}, FINAL)
 
-    def test_a_conductor_works_while_it_is_neither_over_nor_asked(
-        self,
-    ) -> None:
+    def test_active_states_are_neither_final_nor_failed_temp(self) -> None:
         self.assertEqual(frozenset(S) - FINAL - {S.FAILED_TEMP}, ACTIVE)

@@ -31,14 +31,14 @@ def a_scale(steps: int, aspect: str = "web_aspect") -> ScaleVnfRequest:
 
 
 class TestOfInstance(testtools.TestCase):
-    def test_nothing_while_it_is_not_instantiated(self) -> None:
+    def test_no_target_before_instantiation(self) -> None:
         self.assertIsNone(target.of_instance(an_instance()))
 
-    def test_nothing_when_it_was_terminated(self) -> None:
+    def test_no_target_after_termination(self) -> None:
         was = an_instance(instantiated_vnf_info=an_info(a_vnfc()))
         self.assertIsNone(target.of_instance(was))
 
-    def test_it_counts_what_runs(self) -> None:
+    def test_running_vnfcs_are_counted(self) -> None:
         info = an_info(
             a_vnfc("web-1"),
             a_vnfc("web-2"),
@@ -72,7 +72,7 @@ class TestInstantiate(testtools.TestCase):
             target.desired(request, None, a_vnfd()),
         )
 
-    def test_the_level_that_is_asked_for(self) -> None:
+    def test_the_requested_level(self) -> None:
         request = InstantiateVnfRequest(
             flavour_id="simple", instantiation_level_id="busy"
         )
@@ -83,7 +83,7 @@ class TestInstantiate(testtools.TestCase):
             target.desired(request, None, a_vnfd()),
         )
 
-    def test_an_unknown_flavour_is_refused_by_those_that_are_known(
+    def test_an_unknown_flavour_error_lists_the_known_ones(
         self,
     ) -> None:
         vnfd = a_vnfd(a_flavour(id="small"), a_flavour(id="large"))
@@ -99,7 +99,7 @@ class TestInstantiate(testtools.TestCase):
             str(error),
         )
 
-    def test_an_unknown_level_is_refused(self) -> None:
+    def test_an_unknown_level_is_rejected(self) -> None:
         self.assertRaises(
             errors.UnknownLevel,
             target.desired,
@@ -112,14 +112,14 @@ class TestInstantiate(testtools.TestCase):
 
 
 class TestScale(testtools.TestCase):
-    def test_level_and_count_go_together(self) -> None:
+    def test_scaling_changes_level_and_count(self) -> None:
         # steps, level before, count before, level after, count after
         cases = [
             (1, 0, 1, 1, 2),
             (3, 0, 1, 3, 4),
             (-1, 2, 3, 1, 2),
             (-2, 2, 3, 0, 1),
-            # somebody else made more of it meanwhile
+            # an operator added VNFCs without this VNFM
             (1, 0, 2, 1, 3),
         ]
         for steps, level, count, new_level, new_count in cases:
@@ -135,7 +135,7 @@ class TestScale(testtools.TestCase):
                 target.desired(a_scale(steps), current, a_vnfd()),
             )
 
-    def test_what_was_there_is_not_changed(self) -> None:
+    def test_the_current_target_is_not_changed(self) -> None:
         current = a_target()
         target.desired(a_scale(1), current, a_vnfd())
         self.assertEqual(a_target(), current)
@@ -144,18 +144,18 @@ class TestScale(testtools.TestCase):
         current = a_target(
             parameters={"namespace": "here"}, localization_language="en"
         )
-        wanted = target.desired(a_scale(1), current, a_vnfd())
-        assert wanted is not None
-        self.assertEqual({"namespace": "here"}, wanted.parameters)
-        self.assertEqual("en", wanted.localization_language)
+        desired = target.desired(a_scale(1), current, a_vnfd())
+        assert desired is not None
+        self.assertEqual({"namespace": "here"}, desired.parameters)
+        self.assertEqual("en", desired.localization_language)
 
-    def test_a_vdu_without_a_vnfc_can_grow(self) -> None:
+    def test_a_vdu_without_a_vnfc_can_scale_out(self) -> None:
         current = a_target(counts={"agent": 1})
-        wanted = target.desired(a_scale(1), current, a_vnfd())
-        assert wanted is not None
-        self.assertEqual({"web": 1, "agent": 1}, wanted.counts)
+        desired = target.desired(a_scale(1), current, a_vnfd())
+        assert desired is not None
+        self.assertEqual({"web": 1, "agent": 1}, desired.counts)
 
-    def test_an_aspect_may_move_several_vdus(self) -> None:
+    def test_an_aspect_may_scale_several_vdus(self) -> None:
         both = Aspect(
             id="both",
             name="both",
@@ -166,30 +166,30 @@ class TestScale(testtools.TestCase):
         vnfd = a_vnfd(
             a_flavour(aspects={"both": both}, levels={}, default_level=None)
         )
-        wanted = target.desired(
+        desired = target.desired(
             a_scale(2, "both"), a_target(scale_levels={}), vnfd
         )
-        assert wanted is not None
-        self.assertEqual({"web": 5, "agent": 3}, wanted.counts)
-        self.assertEqual({"both": 2}, wanted.scale_levels)
+        assert desired is not None
+        self.assertEqual({"web": 5, "agent": 3}, desired.counts)
+        self.assertEqual({"both": 2}, desired.scale_levels)
 
-    def test_refusals(self) -> None:
+    def test_impossible_scaling_is_rejected(self) -> None:
         at = {"web_aspect": 1}
         cases = [
             (a_scale(3), {"web": 2}, errors.ScaleOutOfRange),
             (a_scale(-2), {"web": 2}, errors.ScaleOutOfRange),
             (a_scale(10**18), {"web": 2}, errors.ScaleOutOfRange),
             (a_scale(1, "moon"), {"web": 2}, errors.UnknownAspect),
-            # less is there than the level says
+            # fewer VNFCs run than the level implies
             (a_scale(-1), {}, errors.ScaleOutOfRange),
         ]
-        for request, counts, refusal in cases:
+        for request, counts, expected_error in cases:
             current = a_target(scale_levels=at, counts=counts)
             self.assertRaises(
-                refusal, target.desired, request, current, a_vnfd()
+                expected_error, target.desired, request, current, a_vnfd()
             )
 
-    def test_too_few_vnfcs_are_named_with_their_vdu(self) -> None:
+    def test_an_error_names_the_vdu_with_too_few_vnfcs(self) -> None:
         error = self.assertRaises(
             errors.ScaleOutOfRange,
             target.desired,
@@ -198,21 +198,21 @@ class TestScale(testtools.TestCase):
             a_vnfd(),
         )
         self.assertEqual(
-            "VDU web has 0 VNFCs, 1 cannot be taken from it.", str(error)
+            "VDU web has 0 VNFCs, 1 cannot be removed from it.", str(error)
         )
 
-    def test_an_instance_of_a_flavour_that_is_gone(self) -> None:
+    def test_an_instance_of_an_unknown_flavour_is_rejected(self) -> None:
         self.assertRaises(
             errors.UnknownFlavour,
             target.desired,
             a_scale(1),
-            a_target(flavour_id="gone"),
+            a_target(flavour_id="removed"),
             a_vnfd(),
         )
 
 
 class TestOthers(testtools.TestCase):
-    def test_heal_wants_what_is_there(self) -> None:
+    def test_a_heal_keeps_the_target(self) -> None:
         current = a_target()
         for request in (
             HealVnfRequest(),
@@ -222,28 +222,28 @@ class TestOthers(testtools.TestCase):
                 current, target.desired(request, current, a_vnfd())
             )
 
-    def test_heal_of_the_whole_makes_lost_vnfcs_again(self) -> None:
+    def test_a_heal_of_the_whole_vnf_restores_lost_vnfcs(self) -> None:
         lost = a_target(counts={})
-        whole = target.desired(HealVnfRequest(), lost, a_vnfd())
-        assert whole is not None
-        self.assertEqual(1, whole.counts["web"])
-        one = HealVnfRequest(vnfc_instance_id=("web-1",))
-        self.assertEqual(lost, target.desired(one, lost, a_vnfd()))
+        healed = target.desired(HealVnfRequest(), lost, a_vnfd())
+        assert healed is not None
+        self.assertEqual(1, healed.counts["web"])
+        vnfc_heal = HealVnfRequest(vnfc_instance_id=("web-1",))
+        self.assertEqual(lost, target.desired(vnfc_heal, lost, a_vnfd()))
 
-    def test_terminate_wants_nothing(self) -> None:
+    def test_terminate_leaves_no_target(self) -> None:
         request = TerminateVnfRequest(
             termination_type=TerminationType.FORCEFUL
         )
         self.assertIsNone(target.desired(request, a_target(), a_vnfd()))
 
-    def test_a_vdu_is_only_counted_where_the_flavour_has_it(self) -> None:
+    def test_only_vdus_of_the_flavour_are_counted(self) -> None:
         vnfd = a_vnfd(
             a_flavour(
                 vdus={"web": a_vdu("web")}, levels={}, default_level=None
             )
         )
-        wanted = target.desired(
+        desired = target.desired(
             InstantiateVnfRequest(flavour_id="simple"), None, vnfd
         )
-        assert wanted is not None
-        self.assertEqual({"web": 1}, wanted.counts)
+        assert desired is not None
+        self.assertEqual({"web": 1}, desired.counts)

@@ -1,4 +1,4 @@
-"""By which ids the VNFCs of an instance are known."""
+"""The ids of the VNFCs of an instance."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from tacker_cnf.sol.lcm_request import VnfInfoModificationRequest
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tests.factories import a_running_instance, a_vnfc, an_info, an_instance
 
-NAMES = {vnfc_ids.VNFC_ID_MAPPING: {"web": ["first", "second"]}}
+MAPPING = {vnfc_ids.VNFC_ID_MAPPING: {"web": ["first", "second"]}}
 
 
-def numbered(name: str, number: int) -> VnfcResourceInfo:
+def indexed_vnfc(name: str, number: int) -> VnfcResourceInfo:
     return msgspec.structs.replace(
         a_vnfc(name), metadata={vnfc_ids.VDU_INDEX: number}
     )
@@ -30,23 +30,25 @@ def patched(instance: VnfInstance, **metadata: Any) -> VnfInstance:
 
 
 class TestIds(testtools.TestCase):
-    def test_a_vnfc_that_has_a_number_may_have_an_id_for_it(self) -> None:
+    def test_metadata_set_the_id_of_an_indexed_vnfc(self) -> None:
         for vnfc, name in (
-            (numbered("a", 0), "first"),
-            (numbered("b", 1), "second"),
-            (numbered("c", 2), "web-c"),
+            (indexed_vnfc("a", 0), "first"),
+            (indexed_vnfc("b", 1), "second"),
+            (indexed_vnfc("c", 2), "web-c"),
             (a_vnfc("d"), "web-d"),
         ):
-            self.assertEqual(name, vnfc_ids.vnfc_id(vnfc, NAMES))
-        self.assertEqual("web-a", vnfc_ids.vnfc_id(numbered("a", 0)))
+            self.assertEqual(name, vnfc_ids.vnfc_id(vnfc, MAPPING))
+        self.assertEqual("web-a", vnfc_ids.vnfc_id(indexed_vnfc("a", 0)))
 
-    def test_it_keeps_its_id_and_what_was_set_when_it_is_healed(self) -> None:
-        (before,) = vnfc_ids.build_vnfc_info([numbered("a", 0)], (), NAMES)
+    def test_a_healed_vnfc_keeps_its_id_and_properties(self) -> None:
+        (before,) = vnfc_ids.build_vnfc_info(
+            [indexed_vnfc("a", 0)], (), MAPPING
+        )
         before = msgspec.structs.replace(
             before, vnfc_configurable_properties={"colour": "red"}
         )
         (after,) = vnfc_ids.build_vnfc_info(
-            [numbered("b", 0)], [before], NAMES
+            [indexed_vnfc("b", 0)], [before], MAPPING
         )
         self.assertEqual(
             ("first", "b"), (after.id, after.vnfc_resource_info_id)
@@ -56,9 +58,9 @@ class TestIds(testtools.TestCase):
 
 class TestPatch(testtools.TestCase):
     def test_ids_follow_the_metadata(self) -> None:
-        vnfcs = numbered("b", 1), numbered("a", 0)
+        vnfcs = indexed_vnfc("b", 1), indexed_vnfc("a", 0)
         running = a_running_instance(info=an_info(*vnfcs))
-        after = patched(running, **NAMES)
+        after = patched(running, **MAPPING)
         info = after.instantiated_vnf_info
         assert info
         self.assertEqual(
@@ -69,13 +71,13 @@ class TestPatch(testtools.TestCase):
             running, patched(after, **{vnfc_ids.VNFC_ID_MAPPING: None})
         )
 
-    def test_what_gives_no_ids_is_refused(self) -> None:
-        for mapping, says in (
+    def test_an_invalid_mapping_is_rejected(self) -> None:
+        for mapping, message in (
             (["first"], "Expected `object`, got `array`"),
             ({"web": "first"}, "Expected `array`"),
             ({"web": [1]}, "Expected `str`"),
-            ({"web": ["a"], "agent": ["a"]}, "'a' is there twice"),
-            ({"web": [""]}, "'' is no id"),
+            ({"web": ["a"], "agent": ["a"]}, "'a' is used twice"),
+            ({"web": [""]}, "'' is not a valid id"),
         ):
             error = self.assertRaises(
                 errors.InvalidParameters,
@@ -83,4 +85,4 @@ class TestPatch(testtools.TestCase):
                 an_instance(),
                 **{vnfc_ids.VNFC_ID_MAPPING: mapping},
             )
-            self.assertIn(says, str(error))
+            self.assertIn(message, str(error))

@@ -11,22 +11,22 @@ TWO = a_vnfc("web-2")
 AGENT = a_vnfc("node-1", "agent")
 INSTANCE = a_running_instance(ONE, TWO, AGENT)
 
-#: names in the request -> the VNFCs that are meant
+#: names in the request -> the VNFCs with these names
 NAMES: list[tuple[tuple[str, ...], tuple[VnfcResourceInfo, ...]]] = [
     ((), ()),
     (("web-web-1",), (ONE,)),
     (("web-1",), (ONE,)),
     (("agent-node-1", "web-web-2"), (AGENT, TWO)),
-    # the same one by both of its names
+    # both names of one VNFC
     (("web-web-1", "web-1", "web-web-1"), (ONE,)),
 ]
 
 
-class TestNamed(testtools.TestCase):
-    def test_by_either_of_their_ids(self) -> None:
-        for names, meant in NAMES:
+class TestFindRequested(testtools.TestCase):
+    def test_vnfcs_are_found_by_either_id(self) -> None:
+        for names, expected in NAMES:
             request = HealVnfRequest(vnfc_instance_id=names)
-            self.assertEqual(meant, vnfcs.find_requested(request, INSTANCE))
+            self.assertEqual(expected, vnfcs.find_requested(request, INSTANCE))
 
     def test_every_unknown_name_is_reported(self) -> None:
         request = HealVnfRequest(
@@ -52,7 +52,7 @@ class TestNamed(testtools.TestCase):
         self.assertIn("it has web-web-00, ", str(error))
         self.assertIn("web-web-19 and 5 more.", str(error))
 
-    def test_an_instance_that_does_not_run_has_none(self) -> None:
+    def test_an_instance_that_is_not_instantiated_has_no_vnfcs(self) -> None:
         error = self.assertRaises(
             errors.UnknownVnfc,
             vnfcs.find_requested,
@@ -61,25 +61,27 @@ class TestNamed(testtools.TestCase):
         )
         self.assertIn("it has none.", str(error))
 
-    def test_other_requests_name_none(self) -> None:
+    def test_other_requests_name_no_vnfcs(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
         self.assertEqual((), vnfcs.find_requested(request, INSTANCE))
 
 
-class TestHealed(testtools.TestCase):
-    def test_those_that_are_named_or_all(self) -> None:
-        for names, meant in NAMES:
+class TestListReplaced(testtools.TestCase):
+    def test_a_heal_replaces_named_vnfcs_or_all(self) -> None:
+        for names, expected in NAMES:
             request = HealVnfRequest(vnfc_instance_id=names)
             self.assertEqual(
-                meant or (ONE, TWO, AGENT),
+                expected or (ONE, TWO, AGENT),
                 vnfcs.list_replaced(request, INSTANCE),
             )
 
-    def test_none_by_other_requests(self) -> None:
+    def test_other_requests_replace_none(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
         self.assertEqual((), vnfcs.list_replaced(request, INSTANCE))
 
-    def test_none_of_an_instance_that_does_not_run(self) -> None:
+    def test_an_instance_that_is_not_instantiated_has_none_to_replace(
+        self,
+    ) -> None:
         self.assertEqual(
             (), vnfcs.list_replaced(HealVnfRequest(), an_instance())
         )
