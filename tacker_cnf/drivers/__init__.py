@@ -1,1 +1,1 @@
-"""VIM drivers: each makes its VIM match a target."""
+"""VIM drivers: each changes its VIM to match a target."""

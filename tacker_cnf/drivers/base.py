@@ -1,4 +1,4 @@
-"""What every VIM driver does."""
+"""Interface of VIM drivers."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -18,165 +18,166 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InfraTask:
-    """What a driver is to do, and all that it may know."""
+    """What a driver has to do, and everything it needs to know."""
 
     instance: VnfInstance
-    #: that of the target, or of what is there if nothing is to be there
+    #: package of the target; without a target that of ``current``
     package: UnpackedPackage
     vim_connections: Mapping[str, VimConnectionInfo]
-    #: what is there; None: nothing
+    #: present state of the VNF; None: it has no resources
     current: Target | None
-    #: what is to be there; None: nothing
+    #: desired state of the VNF; None: it shall have no resources
     target: Target | None
-    #: the additionalParams of the request and, over them, of the grant
+    #: additionalParams of the request, overridden by those of the grant
     parameters: Mapping[str, Any]
     deadline: Deadline
-    #: that of what is there, if it is of another package than the target
+    #: package of ``current``, if it differs from that of the target
     current_package: UnpackedPackage | None = None
-    #: what the NFVO was asked and answered: zones (lcm.granted.zones), VIM
-    #: connections (lcm.granted.places), images and flavours, reservations
+    #: request to and response of the NFVO: zones, VIM connections, images,
+    #: flavours, reservations (read by lcm.grant_overrides)
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
-    #: whether what is there is to be made anew
+    #: whether existing resources shall be replaced
     is_heal: bool = False
     #: replace: the VNFCs to be healed; empty: the whole VNF
     vnfcs: tuple[VnfcResourceInfo, ...] = ()
-    #: destroy: seconds the VNF may take to end; None: what it says itself
+    #: destroy: seconds that the VNF gets to stop; None: its own setting
     grace: int | None = None
-    #: what was asked for, and of which operation; None: nothing was, as
-    #: when somebody only looks. MODIFY_INFO: scripts make the VIM match
+    #: type and request of the operation; None: the task belongs to none, as
+    #: when a driver only observes. MODIFY_INFO: scripts change the VIM
     operation: LcmOperationType | None = None
     request: SolType | None = None
-    #: of the operation, so that what it changes can be marked
+    #: id of the operation, written to what it changes
     operation_id: str = ""
-    #: whether what the operation did is to be undone
+    #: whether the changes of the operation are to be undone
     is_rollback: bool = False
-    #: what an earlier try of this operation noted
+    #: what an earlier attempt of this operation has saved
     checkpoint: tuple[str, ...] = ()
-    #: keeps notes before something is done that cannot be told afterwards
+    #: saves what cannot be read from the VIM after the next change
     save_checkpoint: Callable[[tuple[str, ...]], None] = lambda _: None
-    #: asked before each change, and while waiting
+    #: checked before each change, and while waiting
     cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
-    #: waits as halt.rest does, and lets others work meanwhile
+    #: waits as ``CancelToken.wait_idle``, and yields the worker meanwhile
     wait_idle: Callable[[float], None] | None = None
-    #: tells an operator, in one line, how far the work has come
+    #: reports the progress of the operation to operators, in one line
     report_progress: Callable[[str], None] = lambda _: None
-    #: keeps what the package's own code wrote, to be read later
+    #: saves the output of the package's scripts
     save_log: Callable[[str], None] = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WatchTask:
-    """What a driver is to watch of one VIM, and who is told."""
+    """What a driver has to watch of one VIM, and what it has to call."""
 
     vim_connection: VimConnectionInfo
-    #: the tenants of the VIM in which VNFs live at the moment of the call,
-    #: where the credentials do not reach further
+    #: returns the tenants of the VIM in which VNFs are at the moment; they
+    #: are watched one by one if the credentials allow no more
     tenants: Callable[[], AbstractSet[str]]
-    #: told the id of a VNF instance of which something has changed
+    #: called with the id of a VNF instance that has changed
     on_change: Callable[[str], None]
-    #: told when changes may have been missed, in a tenant or, by None, in
-    #: all of them: at the beginning, for one
+    #: called when changes may have been missed, as at the beginning: with a
+    #: tenant, or with None for all tenants
     on_missed: Callable[[str | None], None]
     #: ends the watch
     cancel_token: CancelToken
 
 
 class Origin(NamedTuple):
-    """What an instance was instantiated of."""
+    """The input of the instantiation of an instance."""
 
-    #: its additionalParams
+    #: additionalParams of the request
     parameters: Mapping[str, Any]
-    #: None: it was deleted meanwhile
+    #: None: the package has been deleted
     package: UnpackedPackage | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SearchTask:
-    """Where a driver searches one VIM for what VNF instances have on it."""
+    """Where a driver searches a VIM for the resources of VNF instances."""
 
     vim_connection: VimConnectionInfo
-    #: of which to find something; None: of all
+    #: instance whose resources to find; None: all instances
     instance_id: str | None = None
-    #: the tenants of the VIM to search where the credentials reach no
-    #: further, and those instances whose tenants are to be searched as well
+    #: tenants of the VIM to search if the credentials allow no more, and the
+    #: instances whose tenants are to be searched too
     tenants: AbstractSet[str] = frozenset()
     origins: Sequence[Origin] = ()
-    #: whether only what runs is searched for, which is quicker
+    #: whether to search for running resources only, which is faster
     running_only: bool = False
     #: checked before each change, and while waiting
     cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
 
 
 class InfraDriver(Protocol):
-    """A kind of VIM.
+    """Driver of a type of VIM.
 
-    All verbs are idempotent: a task may be given again after any failure. A
-    driver knows its task and its VIM, neither the store nor the queue.
+    All methods are idempotent: a task may be repeated after any failure. A
+    driver uses its task and its VIM, neither the database nor the queue.
     """
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        """Make sure that the VIM answers and lets us in.
+        """Check that the VIM answers and accepts the credentials.
 
-        :raises InvalidVimConnection: the connection says too little
-        :raises VimUnreachable: it does not answer
-        :raises VimRejected: it does not let us in
+        :raises InvalidVimConnection: the connection is incomplete or invalid
+        :raises VimUnreachable: the VIM does not answer
+        :raises VimRejected: the VIM rejects the credentials
         """
 
     def validate(self, task: InfraTask) -> None:
-        """Refuse what cannot work, by the request and the package alone.
+        """Check the request and the package, without using the VIM.
 
-        :raises BadRequest: the request or the package is at fault
+        :raises BadRequest: the request or the package is not valid
         """
 
     def apply(self, task: InfraTask) -> InfraResult:
-        """Make the VIM match ``task.target``, touching only what differs
-        from ``task.current``, and wait until it is ready.
+        """Change the VIM to match ``task.target``, only where that differs
+        from ``task.current``, and wait until the VNF is ready.
 
-        :raises InfraError: the VIM could not, or not in time
+        :raises InfraError: the VIM failed, or was not ready in time
         """
 
     def replace(self, task: InfraTask) -> InfraResult:
         """Heal ``task.vnfcs``, or the whole VNF, at ``task.target``.
 
-        :raises InfraError: the VIM could not, or not in time
+        :raises InfraError: the VIM failed, or was not ready in time
         """
 
     def destroy(self, task: InfraTask) -> InfraResult:
-        """Take everything of the instance from the VIM, and wait for it.
+        """Delete all resources of the instance, and wait for the deletion.
 
-        :raises InfraError: the VIM could not, or not in time
+        :raises InfraError: the VIM failed, or was not ready in time
         """
 
     def observe(self, task: InfraTask) -> InfraResult:
-        """Tell what the instance has on the VIM, changing nothing.
+        """Return the resources of the instance on the VIM; change nothing.
 
-        :raises OperationInProgress: no operation of ours asks, and the VIM is
-            still at work on an earlier one
-        :raises InfraError: the VIM could not tell
+        :raises OperationInProgress: the task belongs to no operation, and the
+            VIM is still working on an earlier one
+        :raises InfraError: the VIM cannot be read
         """
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
-        """Find what VNF instances have on a VIM, by the marks that this
-        driver puts on all it creates: instance -> names of its objects.
+        """Find the resources of VNF instances by the marks that this driver
+        puts on all that it creates.
 
+        :returns: instance id -> names of its resources
         :raises InfraError: the VIM cannot be searched
         """
 
     def clean(self, task: SearchTask) -> Sequence[str]:
-        """Delete what ``task.instance_id`` has on a VIM, without waiting;
-        return the names of what was there, or is still being deleted.
+        """Delete the resources of ``task.instance_id``, without waiting.
 
-        :raises InfraError: the VIM could not
+        :returns: names of those deleted now, and of those still being deleted
+        :raises InfraError: the VIM failed
         """
 
     def watch(self, task: WatchTask) -> None:
-        """Tell what VNFs do on a VIM by themselves, until the watch is
-        halted or the VIM is lost.
+        """Report changes of VNFs on a VIM that no operation has caused, until
+        the watch is cancelled or the VIM is lost.
 
-        Whoever returns says that this kind of VIM cannot be watched: its
-        VNFs are looked at from time to time instead.
+        A driver that cannot watch its VIM returns at once; its VNFs are then
+        synchronized periodically.
 
         :raises InfraError: the VIM is lost; it may be watched again later
-        :raises Cancelled: the watch was halted
+        :raises Cancelled: the watch was cancelled
         """

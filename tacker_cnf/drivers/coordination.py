@@ -1,5 +1,5 @@
-"""Coordination scripts: code of a package that a change of package runs for
-each VNFC, once the VIM has changed it.
+"""Coordination scripts: a change of package runs these scripts of the package
+for each VNFC that it has changed on the VIM.
 """
 
 import dataclasses
@@ -30,13 +30,13 @@ from tacker_cnf.scripts.protocol import ScriptProtocol
 from tacker_cnf.scripts.runner import ScriptCallbacks, ScriptRun
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
-#: what a script replaces before it asks for a coordination
+#: value that a script replaces before it requests a coordination
 ACTION_PLACEHOLDER: Final = "to_be_set_by_the_script"
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
-    """The additionalParams that say what is run: for the VNFCs of the new
-    package, and in a rollback for those of the old one.
+    """The additionalParams that name the scripts: ``new`` for the VNFCs of
+    the new package, ``old`` for those of the old one, in a rollback.
     """
 
     new: str | None = msgspec.field(
@@ -49,9 +49,9 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(task: InfraTask) -> None:
-    """Check that each package has the script that is named of it.
+    """Check that each package has the script named for it.
 
-    :raises InvalidParameters: one has not
+    :raises InvalidParameters: a script is not found
     """
     params = parameters.read(task.parameters, Parameters)
     scripts = (
@@ -79,22 +79,22 @@ class Coordination:
 
     @property
     def has_script(self) -> bool:
-        """Whether there is a script to run."""
+        """Whether the request names a script."""
         return self._script is not None
 
     @property
     def vdus(self) -> frozenset[str]:
-        """The VDUs that the request names; empty: it is about all."""
-        return frozenset(one.vdu_id for one in self._params.vdu_params)
+        """The VDUs that the request names; empty: all VDUs."""
+        return frozenset(entry.vdu_id for entry in self._params.vdu_params)
 
     def run(
         self, vnfc: VnfcResourceInfo, address: str | None, found: InfraResult
     ) -> None:
         """Run the script for a VNFC.
 
-        :param address: of the VNFC, by which the script may reach it
-        :param found: all that is there
-        :raises ScriptFailed: it did not end well
+        :param address: of the VNFC, for the script to connect to
+        :param found: all resources of the instance
+        :raises ScriptFailed: the script failed, or did not end in time
         """
         task = self._task
         vnfc_id = vnfc_ids.vnfc_id(vnfc, task.instance.metadata)
@@ -121,7 +121,7 @@ class Coordination:
             input=pickle.dumps(script_input)
             if uses_pickle
             else msgspec.json.encode(script_input),
-            read=lambda _: True,  # its exit code says all
+            read=lambda _: True,  # its exit code is the result
             veil=SecretMasker(secret_masking.secrets_of(script_input)),
         )
 
@@ -154,14 +154,16 @@ class Coordination:
         }
 
     def vnfc_params(self, vdu: str) -> Mapping[str, Any]:
-        """Return what the request gives the script for the VNFCs of a VDU."""
-        for one in self._params.vdu_params:
-            if one.vdu_id == vdu:
-                return getattr(one, f"{self._which}_vnfc_param")  # type: ignore[no-any-return]
+        """Return the script parameters that the request has for a VDU."""
+        for entry in self._params.vdu_params:
+            if entry.vdu_id == vdu:
+                return getattr(entry, f"{self._which}_vnfc_param")  # type: ignore[no-any-return]
         return {}
 
     def _instance(self, found: InfraResult) -> Any:
-        """Return the instance as it is now, without what logs in to VIMs."""
+        """Return the instance with its present resources, as JSON values,
+        without the credentials of its VIMs.
+        """
         instance = redaction.without_vim_secrets(self._task.instance)
         info = instance.instantiated_vnf_info
         if info:

@@ -1,4 +1,4 @@
-"""A driver whose VIM is a dictionary: for tests of what lies above drivers."""
+"""A driver whose VIM is a dictionary, for tests of the layers above."""
 
 import itertools
 import threading
@@ -16,20 +16,20 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 
 class FakeDriver:
-    """Does at once what a VIM would do, and fails when it is told to."""
+    """Changes its dictionary at once; ``before`` can make it fail or wait."""
 
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         #: instance -> its VNFCs
         self.vnfcs: dict[str, tuple[VnfcResourceInfo, ...]] = {}
-        #: verb -> what happens before it; may raise, may wait
+        #: method -> called before it; may raise or wait
         self.before: dict[str, Callable[[Any], None]] = {}
-        #: the watches that go on
+        #: the running watches
         self.watches: list[WatchTask] = []
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        """Reach the dictionary."""
+        """Accept any connection."""
 
     def validate(self, task: InfraTask) -> None:
         self._hook("validate", task)
@@ -81,7 +81,7 @@ class FakeDriver:
             return [v.id for v in self.vnfcs.pop(task.instance_id, ())]
 
     def watch(self, task: WatchTask) -> None:
-        """Watch the dictionary, of which tests tell what has changed."""
+        """Watch until cancelled; tests report changes by ``watches``."""
         self._hook("watch", task)
         self.watches.append(task)
         try:

@@ -1,5 +1,5 @@
-"""Connections that send no change outside of a lease, and whose wait for an
-answer ends when the work is called off.
+"""HTTP connections that send changes only within a lease, and that stop
+waiting for an answer when the task is cancelled.
 """
 
 import contextlib
@@ -23,26 +23,26 @@ _local = threading.local()
 
 @contextlib.contextmanager
 def cancel_scope(cancel_token: CancelToken) -> Iterator[None]:
-    """Let this thread's waits for answers end when the work is called off
-    at once, and let it send no change when the lease does not allow it.
+    """Apply a token to the requests of this thread: a forceful cancellation
+    ends their waiting, and changes are sent only while the lease allows it.
     """
-    previous: CancelToken | None = getattr(_local, "halt", None)
-    _local.halt = cancel_token
+    previous: CancelToken | None = getattr(_local, "cancel_token", None)
+    _local.cancel_token = cancel_token
     try:
         yield
     finally:
-        _local.halt = previous
+        _local.cancel_token = previous
 
 
 def _check_lease(connection: HTTPConnection, method: str) -> None:
     """Check the lease at the last moment before a request is sent.
 
-    :raises VnfmError: it does not allow a change
+    :raises VnfmError: the lease does not allow a change
     """
-    cancel_token: CancelToken | None = getattr(_local, "halt", None)
+    cancel_token: CancelToken | None = getattr(_local, "cancel_token", None)
     if cancel_token is None or method.upper() in SAFE_METHODS:
         return
-    if connection.sock is None:  # this takes time too
+    if connection.sock is None:  # connecting takes time: do it before
         connection.connect()
     cancel_token.check_lease()
 
@@ -50,16 +50,16 @@ def _check_lease(connection: HTTPConnection, method: str) -> None:
 def _shut_down_on_cancel(
     connection: HTTPConnection,
 ) -> AbstractContextManager[None]:
-    cancel_token: CancelToken | None = getattr(_local, "halt", None)
+    cancel_token: CancelToken | None = getattr(_local, "cancel_token", None)
     if cancel_token is None:
         return nullcontext()
     return cancel_token.on_cancel(functools.partial(_shut_down, connection))
 
 
 def _shut_down(connection: HTTPConnection) -> None:
-    sock = connection.sock  # another thread may take it away meanwhile
+    sock = connection.sock  # another thread may close it meanwhile
     if sock is not None:
-        with contextlib.suppress(OSError):  # it has ended by itself
+        with contextlib.suppress(OSError):  # it is closed already
             sock.shutdown(socket.SHUT_RDWR)
 
 
@@ -92,7 +92,7 @@ class _HttpsPool(HTTPSConnectionPool):
 
 
 class InterruptiblePoolManager(urllib3.PoolManager):
-    """Pools of such connections."""
+    """Pool manager of interruptible connections."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -1,4 +1,4 @@
-"""A driver that refuses: for a VIM that is to be left alone."""
+"""A driver without any function, for VIMs that must not be changed."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
@@ -11,29 +11,29 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 
 class NoopDriver:
-    """Lets a VIM be registered and nothing be done on it."""
+    """Allows a VIM to be registered, and rejects every VNF on it."""
 
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
-        """Take nothing from the configuration."""
+        """Create the driver; no configuration is used."""
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
         """Accept any connection."""
 
     def validate(self, task: InfraTask) -> NoReturn:
-        raise errors.BadRequest("VIMs of type noop take no VNFs.")
+        raise errors.BadRequest("VIMs of type noop accept no VNFs.")
 
     def apply(self, task: InfraTask) -> NoReturn:
-        raise errors.VimRejected("VIMs of type noop are left alone.")
+        raise errors.VimRejected("VIMs of type noop cannot be changed.")
 
     replace = destroy = observe = apply
 
     def search(self, task: SearchTask) -> Mapping[str, Sequence[str]]:
-        """Find nothing."""
+        """Return nothing."""
         return {}
 
     def clean(self, task: SearchTask) -> Sequence[str]:
-        """Leave the VIM alone."""
+        """Delete nothing."""
         return ()
 
     def watch(self, task: WatchTask) -> None:
-        """Say that there is nothing to watch."""
+        """Return at once: there is nothing to watch."""

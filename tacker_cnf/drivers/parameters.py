@@ -1,4 +1,4 @@
-"""The additionalParams that drivers read."""
+"""The additionalParams that all drivers read."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
@@ -13,37 +13,37 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class VduParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of vdu_params."""
+    """An entry of vdu_params."""
 
     vdu_id: str
-    #: what coordination scripts get, of the old and of the new VNFCs
+    #: input of the coordination scripts, for the old and the new VNFCs
     old_vnfc_param: dict[str, Any] = {}
     new_vnfc_param: dict[str, Any] = {}
 
 
 class ChangePackageParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Those of a change of package that every driver reads."""
+    """The additionalParams of a change of package."""
 
     upgrade_type: Literal["RollingUpdate"]
     vdu_params: tuple[VduParameters, ...] = ()
 
     @property
     def vdus(self) -> tuple[str, ...]:
-        """The VDUs that are named; none: it is about all."""
-        return tuple(one.vdu_id for one in self.vdu_params)
+        """The VDUs that the request names; empty: all VDUs."""
+        return tuple(entry.vdu_id for entry in self.vdu_params)
 
 
 class HealParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Those of a heal that every driver reads."""
+    """The additionalParams of a heal."""
 
-    #: with the VNFCs their storages; with the whole VNF all of it
+    #: heal storage too, or in a heal of the whole VNF all of its resources
     all: bool | None = None
 
 
 def read(params: Mapping[str, Any], kind: type[T]) -> T:
-    """Read those that a type has; others are ignored.
+    """Convert the parameters that a type defines; others are ignored.
 
-    :raises InvalidParameters: they are missing or malformed
+    :raises InvalidParameters: a parameter is missing or malformed
     """
     names = names_of(kind)
     relevant = {name: params[name] for name in params if name in names}
@@ -56,7 +56,7 @@ def read(params: Mapping[str, Any], kind: type[T]) -> T:
 
 
 def names_of(*kinds: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the names of the parameters that types have."""
+    """Return the names of the parameters that some types define."""
     return frozenset(
         field.encode_name
         for kind in kinds
@@ -65,12 +65,14 @@ def names_of(*kinds: type[msgspec.Struct]) -> frozenset[str]:
 
 
 def check_names(task: InfraTask, driver_parameters: Iterable[str]) -> None:
-    """Check that no parameter is nearly one that the driver reads; those of
-    any other name, and those that a VNFD declares, are for scripts. Nothing is
-    checked where the declarations are not recorded.
+    """Check that no parameter has nearly the name of one that drivers read.
 
-    :param driver_parameters: what the driver reads, in whichever operation
-    :raises InvalidParameters: one is
+    Parameters that the VNFD declares, and those of any other name, are input
+    of scripts. The check is skipped if a package does not record what its VNFD
+    declares.
+
+    :param driver_parameters: names that the driver reads, in any operation
+    :raises InvalidParameters: a name is probably misspelt
     """
     allowed = set(driver_parameters)
     for package in (task.package, task.current_package):

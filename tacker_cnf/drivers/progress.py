@@ -1,21 +1,21 @@
-"""How far a task has come, told to an operator line by line."""
+"""Progress of a task, reported to operators line by line."""
 
 from collections.abc import Callable
 from typing import Final
 
-#: characters that a line may have
+#: maximum length of a line
 MAX_LINE_CHARS: Final = 255
 
 
 class Progress:
-    """Tells a line when it differs from the one before."""
+    """Reports each line that differs from the previous one."""
 
     def __init__(self, report: Callable[[str], None] = lambda _: None) -> None:
         self._report = report
         self._last = ""
 
     def __call__(self, line: str) -> None:
-        """Tell where the task stands now."""
+        """Report the present state of the task."""
         if line != self._last:
             self._last = line
             self._report(

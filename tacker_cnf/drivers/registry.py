@@ -1,4 +1,4 @@
-"""Which driver a vimType means: the one place that compares it."""
+"""Registry of drivers: the only place that interprets a vimType."""
 
 import threading
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ NAMESPACE = "tacker_cnf.drivers"
 
 
 class DriverRegistry:
-    """The drivers of this process, each made when it is first needed."""
+    """The drivers of this process, each created on first use."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
@@ -25,14 +25,14 @@ class DriverRegistry:
         self._drivers: dict[str, InfraDriver] = {}
 
     def install(self, vim_type: str, driver: InfraDriver) -> None:
-        """Take a driver that was made elsewhere."""
+        """Register a driver that exists already."""
         with self._lock:
             self._drivers[vim_type] = driver
 
     def for_type(self, vim_type: str) -> InfraDriver:
-        """Find the driver of a vimType.
+        """Return the driver of a vimType.
 
-        :raises InvalidVimConnection: there is no driver for it
+        :raises InvalidVimConnection: no driver supports the type
         """
         with self._lock:
             if vim_type not in self._drivers:
@@ -42,10 +42,10 @@ class DriverRegistry:
     def for_connections(
         self, connections: Mapping[str, VimConnectionInfo]
     ) -> InfraDriver:
-        """Find the driver of a VNF by its VIM connections.
+        """Return the driver of a VNF by its VIM connections.
 
-        :raises InvalidVimConnection: there is none, or they name several
-            kinds of VIM
+        :raises InvalidVimConnection: there is no connection, or they have
+            several types of VIM
         """
         types = {c.vim_type for c in connections.values() if c.vim_type}
         if not types:
@@ -56,8 +56,8 @@ class DriverRegistry:
         drivers = {id(d): d for d in map(self.for_type, sorted(types))}
         if len(drivers) > 1:
             raise errors.InvalidVimConnection(
-                "vimConnectionInfo: a VNF cannot live on VIMs of several "
-                f"kinds ({', '.join(sorted(types))})."
+                "vimConnectionInfo: a VNF cannot use VIMs of several types "
+                f"({', '.join(sorted(types))})."
             )
         return next(iter(drivers.values()))
 
@@ -75,6 +75,6 @@ class DriverRegistry:
         for driver in self._drivers.values():
             if type(driver) is plugin:
                 return driver
-        base.precompile_types()  # the driver has types of its own
+        base.precompile_types()  # the driver defines types of its own
         new_driver: InfraDriver = plugin(self._conf)
         return new_driver

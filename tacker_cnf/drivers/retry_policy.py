@@ -1,4 +1,4 @@
-"""How long a task bears a VIM that does not answer."""
+"""Retries of requests to a VIM that does not answer."""
 
 import itertools
 from collections.abc import Callable
@@ -14,23 +14,22 @@ LOG = log.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: seconds between tries while a VIM is away; the last again and again
+#: delays between attempts while a VIM does not answer; the last is repeated
 RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 
 
 class Unreachable(errors.VimUnreachable):
-    """The VIM does not answer now; it may in some seconds."""
+    """The VIM does not answer now; a retry after some seconds may succeed."""
 
 
 class RetryPolicy:
-    """Asks a VIM again while it is away, as an API server is that starts
-    anew. All that we ask may be asked twice.
+    """Repeats requests to a VIM that does not answer, such as an API server
+    that restarts. All requests must be safe to repeat.
 
-    A VIM that has answered this task before is borne for longer than one
-    that may never have been there.
+    Retries go on for longer if the VIM has answered this task before.
 
-    :param contact_timeout: seconds that the first answer may be waited for
-    :param outage_timeout: seconds that any later answer may be waited for
+    :param contact_timeout: seconds of retries until the first answer
+    :param outage_timeout: seconds of retries after a VIM has answered once
     """
 
     def __init__(
@@ -47,10 +46,11 @@ class RetryPolicy:
         self._outage_timeout = outage_timeout
 
     def call(self, request: Callable[[], T]) -> T:
-        """Ask until there is an answer, be it a refusal.
+        """Send a request, and retry until the VIM answers or rejects it.
 
-        :raises VimUnreachable: the VIM was away for too long
-        :raises VnfmError: the task was called off at once
+        :raises VimUnreachable: the VIM did not answer in time
+        :raises VimRejected: the VIM rejected the request
+        :raises VnfmError: the task was cancelled forcefully
         """
         outage_deadline = self._outage_deadline()
         for delay in itertools.chain(
@@ -62,7 +62,7 @@ class RetryPolicy:
             except Unreachable as error:
                 if outage_deadline.passed:
                     raise
-                LOG.info("%s It is asked again.", error)
+                LOG.info("VIM unreachable, retrying: error=%s", error)
                 self.cancel_token.wait(min(delay, outage_deadline.remaining))
         raise AssertionError("unreachable")
 
@@ -70,7 +70,7 @@ class RetryPolicy:
         try:
             with interruptible.cancel_scope(self.cancel_token):
                 answer = request()
-        except errors.VimRejected:  # it is there, then
+        except errors.VimRejected:  # so the VIM is reachable
             self._current_timeout = self._outage_timeout
             raise
         self._current_timeout = self._outage_timeout

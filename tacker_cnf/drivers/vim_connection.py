@@ -1,4 +1,4 @@
-"""How a VIM is reached: what a VimConnectionInfo says of any."""
+"""The part of a VIM connection that all types of VIM share."""
 
 import ssl
 from typing import Any, ClassVar, Self
@@ -13,21 +13,21 @@ LOG = log.getLogger(__name__)
 
 
 class VimConnection(msgspec.Struct, frozen=True, kw_only=True):
-    """What a VimConnectionInfo has to say, whatever the VIM."""
+    """The attributes of a VimConnectionInfo that all types of VIM need."""
 
-    #: of what the endpoint is the URL
+    #: what the endpoint belongs to, for messages
     server: ClassVar[str]
 
     endpoint: str
-    #: PEM; None: those that the operating system trusts
+    #: PEM; None: the CAs of the operating system
     ca: str | None = None
     unverified: bool = False
 
     @classmethod
     def from_info(cls, info: VimConnectionInfo) -> Self:
-        """Read it.
+        """Convert a VimConnectionInfo.
 
-        :raises InvalidVimConnection: it says too little, or nonsense
+        :raises InvalidVimConnection: an attribute is missing or malformed
         """
         interface, access = info.interface_info, info.access_info
         attributes = {
@@ -47,22 +47,22 @@ class VimConnection(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def login_attributes(access: dict[str, Any]) -> dict[str, Any]:
-        """Give the attributes of what logs in, of accessInfo."""
+        """Return the attributes of a subclass, read from accessInfo."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Make sure that all is said that is needed.
+        """Check that all required attributes are present.
 
-        :raises InvalidVimConnection: it is not
+        :raises InvalidVimConnection: an attribute is missing or malformed
         """
         if not self.endpoint.startswith(("https://", "http://")):
             raise errors.InvalidVimConnection(
-                f"interfaceInfo.endpoint: the URL of {self.server} is needed, "
-                f"{self.endpoint!r} is none."
+                f"interfaceInfo.endpoint: {self.endpoint!r} is not the URL of "
+                f"{self.server}; it has to begin with https:// or http://."
             )
 
     def ssl_context(self) -> ssl.SSLContext:
-        """Make the TLS side.
+        """Create the TLS context.
 
         :raises InvalidVimConnection: the CA is not PEM
         """
@@ -70,10 +70,12 @@ class VimConnection(msgspec.Struct, frozen=True, kw_only=True):
             context = ssl.create_default_context(cadata=self.ca or None)
         except (ssl.SSLError, ValueError) as error:
             raise errors.InvalidVimConnection(
-                f"ssl_ca_cert: it is not valid PEM: {error}."
+                f"ssl_ca_cert: not valid PEM: {error}."
             ) from error
         if self.unverified:
-            LOG.warning("%s is not verified by TLS", self.endpoint)
+            LOG.warning(
+                "TLS verification disabled: endpoint=%s", self.endpoint
+            )
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         return context

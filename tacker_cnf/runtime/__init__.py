@@ -1,1 +1,1 @@
-"""What every long-running part needs: cancellation, deadlines, queues, leases."""
+"""Runtime of long-running work: cancellation, deadlines, queues, leases."""

@@ -1,6 +1,4 @@
-"""When work has to end: its deadline, its lease, and whether it was called
-off.
-"""
+"""Limits of work: deadline, lease and cancellation."""
 
 import contextlib
 import dataclasses
@@ -16,13 +14,13 @@ from tacker_cnf.runtime.lease import Lease
 
 LOG = log.getLogger(__name__)
 
-#: seconds between two checks whether a lease was renewed
+#: interval at which a lease that is about to end is read again
 RENEWAL_POLL_S: Final = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
 class Deadline:
-    """The instant by which something has to have happened."""
+    """A point in time (``time.monotonic``) by which work has to end."""
 
     at: float
 
@@ -41,13 +39,13 @@ class Deadline:
 
 
 class CancelToken:
-    """Tells work that it was called off; whoever works asks.
+    """Cancellation of one piece of work; checked by the threads that do it.
 
-    Called off gracefully, work begins no further change, and what is under
-    way goes on to its end. Called off at once, it waits for nothing more.
+    A graceful cancellation stops work before its next change; the change in
+    progress is completed. A forceful one also interrupts waiting.
 
-    :param lease: outside of which nothing may be changed; without it that of
-        the process, if it is a child process that has one
+    :param lease: changes are allowed only while it is valid; default: the
+        lease inherited from the parent process, if any
     """
 
     def __init__(self, lease: Lease | None = None) -> None:
@@ -56,14 +54,14 @@ class CancelToken:
         self._reason: errors.VnfmError | None = None
         self._forceful = False
         self._callbacks: list[Callable[[], None]] = []
-        #: of those who do nothing while they wait
+        #: events of the threads in ``wait_idle``
         self._idle_events: list[threading.Event] = []
 
     def cancel(self, reason: errors.VnfmError, *, forceful: bool) -> None:
-        """Call the work off, from any thread.
+        """Cancel the work; may be called from any thread.
 
-        What was called off gracefully may be called off at once later, and
-        the more urgent reason counts.
+        A forceful cancellation replaces an earlier graceful one, and its
+        reason.
         """
         with self._lock:
             if self._forceful or (self._reason and not forceful):
@@ -72,32 +70,33 @@ class CancelToken:
             self._forceful = forceful
             idle_events = tuple(self._idle_events)
             callbacks = tuple(self._callbacks) if forceful else ()
-        for one in idle_events:
-            one.set()
+        for event in idle_events:
+            event.set()
         for callback in callbacks:
             _run_callback(callback)
 
     @property
     def reason(self) -> errors.VnfmError | None:
-        """Why the work was called off; None: it was not."""
+        """The error that cancelled the work; None: it is not cancelled."""
         return self._reason
 
     def check(self) -> None:
-        """Ask before each change whether it may still be made.
+        """Check before each change that it may be made.
 
-        :raises VnfmError: the work was called off, whichever way, or its
-            lease has ended
+        :raises VnfmError: the work was cancelled, gracefully or forcefully
+        :raises LostClaim: the lease has ended
         """
         if self._reason:
             raise self._reason
         self.check_lease()
 
     def check_lease(self) -> None:
-        """Check right before a changing request is sent, and before each
-        retry, that the lease allows it; wait if it is about to end.
+        """Check that the lease allows a changing request; wait for its
+        renewal if it is about to end. Called right before the request is
+        sent, and before each retry.
 
         :raises LostClaim: the lease has ended
-        :raises VnfmError: the work was called off at once meanwhile
+        :raises VnfmError: the work was cancelled forcefully while waiting
         """
         while self.lease and not self.lease.allows_request:
             if not self.lease.remaining:
@@ -105,20 +104,21 @@ class CancelToken:
             self.wait(RENEWAL_POLL_S)
 
     def raise_if_cancelled(self) -> None:
-        """Ask while waiting whether it is still worth it.
+        """Check while waiting that the work was not cancelled forcefully.
 
-        :raises VnfmError: the work was called off at once
+        :raises VnfmError: the work was cancelled forcefully
         """
         if self._forceful and self._reason:
             raise self._reason
 
     @contextlib.contextmanager
     def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Within this block, `wake` is called from another thread when the
-        work is called off at once; it may be called when the block has
-        just been left.
+        """Call ``callback`` from another thread when the work is cancelled
+        forcefully within this block; the call may come just after the block
+        has ended.
 
-        :raises VnfmError: it is called off at once already, or was meanwhile
+        :raises VnfmError: the work was cancelled forcefully, before or
+            within the block
         """
         with self._lock:
             self._callbacks.append(callback)
@@ -126,7 +126,7 @@ class CancelToken:
             self.raise_if_cancelled()
             yield
             self.raise_if_cancelled()
-        except Exception:  # what broke because it was woken, for one
+        except Exception:  # may be caused by the callback
             self.raise_if_cancelled()
             raise
         finally:
@@ -134,19 +134,20 @@ class CancelToken:
                 self._callbacks.remove(callback)
 
     def wait(self, seconds: float) -> None:
-        """Sleep, unless the work is called off at once meanwhile.
+        """Sleep until the time is over or the work is cancelled forcefully.
 
-        :raises VnfmError: it was
+        :raises VnfmError: the work was cancelled forcefully
         """
         interrupted = threading.Event()
         with self.on_cancel(interrupted.set):
             interrupted.wait(seconds)
 
     def wait_idle(self, seconds: float) -> None:
-        """Sleep while no change is under way, unless the work is called off
-        meanwhile, whichever way.
+        """Sleep while no change is in progress, until the time is over or
+        the work is cancelled in either way.
 
-        :raises VnfmError: it was, or is already
+        :raises VnfmError: the work was cancelled
+        :raises LostClaim: the lease has ended
         """
         interrupted = threading.Event()
         with self._lock:
@@ -161,8 +162,8 @@ class CancelToken:
 
 
 def _run_callback(callback: Callable[[], None]) -> None:
-    """Wake one; if that fails, the others are to be woken all the same."""
+    """Run a callback; an error is logged, so that all others run too."""
     try:
         callback()
     except Exception:
-        LOG.exception("Somebody who waits was not woken")
+        LOG.exception("Cancellation callback failed")

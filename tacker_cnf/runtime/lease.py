@@ -1,4 +1,4 @@
-"""The time until which a process may change anything for an operation."""
+"""Lease: time until which a process may make changes for an operation."""
 
 import contextlib
 import fcntl
@@ -10,29 +10,29 @@ import weakref
 from collections.abc import Iterator
 from typing import Final, Self
 
-#: the environment variable by which a child process gets a Lease: the number
-#: of a file descriptor
+#: environment variable with which a child process gets its Lease: the number
+#: of the file descriptor
 LEASE_FD: Final = "TACKER_CNF_LEASE_FD"
-#: when the lease ends, and the seconds of it that one request may take
+#: end of the lease, and its margin (see ``Lease.new``), in seconds
 _LEASE: Final = struct.Struct("dd")
 _END: Final = struct.Struct("d")
-#: the seal of linux/fcntl.h that leaves writing to the maps that there are;
-#: Python 3.11 does not name it
+#: seal that forbids new writable mappings but keeps the existing one
+#: (linux/fcntl.h); Python 3.11 does not define it
 _F_SEAL_FUTURE_WRITE: Final = 0x0010
 
 
 def boottime() -> float:
-    """Return the seconds since the machine booted, those in which it was
-    suspended too.
+    """Return the seconds since the machine booted, including the time in
+    which it was suspended.
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Lease:
-    """The end of a lease, by ``boottime``.
+    """Time, by ``boottime``, until which a process may change anything.
 
-    It is kept in a file in memory, which child processes inherit: they see
-    it renewed, and see it end even while this process is frozen.
+    The time is in a memory file which child processes inherit: they read each
+    renewal, and the end even while this process is stopped.
     """
 
     def __init__(self, fd: int, memory: mmap.mmap | None = None) -> None:
@@ -41,10 +41,10 @@ class Lease:
 
     @classmethod
     def new(cls, margin: float) -> Self:
-        """Create a lease that has ended.
+        """Create a lease that has expired.
 
-        :param margin: seconds of the lease that have to be left for a
-            request to be sent, so that it takes effect before the end
+        :param margin: seconds that have to be left of the lease when a
+            request is sent, so that it takes effect before the end
         """
         fd = os.memfd_create("lease", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.pwrite(fd, _LEASE.pack(0.0, margin), 0)
@@ -58,14 +58,14 @@ class Lease:
 
     @classmethod
     def inherited(cls) -> Self | None:
-        """Return the lease that the parent of this process has shared."""
+        """Return the lease of the parent process; None: it shares none."""
         fd = os.environ.get(LEASE_FD)
         return cls(int(fd)) if fd else None
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[int]:
-        """Open it for a child process, which cannot renew it: from Linux 5.1
-        on the file is sealed, and only this process can write to it.
+        """Open the lease for a child process, which cannot renew it: from
+        Linux 5.1 on the file is sealed, and only this process can write to it.
         """
         fd = os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY)
         try:
@@ -76,10 +76,12 @@ class Lease:
     def renew(self, until: float) -> None:
         """Set the end.
 
-        :raises PermissionError: it is the lease of the parent process
+        :raises PermissionError: the lease is that of the parent process
         """
         if self._memory is None:
-            raise PermissionError("Only the parent process renews its lease")
+            raise PermissionError(
+                "Only the parent process can renew the lease"
+            )
         _END.pack_into(self._memory, 0, until)
 
     @property
@@ -89,7 +91,7 @@ class Lease:
 
     @property
     def allows_request(self) -> bool:
-        """Whether a request that is sent now takes effect in time."""
+        """Whether a request sent now takes effect before the end."""
         return self.remaining > self._read()[1]
 
     def _read(self) -> tuple[float, float]:

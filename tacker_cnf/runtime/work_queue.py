@@ -1,4 +1,4 @@
-"""What stands in line to be worked on, by its id."""
+"""Queue of keys that worker threads process."""
 
 import contextlib
 import threading
@@ -10,13 +10,13 @@ LOG = log.getLogger(__name__)
 
 
 class WorkQueue:
-    """Has things worked on in some threads, each by one of them at a time.
+    """Runs ``work`` for each key in worker threads, each key in one at a time.
 
-    What is put in line while it is worked on is worked on once more: what it
-    was put there for may have come too late for this time.
+    A key that is put while it is processed is processed once more: the run in
+    progress may have missed the reason for which it was put.
 
-    :param work: works on one thing; raises nothing
-    :param workers: threads
+    :param work: processes one key; must not raise
+    :param workers: maximum number of threads
     :param name: of the threads
     """
 
@@ -27,12 +27,12 @@ class WorkQueue:
         self._workers = workers
         self._name = name
         self._changed = threading.Condition()
-        #: in the order in which they came
+        #: keys in the order in which they were put; the values are not used
         self._waiting: dict[str, None] = {}
         self._busy: set[str] = set()
-        #: those worked on that are wanted once more
+        #: busy keys that are processed again afterwards
         self._requeued: set[str] = set()
-        #: threads that work, and all that there are
+        #: threads that count against ``workers``, and all running threads
         self._working = 0
         self._threads = 0
         self._closed = False
@@ -42,7 +42,7 @@ class WorkQueue:
             return key in self._waiting or key in self._busy
 
     def put(self, key: str) -> None:
-        """Put something in line, unless it waits there or all is closed."""
+        """Add a key, unless it is waiting already or the queue is closed."""
         with self._changed:
             if key in self._busy:
                 self._requeued.add(key)
@@ -55,7 +55,7 @@ class WorkQueue:
             self._start_worker()
 
     def _start_worker(self) -> None:
-        """Let another thread work if there is a place and work for it."""
+        """Start a thread if keys are waiting and the limit allows it."""
         if self._waiting and self._working < self._workers:
             self._working += 1
             self._threads += 1
@@ -65,8 +65,8 @@ class WorkQueue:
 
     @contextlib.contextmanager
     def yield_worker(self) -> Iterator[None]:
-        """Let another thread take the place of this one, which only waits
-        within this block.
+        """Let another thread run within this block, in which this thread only
+        waits.
         """
         with self._changed:
             self._working -= 1
@@ -81,8 +81,8 @@ class WorkQueue:
         while (key := self._next()) is not None:
             try:
                 self._work(key)
-            except BaseException:  # even an exit ends this one alone
-                LOG.exception("%s %s", self._name, key)
+            except BaseException:  # SystemExit too: the thread has to go on
+                LOG.exception("Work failed: queue=%s key=%s", self._name, key)
             with self._changed:
                 self._busy.discard(key)
                 if key in self._requeued:
@@ -90,7 +90,7 @@ class WorkQueue:
                     self._put(key)
 
     def _next(self) -> str | None:
-        """Take what is first in line; None: this thread is not needed."""
+        """Return the next key; None: this thread is no longer needed."""
         with self._changed:
             if self._waiting and self._working <= self._workers:
                 key = next(iter(self._waiting))
@@ -103,16 +103,16 @@ class WorkQueue:
             return None
 
     def close(self) -> None:
-        """Take nothing more, and drop what waits."""
+        """Accept no further keys, and drop those that are waiting."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
 
     def join(self, timeout: float) -> bool:
-        """Wait for what is worked on when all is closed.
+        """Wait until the threads have ended, after ``close``.
 
         :param timeout: seconds
-        :returns: whether it has ended in time
+        :returns: whether they have ended in time
         """
         with self._changed:
             return self._changed.wait_for(lambda: not self._threads, timeout)

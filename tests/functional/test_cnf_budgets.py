@@ -316,7 +316,7 @@ class TestNarrowCredentials(BudgetCase):
         self.assert_heal_fails(
             'cannot create resource "pods/eviction"',
             'cannot list resource "poddisruptionbudgets"',
-            "A heal of it alone regards no budget.",
+            "A heal of this pod alone ignores budgets.",
         )
         before = self.uids()
         done = self.heal(1)

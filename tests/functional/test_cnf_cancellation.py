@@ -89,7 +89,7 @@ class TestAtOnce(CancellationCase):
         termination = dataclasses.replace(
             task, current=task.target, target=None
         )
-        self.callbacks["pods have to go"] = soon
+        self.callbacks["pods still being deleted"] = soon
         self.assertRaises(errors.Cancelled, self.driver.destroy, termination)
 
     def test_an_answer_that_does_not_come_is_not_waited_for(self) -> None:
@@ -125,7 +125,7 @@ class TestAtOnce(CancellationCase):
 
 class TestGracefully(CancellationCase):
     def test_what_was_made_gets_ready_and_nothing_more_is_made(self) -> None:
-        self.callbacks["Making StatefulSet"] = lambda: self.cancel(
+        self.callbacks["Creating StatefulSet"] = lambda: self.cancel(
             forceful=False
         )
         self.assertRaises(errors.Cancelled, self.driver.apply, self.task())
@@ -183,12 +183,14 @@ class TestProgress(CancellationCase):
     def test_progress_is_reported(self) -> None:
         task = self.task()
         self.driver.apply(task)
-        self.assertIn("Making Deployment web", " ".join(self.progress))
+        self.assertIn("Creating Deployment web", " ".join(self.progress))
         self.assertIn("6 of 6 pods are ready", self.progress)
         self.driver.destroy(
             dataclasses.replace(task, current=task.target, target=None)
         )
-        self.assertIn("0 of 1 Deployment have to go", self.progress)
+        self.assertIn(
+            "0 of 1 Deployment objects still being deleted", self.progress
+        )
         changes = zip(self.progress, self.progress[1:], strict=False)
         self.assertTrue(all(one != other for one, other in changes))
         self.assertLessEqual(max(map(len, self.progress)), 255)

@@ -409,7 +409,7 @@ class TestRefusals(ChangeCase):
         answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
         self.assertEqual(400, answer.status, str(answer.json))
         self.assertIn("Pod more", answer.detail)
-        self.assertIn("makes no new VDU", answer.detail)
+        self.assertIn("cannot add VDUs", answer.detail)
 
     def test_a_workload_of_another_kind_or_name(self) -> None:
         for attributes, message in (

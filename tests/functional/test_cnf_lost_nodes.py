@@ -146,5 +146,5 @@ class TestNodesThatCannotBeRead(CnfCase):
         failed = self.vnfm.run(instance_id, "heal", body)
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         detail = failed["error"]["detail"]
-        self.assertIn("did not go in time: store-0 on node", detail)
+        self.assertIn("were not deleted in time: store-0 on node", detail)
         self.assertIn('cannot get resource "nodes"', detail)

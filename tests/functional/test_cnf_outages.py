@@ -50,7 +50,9 @@ class TestOutages(CnfCase):
         return task, self.driver.apply(task)
 
     def test_while_objects_are_made_and_while_pods_start(self) -> None:
-        task = self.task(self.outage_at("Making Deployment", "of 6 pods are"))
+        task = self.task(
+            self.outage_at("Creating Deployment", "of 6 pods are")
+        )
         self.assertEqual(6, len(self.driver.apply(task).vnfc_resource_info))
 
     def test_while_pods_are_healed(self) -> None:
@@ -60,7 +62,9 @@ class TestOutages(CnfCase):
             current=task.target,
             is_heal=True,
             vnfcs=before.vnfc_resource_info,
-            report_progress=self.outage_at("have to go", "of 6 pods are"),
+            report_progress=self.outage_at(
+                "still being deleted", "of 6 pods are"
+            ),
         )
         after = self.driver.replace(healed).vnfc_resource_info
         uids = [
@@ -73,7 +77,7 @@ class TestOutages(CnfCase):
     def test_while_everything_is_recreated(self) -> None:
         task, _ = self.instantiate()
         before = self.cluster.uids(self.vnfm.namespace)
-        tell = self.outage_at("have to go", "Making ReplicaSet")
+        tell = self.outage_at("still being deleted", "Creating ReplicaSet")
         healed = dataclasses.replace(
             task, current=task.target, is_heal=True, report_progress=tell
         )
@@ -89,7 +93,7 @@ class TestOutages(CnfCase):
             task,
             current=task.target,
             target=None,
-            report_progress=self.outage_at("have to go"),
+            report_progress=self.outage_at("still being deleted"),
         )
         self.driver.destroy(termination)
         self.assertEqual(self.empty, set(self.objects()))

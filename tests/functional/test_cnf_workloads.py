@@ -145,7 +145,10 @@ class TestMapping(WorkloadCase):
         web = {"kind": "Deployment", "name": "web"}
         for mapped, message in (
             ({"moon": web}, "there is no VDU 'moon', only web"),
-            ({"web": {**web, "kind": "Service"}}, "a Service is no workload"),
+            (
+                {"web": {**web, "kind": "Service"}},
+                "a Service is not a workload",
+            ),
             ({"web": {**web, "name": "moon"}}, "VDU web has no workload"),
             ({"web": {"kind": "Deployment"}}, "required field `name`"),
             ({"web": {**web, "nmae": "x"}}, 'did you mean "name"?'),

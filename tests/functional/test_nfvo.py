@@ -438,7 +438,7 @@ class TestAnswer(NfvoTest):
             ({"vimId": "unknown"}, "no VIM unknown is registered"),
             ({"vimType": "fake"}, "set the vimId of a registered VIM"),
             (unknown_vim, "there is no driver for 'moon'"),
-            (OTHER | {"vimType": "noop"}, "take no VNFs"),
+            (OTHER | {"vimType": "noop"}, "accept no VNFs"),
         ):
             self.nfvo.grant_attributes = {"vimConnectionInfo": {"v": vim}}
             end = self.instantiate_anywhere()

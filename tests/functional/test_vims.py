@@ -261,7 +261,7 @@ class TestRefused(VimTest):
             "vimConnectionInfo": {"vim1": {"vimId": vim_id}},
         }
         answer = self.vnfm.task(self.vnfm.create(), "instantiate", request)
-        self.assert_problem(400, answer, "VIMs of type noop take no VNFs")
+        self.assert_problem(400, answer, "VIMs of type noop accept no VNFs")
 
     def test_a_connection_that_leads_nowhere(self) -> None:
         instance_id = self.vnfm.create()

@@ -1,4 +1,4 @@
-"""What a cluster answers when it does not do what it was asked."""
+"""Errors that the API server returns."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 class Conflict(errors.VimRejected):
-    """The object exists."""
+    """The object exists already, or has changed since it was read."""
 
 
 class NotFound(errors.VimRejected):
@@ -21,11 +21,11 @@ class NotFound(errors.VimRejected):
 
 
 class Forbidden(errors.VimRejected):
-    """The caller may not do this, or nobody may."""
+    """The credentials, or a policy of the cluster, do not allow this."""
 
 
 class Invalid(errors.VimRejected):
-    """The object is not as its kind has to be."""
+    """The object is not valid for its kind."""
 
 
 class DisruptionNotAllowed(errors.VimRejected):
@@ -33,24 +33,24 @@ class DisruptionNotAllowed(errors.VimRejected):
 
 
 class Expired(errors.VimRejected):
-    """The cluster no longer remembers this resourceVersion."""
+    """The API server no longer has the changes since this resourceVersion."""
 
 
 class TooManyRequests(Unreachable):
-    """The cluster has no time for this now."""
+    """The API server is overloaded or unavailable."""
 
 
 class ConnectionDropped(Unreachable):
-    """The connection was closed in the middle of a request."""
+    """The connection was closed during a request."""
 
 
-#: what a cluster says of a caller who is not authorized
+#: message of an API server if the caller is not authorized
 _UNAUTHORIZED: Final = re.compile('User ".*" cannot ')
 
-#: what a cluster says of a server-side apply with an unknown field
+#: message of an API server if a server-side apply has an unknown field
 _NOT_IN_SCHEMA: Final = "failed to create typed patch object"
 
-#: how a cluster repeats an object that it refuses, which may be a Secret
+#: how an API server quotes an invalid object, which may be a Secret
 _OBJECT: Final = re.compile(
     r"(?:Invalid|Duplicate|Unsupported) value: "
     r'(?="(?:[{[]|map\[)|[^\s"]*[{[])'
@@ -77,8 +77,8 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
 def error_from_status(
     status: int, body: Any, reason: Any
 ) -> errors.InfraError:
-    """Build an error of a Kubernetes Status; the objects that its message
-    repeats are left out.
+    """Convert a Kubernetes Status to an error. Objects that its message quotes
+    are left out.
     """
     kind = _BY_STATUS.get(status, errors.VimRejected)
     try:
@@ -87,7 +87,7 @@ def error_from_status(
     except (msgspec.DecodeError, AttributeError):
         return kind(f"The cluster answered {status}: {reason}")
     if _NOT_IN_SCHEMA in message:
-        kind = Invalid  # by its status it could be a cluster that is broken
+        kind = Invalid  # its status is 500, as of a broken cluster
     if kind is Forbidden:
         return kind(f"{_forbidden_reason(message)} (403): {message}")
     return _eviction_error(decoded) or kind(
@@ -106,7 +106,7 @@ def _without_objects(message: str) -> str:
 
 
 def _end_of_value(message: str, start: int) -> int:
-    """Return where a text in quotes or an object in brackets ends."""
+    """Return where a quoted text or an object in brackets ends."""
     depth = 0
     for token in _QUOTED_OR_BRACKET.finditer(message, start):
         if token[0] in "[{(":
@@ -119,8 +119,8 @@ def _end_of_value(message: str, start: int) -> int:
 
 
 def _forbidden_reason(message: str) -> str:
-    """Tell apart who may not, and what may not be: a quota, a level of pod
-    security and an admission webhook forbid things to everybody.
+    """Return whether the credentials are not sufficient, or the request is
+    forbidden for all: by a quota, a pod security level, an admission webhook.
     """
     if _UNAUTHORIZED.search(message):
         return "The credentials of the VIM do not suffice"
@@ -128,8 +128,8 @@ def _forbidden_reason(message: str) -> str:
 
 
 def _eviction_error(decoded: Object) -> errors.VimRejected | None:
-    """Tell what budgets say of an eviction; by its status it could be a
-    cluster that is busy or broken.
+    """Return the error of an eviction that budgets do not allow, if this is
+    one; its status is 429 or 500, as of a busy or broken cluster.
     """
     causes = (decoded.get("details") or {}).get("causes") or ()
     for cause in causes:

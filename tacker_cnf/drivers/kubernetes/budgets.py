@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many pods may be away at the same time."""
+"""PodDisruptionBudgets: which pods they cover, and what they allow."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -10,7 +10,7 @@ def _in(labels: Mapping[str, str], key: str, values: Iterable[str]) -> bool:
     return key in labels and labels[key] in values
 
 
-#: operator of a selector -> whether labels satisfy it
+#: operator of a label selector -> whether labels satisfy it
 OPERATORS: Final[Mapping[str, Callable[..., bool]]] = {
     "In": _in,
     "NotIn": lambda labels, key, values: not _in(labels, key, values),
@@ -20,7 +20,7 @@ OPERATORS: Final[Mapping[str, Callable[..., bool]]] = {
 
 
 def covers(budget: Object, pod: Object) -> bool:
-    """Tell whether a budget counts a pod; an empty selector counts all."""
+    """Return whether a budget covers a pod; an empty selector covers all."""
     selector = budget["spec"].get("selector")
     if selector is None:
         return False
@@ -29,21 +29,23 @@ def covers(budget: Object, pod: Object) -> bool:
         labels.get(key) == value
         for key, value in (selector.get("matchLabels") or {}).items()
     ) and all(
-        OPERATORS[one["operator"]](labels, one["key"], one.get("values", ()))
-        for one in selector.get("matchExpressions") or ()
+        OPERATORS[term["operator"]](
+            labels, term["key"], term.get("values", ())
+        )
+        for term in selector.get("matchExpressions") or ()
     )
 
 
 def covering(budgets: Iterable[Object], pod: Object) -> list[Object]:
-    """Choose the budgets that count a pod."""
+    """Return the budgets that cover a pod."""
     return [budget for budget in budgets if covers(budget, pod)]
 
 
 def allows(budget: Object, *, are_ready: bool) -> bool:
-    """Tell whether a budget may allow an eviction now.
+    """Return whether a budget may allow an eviction now.
 
-    :param are_ready: whether all pods to be evicted serve; others may go
-        while enough do, or always (unhealthyPodEvictionPolicy)
+    :param are_ready: whether all pods to be evicted are ready; others may be
+        evicted while enough are, or always (unhealthyPodEvictionPolicy)
     """
     status = budget.get("status", {})
     if status.get("disruptionsAllowed", 0) > 0:
@@ -54,5 +56,5 @@ def allows(budget: Object, *, are_ready: bool) -> bool:
 
 
 def name_of(budget: Object) -> str:
-    """Give the name of a budget."""
+    """Return the name of a budget."""
     return str(budget["metadata"]["name"])

@@ -1,4 +1,4 @@
-"""What is asked of a cluster; bodies go in and out as plain dicts."""
+"""Requests to a cluster; objects are passed and returned as plain dicts."""
 
 import contextlib
 import functools
@@ -25,19 +25,19 @@ LOG = log.getLogger(__name__)
 Object = dict[str, Any]
 
 FIELD_MANAGER: Final = "tacker_cnf"
-#: how a list of metadata is asked for
+#: Accept header of a list of metadata
 METADATA_MEDIA_TYPE: Final = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
-#: clusters a process keeps a connection pool for
+#: clusters for which a process keeps a connection pool
 MAX_SESSIONS: Final = 256
 
 
 class Cluster:
-    """A cluster, as one task asks things of it.
+    """A cluster, as used by one task.
 
-    No change is begun once the task was called off, and no watch goes on
-    once it was called off at once.
+    A cancelled task begins no further change; a forceful cancellation also
+    ends its watches.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class Cluster:
         self._kinds: dict[tuple[str, str], Any] = {}
 
     def kind(self, api_version: str, kind: str) -> Any:
-        """Find a kind that the cluster serves: its path, verbs and scope.
+        """Return a kind that the cluster serves: its path, verbs and scope.
 
-        :raises NotFound: it serves no such kind
+        :raises NotFound: the cluster serves no such kind
         """
         key = (api_version, kind)
         if key not in self._kinds:
@@ -61,20 +61,20 @@ class Cluster:
         return self._kinds[key]
 
     def groups(self) -> Sequence[GroupVersion]:
-        """List the groups of kinds that the cluster serves."""
+        """List the API groups that the cluster serves."""
         return self._retry_policy.call(self._session.groups)
 
     def kinds(self, version: GroupVersion) -> Sequence[Any]:
-        """List the kinds of a group.
+        """List the kinds of an API group.
 
-        :raises Busy: the API server that serves the group is unavailable
+        :raises TooManyRequests: the API server of the group is unavailable
         """
         return self._retry_policy.call(lambda: self._session.kinds(version))
 
     def get(
         self, resource: Any, name: str, namespace: str | None
     ) -> Object | None:
-        """Read one object; None when it does not exist."""
+        """Read an object; None: it does not exist."""
         try:
             return self._json("get", resource.path(name, namespace))
         except api_errors.NotFound:
@@ -83,14 +83,14 @@ class Cluster:
     def list(
         self, resource: Any, namespace: str | None, **selectors: str
     ) -> Object:
-        """List objects; ``items`` and ``metadata.resourceVersion``."""
+        """List objects: ``items`` and ``metadata.resourceVersion``."""
         path = resource.path(namespace=namespace)
         return self._json("get", path, **selectors)
 
     def list_metadata(
         self, resource: Any, namespace: str | None, **selectors: str
     ) -> Object:
-        """List objects, of each its metadata alone."""
+        """List objects, only their metadata."""
         path = resource.path(namespace=namespace)
         return self._json(
             "get",
@@ -104,7 +104,7 @@ class Cluster:
     ) -> Object:
         """Create an object.
 
-        :raises Conflict: one of its name exists
+        :raises Conflict: an object of this name exists
         """
         self.cancel_token.check()
         path = resource.path(namespace=namespace)
@@ -113,7 +113,7 @@ class Cluster:
     def apply(
         self, resource: Any, body: Object, namespace: str | None
     ) -> Object:
-        """Make an object as it is here, by server-side apply."""
+        """Create or change an object by server-side apply."""
         self.cancel_token.check()
         path = resource.path(body["metadata"]["name"], namespace)
         return self._json(
@@ -128,9 +128,9 @@ class Cluster:
     def set_managed_fields(
         self, resource: Any, found: Object, entries: Iterable[Object]
     ) -> None:
-        """Say who owns which field of an object that was just read.
+        """Set the managedFields of an object that was just read.
 
-        :raises Conflict: it has changed since it was read
+        :raises Conflict: the object has changed since it was read
         """
         self.cancel_token.check()
         meta = found["metadata"]
@@ -149,9 +149,9 @@ class Cluster:
     def replace(
         self, resource: Any, body: Object, namespace: str | None
     ) -> Object:
-        """Make an object wholly as it is here.
+        """Replace an object (PUT).
 
-        :raises Conflict: it has changed since it was read
+        :raises Conflict: the object has changed since it was read
         """
         self.cancel_token.check()
         path = resource.path(body["metadata"]["name"], namespace)
@@ -160,8 +160,8 @@ class Cluster:
     def patch(
         self, resource: Any, name: str, namespace: str | None, change: Object
     ) -> Object:
-        """Change what is named here of an object; null takes away. Of a list
-        of containers those that are named.
+        """Change an object by a strategic merge patch: null removes a field;
+        lists of containers are merged by name.
         """
         self.cancel_token.check()
         return self._json(
@@ -175,7 +175,7 @@ class Cluster:
     def scale(
         self, resource: Any, name: str, namespace: str, replicas: int
     ) -> None:
-        """Set the replicas of a workload, and nothing else of it."""
+        """Set the replicas of a workload by its scale subresource."""
         self.cancel_token.check()
         self._json(
             "patch",
@@ -188,8 +188,8 @@ class Cluster:
     def delete(
         self, resource: Any, found: Object, *, grace: int | None = None
     ) -> None:
-        """Delete just this object, its dependents first; if it has gone, or
-        another has taken its name, that is well.
+        """Delete exactly this object, by its uid. It is no error if the
+        object, or its name, does not exist any more.
         """
         self.cancel_token.check()
         meta = found["metadata"]
@@ -205,13 +205,16 @@ class Cluster:
         try:
             self._json("delete", path, body=body)
         except (api_errors.NotFound, api_errors.Conflict):
-            LOG.debug("%s %s had gone", resource.kind, meta["name"])
+            LOG.debug(
+                "Already deleted: kind=%s name=%s", resource.kind, meta["name"]
+            )
 
     def evict(self, resource: Any, pod: Object) -> None:
-        """Delete just this pod, if its PodDisruptionBudget allows it; if it
-        has gone, that is well.
+        """Evict exactly this pod, by its uid. It is no error if the pod does
+        not exist any more.
 
-        :raises BudgetSpent: not now
+        :raises DisruptionNotAllowed: its PodDisruptionBudget does not allow it
+            now
         """
         self.cancel_token.check()
         meta = pod["metadata"]
@@ -226,7 +229,7 @@ class Cluster:
         try:
             self._json("post", path, body=body)
         except (api_errors.NotFound, api_errors.Conflict):
-            LOG.debug("Pod %s had gone", meta["name"])
+            LOG.debug("Already deleted: kind=Pod name=%s", meta["name"])
 
     def watch(
         self,
@@ -236,9 +239,10 @@ class Cluster:
         seconds: int,
         **selectors: str,
     ) -> Generator[tuple[str, Object], None, None]:
-        """Stream what happens after a resourceVersion, for some seconds.
+        """Yield (type, object) of the events after a resourceVersion, for
+        some seconds.
 
-        :raises Expired: that resourceVersion is too old; list again
+        :raises Expired: the resourceVersion is too old; list again
         """
         timeout = self._session.timeout
         response = self._send(
@@ -257,8 +261,12 @@ class Cluster:
             ):
                 yield from _events(response)
         except (urllib3.exceptions.HTTPError, msgspec.DecodeError) as error:
-            # a watch that breaks is opened again; a dead cluster shows there
-            LOG.info("A watch of %s broke: %s", self._session.endpoint, error)
+            # callers open the watch again, which fails if the cluster is lost
+            LOG.info(
+                "Watch broken: cluster=%s error=%s",
+                self._session.endpoint,
+                error,
+            )
         finally:
             response.close()
 
@@ -287,9 +295,9 @@ def _events(response: Any) -> Iterator[tuple[str, Object]]:
 
 
 def _shut_down(response: Any) -> None:
-    """End what another thread reads; closing alone would not wake it."""
+    """Interrupt the thread that reads a response; ``close`` would not."""
     with contextlib.suppress(OSError, RuntimeError, ValueError):
-        response.shutdown()  # unless it has ended by itself
+        response.shutdown()  # fails if the response has ended already
 
 
 def _lines(response: Any) -> Iterator[bytes]:
@@ -300,7 +308,7 @@ def _lines(response: Any) -> Iterator[bytes]:
 
 
 class ClusterPool:
-    """The clusters of this process, one pool of connections each."""
+    """The cluster sessions of this process, one connection pool each."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
@@ -310,17 +318,17 @@ class ClusterPool:
     def connect(
         self, info: VimConnectionInfo, retry_policy: RetryPolicy
     ) -> Cluster:
-        """Give a cluster; it is connected when it is new.
+        """Return a cluster; connect to it if it is new.
 
-        :raises InvalidVimConnection: the connection says too little
+        :raises InvalidVimConnection: the connection is incomplete or invalid
         :raises VimUnreachable: the cluster does not answer
-        :raises VimRejected: the cluster does not let us in
+        :raises VimRejected: the cluster rejects the credentials
         """
         connection = ClusterConnection.from_info(info)
         key = hashlib.sha256(msgspec.json.encode(connection)).hexdigest()
         with self._lock:
             cached = self._sessions.pop(key, None)
-        # outside the lock: one dead cluster holds up nobody else
+        # outside the lock: an unreachable cluster must not block others
         session = cached or retry_policy.call(
             lambda: ClusterSession(connection, self._timeout)
         )

@@ -1,4 +1,4 @@
-"""Which VDU lives on which of the clusters that a VNF may use."""
+"""Assignment of VDUs to the clusters that a VNF may use."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -15,16 +15,15 @@ ClusterAssignment = Mapping[str, str]
 
 
 def assign_clusters(task: InfraTask, target: Target) -> ClusterAssignment:
-    """Tell where the VDUs are, or are to be: a VDU that runs stays where it
-    is. Else the grant says it, then the request, and by default it is the
-    first cluster.
+    """Return the cluster of each VDU. A running VDU stays where it is; others
+    are assigned by the grant, then by the request, else to the first cluster.
 
-    :raises InvalidParameters: an unknown VDU, or no such cluster
+    :raises InvalidParameters: a VDU or a cluster is unknown
     """
     vdus = flavour_of(task.package.vnfd, target.flavour_id).vdus
     requested = parameters_of(target).vim_connections
     by_grant = _assignment_from_grant(task)
-    if task.target:  # else nothing was made where nothing can be
+    if task.target:  # else it was checked at instantiation
         _check("additionalParams.vim_connections", requested, vdus, task)
         _check("The grant's addResources", by_grant, vdus, task)
     first, *_ = task.vim_connections
@@ -37,7 +36,10 @@ def assign_clusters(task: InfraTask, target: Target) -> ClusterAssignment:
 
 
 def _assignment_from_grant(task: InfraTask) -> ClusterAssignment:
-    """Tell what the grant says of VDUs that do not run yet."""
+    """Return the clusters that the grant assigns to VDUs not yet running.
+
+    :raises InvalidParameters: the grant assigns one VDU to several clusters
+    """
     if task.instance.instantiation_state == InstantiationState.INSTANTIATED:
         return {}
     assignment = grant_overrides.vim_connections_by_vdu(
@@ -75,8 +77,8 @@ def _check(
 def split(
     rendered: Rendered, assignment: ClusterAssignment
 ) -> Mapping[str, Rendered]:
-    """Tell what is to be on each cluster that is used: the workloads of its
-    VDUs, and all that is no VDU's.
+    """Return what each cluster gets: the workloads of its VDUs, and all
+    objects that belong to no VDU.
     """
     used = list(dict.fromkeys(assignment[vdu] for vdu in rendered.workloads))
     return {

@@ -1,4 +1,4 @@
-"""How a cluster is reached: what a VimConnectionInfo says of it."""
+"""The connection to a cluster, as a VimConnectionInfo defines it."""
 
 import re
 import ssl
@@ -12,7 +12,7 @@ from tacker_cnf.drivers import vim_connection
 class ClusterConnection(
     vim_connection.VimConnection, frozen=True, kw_only=True
 ):
-    """What a VimConnectionInfo of a cluster has to say."""
+    """The attributes of a VimConnectionInfo of a cluster."""
 
     server: ClassVar[str] = "the cluster"
 
@@ -37,14 +37,14 @@ class ClusterConnection(
             )
         if self.token and not re.fullmatch(r"[!-~]+", self.token):
             raise errors.InvalidVimConnection(
-                "accessInfo.bearer_token: it has a character that no token "
-                "has, such as a space or the end of a line."
+                "accessInfo.bearer_token: it contains a character that no "
+                "token has, such as a space or a line break."
             )
 
     def ssl_context(self) -> ssl.SSLContext:
-        """Make the TLS side: the CA, and the client's certificate.
+        """Create the TLS context with the CA and the client certificate.
 
-        :raises InvalidVimConnection: these are not PEM
+        :raises InvalidVimConnection: a certificate or key is not valid PEM
         """
         context = super().ssl_context()
         if not (self.client_cert and self.client_key):
@@ -56,7 +56,7 @@ class ClusterConnection(
                 context.load_cert_chain(file.name)
             except (ssl.SSLError, ValueError) as error:
                 raise errors.InvalidVimConnection(
-                    "client_cert or client_key: it is not valid PEM, or they "
-                    f"do not belong together: {error}."
+                    "client_cert or client_key: not valid PEM, or the key "
+                    f"does not belong to the certificate: {error}."
                 ) from error
         return context

@@ -1,7 +1,7 @@
-"""The way to a cluster: one pool of connections, and what it serves.
+"""Session with a cluster: a connection pool, and the discovered kinds.
 
-The official dynamic client, so that any kind and any custom resource is
-served. Its errors become ours here.
+It uses the official dynamic client, which supports any kind and custom
+resource, and converts its errors.
 """
 
 import threading
@@ -17,7 +17,7 @@ from tacker_cnf.drivers.kubernetes import api_errors
 from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
 from tacker_cnf.drivers.retry_policy import Unreachable
 
-#: groups of kinds that belong to Kubernetes; others come and go with their
+#: API groups of Kubernetes; kinds of others may change with their
 #: CustomResourceDefinitions
 BUILTIN_GROUPS: Final = frozenset(
     {
@@ -43,14 +43,14 @@ BUILTIN_GROUPS: Final = frozenset(
         "storage.k8s.io",
     }
 )
-#: requests of one process that a cluster answers at once without new sockets
+#: concurrent requests of a process to a cluster that need no new connection
 POOL_SIZE: Final = 64
-#: a change with an unknown field is refused, which by default is dropped
+#: reject changes with an unknown field, which the default would drop
 STRICT_VALIDATION: Final = (("fieldValidation", "Strict"),)
 
 
 class GroupVersion(NamedTuple):
-    """A version of a group of kinds, and where it is served."""
+    """A version of an API group, and the prefix of its path."""
 
     prefix: str
     group: str
@@ -58,14 +58,14 @@ class GroupVersion(NamedTuple):
 
 
 class ClusterSession:
-    """The way to one cluster, shared by all who have to do with it."""
+    """Session with one cluster, shared by all tasks of the process."""
 
     def __init__(self, connection: ClusterConnection, timeout: float) -> None:
         """Connect.
 
-        :param timeout: seconds that the cluster has to answer one request
-        :raises VimUnreachable: it does not answer
-        :raises VimRejected: it does not let us in
+        :param timeout: seconds to wait for the answer to a request
+        :raises VimUnreachable: the cluster does not answer
+        :raises VimRejected: the cluster rejects the credentials
         """
         from tacker_cnf.drivers.kubernetes import library
 
@@ -78,7 +78,7 @@ class ClusterSession:
         pool = interruptible.InterruptiblePoolManager(
             maxsize=POOL_SIZE,
             ssl_context=connection.ssl_context(),
-            retries=False,  # who asks knows better what may be sent twice
+            retries=False,  # callers decide what may be sent twice
         )
         self._client = self.translate_errors(
             lambda: library.dynamic_client(
@@ -87,13 +87,13 @@ class ClusterSession:
         )
 
     def cached_kind(self, api_version: str, kind: str) -> Any | None:
-        """Give a kind of Kubernetes that was asked for before."""
+        """Return a Kubernetes kind that was read before; None: it was not."""
         return self._kinds.get((api_version, kind))
 
     def kind(self, api_version: str, kind: str) -> Any:
-        """Ask for a kind that the cluster serves: its path, verbs and scope.
+        """Read a kind that the cluster serves: its path, verbs and scope.
 
-        :raises NotFound: it serves no such kind
+        :raises NotFound: the cluster serves no such kind
         """
         group, _, version = api_version.rpartition("/")
         if group not in BUILTIN_GROUPS:
@@ -111,8 +111,8 @@ class ClusterSession:
         return found
 
     def _get_custom_kind(self, group: str, version: str, kind: str) -> Any:
-        """Ask for a kind that may be another one than the last time: with
-        another scope, for instance.
+        """Read a kind that may have changed since it was read last, for
+        instance its scope.
         """
         found = self.translate_errors(
             lambda: self._client.resources.get_resources_for_api_version(
@@ -124,21 +124,19 @@ class ClusterSession:
         return found[kind][0]
 
     def groups(self) -> list[GroupVersion]:
-        """List the groups that the cluster serves, each in the version that
-        the cluster prefers.
-        """
+        """List the API groups, each in the version that the cluster prefers."""
         groups = self.translate_errors(
             lambda: self._client.request("GET", "/apis").groups
         )
         return [GroupVersion("api", "", "v1")] + [
             GroupVersion(
-                "apis", one["name"], one["preferredVersion"]["version"]
+                "apis", group["name"], group["preferredVersion"]["version"]
             )
-            for one in groups
+            for group in groups
         ]
 
     def kinds(self, version: GroupVersion) -> list[Any]:
-        """List the kinds of a group; those of Kubernetes are read once."""
+        """List the kinds of an API group; those of Kubernetes are cached."""
         if version in self._versions:
             return self._versions[version]
         listed = self.translate_errors(
@@ -147,10 +145,10 @@ class ClusterSession:
             )
         )
         found = [
-            one
+            kind
             for kinds in listed.values()
-            for one in kinds
-            if not isinstance(one, self._library.ResourceList)
+            for kind in kinds
+            if not isinstance(kind, self._library.ResourceList)
         ]
         if found and version.group in BUILTIN_GROUPS:
             self._versions[version] = found
@@ -162,10 +160,10 @@ class ClusterSession:
         )
 
     def send(self, method: str, path: str, **options: Any) -> Any:
-        """Send one request; give the answer, whose body is not yet read.
+        """Send a request; return the response, its body not yet read.
 
         :raises VimUnreachable: the cluster does not answer
-        :raises VimRejected: it does not do what it was asked
+        :raises VimRejected: the cluster rejects the request
         """
         options.setdefault("_request_timeout", self.timeout)
         strict = (
@@ -176,17 +174,17 @@ class ClusterSession:
                 method,
                 path,
                 serialize=False,
-                query_params=[*strict],  # the client adds its own to it
+                query_params=[*strict],  # a copy: the client extends the list
                 **options,
             )
         )
 
     def translate_errors(self, call: Callable[[], Any]) -> Any:
-        """Ask the cluster, and tell its errors as ours."""
+        """Call the client, and convert its errors to ``errors.InfraError``."""
         try:
             return call()
         except self._library.ERRORS as error:
-            if not error.status:  # so the client tells what TLS refused
+            if not error.status:  # TLS failed
                 raise self._tls_error(error.reason) from error
             raise api_errors.error_from_status(
                 error.status, error.body, error.reason
@@ -202,12 +200,12 @@ class ClusterSession:
             ) from error
         except (msgspec.DecodeError, AttributeError, ValueError) as error:
             raise errors.VimUnreachable(
-                f"What answers at {self.endpoint} is no Kubernetes API."
+                f"The server at {self.endpoint} is not a Kubernetes API server."
             ) from error
 
     def _tls_error(self, reason: Any) -> errors.VimUnreachable:
-        """Tell a cluster that is not to be trusted from one that went away
-        while we shook hands.
+        """Build the error of a failed TLS handshake: a connection that was
+        closed may be retried, an untrusted certificate may not.
         """
         message = " ".join(str(reason).split())
         kind = Unreachable if "EOF" in message else errors.VimUnreachable

@@ -1,4 +1,4 @@
-"""One task in one cluster: make, scale, replace, remove."""
+"""A task in one cluster: create, scale and delete the objects."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,12 +29,12 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 Object = dict[str, Any]
 
 PODS: Final = ("v1", "Pod")
-#: how often an object is read again when somebody else changes it, too
+#: attempts to change an object that other clients change too
 MAX_ATTEMPTS: Final = 5
 
 
 class ClusterTask:
-    """One task in one cluster."""
+    """A task in one cluster."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class ClusterTask:
     def vnfcs(
         self, previous_vnfcs: Iterable[VnfcResourceInfo]
     ) -> tuple[VnfcResourceInfo, ...]:
-        """List the VNFCs: those of living pods, then those that are lost.
+        """Return the VNFCs: those of living pods, then the lost ones.
 
-        :param previous_vnfcs: what the instance had
+        :param previous_vnfcs: VNFCs of the instance before the task
         """
         found = inventory.list_vnfcs(self.cluster, self.rendered, self._key)
         lost = lost_vnfcs.find(
@@ -64,15 +64,19 @@ class ClusterTask:
         return (*found, *lost)
 
     def apply_manifests(self, objects: Iterable[Manifest]) -> None:
-        """Make what is missing, and what is ours as the manifest says."""
+        """Create missing objects, and apply manifests to existing ones.
+
+        :raises VimRejected: an object is not valid, or exists without the
+            label of the instance
+        """
         applied: list[Manifest] = []
         wanted = tuple(objects)
         with self.finish_on_cancel(lambda: self.waiter.wait_ready(applied)):
             for manifest in wanted:
                 self.cluster.cancel_token.check()
                 self.progress(
-                    f"Making {manifest.kind} {manifest.name}, {len(applied)} of "
-                    f"{len(wanted)} objects are made"
+                    f"Creating {manifest.kind} {manifest.name}, {len(applied)} "
+                    f"of {len(wanted)} objects are created"
                 )
                 with manifest.locate_errors():
                     self._create_or_adopt(manifest)
@@ -92,8 +96,8 @@ class ClusterTask:
 
     @contextlib.contextmanager
     def finish_on_cancel(self, wait: Callable[[], None]) -> Iterator[None]:
-        """When the work is called off between two changes of this block,
-        wait for those that were made (SOL003 5.4.17, GRACEFUL).
+        """If the task is cancelled between two changes within this block, wait
+        for those already made (SOL003 5.4.17, GRACEFUL).
         """
         try:
             yield
@@ -107,7 +111,7 @@ class ClusterTask:
         namespace = self._namespace_of(resource)
         found = self.cluster.get(resource, manifest.name, namespace)
         if found is None or "deletionTimestamp" in found["metadata"]:
-            # it is on its way out, and then ours can come
+            # created again once it is deleted
             self._wait_deleted(manifest, found)
             self.cluster.create(resource, manifest.body, namespace)
             return
@@ -122,8 +126,8 @@ class ClusterTask:
             self._apply(resource, manifest, found)
 
     def _apply(self, resource: Any, manifest: Manifest, found: Object) -> None:
-        """Make an object as its manifest says; what we made it with and the
-        manifest no longer has goes.
+        """Apply the manifest of an object. Fields that an earlier manifest set
+        and this one does not have are removed.
         """
         namespace = self._namespace_of(resource)
         live: Object | None = found
@@ -134,7 +138,7 @@ class ClusterTask:
             try:
                 self.cluster.set_managed_fields(resource, live, owners)
                 break
-            except Conflict:  # so 409 is told: it has just changed
+            except Conflict:  # 409: another client has changed the object
                 if attempt == MAX_ATTEMPTS:
                     raise
             live = self.cluster.get(resource, manifest.name, namespace)
@@ -159,11 +163,11 @@ class ClusterTask:
         return bool(labels.get(INSTANCE_LABEL) == self.rendered.instance_id)
 
     def select_own(self, manifests: Iterable[Manifest]) -> list[Manifest]:
-        """Choose what of these manifests is in this cluster."""
+        """Return those of these manifests that belong to this cluster."""
         return [m for m in manifests if m in self.rendered.objects]
 
     def scale(self, workloads: Iterable[Manifest]) -> None:
-        """Set the replicas of workloads, and touch nothing else."""
+        """Set the replicas of workloads, and change nothing else."""
         scaled: list[Manifest] = []
         with self.finish_on_cancel(lambda: self.waiter.wait_ready(scaled)):
             for manifest in workloads:
@@ -186,8 +190,10 @@ class ClusterTask:
     def owned(
         self, objects: Iterable[Manifest]
     ) -> list[tuple[Manifest, Object]]:
-        """Find what is ours and of the kinds of the manifests, the last made
-        first, and the claims that StatefulSets made.
+        """Find the instance's objects of the kinds of some manifests, in
+        reverse order of creation, and the claims of StatefulSets.
+
+        :returns: (manifest of the kind, body) of each object
         """
         found: list[tuple[Manifest, Object]] = []
         seen: set[tuple[str, str]] = set()
@@ -199,12 +205,12 @@ class ClusterTask:
         return found
 
     def all_owned(self) -> list[tuple[Manifest, Object]]:
-        """Find all that is ours, whatever package it is of."""
+        """Find all objects of the instance, also of its earlier packages."""
         objects = self.rendered.objects
-        former = [
+        previous = [
             _kind_manifest(*kind) for kind in self.rendered.previous_kinds
         ]
-        return self.owned([*sort_for_creation(former), *objects])
+        return self.owned([*sort_for_creation(previous), *objects])
 
     def _list(self, manifest: Manifest) -> list[Object]:
         try:
@@ -226,9 +232,9 @@ class ClusterTask:
         pods: Sequence[Object],
         grace: int | None,
     ) -> None:
-        """Delete objects and wait until they and their pods have gone.
+        """Delete objects, and wait until they and some pods are deleted.
 
-        :param grace: seconds the pods may take to end; None: what they say
+        :param grace: grace period of the pods in seconds; None: their own
         """
         uids: dict[tuple[str, str], set[str]] = {PODS: set()}
         with self.finish_on_cancel(lambda: self._wait_all_deleted(uids)):
@@ -237,7 +243,7 @@ class ClusterTask:
                 key = (manifest.api_version, manifest.kind)
                 uids.setdefault(key, set()).add(body["metadata"]["uid"])
             if grace is not None:
-                # a workload's own deletion leaves its pods their full time
+                # deleting the workload would leave the pods their own period
                 self.delete_pods(pods, grace)
         uids[PODS].update(pod["metadata"]["uid"] for pod in pods)
         self._wait_all_deleted(uids)
@@ -245,14 +251,14 @@ class ClusterTask:
     def _wait_all_deleted(
         self, uids: Mapping[tuple[str, str], set[str]]
     ) -> None:
-        # the others wait for their pods, and these may have to be ended
+        # pods first: other objects wait for theirs, which may need force
         self.waiter.wait_pods_deleted(uids[PODS])
         for key, deleted in uids.items():
             if key != PODS:
                 self.waiter.wait_deleted(*key, deleted)
 
     def pods(self) -> list[Object]:
-        """List the pods of the instance."""
+        """Return the pods of the instance."""
         found: list[Object] = self.cluster.list(
             self.cluster.kind("v1", "Pod"),
             self.rendered.namespace,
@@ -263,9 +269,9 @@ class ClusterTask:
     def delete_pods(
         self, pods: Iterable[Object], grace: int | None = None
     ) -> None:
-        """Delete pods, and wait for none.
+        """Delete pods, without waiting.
 
-        :param grace: seconds they may take to end; None: what they say
+        :param grace: grace period in seconds; None: that of the pod
         """
         resource = self.cluster.kind("v1", "Pod")
         for pod in pods:
@@ -273,14 +279,14 @@ class ClusterTask:
 
 
 def _is_stored(resource: Any) -> bool:
-    """Check whether objects of a kind are kept; the others are questions
-    (TokenReview, access reviews) or commands (Binding), answered at once.
+    """Return whether objects of a kind are stored. Others are answered at once:
+    reviews (TokenReview, SubjectAccessReview) and commands (Binding).
     """
     return {"list", "delete"} <= set(resource.verbs)
 
 
 def _is_up_to_date(manifest: Manifest, found: Object) -> bool:
-    """Check whether an object that cannot change is as its manifest says."""
+    """Return whether an immutable object matches its manifest."""
     if manifest.kind not in IMMUTABLE_KINDS:
         return False
     return all(
@@ -291,12 +297,12 @@ def _is_up_to_date(manifest: Manifest, found: Object) -> bool:
 
 
 def _claim_manifests(objects: Iterable[Manifest]) -> list[Manifest]:
-    """Stand for the claims that the StatefulSets among these make."""
+    """Return a manifest for the claims of the StatefulSets, if there are any."""
     if not any(m.kind == "StatefulSet" for m in objects):
         return []
     return [_kind_manifest("v1", "PersistentVolumeClaim")]
 
 
 def _kind_manifest(api_version: str, kind: str) -> Manifest:
-    """Stand for all objects of a kind."""
+    """Build a manifest that represents all objects of a kind."""
     return Manifest({"apiVersion": api_version, "kind": kind, "metadata": {}})

@@ -1,4 +1,4 @@
-"""The Kubernetes driver: makes a namespace match a target."""
+"""The Kubernetes driver: changes namespaces to match a target."""
 
 import contextlib
 import dataclasses
@@ -58,24 +58,24 @@ PARAMETERS: Final = parameters.names_of(
     coordination.Parameters,
     HealParameters,
 ) - {inventory.OBJECT_KINDS_KEY}
-#: seconds for which somebody who looks whether a cluster is there bears it
+#: timeout for a first answer when a cluster is probed or watched
 PROBE_TIMEOUT_S: Final = 1.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClusterTasks:
-    """One task in all the clusters that it has to do with."""
+    """One task in all clusters that it uses."""
 
-    #: what is in all of them
+    #: the manifests of all clusters together
     rendered: Rendered
-    #: VDU -> key of vimConnectionInfo; empty where there is but one
+    #: VDU -> key of vimConnectionInfo; empty if there is only one cluster
     assignment: ClusterAssignment
     tasks: Sequence[ClusterTask]
-    #: the VNFCs that the instance had
+    #: VNFCs of the instance before the task
     previous_vnfcs: Sequence[VnfcResourceInfo]
 
     def result(self) -> InfraResult:
-        """Take the inventory."""
+        """Return the resources of the instance in all clusters."""
         return InfraResult(
             vnfc_resource_info=tuple(
                 vnfc
@@ -89,7 +89,7 @@ class ClusterTasks:
 
 
 class KubernetesDriver:
-    """VNFs as the objects that a package's manifests describe."""
+    """Manages VNFs as the Kubernetes objects of a package's manifests."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._all = conf
@@ -99,7 +99,7 @@ class KubernetesDriver:
     def check_connection(self, connection: VimConnectionInfo) -> None:
         retry_policy = self._retry_policy(Deadline.within(PROBE_TIMEOUT_S))
         cluster = self._clusters.connect(connection, retry_policy)
-        # who is let in, and limited to some namespaces, is well
+        # credentials for single namespaces are valid too
         with contextlib.suppress(Forbidden):
             cluster.list(cluster.kind("v1", "Namespace"), None, limit="1")
 
@@ -182,7 +182,7 @@ class KubernetesDriver:
 
     def watch(self, task: WatchTask) -> None:
         def connect(cancel_token: CancelToken) -> Cluster:
-            # who watches begins anew when the cluster is lost
+            # a lost cluster ends the watch; the caller starts another
             retry_policy = RetryPolicy(
                 Deadline(math.inf),
                 cancel_token,
@@ -258,10 +258,10 @@ def _scale(cluster_tasks: ClusterTasks, resized: Sequence[Manifest]) -> None:
 def _roll_back_scale(
     task: InfraTask, cluster_tasks: ClusterTasks, resized: Sequence[Manifest]
 ) -> None:
-    """Undo a scale operation; what was broken before it stays so, and the
-    log of the operation tells what.
+    """Undo a scale operation. Pods that are not ready since before it are
+    tolerated, and recorded in the log of the operation.
 
-    :raises InfraError: a cluster could not, or not in time
+    :raises InfraError: a cluster failed, or was not ready in time
     """
     previous_uids = {
         str(vnfc.metadata.get("uid")) for vnfc in cluster_tasks.previous_vnfcs
@@ -270,17 +270,21 @@ def _roll_back_scale(
         broken = ScaleRollback(cluster_task, previous_uids).restore(
             cluster_task.select_own(resized)
         )
-        for one in broken:
-            LOG.warning("%s: still broken: %s", task.operation_id, one)
-            task.save_log(f"Rolled back, and still broken: {one}\n")
+        for fault in broken:
+            LOG.warning(
+                "Rolled back, still broken: operation=%s error=%s",
+                task.operation_id,
+                fault,
+            )
+            task.save_log(f"Rolled back, and still broken: {fault}\n")
 
 
 def _change_package(
     task: InfraTask, cluster_tasks: ClusterTasks, scripts: Coordination
 ) -> InfraResult:
-    """Take what is there to another package.
+    """Change a running VNF to another package.
 
-    :raises InfraError: a cluster could not, or not in time
+    :raises InfraError: a cluster failed, or was not ready in time
     """
     change = PackageChange(task, cluster_tasks.rendered)
     change_tasks = [
@@ -289,16 +293,16 @@ def _change_package(
     ]
     if not task.is_rollback and not task.checkpoint:
         task.save_checkpoint(
-            tuple(itertools.chain(*(one.checkpoint() for one in change_tasks)))
+            tuple(itertools.chain(*(c.checkpoint() for c in change_tasks)))
         )
-    for one in change_tasks:
-        one.apply(
+    for change_task in change_tasks:
+        change_task.apply(
             lambda cluster_task, manifest: _coordinate(
                 scripts, cluster_tasks, cluster_task, manifest
             )
         )
-    for one in change_tasks:
-        one.finish()
+    for change_task in change_tasks:
+        change_task.finish()
     kinds = cluster_tasks.rendered.kinds | change.before.kinds
     rendered = dataclasses.replace(
         cluster_tasks.rendered, previous_kinds=kinds
@@ -312,10 +316,11 @@ def _coordinate(
     cluster_task: ClusterTask,
     manifest: Manifest,
 ) -> None:
-    """Run the script for the VNFCs of a VDU that was rolled, if there is one.
+    """Run the coordination script, if there is one, for each VNFC of a VDU
+    that was rolled.
 
-    :raises InfraError: they are not ready
-    :raises ScriptFailed: it did not end well
+    :raises InfraError: the VNFCs do not become ready
+    :raises ScriptFailed: the script failed, or did not end in time
     """
     if not scripts.has_script or manifest.vdu_id is None:
         return
@@ -336,13 +341,13 @@ def _check_request(task: InfraTask) -> None:
     parameters.check_names(task, PARAMETERS)
     if task.is_heal and parameters.read(task.parameters, HealParameters).all:
         raise errors.InvalidParameters(
-            "additionalParams.all: Kubernetes heals no storage or network by "
-            "itself, so this is not valid for a CNF."
+            "additionalParams.all: a CNF has no storage or networks that can "
+            "be healed separately. Remove the parameter."
         )
     if task.operation is LcmOperationType.CHANGE_EXT_CONN:
         raise errors.BadRequest(
-            "The networks of a CNF are in its manifests; a change of package "
-            "changes them."
+            "The networks of a CNF are defined in its manifests; change them "
+            "by a change of package."
         )
     if inventory.OBJECT_KINDS_KEY in task.parameters:
         raise errors.InvalidParameters(
@@ -356,17 +361,17 @@ def _check_singletons(rendered: Rendered) -> None:
         count = rendered.counts.get(vdu, 1)
         if manifest.kind == "Pod" and count > 1:
             raise errors.InvalidParameters(
-                f"VDU {vdu} is the Pod {manifest.name}, of which there is "
-                f"one; the VNFD asks for {count}."
+                f"VDU {vdu} is the Pod {manifest.name}, which has only one "
+                f"instance; the VNFD requires {count}."
             )
 
 
 def _resized_workloads(
     rendered: Rendered, current: Target, target: Target
 ) -> Sequence[Manifest]:
-    """Tell which workloads get another size.
+    """Return the workloads whose size changes.
 
-    :raises NotScalable: a VDU whose number cannot be set
+    :raises NotScalable: a VDU is not a scalable workload
     """
     resized = []
     for vdu, count in target.counts.items():
@@ -374,9 +379,9 @@ def _resized_workloads(
             continue
         manifest = rendered.workloads.get(vdu)
         if manifest is None or manifest.kind not in SCALABLE:
-            what = f"a {manifest.kind}" if manifest else "not in its manifests"
+            kind = f"a {manifest.kind}" if manifest else "not in its manifests"
             raise errors.NotScalable(
-                f"aspectId: VDU {vdu} is {what}; only "
+                f"aspectId: VDU {vdu} is {kind}; only "
                 f"{', '.join(sorted(SCALABLE))} can be scaled."
             )
         resized.append(manifest)

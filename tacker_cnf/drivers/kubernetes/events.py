@@ -1,4 +1,4 @@
-"""Why a pod or a workload does not become ready, in the cluster's words."""
+"""Faults of pods and workloads, as the cluster reports them."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -8,7 +8,7 @@ from tacker_cnf.drivers.kubernetes.client import Cluster
 
 Object = dict[str, Any]
 
-#: why a container waits, when waiting seldom helps
+#: reasons of waiting containers that are considered faults
 FAULT_REASONS: Final = frozenset(
     {
         "CrashLoopBackOff",
@@ -21,15 +21,15 @@ FAULT_REASONS: Final = frozenset(
         "RunContainerError",
     }
 )
-#: how much of the events goes into an error
+#: maximum length of the warnings in an error
 MAX_TEXT_CHARS: Final = 1500
 
 
 def fault(pod: Object) -> str | None:
-    """Tell what keeps a pod from becoming ready; None: nothing known."""
+    """Return what keeps a pod from becoming ready; None: no known fault."""
     status = pod.get("status", {})
     if status.get("phase") == "Succeeded":
-        return "Completed: it has ended, and nobody starts it again"
+        return "Completed: it has ended, and no controller restarts it"
     if status.get("phase") == "Failed":
         return f"Failed: {status.get('message') or status.get('reason')}"
     for condition in status.get("conditions", ()):
@@ -46,9 +46,9 @@ def fault(pod: Object) -> str | None:
 
 
 def fault_category(fault: str) -> str:
-    """Tell faults apart by whether one may follow from another: a pod that
-    waited for a node and now crashes has a new fault, one that crashes and
-    then waits for its next start has not.
+    """Return the category of a fault; a fault of another category is a new
+    one. A pod that was unschedulable and now crashes has a new fault, one that
+    crashes and then waits for its restart has not.
     """
     reason = fault.partition(":")[0]
     return "Unschedulable" if reason == "Unschedulable" else "container"
@@ -68,7 +68,7 @@ def _container_fault(container: Object) -> str | None:
 def list_warnings(
     cluster: Cluster, namespace: str, uids: Iterable[str]
 ) -> tuple[str, ...]:
-    """Give the warnings about some objects, the last of each kind."""
+    """Return the warnings about some objects, the last of each reason."""
     wanted = set(uids)
     try:
         found = cluster.list(
@@ -77,7 +77,7 @@ def list_warnings(
             field_selector="type=Warning",
         )["items"]
     except errors.InfraError:
-        return ()  # the fault itself is told; events may be forbidden
+        return ()  # events may be forbidden; the fault is reported anyway
     warnings = {
         (event["involvedObject"].get("name"), event.get("reason")): (
             f"{event['involvedObject'].get('kind')} "
@@ -91,7 +91,7 @@ def list_warnings(
 
 
 def join_warnings(parts: Iterable[str]) -> str:
-    """Put warnings into one text of bounded length."""
+    """Join warnings to one text of limited length."""
     text = "; ".join(part.strip() for part in parts)
     return (
         text if len(text) <= MAX_TEXT_CHARS else f"{text[:MAX_TEXT_CHARS]}..."

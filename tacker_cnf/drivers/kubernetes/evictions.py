@@ -1,4 +1,4 @@
-"""Deletes several pods as their PodDisruptionBudgets allow."""
+"""Eviction of several pods, as their PodDisruptionBudgets allow."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -21,15 +21,16 @@ LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
 
-#: seconds between two tries that no budget explains
+#: interval of retries that do not depend on a change of a budget
 RETRY_DELAY_S: Final = 1.0
 
 
 class Evictions:
-    """Evicts the pods of one namespace, as many at a time as may be.
+    """Evicts pods of a namespace in batches as large as budgets allow.
 
-    :param budget_timeout: seconds for which budgets may allow nothing
-    :param deadline: when the operation has to have ended
+    :param budget_timeout: seconds after which a batch without a single
+        eviction fails
+    :param deadline: that of the operation
     """
 
     def __init__(
@@ -45,28 +46,28 @@ class Evictions:
         self._budget_timeout = budget_timeout
         self._deadline = deadline
         self._progress = progress
-        #: why the budgets could not be read
+        #: why the budgets cannot be read
         self._list_error: Forbidden | None = None
         self._budgets = self._list_budgets()
         self._last_refusal = ""
 
     def _list_budgets(self) -> list[Object] | None:
-        """List the budgets; None: we may not read them."""
+        """List the budgets; None: the credentials do not allow it."""
         try:
             kind = self._cluster.kind("policy/v1", "PodDisruptionBudget")
             found = self._cluster.list(kind, self._namespace)["items"]
         except NotFound:
             return []
         except Forbidden as error:
-            LOG.info("Evicting, as budgets cannot be read: %s", error)
+            LOG.info("Budgets not readable, evicting: error=%s", error)
             self._list_error = error
             return None
         return list(found)
 
     def require_eviction(self, pods: Iterable[Object]) -> bool:
-        """Tell whether these pods are to be evicted, not just deleted.
+        """Return whether pods have to be evicted, instead of just deleted.
 
-        :raises VimRejected: one has several budgets, and cannot be evicted
+        :raises VimRejected: a pod has several budgets; it cannot be evicted
         """
         if self._budgets is None:
             return True
@@ -79,20 +80,20 @@ class Evictions:
                 raise errors.VimRejected(
                     f"Pod {pod['metadata']['name']} has more than one "
                     f"PodDisruptionBudget ({names}), so it cannot be evicted. "
-                    "A heal of it alone regards no budget."
+                    "A heal of this pod alone ignores budgets."
                 )
         return required
 
     def next_batch(
         self, pods: Sequence[Object], evicted: list[Object]
     ) -> None:
-        """Evict as many of these pods as may be, those first that serve
-        nobody; wait until it is one at least.
+        """Evict as many of these pods as budgets allow, first those that are
+        not ready; wait until at least one is evicted.
 
-        :param evicted: takes the pods that were, one by one
-        :raises NotReady: no budget has allowed any for too long, or the time
-            of the operation is up
-        :raises VimRejected: the cluster refused for another reason
+        :param evicted: each evicted pod is appended to this list
+        :raises NotReady: the budgets allowed no eviction in time, or the
+            deadline of the operation has passed
+        :raises VimRejected: the cluster rejects an eviction for another reason
         """
         timeout = min(self._budget_timeout, self._deadline.remaining)
         budget_deadline = Deadline.within(timeout)
@@ -118,8 +119,8 @@ class Evictions:
                 raise
             raise errors.VimRejected(
                 f"Pod {pod['metadata']['name']} cannot be evicted: {error}. "
-                "Whether it has a PodDisruptionBudget cannot be seen: "
-                f"{self._list_error}. A heal of it alone regards no budget."
+                "Its PodDisruptionBudgets cannot be read: "
+                f"{self._list_error}. A heal of this pod alone ignores budgets."
             ) from error
         return True
 
@@ -141,7 +142,7 @@ class Evictions:
             for budget in relevant:
                 if budgets.allows(budget, are_ready=are_ready):
                     return None
-            return Pending() if relevant else None  # they may have gone
+            return Pending() if relevant else None  # all were deleted
 
         kind = self._cluster.kind("policy/v1", "PodDisruptionBudget")
         wait(self._cluster, kind, self._namespace, check, budget_deadline)
@@ -164,5 +165,5 @@ class Evictions:
         return errors.NotReady(
             f"PodDisruptionBudget {', '.join(found)} has allowed no "
             f"disruption for {timeout:.3g} seconds: {self._last_refusal}. {remaining} A "
-            "heal of one alone regards no budget."
+            "heal of one pod alone ignores budgets."
         )

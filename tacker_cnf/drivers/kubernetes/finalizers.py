@@ -1,4 +1,4 @@
-"""Finalizers: what holds an object that was deleted."""
+"""Finalizers that block the deletion of objects."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -9,21 +9,21 @@ from tacker_cnf.drivers.kubernetes.waiting import MAX_WATCH_S
 
 Object = dict[str, Any]
 
-#: those of the garbage collector, which end with the dependents
+#: finalizers of the garbage collector, removed with the dependents
 GC_FINALIZERS: Final = frozenset({"foregroundDeletion", "orphan"})
 
 
 def describe_blocked(body: Object) -> str:
-    """Name an object that was deleted, and what holds it."""
+    """Return the name of a deleted object, and its finalizers."""
     names = ", ".join(_finalizers(body))
     name = str(body["metadata"]["name"])
     return f"{name} (finalizers: {names})" if names else name
 
 
 class Finalizers:
-    """Notices objects that their finalizers do not release.
+    """Detects deleted objects whose finalizers are not removed.
 
-    :param timeout: seconds for which the same ones may hold an object
+    :param timeout: seconds after which unchanged finalizers are an error
     """
 
     def __init__(self, kind: str, timeout: float) -> None:
@@ -32,9 +32,9 @@ class Finalizers:
         self._fault_grace = FaultGrace(timeout)
 
     def check(self, bodies: Iterable[Object]) -> float:
-        """Return after how many seconds to look again.
+        """Check deleted objects; return the seconds until the next check.
 
-        :raises NotReady: finalizers have held an object for too long
+        :raises NotReady: the finalizers of an object were not removed in time
         """
         next_check_s = MAX_WATCH_S
         for body in filter(_is_blocked, bodies):
@@ -50,15 +50,15 @@ class Finalizers:
     def _not_released(self, name: str, names: str) -> errors.NotReady:
         return errors.NotReady(
             f"{self._kind} {name} was deleted and is held by its finalizers "
-            f"({names}), which have not ended within {self._timeout:.3g} "
-            "seconds. Let the controllers that set them end them, or remove "
-            "them from the object; then retry."
+            f"({names}), which were not removed within {self._timeout:.3g} "
+            "seconds. Let the controllers that set them remove them, or remove "
+            "them from the object yourself; then retry."
         )
 
 
 def _is_blocked(body: Object) -> bool:
-    """Check whether nothing but finalizers of others than the garbage
-    collector holds an object; a pod may still have time to end.
+    """Return whether only finalizers, other than those of the garbage
+    collector, block the deletion; a pod may still be in its grace period.
     """
     meta = body["metadata"]
     grace_period_over = not meta.get("deletionGracePeriodSeconds")

@@ -1,4 +1,4 @@
-"""Heals: ends pods or all objects, and waits for those in their place."""
+"""Heals: delete pods or all objects, and wait for their replacement."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ Object = dict[str, Any]
 
 
 def replace_all(cluster_tasks: Sequence[ClusterTask], task: InfraTask) -> None:
-    """Heal the whole VNF: delete what holds no data, and make it anew.
+    """Heal the whole VNF: delete and recreate all objects without data.
 
-    :raises InfraError: a cluster could not, or not in time
+    :raises InfraError: a cluster failed, or was not ready in time
     """
     found = [cluster_task.all_owned() for cluster_task in cluster_tasks]
     pods = [cluster_task.pods() for cluster_task in cluster_tasks]
@@ -59,10 +59,11 @@ def replace_pods(
     task: InfraTask,
     budget_timeout: float,
 ) -> None:
-    """Heal named VNFCs.
+    """Heal single VNFCs.
 
-    :param budget_timeout: seconds for which budgets may allow nothing
-    :raises InfraError: a cluster could not, or not in time
+    :param budget_timeout: seconds after which budgets that allow no eviction
+        are an error
+    :raises InfraError: a cluster failed, or was not ready in time
     """
     vdus = {vnfc.vdu_id for vnfc in task.vnfcs}
     pod_heals = [
@@ -79,7 +80,7 @@ def replace_pods(
 
 
 class Healing:
-    """One heal of named VNFCs in one cluster."""
+    """A heal of single VNFCs in one cluster."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class Healing:
         ]
 
     def lost(self, vnfcs: Iterable[VnfcResourceInfo]) -> set[tuple[str, str]]:
-        """Find the VNFCs whose object is lost: (VDU, name)."""
+        """Find the VNFCs whose object is lost; return (VDU, name) of each."""
         cluster_task = self._cluster_task
         found = lost_vnfcs.find(
             cluster_task.cluster, cluster_task.rendered, vnfcs, ()
@@ -108,7 +109,7 @@ class Healing:
         return {(vnfc.vdu_id, vnfc.id) for vnfc in found}
 
     def uids(self) -> dict[tuple[str, str], str]:
-        """List the pods of the VDUs: (VDU, name) -> uid."""
+        """Return the pods of the VDUs: (VDU, name) -> uid."""
         vdus = {manifest.vdu_id for manifest in self._healed}
         return {
             (pod["metadata"]["labels"].get(VDU_LABEL), meta["name"]): meta[
@@ -119,13 +120,14 @@ class Healing:
         }
 
     def replace_pods(self, to_delete: set[str]) -> None:
-        """End the pods, make singletons again, and wait until all is ready.
+        """Delete pods, recreate bare Pods, and wait until all are ready.
 
-        One pod alone is deleted, as a heal is asked for what is broken.
-        Several are evicted, in batches that their budgets allow; the last of
-        them too, which a retry may find alone.
+        A single pod is deleted, as it is assumed to be broken. Several are
+        evicted, in batches that their budgets allow; also the last one, even
+        if a retry finds it alone.
 
-        :raises InfraError: the cluster could not, or not in time
+        :param to_delete: uids of the pods
+        :raises InfraError: the cluster failed, or was not ready in time
         """
         found = self._cluster_task.pods()
         own_pods = [
@@ -150,7 +152,7 @@ class Healing:
                 deleted_uids.add(pod["metadata"]["uid"])
 
     def _evictions(self, pods: Iterable[Object]) -> Evictions | None:
-        """Prepare evictions; None when no budget concerns these pods."""
+        """Prepare evictions; None: no budget covers these pods."""
         cluster_task = self._cluster_task
         evictions = Evictions(
             cluster_task.cluster,
@@ -178,11 +180,11 @@ class Healing:
             remaining = [pod for pod in remaining if pod not in batch]
 
     def _wait_replaced(self, pods: Sequence[Object]) -> None:
-        """Wait until these have gone, and others serve in their place."""
+        """Wait until pods are deleted, and their replacements are ready."""
         uids = {pod["metadata"]["uid"] for pod in pods}
         self._cluster_task.waiter.wait_pods_deleted(uids)
         labels = [pod["metadata"]["labels"] for pod in pods]
-        self._wait_ready(self._workloads(one[VDU_LABEL] for one in labels))
+        self._wait_ready(self._workloads(pod[VDU_LABEL] for pod in labels))
 
     def _wait_ready(self, workloads: Sequence[Manifest]) -> None:
         self._cluster_task.apply_manifests(
@@ -191,8 +193,8 @@ class Healing:
         self._cluster_task.waiter.wait_ready(workloads)
 
     def _must_be_created(self, manifest: Manifest) -> bool:
-        """Check whether an object is a bare Pod, or a workload that is lost;
-        one that exists keeps the size that it has.
+        """Return whether an object is a bare Pod or a lost workload. A workload
+        that exists is not applied, so that it keeps its size.
         """
         cluster_task = self._cluster_task
         return manifest.kind == "Pod" or not lost_vnfcs.read_workload(
@@ -201,10 +203,10 @@ class Healing:
 
 
 def _pods_of(task: InfraTask, pod_heals: Iterable[Healing]) -> set[str]:
-    """Find the pods of the VNFCs that are to be healed: their uids, and of
-    those that are lost, names that no uid equals.
+    """Return the uids of the pods of the VNFCs to be healed; for lost ones a
+    string that equals no uid.
 
-    :raises InfraError: one of them no longer exists, and is not lost
+    :raises InfraError: a pod no longer exists, and is not lost
     """
     uids: dict[tuple[str, str], str] = {}
     for healing in pod_heals:

@@ -1,4 +1,4 @@
-"""What an instance has in a cluster, as SOL003 tells it."""
+"""The resources of an instance in a cluster, as SOL003 types."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -12,9 +12,9 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
 Object = dict[str, Any]
 
-#: where metadata tells of which kinds an instance may have objects
+#: key of the instance's metadata: the kinds of which it may have objects
 OBJECT_KINDS_KEY: Final = "object_kinds"
-#: a VDU's kind -> the kind that its pods say controls them
+#: kind of a VDU -> kind of the controller of its pods
 CONTROLLERS: Final[Mapping[str, str | None]] = {
     "Deployment": "ReplicaSet",
     "ReplicaSet": "ReplicaSet",
@@ -27,9 +27,9 @@ CONTROLLERS: Final[Mapping[str, str | None]] = {
 def list_vnfcs(
     cluster: Cluster, rendered: Rendered, key: str
 ) -> tuple[VnfcResourceInfo, ...]:
-    """Take the inventory of an instance in one cluster.
+    """List the VNFCs of an instance in a cluster.
 
-    :param key: by which vimConnectionInfo names the cluster
+    :param key: of the cluster in vimConnectionInfo
     """
     pods = cluster.list(
         cluster.kind("v1", "Pod"),
@@ -42,7 +42,7 @@ def list_vnfcs(
 def vnfcs_from_pods(
     pods: Iterable[Object], rendered: Rendered, key: str
 ) -> tuple[VnfcResourceInfo, ...]:
-    """Tell the pods that are VNFCs, in the order of their creation."""
+    """Return the VNFCs among some pods, in the order of their creation."""
     living_pods = sorted(filter(is_living, pods), key=_age)
     return tuple(
         _vnfc(pod, kind, key)
@@ -54,10 +54,13 @@ def vnfcs_from_pods(
 def instance_metadata(
     rendered: Rendered, assignment: Mapping[str, str]
 ) -> Object:
-    """Tell what later operations have to know of an instance.
+    """Return the metadata of an instance that later operations need:
+    namespace, tenant, lcm-kubernetes-def-files, object_kinds
+    ([[apiVersion, kind]]), vdu_reses (VDU -> manifest), and where they are
+    used, vdu_mapping and vim_connections.
 
-    :param assignment: VDU -> key of vimConnectionInfo; none where there is but
-        one
+    :param assignment: VDU -> key of vimConnectionInfo; empty if there is only
+        one cluster
     """
     metadata: Object = {
         "namespace": rendered.namespace,
@@ -78,20 +81,22 @@ def instance_metadata(
 
 
 def is_living(pod: Object) -> bool:
-    """Tell whether a pod is to stay: it was neither deleted nor has ended."""
+    """Return whether a pod was not deleted and has not ended."""
     phase = pod.get("status", {}).get("phase")
     has_ended = phase in {"Succeeded", "Failed"}
     return "deletionTimestamp" not in pod["metadata"] and not has_ended
 
 
 def controller_of(body: Object) -> Object | None:
-    """Return the ownerReference of the object that controls this one."""
+    """Return the ownerReference of the object's controller; None: no
+    controller.
+    """
     owners = body["metadata"].get("ownerReferences", ())
-    return next((one for one in owners if one.get("controller")), None)
+    return next((owner for owner in owners if owner.get("controller")), None)
 
 
 def vdu_of(pod: Object) -> str | None:
-    """Return the VDU that a pod is labelled with."""
+    """Return the VDU in the label of a pod."""
     vdu: str | None = pod["metadata"].get("labels", {}).get(VDU_LABEL)
     return vdu
 
@@ -102,10 +107,10 @@ def _age(pod: Object) -> tuple[str, str]:
 
 
 def _kind(pod: Object, rendered: Rendered) -> str | None:
-    """Tell what kind of VDU a pod is of; None: of none.
+    """Return the kind of the VDU that a pod belongs to; None: to no VDU.
 
-    The label says which VDU, the owner that its workload made it and not
-    somebody who copied the labels.
+    The pod needs the label of the VDU and the controller of its workload:
+    labels may be copied to other pods.
     """
     workload = rendered.workloads.get(vdu_of(pod) or "")
     if workload is None:

@@ -1,4 +1,4 @@
-"""Finds what VNF instances have in a cluster, of whatever kind, by label."""
+"""Search for objects of VNF instances in a cluster, of any kind, by label."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
-#: copies of the labels of what they are about, and deleted with that
+#: kinds that copy the labels of another object, and are deleted with it
 DERIVED_KINDS: Final = frozenset({"Endpoints", "EndpointSlice", "Event"})
-#: failures that an error names, at most
+#: maximum number of failures in an error
 MAX_ERRORS: Final = 5
 
 
@@ -47,36 +47,40 @@ class LabelledObject(NamedTuple):
 
 
 def search(cluster: Cluster, task: SearchTask) -> Mapping[str, Sequence[str]]:
-    """Find the objects that have the label; none that is being deleted."""
+    """Find the labelled objects that are not being deleted.
+
+    :returns: instance id -> kind and name of its objects
+    """
     found: dict[str, list[str]] = {}
     objects = _Objects(cluster, task)
-    for one in objects.all():
-        if not one.is_deleting:
-            found.setdefault(one.instance_id, []).append(str(one))
+    for item in objects.all():
+        if not item.is_deleting:
+            found.setdefault(item.instance_id, []).append(str(item))
     for error in objects.failures():
         LOG.warning("Part of a cluster not searched: error=%s", error)
     return found
 
 
 def clean(cluster: Cluster, task: SearchTask) -> Sequence[str]:
-    """Delete the objects of an instance, what others need last.
+    """Delete the objects of an instance, those that others need last.
 
-    :raises InfraError: some could not be searched or deleted; all others
+    :returns: kind and name of the objects, also of those being deleted
+    :raises InfraError: some objects could not be found or deleted; all others
         are deleted
     """
     objects = _Objects(cluster, task)
     found = sorted(objects.all(), key=_deletion_order)
     failed: list[errors.InfraError] = []
-    for one in found:
-        if not one.is_deleting:
+    for item in found:
+        if not item.is_deleting:
             try:
-                cluster.delete(one.resource, one.body)
+                cluster.delete(item.resource, item.body)
             except errors.VimRejected as error:
-                failed.append(type(error)(f"{one} not deleted: {error}"))
+                failed.append(type(error)(f"{item} not deleted: {error}"))
     failed += objects.failures()
     if failed:
         raise type(failed[0])(" ".join(map(str, failed[:MAX_ERRORS])))
-    return [str(one) for one in found]
+    return [str(item) for item in found]
 
 
 def _deletion_order(found: LabelledObject) -> int:
@@ -102,13 +106,13 @@ class _Objects:
         if task.instance_id is not None:
             self._selector += f"={task.instance_id}"
         self._failed: list[errors.InfraError] = []
-        #: namespaces of which a kind was listed; None: it was in all
+        #: namespaces in which a kind was listed; None: in all
         self._listed: set[str | None] = set()
-        #: namespaces of which a kind may not be listed; None: they are unknown
+        #: namespaces in which a kind may not be listed; None: not known which
         self._forbidden: dict[str | None, Forbidden] = {}
 
     def all(self) -> Iterator[LabelledObject]:
-        """List them; afterwards, ``failures`` has what could not be."""
+        """List the objects; then, ``failures`` has what could not be listed."""
         for resource in self._kinds():
             for body in self._of_kind(resource):
                 if self._task.running_only and not inventory.is_living(body):
@@ -119,8 +123,8 @@ class _Objects:
                     yield LabelledObject(resource, body)
 
     def failures(self) -> Sequence[errors.InfraError]:
-        """List why something could not be searched. A kind alone that may not
-        be listed does not count: no object of it was created.
+        """Return why objects could not be listed. A forbidden kind does not
+        count if others of its namespace were listed: no object of it exists.
         """
         forbidden = [
             error
@@ -135,10 +139,10 @@ class _Objects:
             return
         for version in self._cluster.groups():
             with self._skip_unavailable(version.group):
-                for one in self._cluster.kinds(version):
-                    is_usable = {"list", "delete"} <= set(one.verbs)
-                    if is_usable and one.kind not in DERIVED_KINDS:
-                        yield one
+                for kind in self._cluster.kinds(version):
+                    is_usable = {"list", "delete"} <= set(kind.verbs)
+                    if is_usable and kind.kind not in DERIVED_KINDS:
+                        yield kind
 
     def _of_kind(self, resource: Any) -> Sequence[Object]:
         found: list[Object] = []
@@ -170,8 +174,8 @@ class _Objects:
             )["items"]
         except NotFound:  # its CustomResourceDefinition was just deleted
             return ()
-        # all Pods may be listed for the watch, by credentials without access
-        # to anything else
+        # to list all Pods is allowed for the watch, even by credentials that
+        # allow nothing else
         if resource.namespaced and (
             namespace or self._task.running_only or resource.kind != "Pod"
         ):
@@ -180,8 +184,8 @@ class _Objects:
 
     @contextlib.contextmanager
     def _skip_unavailable(self, group: str) -> Iterator[None]:
-        """Note that a group could not be searched which another server than
-        the API server answers for, or a webhook; others may be.
+        """Record errors of an API group that an extension API server or a
+        webhook serves; the search of the others continues.
         """
         try:
             yield
@@ -192,9 +196,9 @@ class _Objects:
 
 
 def _namespaces(task: SearchTask) -> Iterator[str]:
-    """List where to search what may not be listed in the whole cluster."""
+    """Return the namespaces to search if the cluster-wide list is forbidden."""
     yield from task.tenants
     for origin in task.origins:
-        # what is wrong was not instantiated either
+        # nothing was instantiated with invalid parameters
         with contextlib.suppress(errors.BadRequest):
             yield manifests.namespace_of(origin.parameters, origin.package)

@@ -1,5 +1,5 @@
-"""What we take of the official client library; loaded when a process reaches
-its first cluster, as an API server seldom does.
+"""The parts of the official client library that are used. Loaded when a
+process connects to its first cluster; API servers seldom do.
 """
 
 import os
@@ -12,9 +12,9 @@ import urllib3
 from kubernetes.dynamic import exceptions, resource
 
 NotServed: Final = exceptions.ResourceNotFoundError
-#: a list of objects, which the client counts as a kind
+#: a list kind, which the discovery of the library returns among the kinds
 ResourceList: Final = resource.ResourceList
-#: an answer that is no success; status 0 where TLS failed
+#: errors of the library; status 0: TLS failed
 ERRORS: Final = (
     exceptions.DynamicApiError,
     kubernetes.client.ApiException,
@@ -22,8 +22,8 @@ ERRORS: Final = (
 
 
 class Client(kubernetes.dynamic.DynamicClient):
-    """Raises 503 as an error that is not caught by the discovery of the
-    library, which takes it for a group without kinds.
+    """Raises 503 as an error that the discovery of the library does not catch;
+    it would treat the API group as one without kinds.
     """
 
     def request(self, method: str, path: str, **options: Any) -> Any:
@@ -36,7 +36,7 @@ class Client(kubernetes.dynamic.DynamicClient):
 
 
 class Discoverer(kubernetes.dynamic.LazyDiscoverer):
-    """Keeps what it discovered in memory; the library's keeps a file."""
+    """Caches the discovery in memory; the library uses a file."""
 
     def __init__(self, client: Any, _cache_file: Any) -> None:
         super().__init__(client, "/nonexistent")  # type: ignore[no-untyped-call]
@@ -48,7 +48,7 @@ class Discoverer(kubernetes.dynamic.LazyDiscoverer):
 def dynamic_client(
     endpoint: str, token: str | None, pool: urllib3.PoolManager
 ) -> Any:
-    """Make a dynamic client; it asks the cluster for its API groups.
+    """Create a dynamic client; this requests the API groups of the cluster.
 
     Its User-Agent names this process, for the audit log of the cluster.
     """

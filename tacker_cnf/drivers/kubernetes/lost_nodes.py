@@ -1,4 +1,4 @@
-"""Pods that nobody ends any more, because their node is lost."""
+"""Deletion of pods on lost nodes, where no kubelet confirms it."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -13,14 +13,14 @@ LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
 
-#: seconds that a pod has to go before its node is looked at, and the longest
-#: time between two looks
+#: delay until the nodes of deleted pods are checked first, and the longest
+#: interval of checks
 MIN_INTERVAL_S: Final = 1.0
 MAX_INTERVAL_S: Final = 5.0
 
 
 def is_lost(node: Object | None) -> bool:
-    """Tell whether a node runs no pods, as far as its cluster knows."""
+    """Return whether a node is not ready, or does not exist."""
     conditions = node.get("status", {}).get("conditions", ()) if node else ()
     return not any(
         condition["type"] == "Ready" and condition["status"] == "True"
@@ -29,8 +29,8 @@ def is_lost(node: Object | None) -> bool:
 
 
 class LostNodes:
-    """Ends the pods that were deleted and whose kubelet cannot say that they
-    have ended. Only then does their controller make others elsewhere.
+    """Force-deletes pods that were deleted on lost nodes. Their controller
+    creates others elsewhere only afterwards.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -40,8 +40,9 @@ class LostNodes:
         self._node_error: errors.InfraError | None = None
 
     def check(self, pods: Iterable[Object]) -> float:
-        """Force the deletion of those that were deleted and whose node is
-        lost; tell after how many seconds to look again.
+        """Force the deletion of deleted pods whose node is lost.
+
+        :returns: seconds until the next check
         """
         deleting = [p for p in pods if "deletionTimestamp" in p["metadata"]]
         if not deleting:
@@ -74,14 +75,16 @@ class LostNodes:
 
     def _force_delete(self, pod: Object, node: str) -> None:
         name = pod["metadata"]["name"]
-        LOG.warning("Pod %s is ended by force: node %s is lost", name, node)
+        LOG.warning(
+            "Node lost, force-deleting pod: pod=%s node=%s", name, node
+        )
         self._cluster.delete(self._cluster.kind("v1", "Pod"), pod, grace=0)
 
     def describe_node_error(self) -> str:
-        """Tell what could not be seen of the nodes, as a sentence."""
+        """Return why nodes could not be read, as a sentence."""
         if self._node_error is None:
             return ""
         return (
-            " Whether their nodes are lost cannot be seen, so they were not "
-            f"ended by force: {self._node_error}"
+            " Their nodes cannot be read, so they were not force-deleted: "
+            f"{self._node_error}"
         )

@@ -1,8 +1,8 @@
-"""VNFCs whose object in the cluster is lost: only a heal creates it.
+"""VNFCs whose object in the cluster was deleted by another client.
 
-A bare Pod, or the whole workload, was deleted by another client. Pods of a
-workload that exists are its controller's matter: those of a StatefulSet come
-again by the same names, and others by new ones.
+Only a heal creates a bare Pod, or a whole workload, again. Pods of an existing
+workload are not lost: its controller replaces them, a StatefulSet under the
+same names, others under new ones.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,10 +24,10 @@ def find(
     previous_vnfcs: Iterable[VnfcResourceInfo],
     found: Iterable[VnfcResourceInfo],
 ) -> Iterator[VnfcResourceInfo]:
-    """Find the lost VNFCs of an instance in one cluster, marked as such.
+    """Find the lost VNFCs of an instance in a cluster, and mark them as lost.
 
-    :param previous_vnfcs: what the instance had
-    :param found: what its pods are
+    :param previous_vnfcs: VNFCs that the instance had
+    :param found: VNFCs of its living pods
     """
     living = {(vnfc.vdu_id, vnfc.id) for vnfc in found}
     missing = [v for v in previous_vnfcs if (v.vdu_id, v.id) not in living]
@@ -49,7 +49,7 @@ def find(
 def read_workload(
     cluster: Cluster, rendered: Rendered, manifest: Manifest
 ) -> Object | None:
-    """Read the object of a VDU; None when it is not found, or deleted."""
+    """Read the workload of a VDU; None: not found, or being deleted."""
     resource = cluster.kind(manifest.api_version, manifest.kind)
     body = cluster.get(resource, manifest.name, rendered.namespace)
     deleted = body is None or "deletionTimestamp" in body["metadata"]
@@ -64,7 +64,7 @@ def _is_lost(vnfc: VnfcResourceInfo, workload: Object | None) -> bool:
 
 
 def _stateful_names(workload: Object) -> Iterator[str]:
-    """Name the pods that a StatefulSet has, or is about to have."""
+    """Yield the names of the pods that a StatefulSet has or will create."""
     spec = workload["spec"]
     start = (spec.get("ordinals") or {}).get("start", 0)
     for number in range(start, start + spec.get("replicas", 1)):

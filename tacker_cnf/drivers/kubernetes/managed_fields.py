@@ -1,10 +1,10 @@
-"""Who owns which field of an object (metadata.managedFields).
+"""Ownership of the fields of an object (metadata.managedFields).
 
-A server-side apply takes away the fields that its manifest no longer has, if
-they were applied before by the same manager, and no others own them. What was
-created by a POST belongs to the same name, and yet to another owner: one who
-updates. So it is handed over before the first apply, as ``kubectl`` does when
-it turns to server-side apply.
+A server-side apply removes the fields that its manifest no longer has, if the
+same manager has applied them before and no other manager owns them. Fields of
+an object that was created by a POST belong to the same manager, but to its
+operation ``Update``. They are moved to ``Apply`` before the first apply, as
+``kubectl`` does when it changes to server-side apply.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Any, Final
 from tacker_cnf.drivers.kubernetes.client import FIELD_MANAGER
 
 Object = dict[str, Any]
-#: a set of fields, as FieldsV1 writes it
+#: a set of fields, in the format of FieldsV1
 Fields = Mapping[str, Any]
 
 APPLY: Final = "Apply"
@@ -21,8 +21,8 @@ UPDATE: Final = "Update"
 
 
 def entries_for_apply(found: Object) -> Sequence[Object] | None:
-    """Give the owners of an object, with us as one who applies all that is
-    ours; None: that is so already.
+    """Return managedFields in which all of our fields belong to ``Apply``;
+    None: they do already.
     """
     entries = found["metadata"].get("managedFields") or []
     ours = [entry for entry in entries if _is_ours(entry)]
@@ -36,8 +36,8 @@ def entries_for_apply(found: Object) -> Sequence[Object] | None:
 
 
 def _is_ours(entry: Object) -> bool:
-    """Tell whether an entry is ours; those of a subresource, such as the
-    size of a workload, stay as they are.
+    """Return whether an entry is ours; entries of a subresource, such as the
+    scale of a workload, are not changed.
     """
     return (
         entry.get("manager") == FIELD_MANAGER
@@ -46,8 +46,8 @@ def _is_ours(entry: Object) -> bool:
     )
 
 
-def _union(one: Fields, other: Fields) -> Fields:
-    both = dict(one)
-    for name, inner in other.items():
+def _union(first: Fields, second: Fields) -> Fields:
+    both = dict(first)
+    for name, inner in second.items():
         both[name] = _union(both[name], inner) if name in both else inner
     return both

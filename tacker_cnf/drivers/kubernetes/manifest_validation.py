@@ -1,8 +1,8 @@
-"""What has to be right of a manifest before a VNF that runs is changed by it.
+"""Validation of manifests before a running VNF is changed.
 
-A cluster refuses what is malformed, but only when it is sent: by then, others
-have been changed. Less is asked for here than a cluster asks for: what is
-read of a manifest, and of what pods refer to.
+A cluster rejects a malformed manifest only when it is sent; by then, other
+objects have been changed. Only the fields that this driver reads are checked:
+workloads, and the ConfigMaps and Secrets that pods refer to.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 )
 from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
 
-#: the groups of Kubernetes' own kinds that make pods, or are read by them
+#: API groups of the Kubernetes kinds that are checked
 _GROUPS: Final = frozenset({"", "apps", "batch", "extensions"})
 
 
 class _Schema(msgspec.Struct, rename="camel"):
-    """Part of an object; other attributes may be anything."""
+    """Part of an object; other fields may have any value."""
 
 
 class _NameRef(_Schema):
@@ -158,9 +158,9 @@ _SCHEMAS: Final[Mapping[str, Any]] = {
 
 
 def check(*all_rendered: Rendered) -> None:
-    """Make sure that workloads, and what their pods read, can be read.
+    """Check the workloads, ConfigMaps and Secrets among some manifests.
 
-    :raises InvalidParameters: one cannot; says where
+    :raises InvalidParameters: a field is missing or malformed; names the path
     """
     for rendered in all_rendered:
         for manifest in rendered.objects:
@@ -170,7 +170,7 @@ def check(*all_rendered: Rendered) -> None:
 def _check(manifest: Manifest) -> None:
     schema = _SCHEMAS.get(manifest.kind)
     group, kind, _ = manifest.key
-    # what may be a VDU is taken for a workload, whoever defines it
+    # a custom kind named like a VDU kind is treated as a workload
     if schema is None or (group not in _GROUPS and kind not in VDU_KINDS):
         return
     try:

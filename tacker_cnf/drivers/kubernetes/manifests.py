@@ -1,4 +1,4 @@
-"""What a package says is to be made in a cluster."""
+"""Manifests of a package: read, labelled and scaled for an instance."""
 
 import contextlib
 import copy
@@ -25,16 +25,16 @@ Key = tuple[str, str, str]
 INSTANCE_LABEL: Final = "tacker_vnf_instance_id"
 VDU_LABEL: Final = "tacker_vdu_id"
 
-#: kinds a VDU may be, and whether their number can be set
+#: kinds that a VDU may have; SCALABLE: those with ``spec.replicas``
 SCALABLE: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 VDU_KINDS: Final = SCALABLE | {"DaemonSet", "Pod"}
-#: kinds that make pods by a template at spec.template
+#: kinds that create pods from a template at spec.template
 POD_TEMPLATE_KINDS: Final = SCALABLE | {
     "DaemonSet",
     "Job",
     "ReplicationController",
 }
-#: what heal of the whole VNF leaves: it holds data, or others depend on it
+#: kinds that a heal of the whole VNF keeps: they hold data or have dependents
 RETAINED_KINDS: Final = frozenset(
     {
         "CustomResourceDefinition",
@@ -44,9 +44,9 @@ RETAINED_KINDS: Final = frozenset(
         "StorageClass",
     }
 )
-#: what cannot change once it is created
+#: kinds whose objects cannot be changed
 IMMUTABLE_KINDS: Final = frozenset({"ControllerRevision"})
-#: what has to be there before others can be made
+#: kinds to be created first, as other objects need them
 CREATE_FIRST: Final = ("Namespace", "CustomResourceDefinition")
 
 
@@ -58,28 +58,28 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
-    """The additionalParams of instantiation that this driver reads."""
+    """The additionalParams of an instantiation that this driver reads."""
 
     def_files: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = (
         msgspec.field(name="lcm-kubernetes-def-files")
     )
     namespace: str | None = None
-    #: VDU -> key of the vimConnectionInfo that it is to be on
+    #: VDU -> key of the vimConnectionInfo of its cluster
     vim_connections: Mapping[str, str] = {}
-    #: VDU -> its workload, where properties.name of the VNFD does not say it
+    #: VDU -> its workload, if that does not have properties.name of the VNFD
     vdu_mapping: Mapping[str, Workload] = {}
-    #: (apiVersion, kind) of all that the instance may have, once it runs
+    #: (apiVersion, kind) of all objects of the instance, once instantiated
     object_kinds: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """One object to be made."""
+    """An object to be created."""
 
     body: Object
-    #: the VDU whose VNFCs are this workload's pods
+    #: VDU whose VNFCs are the pods of this workload
     vdu_id: str | None = None
-    #: of the package, that it is from
+    #: its file in the package
     file: str = ""
 
     @property
@@ -96,18 +96,18 @@ class Manifest:
 
     @property
     def key(self) -> Key:
-        """What tells it from others."""
+        """Group, kind and name; unique in the namespace."""
         return self.key_of(self.body)
 
     def key_of(self, body: Object) -> Key:
-        """Give the key of an object of the same kind."""
+        """Return the key of an object of the same kind."""
         group, _, _ = self.api_version.rpartition("/")
         return group, self.kind, str(body["metadata"].get("name", ""))
 
     @property
     def is_core(self) -> bool:
-        """Whether it is of the API of which pods name others by kind and
-        name alone.
+        """Whether it belongs to the core API; pods refer to such objects by
+        kind and name alone.
         """
         return self.api_version == "v1"
 
@@ -116,9 +116,9 @@ class Manifest:
 
     @contextlib.contextmanager
     def locate_errors(self) -> Iterator[None]:
-        """Name the manifest where the cluster says what is invalid.
+        """Add the manifest to errors of invalid objects.
 
-        :raises VimRejected: the cluster says so
+        :raises VimRejected: the cluster rejects the object as invalid
         """
         try:
             yield
@@ -130,15 +130,15 @@ class Manifest:
 
 @dataclasses.dataclass(frozen=True)
 class Rendered:
-    """All that an instance is made of at one target."""
+    """All objects of an instance at one target."""
 
     instance_id: str
     namespace: str
     def_files: tuple[str, ...]
-    #: in the order in which they are made
+    #: in the order of creation
     objects: tuple[Manifest, ...]
     counts: Mapping[str, int]
-    #: (apiVersion, kind) of what it may have of packages that it had
+    #: (apiVersion, kind) of objects of the instance's earlier packages
     previous_kinds: frozenset[tuple[str, str]] = frozenset()
     vdu_mapping: Mapping[str, Workload] = dataclasses.field(
         default_factory=dict
@@ -146,33 +146,33 @@ class Rendered:
 
     @property
     def kinds(self) -> frozenset[tuple[str, str]]:
-        """(apiVersion, kind) of whatever the instance may have."""
+        """(apiVersion, kind) of all objects that the instance may have."""
         current = {(m.api_version, m.kind) for m in self.objects}
         return self.previous_kinds | current
 
     @property
     def workloads(self) -> Mapping[str, Manifest]:
-        """VDU -> the workload that it is."""
+        """VDU -> its workload."""
         return {m.vdu_id: m for m in self.objects if m.vdu_id}
 
     @property
     def selector(self) -> str:
-        """The label selector of all that belongs to the instance."""
+        """The label selector of the instance's objects."""
         return f"{INSTANCE_LABEL}={self.instance_id}"
 
 
 def parameters_of(target: Target) -> Parameters:
     """Read the parameters of a target.
 
-    :raises InvalidParameters: they are missing or malformed
+    :raises InvalidParameters: a parameter is missing or malformed
     """
     return parameters.read(target.parameters, Parameters)
 
 
 def render(task: InfraTask, target: Target) -> Rendered:
-    """Make the manifests of an instance from its package.
+    """Render the manifests of a package for an instance.
 
-    :raises InvalidParameters: a file is missing or is no manifest, or the
+    :raises InvalidParameters: a file is missing or not a manifest, or the
         objects do not share one namespace
     """
     params = parameters_of(target)
@@ -180,8 +180,8 @@ def render(task: InfraTask, target: Target) -> Rendered:
     namespace = params.namespace or _common_namespace(loaded)
     vdus = _vdus(task.package, target, params.vdu_mapping)
     objects = [
-        _label_and_scale(one, task.instance.id, namespace, vdus, target)
-        for one in loaded
+        _label_and_scale(manifest, task.instance.id, namespace, vdus, target)
+        for manifest in loaded
     ]
     return Rendered(
         instance_id=task.instance.id,
@@ -197,10 +197,10 @@ def render(task: InfraTask, target: Target) -> Rendered:
 def namespace_of(
     params: Mapping[str, Any], package: UnpackedPackage | None
 ) -> str:
-    """Read the namespace of an instance from the parameters of its
-    instantiation, or from its package, if that is still there.
+    """Return the namespace of an instance by the parameters of its
+    instantiation, or by its package, if that was not deleted.
 
-    :raises InvalidParameters: they are missing or malformed
+    :raises InvalidParameters: a parameter is missing or malformed
     """
     parsed = parameters.read(params, Parameters)
     if parsed.namespace or package is None:
@@ -211,19 +211,19 @@ def namespace_of(
 def describe_missing(
     manifest: Manifest, before: Rendered, after: Rendered
 ) -> str:
-    """Tell, and what may be done, that the next package lacks what an
-    instance has.
+    """Describe, with a remedy, that the next package lacks a workload of the
+    instance.
     """
-    if manifest.key in {one.key for one in after.objects}:
+    if manifest.key in {new.key for new in after.objects}:
         return (
             f"{manifest}, which the VNF instance has, is in the new package, "
-            "and the VNFD names the VDU otherwise (properties.name). Correct "
-            "the VNFD, or give additionalParams.vdu_mapping."
+            "but the VNFD gives the VDU another name (properties.name). Correct "
+            "the VNFD, or set additionalParams.vdu_mapping."
         )
     others = [
-        one.kind
-        for one in after.objects
-        if one.name == manifest.name and one.kind in VDU_KINDS
+        new.kind
+        for new in after.objects
+        if new.name == manifest.name and new.kind in VDU_KINDS
     ]
     return (
         f"{manifest} in namespace {before.namespace}, which the VNF instance "
@@ -235,7 +235,7 @@ def describe_missing(
 
 
 def sort_for_creation(objects: Iterable[Manifest]) -> list[Manifest]:
-    """Put what others need before them."""
+    """Sort objects so that those that others need come first."""
     return sorted(
         objects,
         key=lambda m: (
@@ -256,9 +256,9 @@ def _vdus(
         if vdu.id not in mapping
     }
     mapped = {
-        (one.kind, one.name): vdu
-        for vdu, one in mapping.items()
-        if vdu in vdus and one.kind in VDU_KINDS
+        (workload.kind, workload.name): vdu
+        for vdu, workload in mapping.items()
+        if vdu in vdus and workload.kind in VDU_KINDS
     }
     return by_name | mapped
 
@@ -266,11 +266,11 @@ def _vdus(
 def load(
     package: UnpackedPackage, names: Iterable[str]
 ) -> tuple[Manifest, ...]:
-    """Read the objects of some files, as they are there; nobody may change
-    what this gives.
+    """Read the objects of some files, unchanged. The result is cached and must
+    not be modified.
 
-    :raises InvalidParameters: a file is missing or is no manifest, or an
-        object stands in two
+    :raises InvalidParameters: a file is missing or not a manifest, or an
+        object is defined twice
     """
     found: list[Manifest] = []
     for name in names:
@@ -282,7 +282,7 @@ def load(
         key = (manifest.key, manifest.body["metadata"].get("namespace"))
         if key in seen and manifest.name:
             raise errors.InvalidParameters(
-                f"{manifest} stands in two manifests."
+                f"{manifest} is defined in two manifests."
             )
         seen.add(key)
     return tuple(found)
@@ -290,7 +290,7 @@ def load(
 
 @functools.lru_cache(1024)
 def _parse(_content_id: str, name: str, path: Path) -> tuple[Object, ...]:
-    """Read the objects of one file; nobody may change what this gives."""
+    """Read the objects of a file. The result is cached: do not modify it."""
     try:
         text = bounded_yaml.text_of(path, name)
         documents = bounded_yaml.load_all(text, name)
@@ -309,7 +309,7 @@ def _parse(_content_id: str, name: str, path: Path) -> tuple[Object, ...]:
 def _items(document: Any) -> Iterator[Any]:
     if isinstance(document, dict) and document.get("kind") == "List":
         items = document.get("items") or ()
-        # what is no list is refused like any other thing that is no object
+        # a value that is not a list is rejected like any other non-object
         yield from items if isinstance(items, list | tuple) else (items,)
     else:
         yield document
@@ -318,34 +318,34 @@ def _items(document: Any) -> Iterator[Any]:
 def _validated(body: Any, name: str) -> Object:
     if not isinstance(body, dict):
         raise errors.InvalidParameters(
-            f"The manifest {name} holds something that is no object."
+            f"The manifest {name} contains a value that is not an object."
         )
     for key in ("apiVersion", "kind"):
         if not isinstance(body.get(key), str):
             raise errors.InvalidParameters(
-                f"The manifest {name} holds an object without {key}."
+                f"The manifest {name} contains an object without {key}."
             )
     meta = body.setdefault("metadata", {})
     if not isinstance(meta, dict):
         raise errors.InvalidParameters(
-            f"The manifest {name}: metadata of a {body['kind']} is no object."
+            f"The manifest {name}: metadata of a {body['kind']} is not an object."
         )
     if meta.get("generateName"):
         raise errors.InvalidParameters(
-            f"The manifest {name}: a {body['kind']} has a generateName; it "
-            "needs a name by which it is found again."
+            f"The manifest {name}: a {body['kind']} has a generateName; give "
+            "it a name."
         )
     for key in ("name", "namespace"):
         if not isinstance(meta.get(key) or "", str):
             raise errors.InvalidParameters(
                 f"The manifest {name}: metadata.{key} of a {body['kind']} is "
-                "no text."
+                "not a string."
             )
     return body
 
 
 def _common_namespace(loaded: Iterable[Manifest]) -> str:
-    namespaces = {one.body["metadata"].get("namespace") for one in loaded}
+    namespaces = {m.body["metadata"].get("namespace") for m in loaded}
     namespaces.discard(None)
     if len(namespaces) > 1:
         raise errors.InvalidParameters(
@@ -362,7 +362,7 @@ def _label_and_scale(
     vdus: Mapping[tuple[str, str], str],
     target: Target,
 ) -> Manifest:
-    """Mark an object as the instance's, and set the size of a workload."""
+    """Label an object as the instance's, and set the size of a workload."""
     body = copy.deepcopy(manifest.body)
     if "namespace" in body["metadata"]:
         body["metadata"]["namespace"] = namespace
@@ -382,8 +382,8 @@ def _label_and_scale(
 
 
 def without_labels(body: Object) -> Object:
-    """Copy a body without what marks it as an instance's: a kind that is
-    never stored may refuse labels.
+    """Copy a body without the label of the instance: kinds that are never
+    stored may reject labels.
     """
     meta = dict(body["metadata"])
     labels = {k: v for k, v in meta["labels"].items() if k != INSTANCE_LABEL}
@@ -394,7 +394,7 @@ def without_labels(body: Object) -> Object:
 
 
 def _templates(body: Object) -> Iterator[Object]:
-    """Find the templates in an object of what it will make."""
+    """Find the templates of dependents in an object: pods, jobs, claims."""
     spec = body.get("spec")
     if not isinstance(spec, dict):
         return
@@ -408,8 +408,8 @@ def _templates(body: Object) -> Iterator[Object]:
 
 
 def pod_templates(body: Object) -> Iterator[Object]:
-    """Find the templates of the pods that an object makes, if it makes any:
-    at spec.template or, where it makes Jobs, in their template.
+    """Find the pod templates of an object: at spec.template, and for CronJobs
+    in the template of their Jobs.
     """
     for spec in _dicts(body.get("spec")):
         yield from _dicts(spec.get("template"))
@@ -427,6 +427,6 @@ def _label(body: Object, labels: Mapping[str, str]) -> None:
     existing = (isinstance(meta, dict) and meta.get("labels")) or {}
     if not isinstance(meta, dict) or not isinstance(existing, dict):
         raise errors.InvalidParameters(
-            f"A manifest has metadata or labels that are no object: {meta!r:.80}"
+            f"A manifest has metadata or labels that are not an object: {meta!r:.80}"
         )
     meta["labels"] = {**existing, **labels}

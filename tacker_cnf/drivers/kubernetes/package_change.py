@@ -1,5 +1,5 @@
-"""What a change of the VNF package makes of a VNF that runs: one package's
-manifests and the next's.
+"""Change of the VNF package of a running VNF: the differences between the
+manifests of both packages.
 """
 
 import copy
@@ -25,7 +25,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 from tacker_cnf.drivers.kubernetes.pod_references import CONFIG_MAP, SECRET
 from tacker_cnf.drivers.kubernetes.update_task import ManifestChange
 
-#: what rolls by itself when its template changes
+#: kind whose controller rolls its pods when the template changes
 ROLLING_KIND: Final = "Deployment"
 
 
@@ -38,26 +38,26 @@ class Parameters(
 
 
 class PreviousState(msgspec.Struct, frozen=True):
-    """What a Deployment was before it is changed, as it is noted."""
+    """State of a Deployment before its change, as saved in the checkpoint."""
 
     key: manifests.Key
     template: dict[str, Any]
 
 
 class PackageChange:
-    """One change of package: from what was rendered to what is."""
+    """A change of package, from the old manifests to the new."""
 
     def __init__(self, task: InfraTask, rendered: Rendered) -> None:
-        """Prepare it.
+        """Compare the manifests.
 
-        :raises InvalidParameters: it cannot be carried out
+        :raises InvalidParameters: the change is not possible
         """
         assert task.current is not None
         assert task.current_package is not None
         self.operation_id = task.operation_id
         self.is_rollback = task.is_rollback
-        #: pod templates as they were before, which may be what no manifest
-        #: says: an update changes images alone
+        #: pod templates before the change, which may differ from the old
+        #: manifests: an update changes images in the cluster only
         self.templates = {
             previous.key: previous.template
             for previous in (
@@ -71,15 +71,15 @@ class PackageChange:
         manifest_validation.check(self.before, self.after)
         self._requested_vdus = self._params.vdus
         self._check()
-        former_state = {
+        before_by_key = {
             manifest.key: manifest for manifest in self.before.objects
         }
         self._pairs = [
-            ManifestChange(former_state[manifest.key], manifest)
+            ManifestChange(before_by_key[manifest.key], manifest)
             for manifest in rendered.objects
-            if manifest.key in former_state
+            if manifest.key in before_by_key
         ]
-        #: ConfigMaps and Secrets that both packages have
+        #: ConfigMaps and Secrets in both packages
         self.configs = tuple(
             pair for pair in self._pairs if _is_config(pair.after)
         )
@@ -87,14 +87,14 @@ class PackageChange:
 
     @property
     def new(self) -> tuple[Manifest, ...]:
-        """What only the next package has."""
+        """Objects that only the new package has."""
         common = {pair.after.key for pair in self._pairs}
         return tuple(m for m in self.after.objects if m.key not in common)
 
     @property
     def changed(self) -> tuple[Manifest, ...]:
-        """What both have, differs, and neither makes pods nor is read by
-        them.
+        """Objects in both packages that differ; no workloads, ConfigMaps or
+        Secrets.
         """
         return tuple(
             after
@@ -121,8 +121,8 @@ class PackageChange:
 
     @property
     def restarted(self) -> tuple[ManifestChange, ...]:
-        """What else makes pods, and stays what it is, its images too: it only
-        restarts; none, if the request names VDUs.
+        """The other workloads, which keep their specification and images and
+        are only restarted; none if the request names VDUs.
         """
         if self._requested_vdus:
             return ()
@@ -143,10 +143,9 @@ class PackageChange:
         return [(pair.before, pair.after) for pair in self._pairs]
 
     def _check(self) -> None:
-        """Make sure that the request can be met, and that both packages make
-        the same VDUs.
+        """Check the request, and that both packages have the same VDUs.
 
-        :raises InvalidParameters: it cannot, or they do not
+        :raises InvalidParameters: the request is not valid, or the VDUs differ
         """
         namespace = self._params.namespace
         if namespace not in {None, self.before.namespace}:
@@ -169,8 +168,8 @@ class PackageChange:
             raise errors.InvalidParameters(
                 "additionalParams.lcm-kubernetes-def-files: VDU "
                 f"{additional[0]} is the {workloads[additional[0]]}, which the VNF "
-                "instance does not have. A change of package makes no new "
-                "VDU: leave its manifest out, or instantiate the new package."
+                "instance does not have. A change of package cannot add VDUs: "
+                "leave its manifest out, or instantiate the new package."
             )
         for vdu in self._requested_vdus:
             self._check_rollable(vdu)
@@ -190,7 +189,7 @@ class PackageChange:
 
 
 def _render_current(task: InfraTask) -> Rendered:
-    """Render what is there, from the package that it is of."""
+    """Render the manifests of the current package at the current target."""
     assert task.current is not None
     assert task.current_package is not None
     previous = dataclasses.replace(task, package=task.current_package)
@@ -202,8 +201,8 @@ def _is_config(manifest: Manifest) -> bool:
 
 
 def _without_images(manifest: Manifest, *, is_rollback: bool) -> Manifest:
-    """Give a manifest by which nothing is given another image; one of a Pod
-    that is made again on the way back is whole.
+    """Remove the images from a manifest, so that containers keep theirs. In a
+    rollback, the manifest of a Pod is left complete: the Pod is recreated.
     """
     if is_rollback and manifest.kind == "Pod":
         return manifest

@@ -1,4 +1,4 @@
-"""Carries a change of package out in one cluster."""
+"""A change of package in one cluster."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
@@ -31,16 +31,15 @@ from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 
 Object = dict[str, Any]
 
-#: kinds that make pods, or are pods
+#: kinds that create pods, or are pods
 POD_OWNER_KINDS: Final = VDU_KINDS | POD_TEMPLATE_KINDS | {"CronJob"}
 SERVICE_ACCOUNT: Final = "ServiceAccount"
 
 
 class PackageChangeTask:
-    """One change of package in one cluster.
+    """A change of package in one cluster.
 
-    It may be begun again after any failure, and undone by the change that
-    leads back.
+    It may be repeated after any failure, and is undone by the opposite change.
     """
 
     def __init__(
@@ -59,11 +58,14 @@ class PackageChangeTask:
         self._rolled = cluster_task.select_own(change.rolled)
 
     def _is_in_cluster(self, manifest: Manifest) -> bool:
-        keys = {one.key for one in self._cluster_task.rendered.objects}
+        keys = {m.key for m in self._cluster_task.rendered.objects}
         return manifest.key in keys
 
     def checkpoint(self) -> Iterator[str]:
-        """Tell what a rollback needs to know of what will be rolled."""
+        """Return the states of Deployments that a rollback needs, as JSON.
+
+        :raises NotReady: a Deployment does not exist
+        """
         cluster = self._cluster_task.cluster
         for manifest in self._rolled:
             resource = cluster.kind(manifest.api_version, manifest.kind)
@@ -77,38 +79,37 @@ class PackageChangeTask:
     def apply(
         self, on_rolled: Callable[[ClusterTask, Manifest], None]
     ) -> None:
-        """Make what is new or differs, roll, restart who reads what differs.
+        """Create and change objects, roll the Deployments, and restart the
+        other pods that read what has changed.
 
-        :param rolled: is called after each Deployment, before the next
-        :raises InfraError: the cluster could not
+        :param on_rolled: called after each Deployment, before the next
+        :raises InfraError: the cluster failed, or was not ready in time
         """
         self._cluster_task.apply_manifests(
             [*self._new, *self._cluster_task.select_own(self._change.changed)]
         )
         written = self._update.write()
         if not self._change.is_rollback:
-            written |= {
-                (one.kind, one.name) for one in self._new if one.is_core
-            }
+            written |= {(m.kind, m.name) for m in self._new if m.is_core}
         for manifest in self._rolled:
             self._roll(manifest, written)
             on_rolled(self._cluster_task, manifest)
         self._update.restart(written)
 
     def finish(self) -> None:
-        """Wait until what was brought is ready, and then delete what the
-        package does not have.
+        """Wait until the new and rolled objects are ready, then delete those
+        that the package does not have.
 
-        :raises InfraError: the cluster could not, or not in time
+        :raises InfraError: the cluster failed, or was not ready in time
         """
         self._cluster_task.waiter.wait_ready([*self._new, *self._rolled])
         self._delete_obsolete()
 
     def _roll(self, manifest: Manifest, written: Iterable[Reference]) -> None:
-        """Make a Deployment as its manifest says, at its size.
+        """Replace a Deployment by its manifest, at its present size.
 
-        :raises NotReady: it does not exist
-        :raises VimRejected: somebody else goes on changing it
+        :raises NotReady: the Deployment does not exist
+        :raises Conflict: another client changes it again and again
         """
         cluster = self._cluster_task.cluster
         resource = cluster.kind(manifest.api_version, manifest.kind)
@@ -130,13 +131,14 @@ class PackageChangeTask:
                 with manifest.locate_errors():
                     cluster.replace(resource, body, namespace)
                 return
-            except Conflict:  # so 409 is told: it has just changed
+            except Conflict:  # 409: another client has changed the object
                 if attempt == MAX_ATTEMPTS:
                     raise
 
     def _delete_obsolete(self) -> None:
-        """Delete what is ours and not of the package: first what makes pods,
-        then what none of those that stay needs. What holds data is kept.
+        """Delete the instance's objects that the package does not have: first
+        what creates pods, then what no remaining pod needs. Kinds that hold
+        data are kept.
         """
         wanted = {manifest.key for manifest in self._change.after.objects}
         found = self._cluster_task.owned(
@@ -149,12 +151,12 @@ class PackageChangeTask:
             and manifest.key_of(body) not in wanted
         ]
         pod_owners = [
-            one for one in to_delete if one[0].kind in POD_OWNER_KINDS
+            entry for entry in to_delete if entry[0].kind in POD_OWNER_KINDS
         ]
         self._remove(pod_owners)
         used = list_references(
             self._cluster_task.pods(),
-            (one[1] for one in found if one not in pod_owners),
+            (entry[1] for entry in found if entry not in pod_owners),
         )
         self._remove(
             (manifest, body)
@@ -177,8 +179,10 @@ class PackageChangeTask:
 def list_references(
     pods: Iterable[Object], others: Iterable[Object]
 ) -> set[Reference]:
-    """Tell what pods need in order to start: those that are there, and those
-    that others would make, which may be of an older package.
+    """Return what pods need to start: existing pods, and those that workloads
+    would create, which may belong to an older package.
+
+    :param others: bodies of the workloads
     """
     used: set[Reference] = set()
     templates = (t for body in others for t in pod_templates(body))
@@ -199,6 +203,6 @@ def _merge_live(live: Object, manifest: Manifest) -> Object:
         values = {**(merged.get(name) or {}), **(meta.get(name) or {})}
         if values:
             merged[name] = values
-    # an autoscaler may have changed what was asked for
+    # keep the present size: an autoscaler may have changed it
     body["spec"]["replicas"] = live["spec"]["replicas"]
     return {**body, "metadata": merged}

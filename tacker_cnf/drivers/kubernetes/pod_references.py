@@ -1,25 +1,25 @@
-"""Which ConfigMaps and Secrets a pod reads."""
+"""References of pods to ConfigMaps and Secrets."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 Object = dict[str, Any]
-#: (kind, name), of the API v1
+#: (kind, name) of an object of the core API
 Reference = tuple[str, str]
-#: where a name stands -> the kind that it is of
+#: path to a name -> kind of the object that it refers to
 ReferencePaths = Mapping[tuple[str, ...], str]
 
 CONFIG_MAP: Final = "ConfigMap"
 SECRET: Final = "Secret"  # noqa: S105  # a kind
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
-#: in an envFrom entry, or the valueFrom of an env entry
+#: in an entry of envFrom, or in valueFrom of an entry of env
 _ENV_PATHS: Final[ReferencePaths] = {
     ("configMapKeyRef", "name"): CONFIG_MAP,
     ("configMapRef", "name"): CONFIG_MAP,
     ("secretKeyRef", "name"): SECRET,
     ("secretRef", "name"): SECRET,
 }
-#: in a volume; most of these Secrets are what it is mounted with
+#: in a volume; most of these Secrets are credentials for mounting it
 _VOLUME_PATHS: Final[ReferencePaths] = {
     ("configMap", "name"): CONFIG_MAP,
     ("secret", "secretName"): SECRET,
@@ -42,7 +42,7 @@ _PULL_SECRET_PATHS: Final[ReferencePaths] = {("name",): SECRET}
 
 
 def pod_reads(spec: Object) -> frozenset[Reference]:
-    """Tell what a pod reads in whatever way."""
+    """Return everything that a pod refers to."""
     return frozenset(
         {
             *_pull_secrets(spec),
@@ -64,22 +64,22 @@ def pod_reads(spec: Object) -> frozenset[Reference]:
 def reading_containers(
     spec: Object, changed: Iterable[Reference]
 ) -> frozenset[str]:
-    """Tell the containers of a pod that read any of these; those too that
-    run before the others, or were added by hand.
+    """Return the names of the containers, of any type, that refer to one of
+    some objects.
     """
-    wanted = set(changed)
+    references = set(changed)
     volumes = {
         volume["name"]
         for volume in _list(spec, "volumes")
-        if wanted & set(_volume_references(volume))
+        if references & set(_volume_references(volume))
     }
-    pulled = bool(wanted & set(_pull_secrets(spec)))
+    pulled = bool(references & set(_pull_secrets(spec)))
     return frozenset(
         container["name"]
         for kind in _CONTAINERS
         for container in _list(spec, kind)
         if pulled
-        or wanted & set(_env_references(container))
+        or references & set(_env_references(container))
         or volumes & {m["name"] for m in _list(container, "volumeMounts")}
     )
 

@@ -1,4 +1,4 @@
-"""Updates a pod that nobody but us makes."""
+"""Update of a bare Pod, which has no controller to replace it."""
 
 import copy
 import dataclasses
@@ -19,21 +19,21 @@ from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 
 Object = dict[str, Any]
 
-#: annotation: the operation that has changed this
+#: annotation: id of the operation that has changed the object
 MARK: Final = "tacker_updated_by"
-#: annotation of a workload: the mark that its template had before
+#: annotation of a workload: the previous mark of its template
 PREVIOUS_MARK: Final = "tacker_formerly_updated_by"
-#: annotation: the containers that a change of a pod's images is to end,
-#: containerID -> imageID
+#: annotation of a pod: the containers that a change of images replaces, as
+#: JSON: containerID -> imageID
 REPLACED_CONTAINERS: Final = "tacker_former_containers"
 _CONTAINER_FIELDS: Final = ("containers", "initContainers")
 
 
 def changed_images(spec: Object, wanted: Object) -> Object:
-    """Tell the containers whose image is to be another, as a patch.
+    """Build a patch of the containers whose image changes.
 
-    :param spec: of a pod, a workload or its template, as it is
-    :param wanted: the same of a manifest
+    :param spec: present spec of a pod, a workload or a template
+    :param wanted: spec of the same object in its manifest
     """
     spec, wanted = pod_spec_of(spec), pod_spec_of(wanted)
     change: Object = {}
@@ -50,29 +50,29 @@ def changed_images(spec: Object, wanted: Object) -> Object:
 
 
 def pod_spec_of(spec: Object) -> Object:
-    """Give what is to be run of the spec of a pod or a workload."""
+    """Return the pod spec in the spec of a pod or a workload."""
     found: Object = (spec.get("template") or {}).get("spec") or spec
     return found
 
 
 def containers_of(spec: Object) -> list[Object]:
-    """Give the containers whose images may change."""
+    """Return the containers whose images may change."""
     found = pod_spec_of(spec)
     return [c for kind in _CONTAINER_FIELDS for c in found.get(kind) or ()]
 
 
 def annotations_of(body: Object) -> Mapping[str, str]:
-    """Give the annotations of an object or a template."""
+    """Return the annotations of an object or a template."""
     return (body.get("metadata") or {}).get("annotations") or {}
 
 
 def mark_of(body: Object) -> str | None:
-    """Tell which operation has changed an object or a template last."""
+    """Return the operation that has changed an object or a template last."""
     return annotations_of(body).get(MARK)
 
 
 def annotate(body: Object, annotations: Mapping[str, str | None]) -> None:
-    """Set annotations of an object or a template; None takes one away."""
+    """Set annotations of an object or a template; None removes one."""
     meta = body["metadata"] = body.get("metadata") or {}
     both = {**(meta.get("annotations") or {}), **annotations}
     remaining = {
@@ -84,7 +84,7 @@ def annotate(body: Object, annotations: Mapping[str, str | None]) -> None:
 
 
 def with_mark(manifest: Manifest, mark: str) -> Manifest:
-    """Give a manifest with the mark of an operation."""
+    """Return a manifest with the mark of an operation."""
     body = copy.deepcopy(manifest.body)
     annotate(body, {MARK: mark})
     return dataclasses.replace(manifest, body=body)
@@ -93,7 +93,8 @@ def with_mark(manifest: Manifest, mark: str) -> Manifest:
 class PodUpdate:
     """The update of one pod.
 
-    :param is_rollback: whether it is undone, and the pod is what it was
+    :param is_rollback: whether to undo the update; ``after`` is then the
+        manifest of before the operation
     """
 
     def __init__(
@@ -113,16 +114,16 @@ class PodUpdate:
         self._resource = cluster_task.cluster.kind("v1", "Pod")
 
     def change(self, live: Object, written: Iterable[Reference]) -> bool:
-        """Restart what differs; tell whether anything did.
+        """Change the images, or recreate the pod; return whether it differs.
 
-        Containers with another image restart by themselves, in place. A pod
-        is made again where others have to see what has changed: a container
-        reads its environment when it starts, and init containers run when
-        the pod does.
+        A container with another image is restarted in place by the kubelet.
+        The pod is recreated if a change concerns other containers: environment
+        variables are read when a container starts, and init containers run
+        when the pod starts.
         """
         images = changed_images(live["spec"], self._after.body["spec"])
         containers = pod_references.reading_containers(live["spec"], written)
-        restarted = {one["name"] for one in images.get("containers", ())}
+        restarted = {c["name"] for c in images.get("containers", ())}
         if not images and not containers:
             return False
         if "initContainers" in images or containers - restarted:
@@ -132,8 +133,8 @@ class PodUpdate:
         return True
 
     def recreate(self, written: Iterable[Reference]) -> bool:
-        """Make a pod that has gone, if it is one that an update, or an
-        earlier try of it, replaces.
+        """Create a pod that does not exist, if this update or an earlier
+        attempt of it replaces it; return whether it does.
         """
         old, new = self._before.body["spec"], self._after.body
         is_affected = pod_references.reading_containers(
@@ -151,8 +152,8 @@ class PodUpdate:
         self._cluster_task.apply_manifests([self._manifest()])
 
     def _manifest(self) -> Manifest:
-        """Give the former package's manifest with the new images; on the way
-        back, the former package's as it is.
+        """Return the manifest of before the update with the new images; in a
+        rollback, the manifest of before the operation.
         """
         if self._is_rollback:
             return with_mark(self._after, self._mark)
@@ -160,7 +161,7 @@ class PodUpdate:
         spec = before.body["spec"]
         new = changed_images(spec, self._after.body["spec"])
         for kind, containers in new.items():
-            images = {one["name"]: one["image"] for one in containers}
+            images = {c["name"]: c["image"] for c in containers}
             for container in spec[kind]:
                 name = container["name"]
                 container["image"] = images.get(name, container["image"])
@@ -168,11 +169,9 @@ class PodUpdate:
 
     def _patch(self, live: Object, images: Object) -> None:
         name = live["metadata"]["name"]
-        to_replace = _running(
-            live, {one["name"] for one in images["containers"]}
-        )
+        to_replace = _running(live, {c["name"] for c in images["containers"]})
         if self._is_rollback:
-            # those that run with the former image still may go on
+            # containers that still run with the previous image are kept
             replaced = _replaced_containers(live)
             to_replace = {
                 container_id: image
@@ -193,9 +192,9 @@ class PodUpdate:
         )
 
     def wait_restarted(self) -> None:
-        """Wait until no container runs that is to be replaced.
+        """Wait until all containers to be replaced have ended.
 
-        :raises NotReady: one that is to replace it does not run
+        :raises NotReady: the pod has a fault, or did not restart in time
         """
         name = self._after.name
         fault_grace = readiness_checks.FaultGrace(
@@ -239,7 +238,7 @@ class PodUpdate:
 def _running(
     pod: Object, names: Container[str] | None = None
 ) -> Mapping[str, str]:
-    """Tell what runs, or ran last, of a pod's containers: containerID ->
+    """Return the containers of a pod that run, or ran last: containerID ->
     imageID.
 
     :param names: of the containers; None: all
@@ -253,7 +252,9 @@ def _running(
 
 
 def _replaced_containers(pod: Object) -> Mapping[str, str]:
-    """Tell the containers that the last change of a pod's images ends."""
+    """Return the containers that the last change of images replaces:
+    containerID -> imageID.
+    """
     found: Mapping[str, str] = json.loads(
         annotations_of(pod).get(REPLACED_CONTAINERS, "{}")
     )
@@ -261,10 +262,10 @@ def _replaced_containers(pod: Object) -> Mapping[str, str]:
 
 
 def _has_restarted(pod: Object) -> bool:
-    """Tell whether the kubelet has seen what a pod is to run, and runs it.
+    """Return whether the kubelet has observed the spec of a pod and runs it.
 
-    Who changes an image and changes it back before the kubelet looked sees no
-    restart at all.
+    An image that is changed and changed back before the kubelet observes it
+    causes no restart.
     """
     is_observed = "observedGeneration" not in pod[
         "status"

@@ -1,7 +1,7 @@
-"""Watches the pods of a cluster's VNFs for what happens by itself.
+"""Watches the pods of VNFs for changes that no operation has caused.
 
-One watch of all namespaces; where the credentials do not reach that far, one
-of each namespace that has VNFs. A watch keeps nothing but its place.
+One watch covers all namespaces; if the credentials do not allow it, there is
+one for each namespace that has VNFs. A watch stores only its resourceVersion.
 """
 
 import contextlib
@@ -25,29 +25,29 @@ LOG = log.getLogger(__name__)
 
 Object = dict[str, Any]
 
-#: seconds after which a quiet watch is opened anew, at the place it was
+#: duration of a watch request; it is repeated from its last resourceVersion
 WATCH_TIMEOUT_S: Final = 60
-#: seconds that a watch lasts at least, or it was cut off
+#: minimum duration of a watch; shorter ones were cut by a proxy
 MIN_WATCH_S: Final = 1.0
-#: seconds between two looks for namespaces that are new or no longer used
+#: interval at which namespaces are added and removed
 NAMESPACE_POLL_S: Final = 2.0
-#: seconds after which a namespace that refused us is tried again
+#: delay until a namespace that was forbidden is tried again
 RETRY_DELAY_S: Final = 60.0
 
-#: gives a cluster, of which all that is asked ends with the halt
+#: returns a cluster whose requests end when the token is cancelled
 Connect = Callable[[CancelToken], Cluster]
 
 
 def watch(connect: Connect, task: WatchTask) -> None:
-    """Watch a cluster, as far as the credentials reach.
+    """Watch a cluster, as far as the credentials allow.
 
     :raises InfraError: the cluster is lost
-    :raises Cancelled: the watch was halted
+    :raises Cancelled: the watch was cancelled
     """
     try:
         _watch_pods(connect(task.cancel_token), None, task)
     except Forbidden:
-        LOG.info("Watching each namespace: the whole cluster is forbidden")
+        LOG.info("Cluster-wide watch forbidden, watching single namespaces")
         with contextlib.closing(NamespaceWatches(connect, task)) as namespaces:
             namespaces.run()
 
@@ -57,7 +57,7 @@ def _watch_pods(
 ) -> None:
     pods = cluster.kind("v1", "Pod")
     while True:
-        # the place from which to watch; what is there, others look at
+        # start of the watch; existing pods are left to the synchronization
         resource_version = cluster.list(
             pods, namespace, label_selector=INSTANCE_LABEL, limit="1"
         )["metadata"]["resourceVersion"]
@@ -77,9 +77,10 @@ def _stream(
     resource_version: str,
     task: WatchTask,
 ) -> str:
-    """Tell what happens for a while; give the place to go on from.
+    """Report the events of one watch request; return the resourceVersion to
+    continue from.
 
-    :raises Expired: the cluster does not remember what came after the place
+    :raises Expired: the API server no longer has the changes since then
     """
     started = time.monotonic()
     with contextlib.closing(
@@ -96,33 +97,34 @@ def _stream(
             if _is_relevant(change, body):
                 task.on_change(body["metadata"]["labels"][INSTANCE_LABEL])
     if time.monotonic() < started + MIN_WATCH_S:
-        # somebody between us and the cluster cuts watches
+        # a proxy in front of the cluster cuts watches
         task.cancel_token.wait(MIN_WATCH_S)
     return resource_version
 
 
 def _is_relevant(change: str, body: Object) -> bool:
-    """Tell whether a VNF has another pod now, or one less."""
+    """Return whether a VNF has gained or lost a pod."""
     if change == "MODIFIED":
         return not is_living(body)
     return change in {"ADDED", "DELETED"}
 
 
 class NamespaceWatches:
-    """The watches of single namespaces, a thread each."""
+    """Watches of single namespaces, each in a thread."""
 
     def __init__(self, connect: Connect, task: WatchTask) -> None:
         self._connect = connect
         self._task = task
-        #: namespace -> what ends its watch
+        #: namespace -> cancels its watch
         self._cancel_tokens: dict[str, CancelToken] = {}
         self._connection_error: errors.VimUnreachable | None = None
 
     def run(self) -> None:
-        """Watch the namespaces that have VNFs, as they come and go.
+        """Watch the namespaces that have VNFs; add and remove watches as they
+        change.
 
         :raises VimUnreachable: the cluster is lost
-        :raises Cancelled: the watch was halted
+        :raises Cancelled: the watch was cancelled
         """
         while self._connection_error is None:
             wanted = self._task.tenants()
@@ -151,7 +153,9 @@ class NamespaceWatches:
         ).start()
 
     def _stop(self, namespace: str) -> None:
-        reason = errors.Cancelled(f"Namespace {namespace} is not watched.")
+        reason = errors.Cancelled(
+            f"Namespace {namespace} is no longer watched."
+        )
         self._cancel_tokens.pop(namespace).cancel(reason, forceful=True)
 
     def _run(self, namespace: str, task: WatchTask) -> None:
@@ -165,10 +169,16 @@ class NamespaceWatches:
                     self._connection_error = error
                     return
                 except errors.InfraError as error:
-                    LOG.warning("Cannot watch %s: %s", namespace, error)
+                    LOG.warning(
+                        "Watch failed, retrying: namespace=%s error=%s",
+                        namespace,
+                        error,
+                    )
                 except errors.Cancelled:
                     raise
                 except Exception:
-                    # nobody would see that this thread has ended
-                    LOG.exception("The watch of %s broke", namespace)
+                    # keep the thread: its end would not be noticed
+                    LOG.exception(
+                        "Watch failed, retrying: namespace=%s", namespace
+                    )
                 task.cancel_token.wait(RETRY_DELAY_S)

@@ -1,4 +1,4 @@
-"""When an instance is ready: its pods, then what its workloads say."""
+"""Readiness of an instance: first its pods, then its workloads."""
 
 import math
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ Object = dict[str, Any]
 
 
 def workload_not_found(manifest: Manifest) -> errors.NotReady:
-    """Tell that a workload has gone, and what makes it again."""
+    """Build the error of a workload that was deleted, with the remedy."""
     return errors.NotReady(
         f"{manifest.kind} {manifest.name} no longer exists in the cluster. "
         "Fail this operation; a heal of its VNFCs, or of the whole VNF, "
@@ -32,7 +32,7 @@ def workload_not_found(manifest: Manifest) -> errors.NotReady:
 
 
 class Waiter:
-    """Waits for the parts of one instance."""
+    """Waits until objects of an instance are ready or deleted."""
 
     def __init__(
         self,
@@ -51,9 +51,9 @@ class Waiter:
         self._finalizer_timeout = finalizer_timeout
 
     def wait_ready(self, manifests: Iterable[Manifest]) -> None:
-        """Wait until these are ready and their former pods have gone.
+        """Wait until these objects are ready and have no outdated pods.
 
-        :raises NotReady: they do not become so, or not in time
+        :raises NotReady: they have a fault, or are not ready in time
         """
         wanted = [
             m for m in manifests if m.kind in readiness_checks.READY_CHECKS
@@ -67,7 +67,11 @@ class Waiter:
                 return
 
     def _wait_pods_ready(self, manifests: Iterable[Manifest]) -> None:
-        """Wait for the pods of the VDUs, or for a sign that none come."""
+        """Wait for the pods of the VDUs.
+
+        :raises NotReady: the cluster does not create them, one has a fault,
+            or they are not ready in time
+        """
         expected = {
             m.vdu_id: self.desired_size(m) for m in manifests if m.vdu_id
         }
@@ -107,8 +111,8 @@ class Waiter:
             )
 
     def desired_size(self, manifest: Manifest) -> int:
-        """Tell how many pods a workload is to have, by the cluster's own
-        word: an autoscaler may have changed what was asked for.
+        """Return how many pods a workload shall have, as in the cluster: an
+        autoscaler may have changed the number.
 
         :raises NotReady: the workload does not exist
         """
@@ -126,9 +130,9 @@ class Waiter:
         return int(found["spec"].get("replicas", 1))
 
     def _wait_observed(self, manifest: Manifest) -> Object:
-        """Wait until the controller of an object has seen it.
+        """Wait until the controller of an object has observed it.
 
-        :raises NotReady: it has not, or the object does not exist
+        :raises NotReady: the controller does not, or the object does not exist
         """
         observed: list[Object] = []
         grace_deadline = Deadline.within(self._grace)
@@ -148,7 +152,7 @@ class Waiter:
         )
 
     def _wait_object_ready(self, manifest: Manifest) -> bool:
-        """Wait until one object is ready; tell whether it was at once."""
+        """Wait until an object is ready; return whether it was at once."""
         was_ready = True
         fault_grace = readiness_checks.FaultGrace(self._grace)
         grace_deadline = Deadline.within(self._grace)
@@ -163,7 +167,7 @@ class Waiter:
             was_ready = False
             if (
                 grace_deadline.passed and manifest.kind != "Job"
-            ):  # that tries by itself
+            ):  # a Job retries by itself
                 self._check_stalled([manifest])
                 self._check_pod_faults(fault_grace)
             return Pending(self._grace or 1.0)
@@ -195,7 +199,7 @@ class Waiter:
     def _check_pod_faults(
         self, fault_grace: readiness_checks.FaultGrace
     ) -> None:
-        """Give up when a pod, be it of a VDU or not, shows a fault for long."""
+        """Fail if a pod of any workload has had a fault for too long."""
         for pod in self._owned("v1", "Pod"):
             meta, fault = pod["metadata"], events.fault(pod)
             if (
@@ -215,15 +219,15 @@ class Waiter:
                 )
 
     def _check_stalled(self, manifests: Iterable[Manifest]) -> None:
-        """Give up when the cluster refuses to make the pods at all."""
+        """Fail if the cluster refuses to create the pods at all."""
         refused = [w for w in self._warnings(manifests) if "FailedCreate" in w]
         if refused:
             raise errors.NotReady(
-                "The cluster makes no pods: " + events.join_warnings(refused)
+                "The cluster creates no pods: " + events.join_warnings(refused)
             )
 
     def _warnings(self, manifests: Iterable[Manifest]) -> tuple[str, ...]:
-        """Tell the warnings about these objects and all that they made."""
+        """Return the warnings about some objects and their dependents."""
         uids = [p["metadata"]["uid"] for p in self._owned("v1", "Pod")]
         for manifest in manifests:
             kinds = {(manifest.api_version, manifest.kind)}
@@ -245,10 +249,9 @@ class Waiter:
         return found
 
     def wait_pods_deleted(self, uids: set[str]) -> None:
-        """Wait until these pods have gone, and end those by force whose node
-        is lost.
+        """Wait until these pods are deleted; force-delete those on lost nodes.
 
-        :raises NotReady: they did not go in time
+        :raises NotReady: they are not deleted in time
         """
         left: list[Object] = []
         lost_nodes = LostNodes(self._cluster)
@@ -256,7 +259,9 @@ class Waiter:
 
         def check(found: Iterable[Object]) -> Pending | None:
             left[:] = [p for p in found if p["metadata"]["uid"] in uids]
-            self._progress(f"{len(left)} of {len(uids)} pods have to go")
+            self._progress(
+                f"{len(left)} of {len(uids)} pods still being deleted"
+            )
             next_check_s = min(
                 lost_nodes.check(left), finalizer_check.check(left)
             )
@@ -269,16 +274,16 @@ class Waiter:
                 for pod in left
             )
             raise errors.NotReady(
-                f"Pods were deleted and did not go in time: {names}."
+                f"Pods were not deleted in time: {names}."
                 + lost_nodes.describe_node_error()
             )
 
     def wait_deleted(
         self, api_version: str, kind: str, uids: set[str]
     ) -> None:
-        """Wait until these objects have gone.
+        """Wait until these objects are deleted.
 
-        :raises NotReady: they did not go in time
+        :raises NotReady: they are not deleted in time
         """
         left: list[Object] = []
         finalizer_check = Finalizers(kind, self._finalizer_timeout)
@@ -289,7 +294,7 @@ class Waiter:
                 map(finalizers.describe_blocked, left)
             )
             self._progress(
-                f"{len(left)} of {len(uids)} {kind} have to go"
+                f"{len(left)} of {len(uids)} {kind} objects still being deleted"
                 + (f": {names}" if left else "")
             )
             return Pending(finalizer_check.check(left)) if left else None
@@ -298,14 +303,13 @@ class Waiter:
         try:
             in_time = self._wait(api_version, kind, check, selector)
         except NotFound:
-            return  # the kind, or the namespace, and all that was in it
+            return  # the kind or the namespace was deleted, with its objects
         if not in_time:
             names = events.join_warnings(
                 map(finalizers.describe_blocked, left)
             )
             raise errors.NotReady(
-                f"Objects of kind {kind} were deleted and did not go in time: "
-                f"{names}."
+                f"Objects of kind {kind} were not deleted in time: {names}."
             )
 
     def _wait(

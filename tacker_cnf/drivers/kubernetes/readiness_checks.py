@@ -1,4 +1,4 @@
-"""When a pod is ready, and when what makes pods is."""
+"""Readiness of pods, and of the workloads that create them."""
 
 import time
 from collections import Counter
@@ -19,7 +19,7 @@ Object = dict[str, Any]
 
 
 def is_ready(pod: Object) -> bool:
-    """Tell whether a pod serves."""
+    """Return whether a pod is living and has the condition Ready."""
     return is_living(pod) and any(
         condition["type"] == "Ready" and condition["status"] == "True"
         for condition in pod.get("status", {}).get("conditions", ())
@@ -27,34 +27,34 @@ def is_ready(pod: Object) -> bool:
 
 
 def has_succeeded(pod: Object) -> bool:
-    """Tell whether a pod has done what it was to do, as a Job does."""
+    """Return whether a pod has completed successfully, as one of a Job."""
     return bool(pod.get("status", {}).get("phase") == "Succeeded")
 
 
 class FaultGrace:
-    """How long each object has shown a fault."""
+    """Measures for how long each object has had a fault."""
 
     def __init__(self, grace: float) -> None:
         self._grace = grace
         self._since: dict[tuple[str, str], float] = {}
 
     def remaining(self, uid: str, fault: str = "") -> float:
-        """Tell for how many seconds more a fault of an object is borne."""
+        """Return the seconds for which a fault is still tolerated."""
         now = time.monotonic()
         return self._since.setdefault((uid, fault), now) + self._grace - now
 
     def clear(self, uid: str) -> None:
-        """Note that the object is well."""
+        """Forget the faults of an object that is ready."""
         for key in [key for key in self._since if key[0] == uid]:
             del self._since[key]
 
 
 class PodReadiness:
-    """Waits for the pods of some VDUs: as many as asked, ready, no others.
+    """Check of the pods of some VDUs: the expected number, all ready.
 
     :param expected: VDU -> number of pods
-    :param daemons: VDUs that may have others: a DaemonSet leaves those be
-        whose nodes it wants no longer, such as one that is lost
+    :param daemons: VDUs that may have further pods: a DaemonSet keeps pods on
+        nodes that it no longer selects, such as lost ones
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class PodReadiness:
         self._grace = grace
 
     def __call__(self, pods: Iterable[Object]) -> Pending | None:
-        """Judge.
+        """Check the pods; None: they are ready.
 
-        :raises NotReady: a pod has shown a fault for too long
+        :raises NotReady: a pod has had a fault for too long
         """
         vdu_pods = self.select(pods)
         recheck_after_s = self._check_faults(
@@ -93,11 +93,11 @@ class PodReadiness:
         return None if complete and not deleting else Pending(recheck_after_s)
 
     def select(self, pods: Iterable[Object]) -> list[Object]:
-        """Choose the pods that are waited for."""
+        """Return the pods of the expected VDUs."""
         return [pod for pod in pods if vdu_of(pod) in self._expected]
 
     def progress(self, pods: Iterable[Object]) -> str:
-        """Tell how many of the pods are ready."""
+        """Return how many of the pods are ready, as a line of progress."""
         ready = Counter(vdu_of(pod) for pod in pods if is_ready(pod))
         found = sum(
             min(ready[vdu], count) for vdu, count in self._expected.items()
@@ -106,7 +106,7 @@ class PodReadiness:
         return f"{found} of {wanted} pods are ready"
 
     def _check_faults(self, pods: Iterable[Object]) -> float:
-        """Tell when the next pod has shown its fault for too long."""
+        """Return the seconds until a pod has had its fault for too long."""
         next_check_s = self._grace or 1.0
         for pod in pods:
             uid = pod["metadata"]["uid"]
@@ -134,8 +134,8 @@ class PodReadiness:
 
 
 def _must_become_ready(pod: Object) -> bool:
-    """Tell whether a pod has to become ready; one that has ended has to, if
-    nobody makes another in its place.
+    """Return whether a pod has to become ready. A pod that has ended has to,
+    if it has no controller that replaces it.
     """
     meta = pod["metadata"]
     has_no_controller = controller_of(pod) is None
@@ -163,8 +163,8 @@ def _deployment_ready(body: Object) -> bool:
 
 
 def _stateful_set_ready(body: Object) -> bool:
-    """Tell whether all is ready, and of the newest template, as far as the
-    StatefulSet itself replaces its pods.
+    """Return whether all pods are ready, and have the newest template as far
+    as the StatefulSet replaces them itself.
     """
     strategy = body["spec"].get("updateStrategy") or {}
     status = body.get("status", {})
@@ -202,7 +202,7 @@ def _has_condition(body: Object, kind: str) -> bool:
     )
 
 
-#: kind -> whether an object of it is ready; other kinds are once they exist
+#: kind -> whether an object is ready; other kinds are ready once they exist
 READY_CHECKS: Final[Mapping[str, Callable[[Object], bool]]] = {
     "Deployment": _deployment_ready,
     "ReplicaSet": _replicas_ready,
@@ -212,5 +212,5 @@ READY_CHECKS: Final[Mapping[str, Callable[[Object], bool]]] = {
     "Pod": lambda body: is_ready(body) or has_succeeded(body),
     "CustomResourceDefinition": lambda b: _has_condition(b, "Established"),
 }
-#: conditions that say that an object will not become ready by itself
+#: conditions of objects that do not become ready without intervention
 FAILED_CONDITIONS: Final = ("ReplicaFailure", "Failed")

@@ -1,9 +1,9 @@
-"""Rolls a scale operation back: the former number, and the former pods.
+"""Rollback of a scale operation: the previous size, with the previous pods.
 
-A cluster that takes pods away chooses those first that are not scheduled, not
-ready, of the lowest deletion cost, then by node and age. The cost lets the new
-ones go before the former ones. A StatefulSet has no choice: the highest number
-goes.
+To scale in, a controller deletes first pods that are not scheduled, not ready,
+or have a low deletion cost, then by node and age. The rollback sets the cost
+of new pods, so that they are deleted before the previous ones. A StatefulSet
+always deletes the pods with the highest ordinals.
 """
 
 import contextlib
@@ -34,14 +34,14 @@ Object = dict[str, Any]
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 LOWEST_COST: Final = str(-(2**31))
-#: kinds whose pods the cost orders
+#: kinds whose controller regards the deletion cost
 ORDERED_BY_COST: Final = frozenset({"Deployment", "ReplicaSet"})
 
 
 class ScaleRollback:
-    """The rollback of one scale operation in one cluster.
+    """The rollback of a scale operation in one cluster.
 
-    :param previous_uids: uids of the pods that were there before the operation
+    :param previous_uids: uids of the pods that existed before the operation
     """
 
     def __init__(
@@ -51,10 +51,10 @@ class ScaleRollback:
         self._previous_uids = previous_uids
 
     def restore(self, workloads: Sequence[Manifest]) -> list[str]:
-        """Set the former replicas, and wait for what can become ready;
-        return what is still broken, as sentences.
+        """Set the previous size, and wait for the pods that can become ready.
 
-        :raises InfraError: the cluster could not, or not in time
+        :returns: what is not ready, as it was before; as sentences
+        :raises InfraError: the cluster failed, or was not ready in time
         """
         cluster_task = self._cluster_task
         present = [m for m in workloads if self._exists(m)]
@@ -87,8 +87,8 @@ class ScaleRollback:
         return found is not None
 
     def _wait_size(self, manifest: Manifest) -> list[str]:
-        """Wait until there are as many pods as before; return what is wrong
-        with the former ones, which hold up nothing for long.
+        """Wait until there are as many pods as before. Faults of previous pods
+        end the wait after the grace time; return them.
         """
         cluster_task = self._cluster_task
         size = cluster_task.waiter.desired_size(manifest)
@@ -130,9 +130,9 @@ class ScaleRollback:
         return faults
 
     def _surplus(self, manifest: Manifest) -> list[Object]:
-        """List the pods that have to go: not former ones, of which as many
-        stay as their controller has created in place of former ones; those
-        that are ready stay, and the oldest.
+        """Return the pods to be deleted. Previous pods are kept, and of the
+        new ones as many as have replaced previous ones: the ready first, then
+        the oldest.
         """
         living = list(filter(is_living, self._pods_of(manifest)))
         new = [
@@ -152,7 +152,7 @@ class ScaleRollback:
         self, manifest: Manifest, to_delete: Sequence[Object]
     ) -> None:
         """Set the deletion cost of these pods of a workload, and remove it
-        from others, where an earlier rollback may have left it.
+        from others, to which an earlier rollback may have given it.
         """
         if manifest.kind not in ORDERED_BY_COST:
             return

@@ -1,8 +1,9 @@
-"""Carries an update of a CNF out in its cluster, or takes it back.
+"""Update of a CNF in one cluster, and its rollback.
 
-What an update has touched bears its mark: an operation that is tried again
-goes on where it was, and one that is rolled back undoes what was done and
-nothing else. The mark is in the template of the pods, so that they roll.
+Each object that an update changes is annotated with a mark. By the marks, a
+retry of the operation continues where it stopped, and a rollback undoes only
+what was done. The mark is also in the pod templates, so that the pods are
+rolled.
 """
 
 import base64
@@ -33,17 +34,17 @@ from tacker_cnf.drivers.kubernetes.pod_update import (
 
 Object = dict[str, Any]
 
-#: attributes of a ConfigMap or Secret that an update changes
+#: fields of a ConfigMap or Secret that an update changes
 CONTENT_FIELDS: Final = ("data", "binaryData")
-#: an updateStrategy: the pods are replaced when somebody deletes them
+#: updateStrategy by which pods are replaced only when they are deleted
 ON_DELETE: Final = "OnDelete"
-#: suffix of the mark of what was undone
+#: suffix of the mark of an object whose change was undone
 UNDONE_SUFFIX: Final = ".undone"
 
 
 @dataclasses.dataclass(frozen=True)
 class ManifestChange:
-    """One object, as it was and as it is to be."""
+    """An object before and after a change."""
 
     before: Manifest
     after: Manifest
@@ -54,12 +55,12 @@ class ManifestChange:
 
 
 class UpdateTask:
-    """One update in one cluster.
+    """An update in one cluster.
 
-    :param configs: the ConfigMaps and Secrets to be written
-    :param workloads: whatever makes pods that may have to restart
-    :param operation_id: that this is part of
-    :param is_rollback: whether it undoes what that operation did
+    :param configs: ConfigMaps and Secrets to be written
+    :param workloads: workloads whose pods may have to restart
+    :param operation_id: id of the operation that the update belongs to
+    :param is_rollback: whether to undo the changes of that operation
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class UpdateTask:
         self._cluster_task = cluster_task
         self._configs = configs
         self._workloads = workloads
-        #: of what the operation has done
+        #: mark of the objects that the operation has changed
         self._operation_id = operation_id
         self._mark = (
             operation_id + UNDONE_SUFFIX if is_rollback else operation_id
@@ -82,17 +83,17 @@ class UpdateTask:
         self._is_rollback = is_rollback
 
     def run(self) -> None:
-        """Change what differs, and wait until all is ready.
+        """Change the objects that differ, and wait until all are ready.
 
-        :raises InfraError: the cluster could not, or not in time
+        :raises InfraError: the cluster failed, or was not ready in time
         """
         self.restart(self.write())
 
     def write(self) -> frozenset[Reference]:
-        """Write the ConfigMaps and Secrets; tell those whose readers see
-        something else than before.
+        """Write the ConfigMaps and Secrets.
 
-        :raises InfraError: the cluster could not
+        :returns: those whose content has changed for the pods that read them
+        :raises InfraError: the cluster failed
         """
         return frozenset(
             (pair.after.kind, pair.after.name)
@@ -101,10 +102,10 @@ class UpdateTask:
         )
 
     def restart(self, written: Iterable[Reference]) -> None:
-        """Give the workloads their images, restart who reads what was
-        written, and wait until all that was touched is ready.
+        """Set the images of the workloads, restart the pods that read what
+        was written, and wait until all changed workloads are ready.
 
-        :raises InfraError: the cluster could not, or not in time
+        :raises InfraError: the cluster failed, or was not ready in time
         """
         updated = [
             pair
@@ -119,9 +120,9 @@ class UpdateTask:
         self._cluster_task.waiter.wait_ready(pair.after for pair in updated)
 
     def _get_own(self, manifest: Manifest) -> Object | None:
-        """Read an object.
+        """Read an object; None: it does not exist.
 
-        :raises VimRejected: it belongs to somebody else
+        :raises VimRejected: the object is not labelled as the instance's
         """
         resource = self._cluster_task.cluster.kind(
             manifest.api_version, manifest.kind
@@ -153,15 +154,16 @@ class UpdateTask:
             )
 
     def _has_mark(self, body: Object) -> bool:
-        """Tell whether the operation has changed an object."""
+        """Return whether the operation has changed an object."""
         own_marks = {self._operation_id, self._mark}
         return pod_update.mark_of(body) in own_marks
 
     def _write(self, pair: ManifestChange) -> bool:
-        """Make a ConfigMap or Secret hold what it is to; tell whether this,
-        or an earlier try, changes what its readers see.
+        """Write the content of a ConfigMap or Secret.
 
-        :raises VimRejected: it is immutable
+        :returns: whether this or an earlier attempt changes the content that
+            pods read
+        :raises VimRejected: the object is immutable
         """
         live = self._get_own(pair.after)
         if live is None:
@@ -188,15 +190,18 @@ class UpdateTask:
         for name in CONTENT_FIELDS:
             removed = (live.get(name) or {}).keys() - new[name].keys()
             if changed := {**new[name], **dict.fromkeys(removed)}:
-                change[name] = changed  # a Secret has no binaryData
+                change[name] = (
+                    changed  # only if needed: Secrets lack binaryData
+                )
         return change
 
     def _update_workload(
         self, pair: ManifestChange, written: Iterable[Reference]
     ) -> bool:
-        """Change what is to be changed of a workload; tell whether there was
-        anything, in this try or an earlier one, or in one that was given up.
+        """Change a workload where it differs.
 
+        :returns: whether there is a change, by this or an earlier attempt, or
+            by an update that was given up
         :raises NotReady: the workload does not exist
         """
         live = self._get_own(pair.after)
@@ -215,8 +220,8 @@ class UpdateTask:
         return True
 
     def _roll(self, manifest: Manifest, live: Object, images: Object) -> None:
-        """Change the template of a workload; on the way back, to what it was
-        before the operation: a pod that is of that still stays.
+        """Change the pod template of a workload. A rollback restores the
+        template of before the operation; pods that still have it are kept.
         """
         template = {
             "metadata": {"annotations": {MARK: self._template_mark(live)}},
@@ -237,7 +242,7 @@ class UpdateTask:
         )
 
     def _workload_annotations(self, live: Object) -> dict[str, str | None]:
-        """Tell the annotations of a workload itself; None takes one away."""
+        """Return the new annotations of a workload; None removes one."""
         if self._is_rollback or self._has_mark(live):
             return {MARK: self._mark}
         before = pod_update.mark_of(live["spec"]["template"])
@@ -246,8 +251,8 @@ class UpdateTask:
     def mark(
         self, body: Object, live: Object, written: Iterable[Reference]
     ) -> None:
-        """Mark a workload that is about to take the place of what is there,
-        so that its pods restart if they read what was written.
+        """Mark the body with which a workload will be replaced, so that its
+        pods restart if they read what was written.
         """
         template = body["spec"]["template"]
         has_mark = self._has_mark(live)
@@ -270,14 +275,14 @@ class UpdateTask:
         if self._is_rollback and not self._has_mark(live):
             return False
         if pod_update.mark_of(live) == self._mark:
-            return True  # by an earlier try
+            return True  # changed by an earlier attempt
         return update.change(live, written) or self._is_already_updated(pair)
 
     def _is_already_updated(self, pair: ManifestChange) -> bool:
-        """Tell whether a workload has what this update brings already: an
-        update that was given up may have left it without a pod that runs.
+        """Return whether a workload has the images of this update already. An
+        update that was given up may have left it without running pods.
         """
-        before, after = (one.body["spec"] for one in (pair.before, pair.after))
+        before, after = (m.body["spec"] for m in (pair.before, pair.after))
         return not self._is_rollback and bool(changed_images(before, after))
 
     def _pod_update(self, pair: ManifestChange) -> PodUpdate:
@@ -290,8 +295,8 @@ class UpdateTask:
         )
 
     def _replace_pods(self, manifest: Manifest) -> None:
-        """Replace the pods that are not of the template one after the other,
-        where their workload leaves them as they are.
+        """Replace the outdated pods one by one, where the controller of the
+        workload does not do it.
         """
         live = self._get_own(manifest)
         if live is None:
@@ -306,12 +311,12 @@ class UpdateTask:
                 manifest.kind == "StatefulSet"
                 and not readiness_checks.is_ready(pod)
             ):
-                # which waits for this one before it rolls any
+                # the controller waits for this pod before it rolls others
                 self._replace_pod(pod)
 
     def _outdated(self, live: Object) -> list[Object]:
-        """Find the pods of a workload that do not bear the mark of its
-        template; on the way back, those that the operation made.
+        """Find the pods of a workload without the mark of its template; in a
+        rollback, those that the operation has created.
         """
         mark = pod_update.mark_of(live["spec"]["template"])
         return [
@@ -334,9 +339,9 @@ class UpdateTask:
 
 
 def check_mutable(pairs: Iterable[ManifestChange]) -> None:
-    """Make sure that what is immutable holds the same.
+    """Check that the content of immutable objects does not change.
 
-    :raises InvalidParameters: it does not
+    :raises InvalidParameters: the content of an immutable object differs
     """
     for pair in pairs:
         before, after = pair.before.body, pair.after.body
@@ -346,17 +351,17 @@ def check_mutable(pairs: Iterable[ManifestChange]) -> None:
 
 def _immutable_message(manifest: Manifest) -> str:
     return (
-        f"{manifest} is immutable, so that what it holds cannot change, and "
-        "the new package says something else. Give it another name there, by "
-        "which its readers find it, and change the VNF by change_vnfpkg."
+        f"{manifest} is immutable, so its content cannot change, but the new "
+        "package has other content. Give it another name there, refer to it by "
+        "that name, and change the VNF by change_vnfpkg."
     )
 
 
-def same_content(one: Object, other: Object) -> bool:
-    """Tell whether two ConfigMaps or Secrets hold the same, however their
-    Base64 is written.
+def same_content(first: Object, second: Object) -> bool:
+    """Return whether two ConfigMaps or Secrets have the same content; the
+    formatting of Base64 is ignored.
     """
-    return _decoded(one) == _decoded(other)
+    return _decoded(first) == _decoded(second)
 
 
 def _decoded(body: Object) -> dict[str, Object]:
@@ -367,7 +372,7 @@ def _decoded(body: Object) -> dict[str, Object]:
 
 
 def _bytes(text: Any) -> Any:
-    """Decode Base64; what is none stays, for the cluster to refuse."""
+    """Decode Base64; other values are kept, for the cluster to reject."""
     try:
         return base64.b64decode("".join(str(text).split()), validate=True)
     except ValueError:
@@ -375,7 +380,9 @@ def _bytes(text: Any) -> Any:
 
 
 def content(body: Object) -> dict[str, Object]:
-    """Give what a ConfigMap or Secret holds, as the cluster keeps it."""
+    """Return data and binaryData of a ConfigMap or Secret as the API server
+    stores them: with the stringData of a Secret in its data.
+    """
     found = {
         name: {key: text or "" for key, text in _map(body, name).items()}
         for name in CONTENT_FIELDS
@@ -389,6 +396,6 @@ def content(body: Object) -> dict[str, Object]:
 
 
 def _map(body: Object, name: str) -> Object:
-    """Give a map; the cluster refuses what is none."""
+    """Return a field that is a map; {} if it is none, the cluster rejects it."""
     value = body.get(name)
     return value if isinstance(value, dict) else {}

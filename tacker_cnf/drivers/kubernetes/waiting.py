@@ -1,4 +1,4 @@
-"""Waits by watching: a list, then the events that change it."""
+"""Waits for objects: lists them, then watches their changes."""
 
 import contextlib
 import math
@@ -12,22 +12,22 @@ from tacker_cnf.runtime.cancellation import Deadline
 
 Object = dict[str, Any]
 
-#: seconds that a watch lasts at least, or it was cut off
+#: minimum duration of a watch; shorter ones were cut by a proxy
 MIN_WATCH_S: Final = 0.5
-#: seconds after which a quiet watch is opened anew
+#: maximum duration of a watch request; it is then repeated
 MAX_WATCH_S: Final = 60.0
 
 
 class Pending:
-    """A verdict: go on waiting, and look again after some seconds even if
-    nothing happens.
+    """Result of a check that has to be repeated, when an object changes or
+    after some seconds.
     """
 
     def __init__(self, recheck_after_s: float = MAX_WATCH_S) -> None:
         self.recheck_after_s = recheck_after_s
 
 
-#: looks at all objects of a watch; None means that all is well
+#: checks all watched objects; None: the wait is over
 WaitCheck = Callable[[Iterable[Object]], Pending | None]
 
 
@@ -39,10 +39,11 @@ def wait(
     deadline: Deadline,
     **selectors: str,
 ) -> bool:
-    """Watch objects until the judge is content, or the deadline passes.
+    """Watch objects until the check returns None or the deadline passes.
 
-    :raises InfraError: what the judge raises, or the cluster
-    :raises VnfmError: the work was called off at once
+    :returns: whether the check has returned None
+    :raises InfraError: the check or the cluster failed
+    :raises VnfmError: the task was cancelled forcefully
     """
     while True:
         listed = cluster.list(resource, namespace, **selectors)
@@ -68,14 +69,14 @@ def wait(
                     watched.version == version
                     and time.monotonic() < started + MIN_WATCH_S
                 ):
-                    # somebody between us and the cluster cuts watches
+                    # a proxy in front of the cluster cuts watches
                     cluster.cancel_token.wait(MIN_WATCH_S)
         except Expired:
             continue
 
 
 class WatchedObjects:
-    """The objects of one watch, as the last event left them."""
+    """The objects of a watch, up to its last event."""
 
     def __init__(self, listed: Object) -> None:
         self.version: str = listed["metadata"]["resourceVersion"]
@@ -89,7 +90,7 @@ class WatchedObjects:
         check: WaitCheck,
         deadline: Deadline,
     ) -> None:
-        """Take events in until the judge is content, or it is over."""
+        """Apply events until the check returns None or the deadline passes."""
         for change, body in stream:
             self.version = body["metadata"]["resourceVersion"]
             if change == "BOOKMARK":

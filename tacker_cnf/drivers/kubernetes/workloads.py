@@ -1,4 +1,4 @@
-"""Whether each VDU is a workload of the manifests."""
+"""Checks that each VDU has its workload in the manifests."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -14,15 +14,15 @@ from tacker_cnf.lcm.target import flavour_of
 from tacker_cnf.vnfd.model import Vdu
 
 MAPPING: Final = "additionalParams.vdu_mapping"
-#: workloads that an error names at most
+#: maximum number of workloads in an error
 _MAX_LISTED: Final = 20
 
 
 def check(task: InfraTask, rendered: Rendered) -> None:
-    """Check that each VDU of at least one VNFC is a workload, and that the
-    mapping of VDUs fits.
+    """Check that each VDU with VNFCs has a workload, and that vdu_mapping is
+    valid.
 
-    :raises InvalidParameters: one is not, or it does not
+    :raises InvalidParameters: a workload is missing, or the mapping is invalid
     """
     target = task.target or task.current
     assert target is not None
@@ -40,10 +40,10 @@ def check(task: InfraTask, rendered: Rendered) -> None:
 
 
 def check_names(task: InfraTask) -> None:
-    """Check that another VNFD knows the workloads that there are, whatever
-    a script makes of its manifests.
+    """Check that another VNFD gives the existing workloads the same names.
+    Its manifests are not checked, as scripts may change them.
 
-    :raises InvalidParameters: it names a VDU otherwise
+    :raises InvalidParameters: the VNFD gives a VDU another name
     """
     assert task.current is not None
     vdus = flavour_of(task.package.vnfd, task.current.flavour_id).vdus
@@ -52,8 +52,8 @@ def check_names(task: InfraTask) -> None:
         name = body["metadata"]["name"]
         if vdu in vdus and vdu not in mapped and vdus[vdu].name != name:
             raise errors.InvalidParameters(
-                f"vnfdId: VDU {vdu} is the {body['kind']} {name}, and VNFD "
-                f"{task.package.vnfd.id} names it {vdus[vdu].name} "
+                f"vnfdId: VDU {vdu} is the {body['kind']} {name}, but VNFD "
+                f"{task.package.vnfd.id} gives it the name {vdus[vdu].name} "
                 "(properties.name). Its kind and name cannot change: correct "
                 "the package."
             )
@@ -61,22 +61,22 @@ def check_names(task: InfraTask) -> None:
 
 def _check_mapping(rendered: Rendered, vdus: Mapping[str, Vdu]) -> None:
     found: dict[tuple[str, str], str] = {}
-    for vdu, one in sorted(rendered.vdu_mapping.items()):
+    for vdu, workload in sorted(rendered.vdu_mapping.items()):
         if vdu not in vdus:
             raise errors.InvalidParameters(
                 f"{MAPPING}: there is no VDU {vdu!r}, only "
                 f"{', '.join(sorted(vdus))}."
             )
-        if one.kind not in VDU_KINDS:
+        if workload.kind not in VDU_KINDS:
             raise errors.InvalidParameters(
-                f"{MAPPING}: VDU {vdu}: a {one.kind} is no workload; one of "
-                f"{', '.join(sorted(VDU_KINDS))} is."
+                f"{MAPPING}: VDU {vdu}: a {workload.kind} is not a workload; "
+                f"use one of {', '.join(sorted(VDU_KINDS))}."
             )
-        other = found.setdefault((one.kind, one.name), vdu)
+        other = found.setdefault((workload.kind, workload.name), vdu)
         if other != vdu:
             raise errors.InvalidParameters(
-                f"{MAPPING}: VDUs {other}, {vdu} are both the {one.kind} "
-                f"{one.name}; each needs a workload of its own."
+                f"{MAPPING}: VDUs {other}, {vdu} are both the {workload.kind} "
+                f"{workload.name}; each needs a workload of its own."
             )
 
 
@@ -87,7 +87,7 @@ def _missing_message(
         f"VDU {vdu} has no workload: {_expected(vdu, rendered, vdus)}"
         for vdu in missing
     ]
-    present = [str(one) for one in rendered.objects if one.kind in VDU_KINDS]
+    present = [str(m) for m in rendered.objects if m.kind in VDU_KINDS]
     remainder = (
         f" and {len(present) - _MAX_LISTED} more"
         if present[_MAX_LISTED:]
@@ -100,7 +100,7 @@ def _missing_message(
     )
     return (
         f"additionalParams.lcm-kubernetes-def-files: {' '.join(reasons)} "
-        f"{summary} List the manifest, correct one of the names, or give "
+        f"{summary} List the manifest, correct one of the names, or set "
         f"{MAPPING}."
     )
 

@@ -182,7 +182,7 @@ class TestRefused(ManifestTest):
     def test_what_is_no_object(self) -> None:
         for body in ("text", 5, [an_object("Service")]):
             self.assertEqual(
-                "The manifest all.yaml holds something that is no object.",
+                "The manifest all.yaml contains a value that is not an object.",
                 self.refused(body),
             )
 
@@ -192,26 +192,27 @@ class TestRefused(ManifestTest):
             body = an_object("Service")
             for value in values:
                 self.assertEqual(
-                    f"The manifest all.yaml holds an object without {key}.",
+                    f"The manifest all.yaml contains an object without {key}.",
                     self.refused(body | {key: value}),
                 )
             del body[key]
             self.assertEqual(
-                f"The manifest all.yaml holds an object without {key}.",
+                f"The manifest all.yaml contains an object without {key}.",
                 self.refused(body),
             )
 
     def test_metadata_that_are_none(self) -> None:
         body = an_object("Service") | {"metadata": "text"}
         self.assertEqual(
-            "The manifest all.yaml: metadata of a Service is no object.",
+            "The manifest all.yaml: metadata of a Service is not an object.",
             self.refused(body),
         )
 
     def test_the_same_object_twice(self) -> None:
         body = an_object("Service", "web")
         self.assertEqual(
-            "Service web stands in two manifests.", self.refused(body, body)
+            "Service web is defined in two manifests.",
+            self.refused(body, body),
         )
 
     def test_the_same_name_of_another_kind_or_namespace(self) -> None:

@@ -69,7 +69,7 @@ class TestRegistry(testtools.TestCase):
             connections("noop", "kubernetes"),
         )
         self.assertEqual(
-            "vimConnectionInfo: a VNF cannot live on VIMs of several kinds "
+            "vimConnectionInfo: a VNF cannot use VIMs of several types "
             "(kubernetes, noop).",
             str(error),
         )
