@@ -95,7 +95,7 @@ class TestMissing(WorkloadCase):
             "workload: no manifest of a DaemonSet, Deployment, Pod, "
             "ReplicaSet, StatefulSet is named front (properties.name in the "
             "VNFD). The workloads are Deployment web. List the manifest, "
-            "correct one of the names, or give additionalParams.vdu_mapping.",
+            "correct one of the names, or set additionalParams.vdu_mapping.",
             detail,
         )
 
@@ -245,7 +245,7 @@ class TestParameters(WorkloadCase):
             body = {"additionalParams": {"all": value}}
             self.assert_done(instance_id, "heal", body)
         refused: tuple[tuple[Any, str], ...] = (
-            (True, "not valid for a CNF"),
+            (True, "Remove the parameter"),
             ("no", "Expected `bool | null`, got `str`"),
         )
         for value, message in refused:

@@ -273,7 +273,7 @@ class TestRefused(VimTest):
             ({"v": {"vimType": "moon"} | endpoint}, "no driver for 'moon'"),
             (
                 {"v": {"vimId": fake}, "w": {"vimId": noop}},
-                "VIMs of several kinds (fake, noop)",
+                "VIMs of several types (fake, noop)",
             ),
         ):
             request = {"flavourId": "simple", "vimConnectionInfo": vims}

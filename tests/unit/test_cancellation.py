@@ -1,4 +1,4 @@
-"""Work that is called off, whoever does it and wherever it waits."""
+"""Cancellation tokens, and the leases that limit them."""
 
 import threading
 
@@ -13,33 +13,33 @@ CANCELLED = errors.Cancelled("enough")
 WAIT_TIMEOUT_S = 60.0
 
 
-class TestHalt(testtools.TestCase):
+class TestCancelToken(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cancel_token = CancelToken()
 
-    def test_work_goes_on_until_it_is_cancelled(self) -> None:
+    def test_nothing_is_raised_before_the_cancellation(self) -> None:
         self.cancel_token.check()
         self.cancel_token.raise_if_cancelled()
         self.cancel_token.wait(0.0)
         self.cancel_token.wait_idle(0.0)
 
-    def test_gracefully_nothing_new_begins_and_waits_go_on(self) -> None:
+    def test_graceful_cancellation_stops_changes_and_no_waits(self) -> None:
         self.cancel_token.cancel(CANCELLED, forceful=False)
         self.assertIs(CANCELLED, self.refused(self.cancel_token.check))
         self.cancel_token.raise_if_cancelled()
         self.cancel_token.wait(0.0)
 
-    def test_at_once_no_wait_begins(self) -> None:
+    def test_forceful_cancellation_stops_changes_and_waits(self) -> None:
         self.cancel_token.cancel(CANCELLED, forceful=True)
-        for ask in (
+        for check in (
             self.cancel_token.check,
             self.cancel_token.raise_if_cancelled,
             self.wait,
         ):
-            self.assertIs(CANCELLED, self.refused(ask))
+            self.assertIs(CANCELLED, self.refused(check))
 
-    def test_the_more_urgent_reason_counts(self) -> None:
+    def test_the_reason_of_a_forceful_cancellation_wins(self) -> None:
         lost = errors.LostClaim()
         self.cancel_token.cancel(CANCELLED, forceful=False)
         self.cancel_token.cancel(lost, forceful=True)
@@ -48,7 +48,7 @@ class TestHalt(testtools.TestCase):
             self.cancel_token.cancel(CANCELLED, forceful=forceful)
             self.assertIs(lost, self.refused(self.wait))
 
-    def test_a_wait_ends_on_cancel(self) -> None:
+    def test_a_forceful_cancellation_runs_the_callback(self) -> None:
         waiting_started = threading.Event()
 
         def cancel() -> None:
@@ -66,28 +66,30 @@ class TestHalt(testtools.TestCase):
         self.addCleanup(caller.join)
         self.assertIs(CANCELLED, self.refused(wait))
 
-    def test_a_wait_ends_on_either_event(self) -> None:
+    def test_an_idle_wait_ends_on_either_cancellation(self) -> None:
         for forceful in (False, True):
             self.cancel_token = CancelToken()
             caller = threading.Thread(
-                target=self.cancel_rest, args=(forceful,)
+                target=self.cancel_idle_wait, args=(forceful,)
             )
             caller.start()
             self.addCleanup(caller.join)
             self.assertIs(CANCELLED, self.refused(self.wait_idle))
-            # nor does another rest begin
+            # nor does another wait begin
             self.assertIs(CANCELLED, self.refused(self.wait_idle))
 
-    def cancel_rest(self, forceful: bool) -> None:
+    def cancel_idle_wait(self, forceful: bool) -> None:
         waiting.until(
-            lambda: self.cancel_token._idle_events, "somebody who rests"
+            lambda: self.cancel_token._idle_events, "a thread that waits"
         )
         self.cancel_token.cancel(CANCELLED, forceful=forceful)
 
     def wait_idle(self) -> None:
         self.cancel_token.wait_idle(WAIT_TIMEOUT_S)
 
-    def test_a_failing_callback_reports_the_reason(self) -> None:
+    def test_an_error_after_the_cancellation_is_replaced_by_its_reason(
+        self,
+    ) -> None:
         def broken() -> None:
             with self.cancel_token.on_cancel(lambda: None):
                 self.cancel_token.cancel(CANCELLED, forceful=True)
@@ -95,7 +97,7 @@ class TestHalt(testtools.TestCase):
 
         self.assertIs(CANCELLED, self.refused(broken))
 
-    def test_what_breaks_by_itself_says_so(self) -> None:
+    def test_an_error_without_a_cancellation_is_kept(self) -> None:
         def broken() -> None:
             with self.cancel_token.on_cancel(lambda: None):
                 raise OSError("the socket was closed")
@@ -104,7 +106,7 @@ class TestHalt(testtools.TestCase):
 
     def test_one_failing_callback_blocks_no_other(self) -> None:
         def fail() -> None:
-            raise AttributeError("the socket has gone")
+            raise AttributeError("the socket is closed")
 
         woken = threading.Event()
 
@@ -128,9 +130,9 @@ class TestHalt(testtools.TestCase):
     def wait(self) -> None:
         self.cancel_token.wait(WAIT_TIMEOUT_S)
 
-    def refused(self, ask: object) -> Exception:
-        assert callable(ask)
-        return self.assertRaises(errors.VnfmError, ask)
+    def refused(self, check: object) -> Exception:
+        assert callable(check)
+        return self.assertRaises(errors.VnfmError, check)
 
 
 class TestLease(testtools.TestCase):
@@ -139,17 +141,17 @@ class TestLease(testtools.TestCase):
         self.lease = Lease.new(margin=WAIT_TIMEOUT_S)
         self.cancel_token = CancelToken(self.lease)
 
-    def test_no_change_after_its_end(self) -> None:
+    def test_no_change_after_the_end(self) -> None:
         for check in (self.cancel_token.check, self.cancel_token.check_lease):
             self.assertRaises(errors.LostClaim, check)
         self.cancel_token.raise_if_cancelled()
 
-    def test_a_change_is_made_in_time(self) -> None:
+    def test_a_change_is_allowed_before_the_end(self) -> None:
         self.lease.renew(boottime() + 2 * WAIT_TIMEOUT_S)
         self.cancel_token.check()
         self.cancel_token.check_lease()
 
-    def test_near_its_end_a_change_waits_for_the_renewal(self) -> None:
+    def test_near_the_end_a_change_waits_for_the_renewal(self) -> None:
         self.lease.renew(boottime() + WAIT_TIMEOUT_S)
         renewal = threading.Timer(
             0.1, self.lease.renew, (boottime() + 3 * WAIT_TIMEOUT_S,)
@@ -159,11 +161,11 @@ class TestLease(testtools.TestCase):
         self.cancel_token.check()
         self.assertTrue(self.lease.allows_request)
 
-    def test_near_its_end_a_change_waits_no_longer_than_that(self) -> None:
+    def test_a_change_waits_for_the_renewal_until_the_end(self) -> None:
         self.lease.renew(boottime() + 0.1)
         self.assertRaises(errors.LostClaim, self.cancel_token.check)
 
-    def test_near_its_end_the_work_can_be_cancelled(self) -> None:
+    def test_the_wait_for_the_renewal_can_be_cancelled(self) -> None:
         self.lease.renew(boottime() + WAIT_TIMEOUT_S)
         threading.Timer(
             0.1, self.cancel_token.cancel, (CANCELLED,), {"forceful": True}

@@ -1,4 +1,4 @@
-"""The time until which a process may change anything."""
+"""Leases, and their sharing with child processes."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ class TestLease(testtools.TestCase):
         super().setUp()
         self.lease = Lease.new(margin=LONG_LEASE_S)
 
-    def test_a_new_one_has_ended(self) -> None:
+    def test_a_new_lease_has_expired(self) -> None:
         self.assertEqual(0.0, self.lease.remaining)
         self.assertFalse(self.lease.allows_request)
 
@@ -32,11 +32,11 @@ class TestLease(testtools.TestCase):
         self.lease.renew(boottime() + 2 * LONG_LEASE_S)
         self.assertTrue(self.lease.allows_request)
 
-    def test_one_that_was_not_renewed_has_ended(self) -> None:
+    def test_a_lease_that_is_not_renewed_expires(self) -> None:
         self.lease.renew(boottime() - 0.001)
         self.assertEqual(0.0, self.lease.remaining)
 
-    def test_a_child_process_sees_it_renewed(self) -> None:
+    def test_a_child_process_reads_the_renewal(self) -> None:
         with self.lease.shared() as fd:
             child = subprocess.Popen(
                 [sys.executable, "-c", PROBE],
@@ -49,7 +49,7 @@ class TestLease(testtools.TestCase):
         output, _ = child.communicate(b"\n")
         self.assertEqual(b"True\n", output)
 
-    def test_a_child_process_cannot_renew_it(self) -> None:
+    def test_a_child_process_cannot_renew_the_lease(self) -> None:
         with self.lease.shared() as fd:
             self.useFixture(fixtures.EnvironmentVariable(LEASE_FD, str(fd)))
             inherited = Lease.inherited()
@@ -64,6 +64,6 @@ class TestLease(testtools.TestCase):
             for size in (0, 4096):
                 self.assertRaises(OSError, os.ftruncate, again, size)
 
-    def test_a_process_without_a_parent_has_none(self) -> None:
+    def test_no_lease_is_inherited_without_the_variable(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable(LEASE_FD))
         self.assertIsNone(Lease.inherited())

@@ -1,4 +1,4 @@
-"""Pods and workloads as a cluster tells them, for tests of who reads them."""
+"""Pods, workloads and events as an API server returns them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tacker_cnf import errors
 
 Object = dict[str, Any]
 
-#: a container that waits, and one that serves
+#: status of a container that waits, and of one that runs
 PULLING: Object = {
     "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such"}}
 }
@@ -19,7 +19,7 @@ def a_pod(
     owner: str | None = "ReplicaSet",
     **more: Any,
 ) -> Object:
-    """Make a pod; ``meta`` and ``status`` are added to what it has."""
+    """Build a pod; ``meta`` and ``status`` are merged into the defaults."""
     meta: Object = {"name": name, "uid": f"uid of {name}", "labels": {}}
     if vdu:
         meta["labels"] = {"tacker_vdu_id": vdu}
@@ -43,7 +43,7 @@ def a_faulty_pod(name: str = "web-1", vdu: str = "web") -> Object:
 
 
 class EventsOnly:
-    """A cluster that tells events, or refuses to."""
+    """A cluster that returns events, or forbids them."""
 
     def __init__(self, *events: Object, forbidden: bool = False) -> None:
         self._events = list(events)

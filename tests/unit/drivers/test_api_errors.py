@@ -1,4 +1,4 @@
-"""What a cluster's refusals are told as."""
+"""Errors of the API server, and the errors that they become."""
 
 import msgspec
 import testtools
@@ -6,8 +6,8 @@ import testtools
 from tacker_cnf.drivers.kubernetes import api_errors
 
 UNAUTHORIZED = "The credentials of the VIM do not suffice (403): "
-NOT_FOR_ANYBODY = "The cluster refused (403): "
-#: what the cluster says -> what is said before it
+FORBIDDEN_TO_ALL = "The cluster refused (403): "
+#: message of the API server -> text before it in the error
 FORBIDDEN = (
     (
         (
@@ -25,27 +25,27 @@ FORBIDDEN = (
             'pods "probe" is forbidden: exceeded quota: q, requested: pods=1, '
             "used: pods=1, limited: pods=1"
         ),
-        NOT_FOR_ANYBODY,
+        FORBIDDEN_TO_ALL,
     ),
     (
         (
             'pods "probe" is forbidden: violates PodSecurity "restricted:latest":'
             " allowPrivilegeEscalation != false"
         ),
-        NOT_FOR_ANYBODY,
+        FORBIDDEN_TO_ALL,
     ),
     (
         (
             'admission webhook "calm.example" denied the request: pods cannot '
             "come here"
         ),
-        NOT_FOR_ANYBODY,
+        FORBIDDEN_TO_ALL,
     ),
 )
 
 
 class TestInvalid(testtools.TestCase):
-    def test_what_an_apply_may_not_have_is_no_outage(self) -> None:
+    def test_an_unknown_field_in_an_apply_is_not_an_outage(self) -> None:
         message = (
             "failed to create typed patch object (/web; apps/v1, "
             "Kind=Deployment): .spec.replicass: field not declared in schema"
@@ -57,7 +57,7 @@ class TestInvalid(testtools.TestCase):
         self.assertIsInstance(error, api_errors.Invalid)
         self.assertIn(message, str(error))
 
-    def test_a_patch_is_not_repeated(self) -> None:
+    def test_a_patch_is_left_out_of_the_error(self) -> None:
         why = 'strict decoding error: unknown field "binaryData"'
         refusal = f'Invalid value: "map[data:map[k:c2VjcmV0]]": {why}'
         message = f' "" is invalid: patch: {refusal}'
@@ -67,7 +67,7 @@ class TestInvalid(testtools.TestCase):
         self.assertNotIn("c2VjcmV0", str(error))
         self.assertIn(f"patch: {why}", str(error))
 
-    def test_an_object_is_not_repeated(self) -> None:
+    def test_an_object_is_left_out_of_the_error(self) -> None:
         for value in (
             '"{\\"kind\\":\\"Secret\\",\\"data\\":{\\"k\\":\\"c2VjcmV0\\"}}"',
             '"map[data:map[k:c2VjcmV0] kind:Secret]"',
@@ -89,7 +89,7 @@ class TestInvalid(testtools.TestCase):
             self.assertIn("data: field is immutable", error)
             self.assertIn('type: Invalid value: "Opaque": field', error)
 
-    def test_what_is_no_object_is_repeated(self) -> None:
+    def test_a_scalar_is_kept_in_the_error(self) -> None:
         message = "spec.replicas: Invalid value: -1: must be 0 or more"
         body = msgspec.json.encode({"message": message})
         error = api_errors.error_from_status(422, body, "Unprocessable Entity")
@@ -97,7 +97,7 @@ class TestInvalid(testtools.TestCase):
 
 
 class TestForbidden(testtools.TestCase):
-    def test_forbidden_users_and_denied_objects(self) -> None:
+    def test_unauthorized_users_and_denied_objects(self) -> None:
         for message, text in FORBIDDEN:
             body = msgspec.json.encode({"message": message})
             error = api_errors.error_from_status(403, body, "Forbidden")

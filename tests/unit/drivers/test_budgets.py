@@ -15,8 +15,10 @@ def a_budget(selector: Any, **status: int) -> Any:
 
 
 def expression(operator: str, key: str, *values: str) -> Any:
-    one = {"operator": operator, "key": key}
-    return {"matchExpressions": [one | ({"values": values} if values else {})]}
+    term = {"operator": operator, "key": key}
+    return {
+        "matchExpressions": [term | ({"values": values} if values else {})]
+    }
 
 
 LABELS = {"app": "web", "tier": "front"}
@@ -38,7 +40,7 @@ COVERED: tuple[tuple[Any, bool], ...] = (
     (expression("DoesNotExist", "app"), False),
     ({"matchLabels": {"app": "web"}, **expression("Exists", "x")}, False),
 )
-#: allowed, healthy, desired, whether all are ready -> whether one may go
+#: allowed, healthy, desired, whether all are ready -> eviction allowed
 ALLOWED = (
     (1, 3, 2, True, True),
     (0, 2, 2, True, False),
@@ -49,7 +51,7 @@ ALLOWED = (
 
 
 class TestBudgets(testtools.TestCase):
-    def test_whom_a_budget_covers(self) -> None:
+    def test_which_pods_a_budget_covers(self) -> None:
         pod = a_pod(meta={"labels": LABELS})
         for selector, expected in COVERED:
             found = budgets.covers(a_budget(selector), pod)

@@ -9,7 +9,7 @@ from tests.factories import a_task
 
 
 class TestKubernetes(testtools.TestCase):
-    def test_a_cnf_has_its_networks_in_its_manifests(self) -> None:
+    def test_connectivity_of_a_cnf_cannot_be_changed(self) -> None:
         driver = KubernetesDriver(configuration.load([]))
         task = a_task(operation=LcmOperationType.CHANGE_EXT_CONN)
         error = self.assertRaises(errors.BadRequest, driver.validate, task)
@@ -17,13 +17,13 @@ class TestKubernetes(testtools.TestCase):
 
 
 class TestOpenstack(testtools.TestCase):
-    def test_a_package_has_a_template(self) -> None:
+    def test_a_package_without_a_template_is_rejected(self) -> None:
         driver = OpenstackDriver(configuration.load([]))
         error = self.assertRaises(
             errors.InvalidParameters, driver.validate, a_task()
         )
         self.assertIn("BaseHOT/simple/*.yaml", str(error))
 
-    def test_it_cannot_be_watched(self) -> None:
+    def test_watch_returns_at_once(self) -> None:
         driver = OpenstackDriver(configuration.load([]))
         self.assertIsNone(driver.watch(None))  # type: ignore[arg-type,func-returns-value]

@@ -25,7 +25,7 @@ def scheduled(status: str) -> dict[str, Any]:
     return {"type": "PodScheduled", "status": status, **condition}
 
 
-#: the status of a pod -> what keeps it from becoming ready
+#: status of a pod -> its fault
 STATUSES: list[tuple[dict[str, Any], str | None]] = [
     ({}, None),
     ({"phase": "Pending"}, None),
@@ -54,12 +54,12 @@ STATUSES: list[tuple[dict[str, Any], str | None]] = [
 
 
 class TestFault(testtools.TestCase):
-    def test_what_a_status_says(self) -> None:
+    def test_fault_of_each_status(self) -> None:
         for status, fault in STATUSES:
             pod = a_pod(status=status)
             self.assertEqual(fault, events.fault(pod), str(status))
 
-    def test_every_reason_that_seldom_heals(self) -> None:
+    def test_every_fault_reason(self) -> None:
         for reason in events.FAULT_REASONS:
             pod = a_pod(status={"containerStatuses": [waiting(reason)]})
             self.assertEqual(f"{reason}: why", events.fault(pod))
@@ -68,14 +68,14 @@ class TestFault(testtools.TestCase):
         self.assertIsNone(events.fault({"metadata": {"name": "web-1"}}))
 
 
-class TestDescription(testtools.TestCase):
+class TestListWarnings(testtools.TestCase):
     def list_warnings(
         self, *found: Any, forbidden: bool = False
     ) -> tuple[str, ...]:
         cluster: Any = EventsOnly(*found, forbidden=forbidden)
         return events.list_warnings(cluster, "here", ["uid of web-1"])
 
-    def test_only_of_what_is_asked_for(self) -> None:
+    def test_only_warnings_of_the_given_objects(self) -> None:
         self.assertEqual(
             ("Pod web-1: Failed: no image",),
             self.list_warnings(
@@ -85,7 +85,7 @@ class TestDescription(testtools.TestCase):
             ),
         )
 
-    def test_the_last_of_each_kind(self) -> None:
+    def test_the_last_warning_of_each_reason(self) -> None:
         self.assertEqual(
             ("Pod web-1: Failed: second", "Pod web-1: BackOff: third"),
             self.list_warnings(
@@ -95,15 +95,15 @@ class TestDescription(testtools.TestCase):
             ),
         )
 
-    def test_nothing_when_it_may_not_be_read(self) -> None:
+    def test_no_warnings_if_events_are_forbidden(self) -> None:
         self.assertEqual((), self.list_warnings(forbidden=True))
 
 
-class TestShortened(testtools.TestCase):
-    def test_parts_become_one_text(self) -> None:
+class TestJoinWarnings(testtools.TestCase):
+    def test_warnings_are_joined_to_one_text(self) -> None:
         self.assertEqual("a; b", events.join_warnings([" a\n", "b"]))
         self.assertEqual("", events.join_warnings([]))
 
-    def test_it_has_a_bound(self) -> None:
+    def test_the_length_is_limited(self) -> None:
         text = events.join_warnings(["x" * 10**6])
         self.assertEqual("x" * events.MAX_TEXT_CHARS + "...", text)

@@ -1,4 +1,4 @@
-"""Manifests that are YAML and no objects: refused, or left to the cluster."""
+"""YAML documents that are no valid objects."""
 
 from typing import Any, Final
 
@@ -6,8 +6,8 @@ from tacker_cnf import errors
 from tests.unit.drivers.test_manifests import ManifestTest, an_object
 
 A_LIST: Final = {"apiVersion": "v1", "kind": "List"}
-#: what is refused here
-REFUSED: Final[tuple[Any, ...]] = (
+#: rejected by the driver
+REJECTED: Final[tuple[Any, ...]] = (
     A_LIST | {"items": 5},
     A_LIST | {"items": "ab"},
     A_LIST | {"items": {"a": 1}},
@@ -21,8 +21,8 @@ REFUSED: Final[tuple[Any, ...]] = (
     an_object("Service") | {"metadata": None},
     an_object("Deployment", spec={"template": {"metadata": "x"}}),
 )
-#: what the cluster will refuse
-LEFT: Final[tuple[Any, ...]] = (
+#: passed to the cluster, which rejects them
+PASSED_ON: Final[tuple[Any, ...]] = (
     an_object("Deployment", spec={"template": {"metadata": None}}),
     an_object("Deployment", spec={"template": {"metadata": []}}),
     an_object("Deployment", spec={"template": "x"}),
@@ -39,15 +39,15 @@ LEFT: Final[tuple[Any, ...]] = (
 
 
 class TestHostileManifests(ManifestTest):
-    def test_refused(self) -> None:
-        for body in REFUSED:
+    def test_rejected_by_the_driver(self) -> None:
+        for body in REJECTED:
             self.assertRaises(errors.InvalidParameters, self.render, body)
 
-    def test_left_to_the_cluster(self) -> None:
-        for body in LEFT:
+    def test_passed_on_to_the_cluster(self) -> None:
+        for body in PASSED_ON:
             self.assertEqual(1, len(self.render(body).objects))
 
-    def test_names_that_no_file_can_have(self) -> None:
+    def test_invalid_file_names_are_rejected(self) -> None:
         for name in ("a\0b", "a" * 300, "a/" * 3000 + "b"):
             self.assertRaises(
                 errors.InvalidParameters,

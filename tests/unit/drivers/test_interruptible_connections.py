@@ -1,5 +1,5 @@
-"""Connections that are cut when the work is called off, and send no change
-when its lease has ended.
+"""Connections that are shut down when the task is cancelled, and that send no
+change after the end of its lease.
 """
 
 import socket
@@ -20,7 +20,7 @@ from tests.fixtures.http_receiver import HttpReceiver
 
 
 class VanishingConnection(HTTPConnection):
-    """A connection whose socket is taken away once somebody has seen it."""
+    """A connection whose socket is closed once another thread has read it."""
 
     _sock: socket.socket | None = None
 
@@ -34,7 +34,7 @@ class VanishingConnection(HTTPConnection):
         self._sock = sock
 
 
-class TestCut(testtools.TestCase):
+class TestShutDown(testtools.TestCase):
     def test_a_socket_that_is_closed_meanwhile(self) -> None:
         near_socket, far_socket = socket.socketpair()
         self.addCleanup(near_socket.close)
@@ -49,7 +49,7 @@ class TestCut(testtools.TestCase):
 
 
 class TestLease(testtools.TestCase):
-    """What is sent by the clients of both VIMs."""
+    """Leases apply to the clients of both types of VIM."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -80,7 +80,7 @@ class TestLease(testtools.TestCase):
                     with interruptible.cancel_scope(CancelToken(self.lease)):
                         client(method, server.url)
 
-    def test_nothing_is_changed_after_its_end(self) -> None:
+    def test_no_change_is_sent_after_the_end(self) -> None:
         self.send("GET")
         for method in ("POST", "PUT", "PATCH", "DELETE"):
             self.assertRaises(errors.LostClaim, self.send, method)
@@ -88,7 +88,7 @@ class TestLease(testtools.TestCase):
             sent = {request.method for request in server.requests}
             self.assertEqual({"GET"}, sent)
 
-    def test_a_change_is_sent_before_its_end(self) -> None:
+    def test_a_change_is_sent_before_the_end(self) -> None:
         self.lease.renew(boottime() + 600.0)
         self.send("POST", "DELETE")
         for server in self.servers:

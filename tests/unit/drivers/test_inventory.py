@@ -7,7 +7,7 @@ from tacker_cnf.drivers.kubernetes import inventory
 from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
 from tests.unit.drivers.pods import a_pod
 
-#: kind of a VDU -> what controls its pods
+#: kind of a VDU -> kind of the controller of its pods
 OWNERS = {
     "Deployment": "ReplicaSet",
     "ReplicaSet": "ReplicaSet",
@@ -33,8 +33,8 @@ def names(*pods: Any, kind: str = "Deployment") -> list[str]:
     return [vnfc.id for vnfc in found]
 
 
-class TestOfPods(testtools.TestCase):
-    def test_a_pod_is_a_vnfc_when_its_vdu_made_it(self) -> None:
+class TestVnfcsFromPods(testtools.TestCase):
+    def test_a_pod_is_a_vnfc_if_its_vdu_controls_it(self) -> None:
         owners = {*OWNERS.values(), "Job", "Deployment"}
         for kind, owner in itertools.product(OWNERS, owners):
             is_owned = owner == OWNERS[kind]
@@ -44,13 +44,13 @@ class TestOfPods(testtools.TestCase):
                 f"{owner} of {kind}",
             )
 
-    def test_a_pod_without_labels_or_of_no_vdu(self) -> None:
+    def test_pods_without_the_label_of_a_vdu_are_no_vnfcs(self) -> None:
         self.assertEqual([], names(a_pod(vdu=None), a_pod(vdu="moon")))
         bare = a_pod()
         del bare["metadata"]["labels"]
         self.assertEqual([], names(bare))
 
-    def test_an_owner_that_does_not_control_is_none(self) -> None:
+    def test_an_owner_that_is_no_controller_is_ignored(self) -> None:
         extra = [{"kind": "Widget", "name": "w", "uid": "u"}]
         cases = [
             ("Pod", extra, ["web-1"]),
@@ -74,17 +74,17 @@ class TestOfPods(testtools.TestCase):
             ({}, {"phase": "Failed"}, False),
             ({"deletionTimestamp": "now"}, {"phase": "Running"}, False),
         ]
-        for meta, status, lives in cases:
+        for meta, status, is_living in cases:
             pod = a_pod(meta=meta, status=status)
-            self.assertEqual(lives, inventory.is_living(pod))
-            self.assertEqual(["web-1"] if lives else [], names(pod))
+            self.assertEqual(is_living, inventory.is_living(pod))
+            self.assertEqual(["web-1"] if is_living else [], names(pod))
 
-    def test_a_pod_without_status_was_just_made(self) -> None:
+    def test_a_pod_without_status_is_a_vnfc(self) -> None:
         pod = a_pod()
         del pod["status"]
         self.assertEqual(["web-1"], names(pod))
 
-    def test_the_oldest_comes_first(self) -> None:
+    def test_vnfcs_are_sorted_by_creation(self) -> None:
         times = {"b": "2026-01-02", "c": "2026-01-01", "a": "2026-01-02"}
         pods = [
             a_pod(name, meta={"creationTimestamp": time})
@@ -103,7 +103,7 @@ class TestOfPods(testtools.TestCase):
             "Deployment", vnfc.compute_resource.vim_level_resource_type
         )
 
-    def test_what_later_operations_get(self) -> None:
+    def test_metadata_of_an_instance(self) -> None:
         metadata = inventory.instance_metadata(rendered(), {})
         self.assertNotIn("vim_connections", metadata)
         self.assertEqual("here", metadata["namespace"])

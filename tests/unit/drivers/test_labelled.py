@@ -1,4 +1,4 @@
-"""The search for labelled objects, where part of it fails."""
+"""Search for labelled objects, with errors in parts of the cluster."""
 
 import json
 import os
@@ -27,13 +27,13 @@ KINDS = {
 
 
 class ApiServer:
-    """An API server with one object of each kind, which refuses some paths."""
+    """An API server with one object of each kind that rejects some paths."""
 
     def __init__(self, namespace: str) -> None:
-        #: (method, how the path ends) -> status
+        #: (method, end of the path) -> status
         self.refused: dict[tuple[str, str], int] = {}
         self.deleted: list[str] = []
-        #: the User-Agents that have asked
+        #: User-Agent headers of the requests
         self.agents: set[str] = set()
         self._namespace = namespace
 
@@ -49,17 +49,17 @@ class ApiServer:
 
     def _body(self, path: str) -> Any:
         if path == "/apis":
-            groups = [one.split("/")[2:] for one in KINDS if "apis" in one]
+            groups = [key.split("/")[2:] for key in KINDS if "apis" in key]
             return {
                 "kind": "APIGroupList",
-                "groups": [_group(*one) for one in groups],
+                "groups": [_group(*group) for group in groups],
             }
         if path in KINDS:
             resources = [*map(_resource, *_names(path))]
             return {"kind": "APIResourceList", "resources": resources}
         plural = path.rsplit("/", 1)[1]
-        is_there = "/namespaces/" not in path or self._namespace in path
-        return {"items": [self._object(plural)] if is_there else []}
+        exists = "/namespaces/" not in path or self._namespace in path
+        return {"items": [self._object(plural)] if exists else []}
 
     def _object(self, plural: str) -> Any:
         labels = {"tacker_vnf_instance_id": ID}
@@ -85,7 +85,7 @@ def _resource(plural: str, kind: str) -> Any:
     return {"name": plural, "kind": kind, "namespaced": True, "verbs": verbs}
 
 
-class TestLabelled(testtools.TestCase):
+class TestLabelSearch(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         receiver = self.useFixture(HttpReceiver())
@@ -109,15 +109,15 @@ class TestLabelled(testtools.TestCase):
         return set(self.driver.clean(self.task(*namespaces)))
 
     def forbid(self, *namespaces: str) -> None:
-        """Forbid lists in the whole cluster, and in these namespaces."""
+        """Forbid lists of the whole cluster, and of some namespaces."""
         for path, kinds in KINDS.items():
             for plural in kinds:
                 self.api.refused["GET", f"{path}/{plural}"] = 403
-                for one in namespaces:
-                    end = f"/namespaces/{one}/{plural}"
+                for namespace in namespaces:
+                    end = f"/namespaces/{namespace}/{plural}"
                     self.api.refused["GET", end] = 403
 
-    def test_requests_name_the_process_that_sends_them(self) -> None:
+    def test_the_user_agent_names_the_process(self) -> None:
         self.clean()
         name = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
         self.assertEqual({name}, self.api.agents)
@@ -131,7 +131,7 @@ class TestLabelled(testtools.TestCase):
         self.api.refused.clear()
         self.assertIn("Deployment open/deployments", self.clean())
 
-    def test_a_group_of_another_server_that_is_down(self) -> None:
+    def test_a_group_of_an_unavailable_extension_server(self) -> None:
         self.api.refused["GET", "/apis/example.com/v1"] = 503
         (found,) = self.driver.search(self.task()).values()
         self.assertEqual(3, len(found), str(found))
@@ -140,7 +140,7 @@ class TestLabelled(testtools.TestCase):
             {"configmaps", "secrets", "deployments"}, set(self.api.deleted)
         )
 
-    def test_namespaces_that_are_forbidden_beside_one_that_is_not(
+    def test_forbidden_namespaces_beside_an_allowed_one(
         self,
     ) -> None:
         closed = [f"closed-{number}" for number in range(9)]
@@ -153,21 +153,21 @@ class TestLabelled(testtools.TestCase):
         self.assertIn("403", str(refused))
         self.assertEqual(4, len(self.api.deleted))
 
-    def test_a_namespace_that_is_forbidden(self) -> None:
+    def test_a_forbidden_namespace(self) -> None:
         self.forbid("open")
         self.assertRaises(errors.VimRejected, self.clean, "open")
         self.assertEqual({}, self.driver.search(self.task("open")))
 
-    def test_a_namespace_that_is_unknown(self) -> None:
+    def test_forbidden_lists_without_a_known_namespace(self) -> None:
         self.forbid()
         self.assertRaises(errors.VimRejected, self.clean)
 
-    def test_a_kind_that_is_forbidden(self) -> None:
+    def test_a_forbidden_kind(self) -> None:
         self.forbid()
         self.api.refused["GET", "/namespaces/open/secrets"] = 403
         self.assertEqual(3, len(self.clean("open")))
 
-    def test_an_object_that_cannot_be_deleted_stops_no_other(self) -> None:
+    def test_all_other_objects_are_deleted_after_a_failure(self) -> None:
         self.api.refused["DELETE", "/deployments"] = 403
         self.api.refused["DELETE", "/gadgets/gadgets"] = 403
         refused = self.assertRaises(errors.VimRejected, self.clean)

@@ -1,4 +1,4 @@
-"""Malformed manifests of a next package: refused before anything changes."""
+"""Malformed manifests of a new package are rejected before any change."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,7 @@ spec:
 """
 CONTAINERS: Final = ("spec", "template", "spec", "containers")
 ABSENT: Final = object()
-#: the file, name and place of what is put there, and what is told
+#: file, object, path of a field, its value -> part of the error
 CASES: Final[tuple[tuple[str, str, tuple[Any, ...], Any, str], ...]] = (
     (WORKLOADS, "front", ("spec",), None, "`null` - at `$.spec`"),
     (WORKLOADS, "front", ("spec",), ABSENT, "required field `spec`"),
@@ -108,7 +108,7 @@ def changed(text: str, name: str, place: tuple[Any, ...], value: Any) -> str:
     return yaml.safe_dump_all(bodies)
 
 
-class TestShapes(testtools.TestCase):
+class TestManifestValidation(testtools.TestCase):
     def tree(self, files: dict[str, str]) -> Path:
         root = Path(self.useFixture(fixtures.TempDir()).path)
         return update_plans.write(root / "tree", files)
@@ -118,7 +118,7 @@ class TestShapes(testtools.TestCase):
         files[WORKLOADS] += "---\n" + CRON_JOB
         return files
 
-    def test_right_ones_are_taken(self) -> None:
+    def test_valid_manifests_are_accepted(self) -> None:
         update_plans.read(self.tree(self.files()))
 
     def test_malformed_fields_are_reported_with_their_path(self) -> None:
@@ -132,8 +132,8 @@ class TestShapes(testtools.TestCase):
                 self.assertIn(f" {name}: ", str(error))
                 self.assertIn(message, str(error))
 
-    def test_what_a_cluster_takes_is_taken(self) -> None:
-        """Null is as good as nothing; others' kinds are others' business."""
+    def test_null_values_and_custom_kinds_are_accepted(self) -> None:
+        """Null equals a missing value; custom kinds are not checked."""
         files = self.files()
         pod = ("spec", "template", "spec")
         for key in ("initContainers", "volumes", "imagePullSecrets"):
@@ -148,8 +148,8 @@ class TestShapes(testtools.TestCase):
         )
         update_plans.read(self.tree(files))
 
-    def test_others_of_the_same_kind_and_name(self) -> None:
-        """What is named is of the API v1, and so is what is updated."""
+    def test_a_custom_kind_named_like_a_core_kind(self) -> None:
+        """Only objects of the core API are updated."""
         other = (
             "apiVersion: example.com/v1\nkind: Secret\n"
             "metadata: {name: update-secret}\n---\n"

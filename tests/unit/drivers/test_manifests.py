@@ -40,7 +40,7 @@ def a_workload(kind: str, name: str = "web") -> dict[str, Any]:
 class ManifestTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        # a tree of its own, as what was read of one may be kept
+        # a directory of its own, as parsed files are cached
         self.tree = Path(self.useFixture(fixtures.TempDir()).path)
         self.number = 0
 
@@ -59,7 +59,7 @@ class ManifestTest(testtools.TestCase):
         return manifests.render(a_task(tree), self.target)
 
     def render(self, *bodies: Any, **parameters: Any) -> Rendered:
-        """Render these objects, each from a document of one file."""
+        """Render these objects, each a document of one file."""
         text = "\n---\n".join(map(json.dumps, bodies))
         return self.render_files({"all.yaml": text}, **parameters)
 
@@ -75,7 +75,7 @@ class ManifestTest(testtools.TestCase):
 
 
 class TestParameters(ManifestTest):
-    def test_they_are_read(self) -> None:
+    def test_parameters_are_read(self) -> None:
         rendered = self.render(an_object("Service"), namespace="here")
         self.assertEqual("here", rendered.namespace)
         self.assertEqual(("all.yaml",), rendered.def_files)
@@ -84,7 +84,7 @@ class TestParameters(ManifestTest):
             "tacker_vnf_instance_id=an-instance", rendered.selector
         )
 
-    def test_they_are_refused_with_their_path(self) -> None:
+    def test_invalid_parameters_are_reported_with_their_path(self) -> None:
         name = "lcm-kubernetes-def-files"
         cases: list[tuple[dict[str, Any], str]] = [
             ({}, f"missing required field `{name}`"),
@@ -101,7 +101,7 @@ class TestParameters(ManifestTest):
             self.assertIn("additionalParams: ", str(error))
             self.assertIn(message, str(error))
 
-    def test_others_are_for_others(self) -> None:
+    def test_unknown_parameters_are_ignored(self) -> None:
         self.render(an_object("Service"), colour="red")
 
 
@@ -120,7 +120,7 @@ class TestFiles(ManifestTest):
             ["one", "two", "three"], [m.name for m in rendered.objects]
         )
 
-    def test_a_file_that_is_not_there(self) -> None:
+    def test_a_missing_file_is_reported(self) -> None:
         for name in ("no.yaml", "../1/all.yaml", "/etc/passwd", ".", ""):
             message = self.refused(
                 an_object("Service"), **{"lcm-kubernetes-def-files": [name]}
@@ -144,7 +144,7 @@ class TestFiles(ManifestTest):
         self.assertIn("The manifest a/bad.yaml cannot be read", str(error))
         self.assertIn("a/bad.yaml, line 4", str(error))
 
-    def test_what_is_no_text(self) -> None:
+    def test_a_file_that_is_not_text(self) -> None:
         for raw in (b"\xff\xfe\xfa", b"a: \x00"):
             error = self.assertRaises(
                 errors.InvalidParameters,
@@ -153,7 +153,7 @@ class TestFiles(ManifestTest):
             )
             self.assertIn("The manifest a.yaml cannot be read", str(error))
 
-    def test_what_was_read_is_not_changed_by_its_users(self) -> None:
+    def test_changes_of_the_result_do_not_change_the_cache(self) -> None:
         files = {"a.yaml": json.dumps(a_workload("Deployment"))}
         first = self.render_files(files)
         before = copy.deepcopy(first.objects)
@@ -171,22 +171,22 @@ class TestLists(ManifestTest):
         rendered = self.render(listed, an_object("Service", "c"))
         self.assertEqual(["a", "b", "c"], [m.name for m in rendered.objects])
 
-    def test_an_empty_list_is_nothing(self) -> None:
+    def test_an_empty_list_has_no_objects(self) -> None:
         empty: list[dict[str, Any]] = [{}, {"items": []}, {"items": None}]
         for items in empty:
             listed = {"apiVersion": "v1", "kind": "List", **items}
             self.assertEqual((), self.render(listed).objects)
 
 
-class TestRefused(ManifestTest):
-    def test_what_is_no_object(self) -> None:
+class TestRejected(ManifestTest):
+    def test_a_document_that_is_not_an_object(self) -> None:
         for body in ("text", 5, [an_object("Service")]):
             self.assertEqual(
                 "The manifest all.yaml contains a value that is not an object.",
                 self.refused(body),
             )
 
-    def test_an_object_that_does_not_say_what_it_is(self) -> None:
+    def test_an_object_without_api_version_or_kind(self) -> None:
         values: list[Any] = [None, 1, []]
         for key in ("apiVersion", "kind"):
             body = an_object("Service")
@@ -201,7 +201,7 @@ class TestRefused(ManifestTest):
                 self.refused(body),
             )
 
-    def test_metadata_that_are_none(self) -> None:
+    def test_metadata_that_are_not_an_object(self) -> None:
         body = an_object("Service") | {"metadata": "text"}
         self.assertEqual(
             "The manifest all.yaml: metadata of a Service is not an object.",
@@ -241,7 +241,7 @@ class TestNamespace(ManifestTest):
             bodies.append(body)
         return bodies
 
-    def test_the_one_that_all_share(self) -> None:
+    def test_the_common_namespace_is_used(self) -> None:
         cases: list[tuple[list[str | None], str]] = [
             ([], "default"),
             ([None], "default"),
@@ -252,7 +252,7 @@ class TestNamespace(ManifestTest):
             rendered = self.render(*self.render_names(*namespaces))
             self.assertEqual(shared, rendered.namespace)
 
-    def test_several_need_a_parameter(self) -> None:
+    def test_several_namespaces_need_a_parameter(self) -> None:
         bodies = self.render_names("there", "here", None)
         self.assertEqual(
             "additionalParams.namespace is needed: the manifests name "
@@ -265,7 +265,7 @@ class TestNamespace(ManifestTest):
 
 
 class TestOrder(ManifestTest):
-    def test_what_others_need_comes_first(self) -> None:
+    def test_objects_that_others_need_come_first(self) -> None:
         kinds = [
             "Service",
             "Deployment",
@@ -287,12 +287,12 @@ class TestOrder(ManifestTest):
 
 
 class TestLabels(ManifestTest):
-    def test_every_object_says_whose_it_is(self) -> None:
+    def test_every_object_has_the_label_of_the_instance(self) -> None:
         for kind in ("Service", "Namespace", "ClusterRole", "Anything"):
             body = self.render_one(an_object(kind)).body
             self.assertEqual(MINE, body["metadata"]["labels"])
 
-    def test_its_own_labels_stay(self) -> None:
+    def test_labels_of_the_manifest_are_kept(self) -> None:
         body = an_object("Service")
         for own in ({"app": "x"}, {}, None):
             body["metadata"]["labels"] = own
@@ -306,7 +306,7 @@ class TestLabels(ManifestTest):
         self.assertEqual(MINE, manifest.body["metadata"]["labels"])
         self.assertEqual("", manifest.name)
 
-    def test_pods_of_a_vdu_say_of_which(self) -> None:
+    def test_pods_of_a_vdu_have_its_label(self) -> None:
         for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
             manifest = self.render_one(a_workload(kind))
             self.assertEqual("web", manifest.vdu_id)
@@ -315,18 +315,20 @@ class TestLabels(ManifestTest):
             self.assertEqual(
                 {"app": "web"} | MINE_AND_WEB, template["metadata"]["labels"]
             )
-            # which pods it selects is its own business
+            # the selector is not changed
             self.assertEqual(
                 {"matchLabels": {"app": "web"}},
                 manifest.body["spec"]["selector"],
             )
 
-    def test_a_pod_is_its_own_template(self) -> None:
+    def test_a_bare_pod_has_the_label_of_its_vdu(self) -> None:
         manifest = self.render_one(an_object("Pod", "web"))
         self.assertEqual("web", manifest.vdu_id)
         self.assertEqual(MINE_AND_WEB, manifest.body["metadata"]["labels"])
 
-    def test_a_workload_that_is_no_vdu_has_marked_pods(self) -> None:
+    def test_pods_of_other_workloads_have_the_label_of_the_instance(
+        self,
+    ) -> None:
         for body in (
             a_workload("Deployment", "sidecar"),
             a_workload("Job", "web"),
@@ -340,11 +342,11 @@ class TestLabels(ManifestTest):
                 template["metadata"]["labels"],
             )
 
-    def test_a_service_named_like_a_vdu_is_none(self) -> None:
+    def test_a_service_named_like_a_vdu_is_no_workload(self) -> None:
         manifest = self.render_one(an_object("Service", "web"))
         self.assertIsNone(manifest.vdu_id)
 
-    def test_a_cron_job_marks_its_jobs_and_their_pods(self) -> None:
+    def test_jobs_and_pods_of_a_cron_job_are_labelled(self) -> None:
         job: dict[str, Any] = {"spec": {"template": {"spec": {}}}}
         body = an_object("CronJob", spec={"jobTemplate": job})
         job = self.render_one(body).body["spec"]["jobTemplate"]
@@ -352,7 +354,7 @@ class TestLabels(ManifestTest):
         template = job["spec"]["template"]
         self.assertEqual(MINE, template["metadata"]["labels"])
 
-    def test_claims_of_a_stateful_set_are_marked(self) -> None:
+    def test_claims_of_a_stateful_set_are_labelled(self) -> None:
         body = a_workload("StatefulSet")
         body["spec"]["volumeClaimTemplates"] = [
             {"metadata": {"name": "data"}},
@@ -364,7 +366,7 @@ class TestLabels(ManifestTest):
         )
         self.assertEqual({"a": "b"} | MINE_AND_WEB, log["metadata"]["labels"])
 
-    def test_a_custom_kind_keeps_what_only_looks_like_a_template(
+    def test_a_custom_kind_with_a_template_is_not_changed(
         self,
     ) -> None:
         body = an_object("Widget", spec={"template": {"colour": "red"}})
@@ -373,17 +375,17 @@ class TestLabels(ManifestTest):
 
 
 class TestReplicas(ManifestTest):
-    def test_they_are_what_was_granted(self) -> None:
+    def test_replicas_are_those_of_the_target(self) -> None:
         for kind in ("Deployment", "ReplicaSet", "StatefulSet"):
             spec = self.render_one(a_workload(kind)).body["spec"]
             self.assertEqual(3, spec["replicas"])
 
-    def test_even_where_the_manifest_gives_none(self) -> None:
+    def test_replicas_are_set_if_the_manifest_has_none(self) -> None:
         body = a_workload("Deployment")
         del body["spec"]["replicas"]
         self.assertEqual(3, self.render_one(body).body["spec"]["replicas"])
 
-    def test_others_stay_as_the_package_has_them(self) -> None:
+    def test_replicas_of_other_workloads_are_kept(self) -> None:
         for body in (
             a_workload("DaemonSet"),
             a_workload("Deployment", "sidecar"),

@@ -1,4 +1,4 @@
-"""Who owns the fields of an object before it is applied."""
+"""Ownership of the fields of an object before it is applied."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ def found(*entries: Any) -> Any:
     return {"metadata": {"managedFields": list(entries)}}
 
 
-class TestAsApplied(testtools.TestCase):
-    def test_what_was_created_is_handed_over(self) -> None:
+class TestEntriesForApply(testtools.TestCase):
+    def test_created_fields_are_moved_to_apply(self) -> None:
         other = entry("Update", "kubectl")
         owners = managed_fields.entries_for_apply(
             found(entry("Update"), other)
@@ -29,18 +29,18 @@ class TestAsApplied(testtools.TestCase):
         both = [other, entry("Apply", fieldsV1=entry("Update")["fieldsV1"])]
         self.assertEqual(both, owners)
 
-    def test_what_was_patched_since_too(self) -> None:
+    def test_patched_fields_are_moved_to_apply(self) -> None:
         owners = managed_fields.entries_for_apply(
             found(entry("Apply"), entry("Update"))
         )
         assert owners is not None
-        (one,) = owners
-        self.assertEqual("Apply", one["operation"])
+        (merged,) = owners
+        self.assertEqual("Apply", merged["operation"])
         self.assertEqual(
-            {"f:data": {"f:Apply": {}, "f:Update": {}}}, one["fieldsV1"]
+            {"f:data": {"f:Apply": {}, "f:Update": {}}}, merged["fieldsV1"]
         )
 
-    def test_nothing_to_hand_over(self) -> None:
+    def test_no_fields_to_move(self) -> None:
         for entries in (
             (),
             (entry("Apply"),),

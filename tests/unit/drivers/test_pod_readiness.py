@@ -21,7 +21,7 @@ from tests.unit.drivers.pods import (
     an_event,
 )
 
-#: seconds: as good as for ever, and just long enough to notice
+#: seconds: longer than any test, and just long enough to measure
 LONG_S, SHORT_S = 100.0, 0.02
 
 
@@ -38,7 +38,7 @@ def workload(
 def replicas(
     ready: int, made: int | None = None, seen: int = 1, **more: int
 ) -> dict[str, int]:
-    """Tell a status, without what is zero, as a cluster does."""
+    """Build a status without the fields that are zero, as an API server."""
     made = ready if made is None else made
     numbers = {"replicas": made, "readyReplicas": ready} | more
     found = {name: number for name, number in numbers.items() if number}
@@ -67,10 +67,10 @@ REPLICAS: list[tuple[Object, bool]] = [
     (workload(replicas(0)), False),
     (workload(replicas(2), replicas=3), False),
     (workload(replicas(2, 3), replicas=3), False),
-    # one too many has not gone yet
+    # an obsolete pod is not deleted yet
     (workload(replicas(3, 4), replicas=3), False),
     (workload(replicas(4), replicas=3), False),
-    # the controller has not seen the new number
+    # the controller has not observed the new number
     (workload(replicas(3), generation=2, replicas=3), False),
     (workload(replicas(3, seen=2), generation=2, replicas=3), True),
     (workload({}, replicas=0), False),
@@ -97,7 +97,7 @@ CONDITIONS: list[tuple[str, Object, bool]] = [
 ]
 
 
-class TestReady(testtools.TestCase):
+class TestReadyChecks(testtools.TestCase):
     def check(self, kind: str, body: Object, *, ready: bool) -> None:
         self.assertEqual(ready, READY_CHECKS[kind](body), f"{kind}: {body}")
 
@@ -106,7 +106,9 @@ class TestReady(testtools.TestCase):
             self.check("ReplicaSet", body, ready=ready)
             self.check("StatefulSet", body, ready=ready)
 
-    def test_a_deployment_has_replaced_its_old_pods_too(self) -> None:
+    def test_a_deployment_is_ready_when_its_old_pods_are_replaced(
+        self,
+    ) -> None:
         for body, ready in copy.deepcopy(REPLICAS):
             body["status"]["updatedReplicas"] = body["spec"].get("replicas", 1)
             self.check("Deployment", body, ready=ready)
@@ -122,7 +124,7 @@ class TestReady(testtools.TestCase):
         for kind, body, ready in CONDITIONS:
             self.check(kind, body, ready=ready)
 
-    def test_a_pod_that_goes_or_has_ended_is_not_ready(self) -> None:
+    def test_a_deleted_or_ended_pod_is_not_ready(self) -> None:
         self.assertFalse(is_ready(a_ready_pod(deletionTimestamp="now")))
         ended = a_ready_pod()
         ended["status"]["phase"] = "Succeeded"
@@ -130,27 +132,27 @@ class TestReady(testtools.TestCase):
         self.assertFalse(is_ready({"metadata": {"name": "web-1"}}))
 
 
-class TestPatience(testtools.TestCase):
-    def test_it_runs_out_for_each_by_itself(self) -> None:
+class TestFaultGrace(testtools.TestCase):
+    def test_each_object_has_its_own_grace(self) -> None:
         fault_grace = FaultGrace(SHORT_S)
         self.assertGreater(fault_grace.remaining("a"), 0)
         time.sleep(SHORT_S)
         self.assertLessEqual(fault_grace.remaining("a"), 0)
         self.assertGreater(fault_grace.remaining("b"), 0)
 
-    def test_what_was_ready_meanwhile_is_tolerated_again(self) -> None:
+    def test_clear_starts_the_grace_again(self) -> None:
         fault_grace = FaultGrace(SHORT_S)
         fault_grace.remaining("a")
         time.sleep(SHORT_S)
         fault_grace.clear("a")
         self.assertGreater(fault_grace.remaining("a"), 0)
 
-    def test_without_grace_there_is_none(self) -> None:
+    def test_zero_grace(self) -> None:
         self.assertLessEqual(FaultGrace(0.0).remaining("a"), 0)
 
 
 class PodReadinessTest(testtools.TestCase):
-    def judge(
+    def pod_readiness(
         self,
         expected: Mapping[str, int],
         grace: float = LONG_S,
@@ -162,107 +164,109 @@ class PodReadinessTest(testtools.TestCase):
         return PodReadiness(api, "here", expected, grace, daemons)
 
 
-class TestPodJudge(PodReadinessTest):
-    def test_as_many_as_asked_ready_and_no_others(self) -> None:
-        one, two = a_ready_pod("web-1"), a_ready_pod("web-2")
+class TestPodReadiness(PodReadinessTest):
+    def test_exactly_the_expected_number_must_be_ready(self) -> None:
+        first, second = a_ready_pod("web-1"), a_ready_pod("web-2")
         unready = a_pod("web-3")
-        going = a_ready_pod("web-4", deletionTimestamp="now")
+        deleted = a_ready_pod("web-4", deletionTimestamp="now")
         ended = a_pod("web-5", status={"phase": "Failed"})
         cases: list[tuple[Mapping[str, int], list[Object], bool]] = [
-            ({"web": 2}, [one, two], True),
-            ({"web": 2}, [one], False),
-            ({"web": 1}, [one, two], False),
+            ({"web": 2}, [first, second], True),
+            ({"web": 2}, [first], False),
+            ({"web": 1}, [first, second], False),
             ({"web": 0}, [], True),
-            ({"web": 0}, [one], False),
-            ({"web": 2}, [one, unready], False),
-            ({"web": 1}, [one, unready], False),
-            ({"web": 1}, [one, going], False),
-            ({"web": 0}, [going], False),
-            # its replacement is there already
-            ({"web": 1}, [one, ended], True),
-            # each VDU by itself, and others not at all
-            ({"web": 1, "agent": 1}, [one, a_ready_pod("a", "agent")], True),
-            ({"web": 1, "agent": 1}, [one, two], False),
-            ({"web": 1}, [one, a_faulty_pod("x", "other")], True),
-            ({"web": 1}, [one, a_pod("x", vdu=None)], True),
+            ({"web": 0}, [first], False),
+            ({"web": 2}, [first, unready], False),
+            ({"web": 1}, [first, unready], False),
+            ({"web": 1}, [first, deleted], False),
+            ({"web": 0}, [deleted], False),
+            # its replacement exists already
+            ({"web": 1}, [first, ended], True),
+            # each VDU is checked alone, others are ignored
+            ({"web": 1, "agent": 1}, [first, a_ready_pod("a", "agent")], True),
+            ({"web": 1, "agent": 1}, [first, second], False),
+            ({"web": 1}, [first, a_faulty_pod("x", "other")], True),
+            ({"web": 1}, [first, a_pod("x", vdu=None)], True),
         ]
-        for expected, pods, content in cases:
-            verdict = self.judge(expected)(pods)
+        for expected, pods, is_ready_now in cases:
+            pending = self.pod_readiness(expected)(pods)
             names = [pod["metadata"]["name"] for pod in pods]
-            self.assertEqual(content, verdict is None, f"{expected} {names}")
+            self.assertEqual(
+                is_ready_now, pending is None, f"{expected} {names}"
+            )
 
-    def test_daemons_on_nodes_that_are_no_longer_wanted(self) -> None:
+    def test_a_daemon_set_may_have_pods_on_obsolete_nodes(self) -> None:
         here, lost = a_ready_pod("agent-1", "agent"), a_pod("agent-2", "agent")
-        going = a_ready_pod("agent-3", "agent", deletionTimestamp="now")
+        deleted = a_ready_pod("agent-3", "agent", deletionTimestamp="now")
         cases: tuple[tuple[list[Object], bool], ...] = (
             ([here, lost], True),
             ([here, a_ready_pod("agent-2", "agent")], True),
             ([lost], False),
-            ([here, going], False),
+            ([here, deleted], False),
         )
-        for pods, content in cases:
-            judge = self.judge({"agent": 1}, daemons={"agent"})
+        for pods, is_ready_now in cases:
+            check = self.pod_readiness({"agent": 1}, daemons={"agent"})
             names = [pod["metadata"]["name"] for pod in pods]
-            self.assertEqual(content, judge(pods) is None, str(names))
+            self.assertEqual(is_ready_now, check(pods) is None, str(names))
 
 
 class TestFaults(PodReadinessTest):
-    def test_a_fault_is_tolerated_for_a_while(self) -> None:
-        judge = self.judge({"web": 1}, SHORT_S)
+    def test_a_fault_is_tolerated_during_the_grace(self) -> None:
+        check = self.pod_readiness({"web": 1}, SHORT_S)
         pods = [a_faulty_pod()]
-        verdict = judge(pods)
-        assert verdict is not None
-        self.assertTrue(0 < verdict.recheck_after_s <= SHORT_S)
+        pending = check(pods)
+        assert pending is not None
+        self.assertTrue(0 < pending.recheck_after_s <= SHORT_S)
         time.sleep(SHORT_S)
-        error = self.assertRaises(errors.NotReady, judge, pods)
+        error = self.assertRaises(errors.NotReady, check, pods)
         self.assertEqual(
             "Pod web-1 is not ready: ImagePullBackOff: no such; "
             "Pod web-1: Failed: no image",
             str(error),
         )
 
-    def test_the_fault_is_reported_where_events_are_forbidden(self) -> None:
-        judge = self.judge({"web": 1}, 0.0, forbidden=True)
-        error = self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+    def test_the_fault_is_reported_if_events_are_forbidden(self) -> None:
+        check = self.pod_readiness({"web": 1}, 0.0, forbidden=True)
+        error = self.assertRaises(errors.NotReady, check, [a_faulty_pod()])
         self.assertEqual(
             "Pod web-1 is not ready: ImagePullBackOff: no such", str(error)
         )
 
-    def test_without_grace_it_is_not_tolerated_at_all(self) -> None:
-        judge = self.judge({"web": 1}, 0.0)
-        self.assertIsNotNone(judge([a_pod()]))
-        self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+    def test_zero_grace_tolerates_no_fault(self) -> None:
+        check = self.pod_readiness({"web": 1}, 0.0)
+        self.assertIsNotNone(check([a_pod()]))
+        self.assertRaises(errors.NotReady, check, [a_faulty_pod()])
 
     def test_a_pod_that_recovered_is_tolerated_again(self) -> None:
-        judge = self.judge({"web": 1}, SHORT_S)
-        judge([a_faulty_pod()])
-        self.assertIsNone(judge([a_ready_pod()]))
+        check = self.pod_readiness({"web": 1}, SHORT_S)
+        check([a_faulty_pod()])
+        self.assertIsNone(check([a_ready_pod()]))
         time.sleep(SHORT_S)
-        self.assertIsNotNone(judge([a_faulty_pod()]))
+        self.assertIsNotNone(check([a_faulty_pod()]))
 
-    def test_a_pod_that_starts_again_and_again_does_not(self) -> None:
-        judge = self.judge({"web": 1}, SHORT_S)
-        judge([a_faulty_pod()])
+    def test_a_restart_does_not_start_the_grace_again(self) -> None:
+        check = self.pod_readiness({"web": 1}, SHORT_S)
+        check([a_faulty_pod()])
         time.sleep(SHORT_S)
-        self.assertIsNotNone(judge([a_pod()]))
-        self.assertRaises(errors.NotReady, judge, [a_faulty_pod()])
+        self.assertIsNotNone(check([a_pod()]))
+        self.assertRaises(errors.NotReady, check, [a_faulty_pod()])
 
-    def test_faults_of_others_do_not_matter(self) -> None:
+    def test_faults_of_other_vdus_are_ignored(self) -> None:
         for pods in (
             [a_faulty_pod("x", "other")],
             [a_pod("x", vdu=None, status=a_faulty_pod()["status"])],
         ):
-            self.assertIsNotNone(self.judge({"web": 1}, 0.0)(pods))
+            self.assertIsNotNone(self.pod_readiness({"web": 1}, 0.0)(pods))
 
     def test_a_terminating_pod_is_not_reported(self) -> None:
         pod = a_faulty_pod()
         pod["metadata"]["deletionTimestamp"] = "now"
-        self.assertIsNotNone(self.judge({"web": 1}, 0.0)([pod]))
+        self.assertIsNotNone(self.pod_readiness({"web": 1}, 0.0)([pod]))
 
 
-class TestSingletons(PodReadinessTest):
-    def test_one_that_has_failed_is_not_waited_for(self) -> None:
-        judge = self.judge({"web": 1}, 0.0)
+class TestBarePods(PodReadinessTest):
+    def test_a_failed_bare_pod_is_an_error(self) -> None:
+        check = self.pod_readiness({"web": 1}, 0.0)
         status = {"phase": "Failed", "message": "exit 1"}
         pod = a_pod(owner=None, status=status)
-        self.assertRaises(errors.NotReady, judge, [pod])
+        self.assertRaises(errors.NotReady, check, [pod])

@@ -1,4 +1,4 @@
-"""Which ConfigMaps and Secrets a pod reads, in every way there is."""
+"""References of pods to ConfigMaps and Secrets, of every type."""
 
 import re
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ SPECS: Final[dict[str, tuple[dict[str, Any], tuple[str, str]]]] = {
 }
 
 
-#: what refers to a ConfigMap or Secret, in the words of the Kubernetes API
+#: type in the Kubernetes API -> the kind it refers to, and the field
 REFERENCES: Final = {
     "V1ConfigMapEnvSource": ("ConfigMap", "name"),
     "V1ConfigMapKeySelector": ("ConfigMap", "name"),
@@ -82,8 +82,8 @@ REFERENCES: Final = {
 
 
 def referring(type_: str, *outer: str) -> Iterator[tuple[str, Any]]:
-    """Give all ways in which a type of the Kubernetes API may refer to
-    something: the reference's type, and such an object.
+    """Yield all ways in which a type of the Kubernetes API may refer to
+    something: the type of the reference, and an object with it.
     """
     if type_ in REFERENCES:
         yield type_, {REFERENCES[type_][1]: "it"}
@@ -99,7 +99,7 @@ def referring(type_: str, *outer: str) -> Iterator[tuple[str, Any]]:
 
 
 class TestPodReferences(testtools.TestCase):
-    def test_every_way(self) -> None:
+    def test_every_type_of_reference(self) -> None:
         for way, (spec, key) in SPECS.items():
             self.assertEqual({key}, pod_references.pod_reads(spec), way)
             self.assertEqual(
@@ -110,7 +110,7 @@ class TestPodReferences(testtools.TestCase):
                 set(), pod_references.reading_containers(spec, [other])
             )
 
-    def test_every_kind_of_container(self) -> None:
+    def test_every_type_of_container(self) -> None:
         reads = [{"name": "two", "envFrom": [{"secretRef": {"name": "s"}}]}]
         for kind in ("initContainers", "ephemeralContainers", "containers"):
             spec: dict[str, Any] = {"containers": [{"name": "one"}]}
@@ -128,13 +128,13 @@ class TestPodReferences(testtools.TestCase):
             set(), pod_references.reading_containers(spec, [CONFIG])
         )
 
-    def test_every_way_that_the_kubernetes_api_has(self) -> None:
+    def test_every_reference_of_the_kubernetes_api(self) -> None:
         ways = list(referring("V1PodSpec"))
         self.assertEqual(REFERENCES.keys(), {type_ for type_, _ in ways})
         for type_, spec in ways:
             key = (REFERENCES[type_][0], "it")
             self.assertEqual({key}, pod_references.pod_reads(spec), str(spec))
 
-    def test_nothing(self) -> None:
+    def test_a_pod_without_references(self) -> None:
         spec = {"containers": [{"name": "one"}], "volumes": None}
         self.assertEqual(set(), pod_references.pod_reads(spec))

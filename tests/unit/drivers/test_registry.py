@@ -21,7 +21,7 @@ class TestRegistry(testtools.TestCase):
         super().setUp()
         self.registry = DriverRegistry(configuration.new())
 
-    def test_a_driver_by_its_type(self) -> None:
+    def test_a_driver_is_found_by_its_type(self) -> None:
         for vim_type, kind in (
             ("kubernetes", KubernetesDriver),
             ("ETSINFV.KUBERNETES.V_1", KubernetesDriver),
@@ -37,12 +37,12 @@ class TestRegistry(testtools.TestCase):
             self.registry.for_type("ETSINFV.KUBERNETES.V_1"),
         )
 
-    def test_a_driver_that_was_made_elsewhere(self) -> None:
+    def test_install_registers_a_driver(self) -> None:
         driver = FakeDriver()
         self.registry.install("fake", driver)
         self.assertIs(driver, self.registry.for_type("fake"))
 
-    def test_an_unknown_type_is_refused(self) -> None:
+    def test_an_unknown_type_is_rejected(self) -> None:
         # the fake driver is for tests, which install it
         for vim_type in ("fake", "moon", "", "Kubernetes", "a.b:c"):
             error = self.assertRaises(
@@ -62,7 +62,7 @@ class TestRegistry(testtools.TestCase):
             driver = self.registry.for_connections(connections(*types))
             self.assertIsInstance(driver, kind)
 
-    def test_a_vnf_lives_on_vims_of_one_kind(self) -> None:
+    def test_vims_of_several_types_are_rejected(self) -> None:
         error = self.assertRaises(
             errors.InvalidVimConnection,
             self.registry.for_connections,
@@ -74,7 +74,7 @@ class TestRegistry(testtools.TestCase):
             str(error),
         )
 
-    def test_a_vnf_lives_on_some_vim(self) -> None:
+    def test_a_vnf_without_a_vim_is_rejected(self) -> None:
         error = self.assertRaises(
             errors.InvalidVimConnection, self.registry.for_connections, {}
         )
@@ -86,16 +86,16 @@ class TestNoop(testtools.TestCase):
         super().setUp()
         self.driver = NoopDriver(configuration.new())
 
-    def test_it_may_be_registered(self) -> None:
+    def test_any_connection_is_accepted(self) -> None:
         self.driver.check_connection(VimConnectionInfo(vim_type="noop"))
 
-    def test_it_is_left_alone(self) -> None:
-        refusals = {
+    def test_every_task_is_rejected(self) -> None:
+        expected_errors = {
             "validate": errors.BadRequest,
             "apply": errors.VimRejected,
             "replace": errors.VimRejected,
             "destroy": errors.VimRejected,
             "observe": errors.VimRejected,
         }
-        for verb, refusal in refusals.items():
-            self.assertRaises(refusal, getattr(self.driver, verb), a_task())
+        for method, expected in expected_errors.items():
+            self.assertRaises(expected, getattr(self.driver, method), a_task())

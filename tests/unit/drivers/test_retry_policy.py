@@ -18,7 +18,7 @@ LONG_S = 600.0
 
 
 class ScriptedResponses:
-    """Answers one by one, the last again and again; errors are raised."""
+    """Returns one answer per call, the last one repeatedly; raises errors."""
 
     def __init__(self, *answers: object) -> None:
         self._answers = list(answers)
@@ -48,32 +48,34 @@ def build_policy(
 
 
 class TestRetryPolicy(testtools.TestCase):
-    def test_an_answer_is_given(self) -> None:
+    def test_an_answer_is_returned(self) -> None:
         self.assertEqual("so", build_policy().call(ScriptedResponses("so")))
 
-    def test_it_asks_again_while_the_cluster_is_away(self) -> None:
+    def test_a_request_is_repeated_while_the_cluster_is_unreachable(
+        self,
+    ) -> None:
         answers = ScriptedResponses(
             Unreachable("1"), ConnectionDropped("2"), "so"
         )
         self.assertEqual("so", build_policy().call(answers))
         self.assertEqual(3, answers.call_count)
 
-    def test_a_refusal_is_an_answer(self) -> None:
+    def test_a_rejected_request_is_not_repeated(self) -> None:
         answers = ScriptedResponses(Forbidden("no"), "so")
         self.assertRaises(Forbidden, build_policy().call, answers)
         self.assertEqual(1, answers.call_count)
 
-    def test_what_never_answered_is_tolerated_for_shorter(self) -> None:
+    def test_contact_timeout_before_the_first_answer(self) -> None:
         retry_policy = build_policy(contact_timeout=0.1, outage_timeout=LONG_S)
         with Stopwatch() as stopwatch:
             self.assertRaises(
                 Unreachable,
                 retry_policy.call,
-                ScriptedResponses(Unreachable("gone")),
+                ScriptedResponses(Unreachable("down")),
             )
         self.assertLess(stopwatch.seconds, 60)
 
-    def test_what_has_answered_is_tolerated_for_longer(self) -> None:
+    def test_outage_timeout_after_an_answer(self) -> None:
         retry_policy = build_policy(contact_timeout=0.0, outage_timeout=LONG_S)
         retry_policy.call(ScriptedResponses("so"))
         answers = ScriptedResponses(
@@ -81,28 +83,28 @@ class TestRetryPolicy(testtools.TestCase):
         )
         self.assertEqual("again", retry_policy.call(answers))
 
-    def test_what_has_refused_is_there(self) -> None:
+    def test_outage_timeout_after_a_rejection(self) -> None:
         retry_policy = build_policy(contact_timeout=0.0)
         self.assertRaises(
             Forbidden, retry_policy.call, ScriptedResponses(Forbidden("no"))
         )
         self.assertEqual(
             "so",
-            retry_policy.call(ScriptedResponses(Unreachable("gone"), "so")),
+            retry_policy.call(ScriptedResponses(Unreachable("down"), "so")),
         )
 
-    def test_nothing_is_tolerated_beyond_the_deadline(self) -> None:
+    def test_no_retry_after_the_deadline(self) -> None:
         with Stopwatch() as stopwatch:
             self.assertRaises(
                 Unreachable,
                 build_policy(within=0.1).call,
-                ScriptedResponses(Unreachable("gone")),
+                ScriptedResponses(Unreachable("down")),
             )
         self.assertLess(stopwatch.seconds, 60)
 
-    def test_it_ends_when_it_is_cancelled_at_once(self) -> None:
+    def test_a_forceful_cancellation_ends_the_retries(self) -> None:
         cancel_token = CancelToken()
-        cancelled = errors.Cancelled("Called off.")
+        cancelled = errors.Cancelled("Cancelled.")
         threading.Timer(
             0.1, cancel_token.cancel, (cancelled,), {"forceful": True}
         ).start()
@@ -110,13 +112,13 @@ class TestRetryPolicy(testtools.TestCase):
             self.assertRaises(
                 errors.Cancelled,
                 build_policy(cancel_token=cancel_token).call,
-                ScriptedResponses(Unreachable("gone")),
+                ScriptedResponses(Unreachable("down")),
             )
         self.assertLess(stopwatch.seconds, 60)
 
 
 class Stopwatch:
-    """Measures a with block."""
+    """Measures the duration of a with block."""
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()

@@ -1,4 +1,4 @@
-"""What an update compares, and what a change of package leaves."""
+"""Comparison of contents, and references that keep an object."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ def config(**content: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", **content}
 
 
-class TestContent(testtools.TestCase):
-    def test_it_is_bytes_that_count(self) -> None:
+class TestSameContent(testtools.TestCase):
+    def test_equal_bytes_in_different_notations(self) -> None:
         plain = secret(data={"a": CONTENT})
         for other in (
             secret(data={"a": WRAPPED}),
@@ -33,8 +33,8 @@ class TestContent(testtools.TestCase):
             )
         )
 
-    def test_what_differs(self) -> None:
-        for one, other in (
+    def test_different_content(self) -> None:
+        for first, second in (
             (secret(data={"a": "AAAA"}), secret(data={"a": "AAAB"})),
             (secret(data={"a": "AAAA"}), secret(data={"b": "AAAA"})),
             (secret(data={"a": "no!"}), secret(data={"a": ""})),
@@ -46,11 +46,11 @@ class TestContent(testtools.TestCase):
                 config(binaryData={"a": CONTENT}),
             ),
         ):
-            self.assertFalse(update_task.same_content(one, other))
+            self.assertFalse(update_task.same_content(first, second))
 
 
 def reading(name: str) -> dict[str, Any]:
-    """Make the spec of a pod that reads a ConfigMap."""
+    """Build the spec of a pod that reads a ConfigMap."""
     environment = [{"configMapRef": {"name": name}}]
     return {
         "serviceAccountName": f"of-{name}",
@@ -58,14 +58,14 @@ def reading(name: str) -> dict[str, Any]:
     }
 
 
-class TestNeeded(testtools.TestCase):
-    def test_by_pods_and_by_whatever_makes_them(self) -> None:
-        made = {"spec": {"template": {"spec": reading("job")}}}
+class TestListReferences(testtools.TestCase):
+    def test_references_of_pods_and_of_pod_templates(self) -> None:
+        job = {"spec": {"template": {"spec": reading("job")}}}
         found = package_change_task.list_references(
             [{"spec": reading("pod")}],
             [
                 {"spec": {"template": {"spec": reading("deployment")}}},
-                {"spec": {"jobTemplate": made}},
+                {"spec": {"jobTemplate": job}},
                 {"spec": {"template": {"metadata": {}}}},
                 {"spec": {"type": "ClusterIP"}},
                 {"data": {"a": "b"}},

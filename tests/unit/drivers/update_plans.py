@@ -1,4 +1,4 @@
-"""Both ways from the sample cnf-update-before to another package."""
+"""Changes between the sample cnf-update-before and another package."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ NEW_FILES: Final = (CONFIGS, *REST)
 
 
 def texts() -> dict[str, str]:
-    """Give the manifests of the package cnf-update-after."""
+    """Return the manifests of the package cnf-update-after."""
     return {name: (AFTER / name).read_text() for name in NEW_FILES}
 
 
@@ -44,21 +44,21 @@ def write(tree: Path, files: dict[str, str]) -> Path:
 
 
 def _workloads() -> dict[str, str]:
-    """VDU -> kind."""
+    """Return the kind of each VDU."""
     package = UnpackedPackage(
         content_id=str(BEFORE), path=BEFORE, vnfd=factories.a_vnfd()
     )
     return {
-        one.name: one.kind
-        for one in manifests.load(package, OLD_FILES)
-        if one.kind in VDU_KINDS
+        manifest.name: manifest.kind
+        for manifest in manifests.load(package, OLD_FILES)
+        if manifest.kind in VDU_KINDS
     }
 
 
 def update(tree: Path) -> Plan:
-    """Plan an update to the package at a place.
+    """Plan an update to the package in a directory.
 
-    :raises InvalidParameters: it breaks a rule of updates
+    :raises InvalidParameters: the package breaks a rule of updates
     """
     recorded = {
         "lcm-kubernetes-def-files": list(OLD_FILES),
@@ -87,9 +87,9 @@ def update(tree: Path) -> Plan:
 
 
 def change(tree: Path) -> PackageChange:
-    """Plan a change to the package at a place.
+    """Plan a change to the package in a directory.
 
-    :raises InvalidParameters: it cannot be carried out
+    :raises InvalidParameters: the change is not possible
     """
     vdus = {
         vdu: Vdu(id=vdu, name=vdu, min_instances=0, max_instances=1)
@@ -118,15 +118,15 @@ def change(tree: Path) -> PackageChange:
 
 
 def read(tree: Path) -> None:
-    """Make both plans, and read of them whatever who carries them out reads.
+    """Build both plans, and read from them all that their execution reads.
 
-    :raises InvalidParameters: one cannot be made
+    :raises InvalidParameters: a plan is not possible
     """
     both = (plan := update(tree), plan.inverse())
     changed = change(tree)
-    for one in both:
-        _read(one.configs, one.workloads)
-        one.workloads_in(one.after)
+    for plan_or_inverse in both:
+        _read(plan_or_inverse.configs, plan_or_inverse.workloads)
+        plan_or_inverse.workloads_in(plan_or_inverse.after)
     _read(changed.configs, changed.restarted)
     for manifest in (*changed.new, *changed.changed, *changed.rolled):
         pod_update.with_mark(manifest, "mark")
