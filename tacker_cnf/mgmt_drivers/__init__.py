@@ -1,1 +1,1 @@
-"""What management scripts are made of; imported by them, not by us."""
+"""Base classes and helpers that management scripts of packages import."""

@@ -1,12 +1,12 @@
-"""The base of a management script.
+"""The base class of management scripts.
 
-A script in a VNF package is as long as this::
+A complete script of a VNF package::
 
     from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
     class Driver(MgmtDriver):
-        def instantiate_end(self, told):
-            self.log(f"{told.vnf_instance.id} runs")
+        def instantiate_end(self, script_input):
+            self.log(f"Started: vnf_instance={script_input.vnf_instance.id}")
 
     Driver.main()
 """
@@ -24,21 +24,21 @@ from tacker_cnf.sol import base
 
 
 class MgmtDriver:
-    """Has a method for each hook that it is named for in the VNFD.
+    """Has one method for each hook for which the VNFD names the script.
 
-    A method that raises makes the operation fail, and so does a hook without
-    a method.
+    The operation fails if the method raises, or if there is none for the
+    hook.
     """
 
     def __init__(self) -> None:
-        #: what it changes of the VNF instance
+        #: changes of the VNF instance that the hook returns
         self.changes: InstanceChanges | None = None
-        #: what to be told again when the operation is retried
+        #: returned to the script when the operation is retried
         self.user_script_err_handling_data: dict[str, Any] | None = None
-        #: what every later hook of this VNF instance is to be told, and what
-        #: this one was; kept also when the method raises
+        #: stored for every later hook of this VNF instance, also when the
+        #: method raises; the keys are the script's own
         self.memory: dict[str, Any] = {}
-        #: the VIMs that the VNF provides from now on, by name; None: no more
+        #: name -> VIM that the VNF provides from now on; None: remove it
         self.vims: dict[str, ProvidedVim | None] = {}
 
     def log(self, text: str) -> None:
@@ -47,7 +47,7 @@ class MgmtDriver:
 
     @classmethod
     def main(cls) -> NoReturn:
-        """Read what is to be done, do it, and end the process."""
+        """Read the input, run the hook's method, and exit the process."""
         script_input = base.decode(sys.stdin.buffer.read(), ScriptInput)
         driver = cls()
         driver.user_script_err_handling_data = (
@@ -66,12 +66,12 @@ class MgmtDriver:
         raise SystemExit(code)
 
     def _run_hook(self, script_input: ScriptInput) -> Any:
-        """Run the method of the hook; give the exit code."""
+        """Run the method of the hook and return the exit code."""
         try:
             self._method(script_input.operation)(script_input)
-        except SystemExit as exit_request:  # the answer is owed all the same
+        except SystemExit as exit_request:  # the output is written anyway
             return exit_request.code
-        except errors.VnfmError as error:  # it says all that is to be said
+        except errors.VnfmError as error:  # its message needs no traceback
             self.log(str(error))
             return 1
         except Exception as error:  # noqa: BLE001
@@ -81,9 +81,9 @@ class MgmtDriver:
         return 0
 
     def _method(self, hook: str) -> Callable[[ScriptInput], object]:
-        """Find the method of a hook.
+        """Return the method of a hook.
 
-        :raises ScriptFailed: there is none
+        :raises ScriptFailed: the class has no such method
         """
         method = getattr(self, hook, None)
         if method is None:

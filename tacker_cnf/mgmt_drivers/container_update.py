@@ -1,12 +1,12 @@
-"""Updates a CNF that runs: its ConfigMaps, its Secrets, and its images.
+"""Management script that updates ConfigMaps, Secrets and images of a CNF.
 
-A VNF package uses it by a script of its own::
+A VNF package contains a script of two lines::
 
     from tacker_cnf.mgmt_drivers.container_update import ContainerUpdate
 
     ContainerUpdate.main()
 
-that its VNFD names for ``modify_information_end`` and
+and its VNFD names this script for ``modify_information_end`` and
 ``modify_information_rollback_end``.
 """
 
@@ -31,34 +31,36 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 
 class ContainerUpdate(MgmtDriver):
-    """Makes the cluster match the package that the VNF instance moves to.
+    """Makes the cluster match the new package of the VNF instance.
 
-    A subclass may set other patience; all are seconds.
+    A subclass may set other timeouts, in seconds.
     """
 
-    #: within which what was changed has to be ready
+    #: until the updated workloads are ready
     ready_timeout: ClassVar[float] = 500.0
-    #: for which a pod may show a fault
+    #: for which a pod may report a failure such as CrashLoopBackOff
     failure_grace: ClassVar[float] = 20.0
-    #: that the cluster has for one request, and to be there at all
+    #: for one request
     request_timeout: ClassVar[float] = 30.0
+    #: for the first contact with the cluster
     contact_timeout: ClassVar[float] = 10.0
+    #: for an outage of the cluster later on
     outage_timeout: ClassVar[float] = 30.0
 
     def modify_information_start(self, script_input: ScriptInput) -> None:
-        """Do nothing yet, wherever a package names this script too soon."""
+        """Do nothing; for packages that name the script for this hook too."""
 
     def modify_information_rollback_start(
         self, script_input: ScriptInput
     ) -> None:
-        """Do nothing yet."""
+        """Do nothing; for packages that name the script for this hook too."""
 
     def modify_information_end(self, script_input: ScriptInput) -> None:
-        """Go to the new package.
+        """Update the cluster to the new package.
 
-        :raises InvalidParameters: it breaks a rule of updates; nothing was
-            changed
-        :raises InfraError: the cluster could not, or not in time
+        :raises InvalidParameters: the new package breaks a rule of updates;
+            nothing was changed
+        :raises InfraError: the update failed, or was not ready in time
         """
         if plan := update_plan.build(script_input):
             self._apply(script_input, plan, is_rollback=False)
@@ -66,14 +68,14 @@ class ContainerUpdate(MgmtDriver):
     def modify_information_rollback_end(
         self, script_input: ScriptInput
     ) -> None:
-        """Undo what a failed update did.
+        """Undo a failed update.
 
-        :raises InfraError: the cluster could not, or not in time
+        :raises InfraError: undoing failed, or was not ready in time
         """
         try:
             plan = update_plan.build(script_input)
         except errors.InvalidParameters as error:
-            self.log(f"Nothing was changed, and nothing is undone: {error}")
+            self.log(f"Rollback skipped, the update changed nothing: {error}")
             return
         if plan:
             self._apply(script_input, plan.inverse(), is_rollback=True)
@@ -81,37 +83,37 @@ class ContainerUpdate(MgmtDriver):
     def _apply(
         self, script_input: ScriptInput, plan: Plan, *, is_rollback: bool
     ) -> None:
-        # a clear word before the time is up, not an end without one
+        # fail with an error before the script is killed without one
         seconds = min(self.ready_timeout, script_input.timeout * 0.9)
         deadline = Deadline.within(seconds)
         clusters = script_input.vnf_instance.vim_connection_info
-        places = {vdu: next(iter(clusters)) for vdu in plan.after.workloads}
-        places |= plan.places
+        vim_keys = {vdu: next(iter(clusters)) for vdu in plan.after.workloads}
+        vim_keys |= plan.vim_keys
         tasks = [
-            self._work(key, clusters[key], rendered, deadline)
+            self._cluster_task(key, clusters[key], rendered, deadline)
             for key, rendered in cluster_assignment.split(
-                plan.after, places
+                plan.after, vim_keys
             ).items()
         ]
-        for work in tasks:
+        for task in tasks:
             UpdateTask(
-                work,
+                task,
                 plan.configs,
-                plan.workloads_in(work.rendered),
+                plan.workloads_in(task.rendered),
                 script_input.vnf_lcm_op_occ_id,
                 is_rollback=is_rollback,
             ).run()
         before = script_input.vnf_instance.instantiated_vnf_info
-        known = before.vnfc_resource_info if before else ()
+        vnfcs = before.vnfc_resource_info if before else ()
         info = InfoChanges(
             vnfc_resource_info=tuple(
-                vnfc for work in tasks for vnfc in work.vnfcs(known)
+                vnfc for task in tasks for vnfc in task.vnfcs(vnfcs)
             ),
-            metadata=inventory.instance_metadata(plan.after, plan.places),
+            metadata=inventory.instance_metadata(plan.after, plan.vim_keys),
         )
         self.changes = InstanceChanges(instantiated_vnf_info=info)
 
-    def _work(
+    def _cluster_task(
         self,
         key: str,
         connection: VimConnectionInfo,
@@ -120,7 +122,8 @@ class ContainerUpdate(MgmtDriver):
     ) -> ClusterTask:
         """Connect to a cluster of the VNF.
 
-        :raises InfraError: it does not answer, or does not let us in
+        :raises InfraError: the API server does not respond, or rejects the
+            credentials
         """
         retry_policy = RetryPolicy(
             deadline,

@@ -1,12 +1,12 @@
-"""Looks after a Kubernetes cluster whose nodes are the VMs of a VNF.
+"""Management script for a Kubernetes cluster whose nodes are VMs of a VNF.
 
-A VNF package uses it by a script of its own::
+A VNF package contains a script of two lines::
 
     from tacker_cnf.mgmt_drivers.kubernetes_cluster import KubernetesCluster
 
     KubernetesCluster.main()
 
-that its VNFD names for the hooks which are the methods here.
+and its VNFD names this script for the hooks that are the methods here.
 """
 
 import shutil
@@ -39,91 +39,92 @@ from tacker_cnf.sol.grant import ResourceDefinitionType
 from tacker_cnf.sol.lcm_request import HealVnfRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
 
-#: of the time that there is, how much is used before a clear word is said
+#: share of the hook's timeout after which the script fails with an error of
+#: its own, before it is killed without one
 DEADLINE_SHARE: Final = 0.95
-#: on a master: the CA of the cluster
+#: path on a master of the certificate of the cluster's CA
 CA_PATH: Final = "/etc/kubernetes/pki/ca.crt"
-#: what the VIM's name begins with where none is told
+#: prefix of the VIM's name if the request has none
 VIM_NAME_PREFIX: Final = "kubernetes_vim"
 
 
 class KubernetesCluster(MgmtDriver):
-    """Makes a cluster of the VMs, and keeps it one while they change."""
+    """Creates a cluster of the VMs, and updates it when VMs change."""
 
     def instantiate_start(self, script_input: ScriptInput) -> None:
-        """Look at the parameters, before there are any VMs.
+        """Validate the parameters, before any VM is created.
 
-        :raises InvalidParameters: they are not valid
+        :raises InvalidParameters: a parameter is not valid
         """
         with _HookRun(self, script_input):
-            self.log("The parameters of the cluster are valid")
+            self.log("Parameters of the cluster validated")
 
     def instantiate_end(self, script_input: ScriptInput) -> None:
-        """Make a cluster of the VMs, and register it as a VIM.
+        """Create a cluster of the VMs, and register it as a VIM.
 
         :raises InfraError: a step failed
         """
-        with _HookRun(self, script_input) as job:
-            job.build()
+        with _HookRun(self, script_input) as run:
+            run.build()
 
     def heal_start(self, script_input: ScriptInput) -> None:
-        """Take the nodes out that are to be healed; of a whole VNF only the
-        VIM goes.
+        """Remove the nodes that are to be healed; if that is the whole VNF,
+        remove only the VIM.
 
         :raises InfraError: no master would stay, etcd would lose its quorum,
             or a step failed
         """
         request = msgspec.convert(script_input.request, HealVnfRequest)
-        with _HookRun(self, script_input) as job:
+        with _HookRun(self, script_input) as run:
             if request.vnfc_instance_id:
-                named = vnfcs.find_requested(
+                requested = vnfcs.find_requested(
                     request, script_input.vnf_instance
                 )
-                job.remove_nodes((vnfc.id for vnfc in named), is_heal=True)
+                run.remove_nodes((vnfc.id for vnfc in requested), is_heal=True)
             else:
-                job.withdraw_vim()
+                run.withdraw_vim()
 
     def heal_end(self, script_input: ScriptInput) -> None:
-        """Take the nodes in that were healed.
+        """Join the nodes that were healed.
 
         :raises InfraError: a step failed
         """
-        with _HookRun(self, script_input) as job:
-            if job.memory.given_up:
-                job.build()
+        with _HookRun(self, script_input) as run:
+            if run.memory.given_up:
+                run.build()
             else:
-                job.join_nodes()
+                run.join_nodes()
 
     def scale_start(self, script_input: ScriptInput) -> None:
-        """Take the nodes out that are to go.
+        """Remove the nodes whose VMs a scale in deletes.
 
         :raises InfraError: as heal_start
         """
-        with _HookRun(self, script_input) as job:
-            job.remove_nodes(_granted_removals(script_input))
+        with _HookRun(self, script_input) as run:
+            run.remove_nodes(_granted_removals(script_input))
 
     def scale_end(self, script_input: ScriptInput) -> None:
-        """Take the nodes in that have come.
+        """Join the VMs that a scale out has added.
 
         :raises InfraError: a step failed
         """
-        with _HookRun(self, script_input) as job:
-            job.join_nodes()
+        with _HookRun(self, script_input) as run:
+            run.join_nodes()
 
     def scale_rollback_start(self, script_input: ScriptInput) -> None:
-        """Take the nodes out that a failed scaling has brought.
+        """Remove the nodes that a failed scale out has added.
 
         :raises InfraError: as heal_start
         """
-        with _HookRun(self, script_input) as job:
-            job.remove_foreign_nodes()
+        with _HookRun(self, script_input) as run:
+            run.remove_foreign_nodes()
 
     def terminate_start(self, script_input: ScriptInput) -> None:  # noqa: ARG002
-        """Let nobody come to a cluster that goes."""
+        """Remove the VIM, so that no VNF uses a cluster that is deleted."""
         self._withdraw_vim()
 
     def terminate_end(self, script_input: ScriptInput) -> None:
-        """Forget the cluster, and what its etcd held."""
+        """Delete all data of the cluster, and the copies of its snapshots."""
         self._withdraw_vim()
         copies = Path(script_input.state_dir) / snapshots.DIRECTORY
         shutil.rmtree(copies, ignore_errors=True)
@@ -136,10 +137,10 @@ class KubernetesCluster(MgmtDriver):
 
 
 class _HookRun:
-    """One hook at work.
+    """One run of a hook.
 
-    :raises InvalidParameters: how the nodes are reached and installed is not
-        told, or not so that it can be done
+    :raises InvalidParameters: k8s_cluster_installation_param is missing or
+        not valid
     """
 
     def __init__(self, driver: MgmtDriver, script_input: ScriptInput) -> None:
@@ -190,7 +191,7 @@ class _HookRun:
         self._driver.memory = self.memory.to_dict()
 
     def build(self) -> None:
-        """Make a cluster of all VMs, and register it."""
+        """Create a cluster of all VMs, and register it as a VIM."""
         addresses = StackAddresses(self._instance, self._deadline)
         nodes = addresses.nodes(self._parameters)
         api = self._api(addresses)
@@ -198,7 +199,7 @@ class _HookRun:
         self._register_vim(api)
 
     def join_nodes(self) -> None:
-        """Let those VMs join that were not there before the operation."""
+        """Join the VMs that the operation has added."""
         addresses = StackAddresses(self._instance, self._deadline)
         new = [
             node
@@ -212,13 +213,13 @@ class _HookRun:
     def remove_nodes(
         self, vnfcs: Iterable[str], *, is_heal: bool = False
     ) -> None:
-        """Take those of some VNFCs out that are nodes."""
+        """Remove the nodes among some VNFCs, by their ids."""
         leaving = frozenset(vnfcs)
         if leaving:
             self._remove(lambda vnfc: vnfc in leaving, is_heal=is_heal)
 
     def remove_foreign_nodes(self) -> None:
-        """Take those out that are not the instance's any more."""
+        """Remove the nodes that are not VNFCs of the instance."""
         own_ids = frozenset(_vnfc_ids(self._instance))
         self._remove(lambda vnfc: vnfc not in own_ids)
 
@@ -227,8 +228,8 @@ class _HookRun:
     ) -> None:
         addresses = StackAddresses(self._instance, self._deadline)
         found = addresses.all_nodes(self._parameters, is_leaving)
-        # what was known of them when they joined counts; of who has gone by
-        # now and never joined nothing is left to be done
+        # data stored when a node joined takes precedence over the stack's; a
+        # server that was deleted and never joined needs no removal
         known = {node.vnfc: node for node in found} | self.memory.nodes
         NodeRemoval(
             self._task, self._api(addresses), is_heal=is_heal
@@ -237,7 +238,7 @@ class _HookRun:
         )
 
     def withdraw_vim(self) -> None:
-        """Take the VIM of a cluster away that is made anew."""
+        """Remove the VIM of a cluster that is to be built from scratch."""
         self.memory.given_up = True
         if self.memory.vim_name:
             self._driver.vims[self.memory.vim_name] = None
@@ -273,9 +274,9 @@ class _HookRun:
         )
         if name in self._instance.vim_connection_info:
             raise errors.InvalidParameters(
-                f"additionalParams.{installation_param.PARAMETER_NAME}.vim_name: the "
-                f"VNF itself lives on a VIM that vimConnectionInfo names "
-                f"{name}."
+                f"additionalParams.{installation_param.PARAMETER_NAME}.vim_name: "
+                f"{name} is a key of the VNF's own vimConnectionInfo; choose "
+                "another name."
             )
         return name
 
@@ -294,7 +295,10 @@ def _vnfc_ids(instance: VnfInstance) -> tuple[str, ...]:
 def _granted_removals(script_input: ScriptInput) -> list[str]:
     grant_request = script_input.grant_request
     return [
-        one.resource.resource_id
-        for one in (grant_request.remove_resources if grant_request else ())
-        if one.type is ResourceDefinitionType.COMPUTE and one.resource
+        definition.resource.resource_id
+        for definition in (
+            grant_request.remove_resources if grant_request else ()
+        )
+        if definition.type is ResourceDefinitionType.COMPUTE
+        and definition.resource
     ]

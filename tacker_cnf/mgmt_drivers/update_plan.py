@@ -1,4 +1,4 @@
-"""What an update of a CNF changes: one package's manifests and the next's."""
+"""Compare the manifests of two packages to plan the update of a CNF."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,46 +29,47 @@ from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd
 
-#: in the request's metadata, and in that of the instance's driver
+#: key of the request's metadata: paths of new ConfigMaps and Secrets
 PATHS_KEY: Final = "configmap_secret_paths"
+#: key of the instance's parameters: paths of its manifests
 DEF_FILES_KEY: Final = "lcm-kubernetes-def-files"
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """From one package to the next."""
+    """The changes from one package to the next."""
 
     before: Rendered
     after: Rendered
     #: the ConfigMaps and Secrets that the request names
     configs: tuple[ManifestChange, ...]
-    #: whatever makes pods
+    #: the manifests of kinds that create pods
     workloads: tuple[ManifestChange, ...]
-    #: VDU -> key of vimConnectionInfo, where there are several clusters
-    places: Mapping[str, str]
+    #: VDU -> key of vimConnectionInfo, if there are several clusters
+    vim_keys: Mapping[str, str]
 
     def inverse(self) -> "Plan":
-        """Give the way back."""
+        """Return the plan that undoes this one."""
         return dataclasses.replace(
             self,
             before=self.after,
             after=self.before,
             configs=tuple(
-                ManifestChange(p.after, p.before) for p in self.configs
+                ManifestChange(c.after, c.before) for c in self.configs
             ),
             workloads=tuple(
-                ManifestChange(p.after, p.before) for p in self.workloads
+                ManifestChange(c.after, c.before) for c in self.workloads
             ),
         )
 
     def workloads_in(self, rendered: Rendered) -> tuple[ManifestChange, ...]:
-        """Give the workloads of one cluster."""
+        """List the workloads of one cluster."""
         keys = {manifest.key for manifest in rendered.objects}
-        return tuple(p for p in self.workloads if p.key in keys)
+        return tuple(c for c in self.workloads if c.key in keys)
 
 
 def build(script_input: ScriptInput) -> Plan | None:
-    """Read both packages; None: there is nothing to do.
+    """Read both packages and plan the update; None if nothing changes.
 
     :raises InvalidParameters: the new package breaks a rule of updates
     """
@@ -90,15 +91,15 @@ def build(script_input: ScriptInput) -> Plan | None:
             current,
         )
     files = list(current.parameters[DEF_FILES_KEY])
-    named: set[Key] = set()
+    requested: set[Key] = set()
     for path in paths:
         keys = _new_keys(new, path)
         files[files.index(_find_replaced(old, files, path, keys))] = path
-        named |= keys
+        requested |= keys
     return _plan(
         _render(instance, old, current),
         _render_new(instance, new, _with_files(current, files)),
-        named,
+        requested,
         current.parameters.get("vim_connections") or {},
     )
 
@@ -116,8 +117,8 @@ def _requested_paths(request: Mapping[str, Any]) -> tuple[str, ...]:
 def _package(
     folder: str, vnfd_id: str, instance: VnfInstance, current: Target
 ) -> UnpackedPackage:
-    """Give a package with as much of a VNFD as manifests need: which VDU
-    each workload is.
+    """Build a package whose VNFD has only what rendering manifests needs: the
+    VDU of each workload.
     """
     vdu_reses = current.parameters.get("vdu_reses") or {}
     vdus = {
@@ -166,22 +167,22 @@ def _render_new(
 ) -> Rendered:
     """Render the new package.
 
-    :raises InvalidParameters: it lacks a manifest, or one cannot be read
+    :raises InvalidParameters: a manifest is missing or cannot be read
     """
     try:
         return _render(instance, package, wanted)
     except errors.InvalidParameters as error:
         raise errors.InvalidParameters(
-            f"{error} All manifests of the VNF instance have to be in the new "
-            "package under the paths they had, but those in whose place "
-            f"metadata.{PATHS_KEY} names others."
+            f"{error} The new package has to contain all manifests of the VNF "
+            "instance under their present paths, except those that "
+            f"metadata.{PATHS_KEY} replaces."
         ) from None
 
 
 def _new_keys(package: UnpackedPackage, path: str) -> set[Key]:
-    """Tell what a file of the new package holds.
+    """Return the keys of the manifests in a file of the new package.
 
-    :raises InvalidParameters: it is not there, or cannot be read
+    :raises InvalidParameters: the file does not exist or cannot be read
     """
     try:
         return _keys(package, path)
@@ -195,7 +196,7 @@ def _keys(package: UnpackedPackage, path: str) -> set[Key]:
     return {manifest.key for manifest in manifests.load(package, [path])}
 
 
-def _may_be_named(key: Key) -> bool:
+def _is_replaceable(key: Key) -> bool:
     group, kind, _ = key
     return not group and kind in {CONFIG_MAP, SECRET}
 
@@ -203,17 +204,18 @@ def _may_be_named(key: Key) -> bool:
 def _find_replaced(
     old: UnpackedPackage, files: Iterable[str], path: str, keys: set[Key]
 ) -> str:
-    """Find the file that a new one takes the place of.
+    """Return the path of the file that a new one replaces.
 
-    :raises InvalidParameters: it holds something else than that one
+    :raises InvalidParameters: no file has the same ConfigMaps and Secrets, or
+        the new one contains other kinds
     """
-    not_allowed = [key for key in keys if not _may_be_named(key)]
+    not_allowed = [key for key in keys if not _is_replaceable(key)]
     if not_allowed:
         kind, group = min((kind, group) for group, kind, _ in not_allowed)
         raise errors.InvalidParameters(
-            f"metadata.{PATHS_KEY}: {path} holds a {kind}"
+            f"metadata.{PATHS_KEY}: {path} contains a {kind}"
             + (f" of {group}" if group else "")
-            + "; only ConfigMaps and Secrets of the API v1 can be named here."
+            + "; only ConfigMaps and Secrets of apiVersion v1 are allowed here."
         )
     for name in files:
         if found := _keys(old, name) if _is_in(old, name) else set():
@@ -221,26 +223,26 @@ def _find_replaced(
                 return name
             if found & keys:
                 raise errors.InvalidParameters(
-                    f"metadata.{PATHS_KEY}: {path} holds {_describe(keys)}, and "
-                    f"{name}, whose place it takes, {_describe(found)}. Kind and "
-                    "name of what is updated cannot change."
+                    f"metadata.{PATHS_KEY}: {path} contains {_describe(keys)}, "
+                    f"but {name}, which it replaces, {_describe(found)}. Kinds "
+                    "and names cannot change in an update."
                 )
     existing = {
         key
         for name in files
         if _is_in(old, name)
         for key in _keys(old, name)
-        if _may_be_named(key)
+        if _is_replaceable(key)
     }
     raise errors.InvalidParameters(
-        f"metadata.{PATHS_KEY}: {path} holds {_describe(keys)}, which the VNF "
-        f"instance does not have; it has {_describe(existing)}."
+        f"metadata.{PATHS_KEY}: {path} contains {_describe(keys)}, which the "
+        f"VNF instance does not have; it has {_describe(existing)}."
     )
 
 
 def _is_in(package: UnpackedPackage, name: str) -> bool:
-    """Tell whether a file is in a package; one that was just replaced by
-    one of the new package need not be.
+    """Return whether a package has a file; the old one lacks a file that was
+    just replaced with one of the new package.
     """
     try:
         package.file(name)
@@ -257,33 +259,33 @@ def _describe(keys: Iterable[Key]) -> str:
 def _plan(
     before: Rendered,
     after: Rendered,
-    named: set[Key],
-    places: Mapping[str, str],
+    requested: set[Key],
+    vim_keys: Mapping[str, str],
 ) -> Plan:
-    """Put both together.
+    """Pair the manifests of both packages.
 
-    :raises InvalidParameters: something to be updated is malformed, or is
-        not in the new one
+    :raises InvalidParameters: a manifest to update is malformed, or missing
+        in the new package
     """
     manifest_validation.check(before, after)
     new = {manifest.key: manifest for manifest in after.objects}
     for manifest in before.objects:
         key = manifest.key
-        if key not in new and (key in named or manifest.kind in VDU_KINDS):
+        if key not in new and (key in requested or manifest.kind in VDU_KINDS):
             raise errors.InvalidParameters(
                 manifests.describe_missing(manifest, before, after)
             )
-    pairs = [
+    changes = [
         ManifestChange(manifest, new[manifest.key])
         for manifest in before.objects
         if manifest.key in new
     ]
-    configs = tuple(p for p in pairs if p.key in named)
+    configs = tuple(c for c in changes if c.key in requested)
     update_task.check_mutable(configs)
     return Plan(
         before=before,
         after=after,
         configs=configs,
-        workloads=tuple(p for p in pairs if p.before.kind in VDU_KINDS),
-        places=places,
+        workloads=tuple(c for c in changes if c.before.kind in VDU_KINDS),
+        vim_keys=vim_keys,
     )

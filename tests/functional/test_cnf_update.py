@@ -312,7 +312,7 @@ class TestRules(UpdateCase):
             metadata={"configmap_secret_paths": [nothing]},
         )
         for paths, message in (
-            ([f"{MANIFESTS}/workloads.yaml"], "holds a DaemonSet"),
+            ([f"{MANIFESTS}/workloads.yaml"], "contains a DaemonSet"),
             ("text", "metadata.configmap_secret_paths"),
         ):
             self.refused(
@@ -328,7 +328,7 @@ class TestRules(UpdateCase):
         both = self.after("update-", "new-", name)
         self.refused(
             both,
-            "holds ConfigMap new-config, Secret new-secret, which the VNF "
+            "contains ConfigMap new-config, Secret new-secret, which the VNF "
             "instance does not have; it has ConfigMap other-config, "
             "ConfigMap update-config, Secret update-secret.",
         )
@@ -349,7 +349,7 @@ class TestRules(UpdateCase):
     def test_a_file_that_the_new_package_lacks(self) -> None:
         self.refused(
             self.after(),
-            f"has no file {DEF_FILES[0]!r}. All manifests of the VNF instance",
+            f"has no file {DEF_FILES[0]!r}. The new package has to contain all manifests",
             metadata={"owner": "somebody"},
         )
 

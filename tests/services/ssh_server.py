@@ -1,4 +1,4 @@
-"""A machine of a VNF: the SSH server of OpenSSH, on this machine."""
+"""An OpenSSH server on this machine, in the role of a machine of a VNF."""
 
 import getpass
 import os
@@ -33,7 +33,7 @@ LogLevel VERBOSE
 
 
 def make_key(path: Path, kind: str, *options: str) -> Path:
-    """Make a pair of keys; the public one lies in ``<path>.pub``."""
+    """Create a key pair; the public key is in ``<path>.pub``."""
     subprocess.run(
         ["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", path, *options],
         check=True,
@@ -43,13 +43,13 @@ def make_key(path: Path, kind: str, *options: str) -> Path:
 
 
 def fingerprint(public: Path) -> str:
-    """As OpenSSH tells it: ``SHA256:...``."""
+    """Return the fingerprint of a public key: ``SHA256:...``."""
     output = subprocess.check_output(["ssh-keygen", "-lf", public], text=True)
     return output.split()[1]
 
 
 class SshServer(fixtures.Fixture):
-    """An SSH server that lets in whose key is authorized."""
+    """An SSH server that accepts the authorized keys."""
 
     def __init__(self, case: testtools.TestCase) -> None:
         super().__init__()
@@ -58,8 +58,8 @@ class SshServer(fixtures.Fixture):
 
     def _setUp(self) -> None:
         if not Path(SSHD).exists():
-            skip_or_fail(self._case, f"{SSHD} is not there")
-        if os.geteuid() == 0:  # the server asks for it
+            skip_or_fail(self._case, f"{SSHD} is not installed")
+        if os.geteuid() == 0:  # sshd requires it
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.folder.chmod(0o755)  # the server reads keys as the user
@@ -74,12 +74,12 @@ class SshServer(fixtures.Fixture):
         self.start()
 
     def authorize(self, *keys: Path) -> None:
-        """Let in who has one of these keys."""
+        """Accept these keys for logins, and no others."""
         public = (Path(f"{key}.pub").read_text() for key in keys)
         (self.folder / "authorized").write_text("".join(public))
 
     def start(self, *host_keys: Path) -> None:
-        """Start the server, with other keys of its own if some are given."""
+        """Start the server, with these host keys instead of its own."""
         config = self.folder / "config"
         keys = host_keys or self.host_keys
         config.write_text(
@@ -96,14 +96,14 @@ class SshServer(fixtures.Fixture):
                 stderr=log,
             )
         self.addCleanup(self.stop)
-        waiting.until(self._answers, "the SSH server")
+        waiting.until(self._is_listening, "the SSH server")
 
     def stop(self) -> None:
         self._server.terminate()
         self._server.wait()
 
     def log(self) -> str:
-        """What the server has written."""
+        """Return the log of the server."""
         return (self.folder / "log").read_text()
 
     def login(self) -> Login:
@@ -118,7 +118,7 @@ class SshServer(fixtures.Fixture):
         connect_timeout: float = 30.0,
         fresh: bool = False,
     ) -> Host:
-        """How a script sees it."""
+        """Build the Host by which a script connects to the server."""
         return Host(
             "127.0.0.1",
             login or self.login(),
@@ -129,7 +129,7 @@ class SshServer(fixtures.Fixture):
             fresh=fresh,
         )
 
-    def _answers(self) -> bool:
+    def _is_listening(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self.port), 5).close()
         except ConnectionRefusedError:
@@ -138,7 +138,7 @@ class SshServer(fixtures.Fixture):
 
 
 class SystemUser(fixtures.Fixture):
-    """Somebody with a password, who may use sudo; gone with the test."""
+    """A user with a password and sudo, deleted after the test."""
 
     def __init__(self, case: testtools.TestCase) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class SystemUser(fixtures.Fixture):
 
     def _setUp(self) -> None:
         if os.geteuid() != 0 or not shutil.which("sudo"):
-            skip_or_fail(self._case, "a user is made by root, and needs sudo")
+            skip_or_fail(self._case, "creating a user needs root and sudo")
         _root("useradd", "--create-home", "--shell", "/bin/sh", self.name)
         self.addCleanup(_root, "userdel", "--remove", "--force", self.name)
         _root("chpasswd", stdin=f"{self.name}:{self.password}")

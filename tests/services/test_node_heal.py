@@ -1,4 +1,4 @@
-"""A Kubernetes cluster whose nodes are the VMs of a VNF, while they change."""
+"""Operations of a VNF whose VMs are the nodes of a Kubernetes cluster."""
 
 import base64
 import os
@@ -22,7 +22,7 @@ from tests.fixtures.ssh_hosts import Host
 
 DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
 BUDGETS: Final = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-#: of sshd on a host, and how another one is made
+#: host key of sshd on a host, and the command that creates another one
 KEY: Final = "/etc/ssh/ssh_host_ed25519_key"
 NEW_KEY: Final = f"ssh-keygen -q -t ed25519 -N '' -f {KEY} <<<y >/dev/null"
 OUT: Final = {"type": "SCALE_OUT", "aspectId": "worker_instance"}
@@ -46,11 +46,11 @@ def a_deployment(replicas: int) -> dict[str, Any]:
     }
 
 
-#: how many points there are from one kill to the next; 0: none is killed
+#: number of kill points from one kill to the next; 0: skip these tests
 EVERY: Final = int(os.environ.get("TACKER_CNF_TEST_KILLS", "0"))
 #: the points of ``kubeadm join`` on a master
 JOINING: Final = ("member added", "member promoted", "kubelet started")
-#: as administrators do it, with an etcd beside that of the master
+#: the documented restore, with a second etcd on the master
 RESTORE: Final = """\
 cd /root
 ETCDCTL_API=3 etcdctl snapshot restore copy.db --data-dir=restored >&2
@@ -76,11 +76,11 @@ def _begins_with(name: str) -> Choose:
 
 
 class NodeCase(testtools.TestCase):
-    """Sees what is true of a cluster, whatever happened to it."""
+    """Checks that hold for a cluster after every operation."""
 
-    #: of instantiation
+    #: instantiation level
     level = "available"
-    #: whether the management script can be killed anywhere
+    #: whether the test can kill the management script at each point
     reports = False
 
     def setUp(self) -> None:
@@ -91,7 +91,7 @@ class NodeCase(testtools.TestCase):
         self.vnf.start()
 
     def assert_cluster_state(self) -> None:
-        """See that etcd, HAProxy and the nodes are those of the VNF."""
+        """Check that etcd, HAProxy and the Nodes are those of the VNF."""
         vnf = self.vnf
         masters = vnf.addresses(*vnf.masters)
         all_addresses = masters | vnf.addresses(*vnf.workers)
@@ -103,51 +103,50 @@ class NodeCase(testtools.TestCase):
         self.assertEqual(all_addresses, vnf.hosts.ready())
 
     def running(self) -> int:
-        """Tell how many pods of the deployment run."""
+        """Return the number of ready pods of the Deployment."""
         found = self.vnf.hosts.call("GET", f"{DEPLOYMENTS}/web")
         return int(found["status"].get("readyReplicas", 0))
 
     def until_running(self) -> None:
-        waiting.until(lambda: self.running() == 4, "the pods")
+        waiting.until(lambda: self.running() == 4, "the ready pods")
 
     def assert_served(self, poller: Poller) -> None:
-        """See that a client was served throughout. The cluster's address moves
-        in a moment, and an API server ends what it has begun when its etcd
-        finds no leader for a while, as on a machine with much to do: that
-        costs a request or two.
+        """Check that a client was served throughout. A failover of the
+        cluster's address, and an API server whose etcd has no leader for a
+        while on a loaded machine, may cost a few requests.
         """
         poller.stop()
         poller_summary = f"{poller}"
         self.addDetail(poller_summary, content.text_content(poller_summary))
         self.assertLess(len(poller.errors), 10, poller_summary)
-        self.assertLess(20, poller.answer_count, poller_summary)
+        self.assertLess(20, poller.response_count, poller_summary)
 
     def poll_api(self, address: str) -> Poller:
-        """Let a client ask for the API again and again."""
+        """Poll an API server until the end of the test."""
         return self.useFixture(Poller(f"https://{address}:16443"))
 
 
 class TestHeal(NodeCase):
-    """Each is one operation on the cluster that the one before has left: it
-    takes long to make one.
+    """Each method is one operation on the cluster of the one before, because
+    creating a cluster takes long.
     """
 
-    def test_it_lives_while_its_nodes_change(self) -> None:
+    def test_the_cluster_serves_while_its_nodes_change(self) -> None:
         vnf = self.vnf
         self.assert_cluster_state()
         self.assert_vim_registered()
         vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
         self.until_running()
         vnf.etcdctl(vnf.masters[0], "put", "mark", "kept")
-        self.a_master_is_healed()
-        self.it_is_killed_while_a_master_joins()
+        self.heal_a_master()
+        self.kill_the_script_while_a_master_joins()
         poller = self.poll_api(vnf.cluster_address)
-        self.a_worker_is_healed()
+        self.heal_a_worker()
         self.scale_out_workers()
-        self.two_workers_are_healed()
+        self.heal_two_workers()
         self.scale_in_workers()
         self.assert_served(poller)
-        self.all_is_healed()
+        self.heal_the_whole_vnf()
         self.terminate()
 
     def assert_vim_registered(self) -> None:
@@ -160,18 +159,18 @@ class TestHeal(NodeCase):
         self.assertEqual({"default", VIM}, set(vim_connections))
         self.assertEqual(vim["id"], vim_connections[VIM]["vimId"])
 
-    def a_master_is_healed(self) -> None:
-        """Even the one that has the cluster's address."""
+    def heal_a_master(self) -> None:
+        """Heal the master with the cluster's address and etcd's leader."""
         vnf = self.vnf
         before = vnf.servers_of("masterNode")
         (broken,) = (m for m in vnf.masters if vnf.holds_cluster_address(m))
         others = [m for m in vnf.masters if m is not broken]
         vnf.move_etcd_leader(broken)
         pollers = [self.poll_api(master.address) for master in others]
-        at_the_address = self.poll_api(vnf.cluster_address)
+        cluster_poller = self.poll_api(vnf.cluster_address)
         healed = vnf.heal(broken)
-        self.assertIn("leads etcd now", healed["scriptLog"])
-        for poller in (*pollers, at_the_address):
+        self.assertIn("Leader of etcd moved", healed["scriptLog"])
+        for poller in (*pollers, cluster_poller):
             self.assert_served(poller)
         after = vnf.servers_of("masterNode")
         self.assertEqual(1, len(before - after))
@@ -182,10 +181,10 @@ class TestHeal(NodeCase):
             for m in vnf.masters
         ]
         self.assertEqual(f"{healed['id']}.db", "".join(snapshots).strip())
-        self.can_be_restored(healed)
+        self.restore_snapshot(healed)
 
-    def can_be_restored(self, healed: Any) -> None:
-        """Restore the copy on the conductor as the documentation says."""
+    def restore_snapshot(self, healed: Any) -> None:
+        """Restore the conductor's copy by the documented procedure."""
         vnf = self.vnf
         folder = Path(vnf.state_path, "vnf", vnf.id, "etcd")
         (copy,) = folder.iterdir()
@@ -195,11 +194,11 @@ class TestHeal(NodeCase):
         self.assertEqual(0o700, stat.S_IMODE(folder.stat().st_mode))
         master = vnf.masters[0]
         encoded = base64.b64encode(copy.read_bytes()).decode()
-        master.run("base64 -d >/root/copy.db", given=encoded)
+        master.run("base64 -d >/root/copy.db", stdin=encoded)
         self.assertEqual("kept", master.run(RESTORE).strip())
 
-    def it_is_killed_while_a_master_joins(self) -> None:
-        """Each retry is killed as well, at a later point."""
+    def kill_the_script_while_a_master_joins(self) -> None:
+        """Kill the script, and the script of each retry at a later point."""
         vnf = self.vnf
         servers = vnf.servers_of("masterNode")
         op_occ: Any = None
@@ -214,7 +213,7 @@ class TestHeal(NodeCase):
         self.assertEqual(1, len(servers - vnf.servers_of("masterNode")))
         self.assert_cluster_state()
 
-    def a_worker_is_healed(self) -> None:
+    def heal_a_worker(self) -> None:
         vnf = self.vnf
         before = vnf.servers_of("workerNode")
         broken = vnf.workers[0]
@@ -229,7 +228,7 @@ class TestHeal(NodeCase):
         self.assertEqual(3, len(self.vnf.workers))
         self.assert_cluster_state()
 
-    def two_workers_are_healed(self) -> None:
+    def heal_two_workers(self) -> None:
         vnf = self.vnf
         before = vnf.servers_of("workerNode")
         vnf.heal(*vnf.workers[:2])
@@ -244,7 +243,7 @@ class TestHeal(NodeCase):
         self.assert_cluster_state()
         self.assertEqual(4, self.running())
 
-    def all_is_healed(self) -> None:
+    def heal_the_whole_vnf(self) -> None:
         vnf = self.vnf
         before = vnf.vim()
         servers = set(vnf.hypervisor.servers)
@@ -264,30 +263,30 @@ class TestHeal(NodeCase):
 
 
 class TestFailures(NodeCase):
-    """Each tries again what has failed before: a retry goes on there."""
+    """Operations that fail; a retry continues at the failed step."""
 
-    def test_what_fails_changes_nothing_and_goes_on(self) -> None:
-        self.no_master_would_stay()
-        self.a_master_is_healed_at_last()
-        self.a_dead_worker_is_healed()
-        self.a_budget_keeps_pods()
-        self.a_budget_is_overruled()
+    def test_failures_change_nothing_and_retries_continue(self) -> None:
+        self.heal_too_many_masters()
+        self.heal_a_master_with_many_retries()
+        self.heal_a_dead_worker()
+        self.fail_to_evict_pods()
+        self.delete_pods_without_eviction()
 
     def assert_failed(self, op_occ: Any, *words: str) -> None:
-        """See that an operation says why it failed, and where."""
+        """Check that the operation failed, with these words in its error."""
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         for word in words:
             self.assertIn(word, op_occ["error"]["detail"])
         self.assertNotIn(self.vnf.hosts.password, str(op_occ))
 
-    def no_master_would_stay(self) -> None:
+    def heal_too_many_masters(self) -> None:
         vnf = self.vnf
         failed = vnf.heal(*vnf.masters, end="FAILED_TEMP")
         self.assert_failed(
             failed, "No master would stay", "without vnfcInstanceId"
         )
         vnf.run_decision(failed, "fail", "FAILED")
-        # one would stay, and bear no loss
+        # one master would stay, and etcd would not tolerate its loss
         failed = vnf.heal(*vnf.masters[:2], end="FAILED_TEMP")
         self.assert_failed(
             failed, "one after the other", "Nothing was changed"
@@ -295,18 +294,18 @@ class TestFailures(NodeCase):
         vnf.run_decision(failed, "fail", "FAILED")
         self.assert_cluster_state()
 
-    def a_master_is_healed_at_last(self) -> None:
+    def heal_a_master_with_many_retries(self) -> None:
         vnf = self.vnf
         broken, other, third = vnf.masters
         servers = vnf.servers_of("masterNode")
 
-        def again(op_occ: Any, *words: str) -> Any:
+        def retry(op_occ: Any, *words: str) -> Any:
             retried = vnf.run_decision(op_occ, "retry", "FAILED_TEMP")
             self.assert_failed(retried, *words)
             self.assertEqual(servers, vnf.servers_of("masterNode"))
             return retried
 
-        # etcd has lost one already
+        # etcd has lost a member already
         other.run("pkill -STOP -x etcd")
         op_occ = vnf.heal(broken, end="FAILED_TEMP", command_timeout=10.0)
         self.assert_failed(
@@ -323,27 +322,29 @@ class TestFailures(NodeCase):
         for master in vnf.masters:
             master.write("/usr/local/bin/etcdctl", "#!/bin/sh\nsleep 600\n")
             master.run("chmod 755 /usr/local/bin/etcdctl")
-        op_occ = again(op_occ, "etcd can do without", "not end within 10 s")
+        op_occ = retry(
+            op_occ, "check the quorum of etcd", "not end within 10 s"
+        )
         for master in vnf.masters:
             self.assertEqual("", master.run("pgrep -x sleep || true"))
             master.run("rm /usr/local/bin/etcdctl")
 
-        # nobody is let in
+        # the SSH server does not run
         third.run("pkill -o -x sshd")
-        op_occ = again(
+        op_occ = retry(
             op_occ, "connect to", third.address, "the connection is refused"
         )
 
-        # somebody else answers
+        # the host key has changed
         third.run(f"mv {KEY} /root; {NEW_KEY}; /usr/sbin/sshd")
-        op_occ = again(op_occ, third.address, "shows the host key")
+        op_occ = retry(op_occ, third.address, "presents the host key")
         third.run(f"pkill -o -x sshd; mv /root/*_key {KEY}; /usr/sbin/sshd")
 
-        # HAProxy would not take the new configuration
+        # the new configuration of HAProxy is not valid
         path = "/etc/haproxy/haproxy.cfg"
         before = third.read(path)
         third.write(path, before + "nonsense\n")
-        op_occ = again(op_occ, "HAProxy finds its new configuration", "kept")
+        op_occ = retry(op_occ, "HAProxy rejects its new configuration", "kept")
         self.assertEqual(before + "nonsense\n", third.read(path))
         third.write(path, before)
         self.assertEqual(3, len(vnf.list_members(other)))
@@ -361,13 +362,15 @@ class TestFailures(NodeCase):
         )
         self.assertEqual("heal_end", data["hook"])
         done = vnf.run_decision(failed, "retry", "COMPLETED")
-        self.assertIn("leave", done["scriptLog"])
-        self.assertIn("was done", done["scriptLog"])
+        self.assertIn("from HAProxy", done["scriptLog"])
+        self.assertIn("already done", done["scriptLog"])
         self.assertEqual(1, len(servers - vnf.servers_of("masterNode")))
         self.assert_cluster_state()
 
-    def a_dead_worker_is_healed(self) -> None:
-        """Though a budget and the room on the others would keep its pods."""
+    def heal_a_dead_worker(self) -> None:
+        """Heal a worker whose pods a PodDisruptionBudget protects, and for
+        which the other worker has no capacity.
+        """
         vnf = self.vnf
         vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
         self.until_running()
@@ -384,13 +387,15 @@ class TestFailures(NodeCase):
         vnf.hosts.cluster.set_node_capacity(name, pods=4)
         broken.power_off()
         healed = vnf.heal(broken, drain={"timeout": 1.0})
-        self.assertIn(f"{broken.address} is lost", healed["scriptLog"])
+        self.assertIn(
+            f"without a drain: worker {broken.address}", healed["scriptLog"]
+        )
         self.assertNotIn("Warning", healed["scriptLog"])
         self.assert_cluster_state()
         self.until_running()
         vnf.hosts.cluster.set_node_capacity(name, pods=110)
 
-    def a_budget_keeps_pods(self) -> None:
+    def fail_to_evict_pods(self) -> None:
         vnf = self.vnf
         drain_params = {PARAMETERS: {"drain": {"timeout": 3.0}}}
         failed = vnf.run_operation(
@@ -411,7 +416,7 @@ class TestFailures(NodeCase):
         self.assert_cluster_state()
         self.until_running()
 
-    def a_budget_is_overruled(self) -> None:
+    def delete_pods_without_eviction(self) -> None:
         vnf = self.vnf
         broken = vnf.workers[0]
         healed = vnf.heal(broken, drain={"disable_eviction": True})
@@ -421,21 +426,25 @@ class TestFailures(NodeCase):
 
 
 class TestKills(NodeCase):
-    """The management script is killed once in each heal, before each remote
-    command, before each change by the API, and inside of kubeadm.
+    """Kills of the management script, one in each heal: before each remote
+    command, before each write to the API, and inside of kubeadm.
     """
 
     reports = True
 
     def setUp(self) -> None:
         if not EVERY:
-            self.skipTest("TACKER_CNF_TEST_KILLS is not set: it takes long")
+            self.skipTest("slow; set TACKER_CNF_TEST_KILLS to run it")
         super().setUp()
 
-    def test_a_master_is_healed_whenever_the_script_is_killed(self) -> None:
+    def test_heal_of_a_master_completes_after_a_kill_at_any_point(
+        self,
+    ) -> None:
         self.kill_at_each_point(lambda: self.vnf.masters[0])
 
-    def test_a_worker_is_healed_whenever_the_script_is_killed(self) -> None:
+    def test_heal_of_a_worker_completes_after_a_kill_at_any_point(
+        self,
+    ) -> None:
         self.vnf.hosts.call("POST", DEPLOYMENTS, a_deployment(4))
         self.until_running()
         self.kill_at_each_point(lambda: self.vnf.workers[0])

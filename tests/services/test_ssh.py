@@ -1,4 +1,4 @@
-"""Commands and files on a machine, by a real SSH server."""
+"""Commands and files on a machine with a real SSH server."""
 
 import functools
 import os
@@ -34,7 +34,7 @@ class TestCase(testtools.TestCase):
         self.machine = self.useFixture(SshServer(self))
         self.folder = self.machine.folder
 
-    def relay(self) -> TcpProxy:
+    def proxy(self) -> TcpProxy:
         upstream = f"ssh://127.0.0.1:{self.machine.port}"
         return self.useFixture(TcpProxy(upstream))
 
@@ -43,8 +43,10 @@ class TestCase(testtools.TestCase):
         self.addCleanup(entered.__exit__)
         return entered
 
-    def refused(self, host: Host, kind: type[errors.RemoteFailed]) -> str:
-        """Give why one cannot connect."""
+    def connect_error(
+        self, host: Host, kind: type[errors.RemoteFailed]
+    ) -> str:
+        """Return the message of a connection that fails."""
         error = self.assertRaises(kind, host.__enter__)
         self.assertIs(kind, type(error))
         return str(error)
@@ -59,7 +61,7 @@ class TestCase(testtools.TestCase):
         return not is_running(pid)
 
     def pids(self, count: int = 1) -> list[int]:
-        """The processes that wrote themselves down."""
+        """Wait for the process ids that pid_script has written."""
         path = self.folder / "pids"
 
         def read_pids() -> list[int] | None:
@@ -71,54 +73,54 @@ class TestCase(testtools.TestCase):
 
     @property
     def pid_script(self) -> str:
-        """Writes down the process that it is in."""
+        """A command that records the id of its process."""
         return f"echo $BASHPID >>{self.folder}/pids"
 
 
 class TestCommands(TestCase):
-    def test_what_goes_in_comes_out(self) -> None:
+    def test_input_environment_and_output_are_binary_safe(self) -> None:
         host = self.connected()
         content = os.urandom(300_000) + b"\0\r\n'\"$"
         environment = {"A": "it's\n $HOME \\", "B": ""}
-        answer = host.run(
+        result = host.run(
             'cat; printf "%s|" "$A" "$B" >&2; exit 7',
             stdin=content,
             environment=environment,
         )
-        self.assertEqual(7, answer.exit_code)
-        self.assertEqual(content, answer.stdout)
-        self.assertEqual(b"it's\n $HOME \\||", answer.stderr)
+        self.assertEqual(7, result.exit_code)
+        self.assertEqual(content, result.stdout)
+        self.assertEqual(b"it's\n $HOME \\||", result.stderr)
 
-    def test_input_that_is_not_read(self) -> None:
+    def test_input_may_be_left_unread(self) -> None:
         host = self.connected()
-        answer = host.run("echo well", stdin=b"exit 9\n" * 1_000_000)
-        self.assertEqual((0, "well\n"), (answer.exit_code, answer.text))
+        result = host.run("echo well", stdin=b"exit 9\n" * 1_000_000)
+        self.assertEqual((0, "well\n"), (result.exit_code, result.text))
 
-    def test_what_is_too_long_for_an_answer_goes_to_a_sink(self) -> None:
+    def test_a_sink_receives_long_output(self) -> None:
         host = self.connected()
         size = 16 * 1024**2
         seen: list[bytes] = []
-        answer = host.check(f"head -c {size} /dev/zero", sink=seen.append)
+        result = host.check(f"head -c {size} /dev/zero", sink=seen.append)
         self.assertEqual(b"\0" * size, b"".join(seen))
-        self.assertEqual(b"", answer.stdout)
+        self.assertEqual(b"", result.stdout)
 
-    def test_a_sink_that_takes_no_more_ends_the_command(self) -> None:
+    def test_a_failing_sink_ends_the_command(self) -> None:
         host = self.connected()
 
-        def refuse(_: bytes) -> None:
+        def fail(_: bytes) -> None:
             raise OSError(28, "No space left on device")
 
         error = self.assertRaises(
             errors.RemoteFailed,
             host.check,
             f"{self.pid_script}; exec cat /dev/zero",
-            sink=refuse,
+            sink=fail,
         )
         self.assertIn("cannot be stored", str(error))
         self.assertIn("No space left", str(error))
         self.wait_end(*self.pids())
 
-    def test_copies_of_snapshots_are_private_and_few(self) -> None:
+    def test_copies_of_snapshots_are_private_and_pruned(self) -> None:
         host = self.connected()
         folder = self.folder / "vnf" / "etcd"
         for number in range(5):
@@ -128,7 +130,7 @@ class TestCommands(TestCase):
             copy = snapshots.copy(host, str(source), folder)
             self.assertEqual(source.read_bytes(), copy.read_bytes())
             self.assertEqual(0o600, copy.stat().st_mode & 0o777)
-        left = sorted(one.name for one in folder.iterdir())
+        left = sorted(path.name for path in folder.iterdir())
         self.assertEqual(["2.db", "3.db", "4.db"], left)
         self.assertEqual(0o700, folder.stat().st_mode & 0o777)
         folder = self.folder / "0.db" / "etcd"
@@ -140,10 +142,10 @@ class TestCommands(TestCase):
     def test_several_lines_are_one_command(self) -> None:
         host = self.connected()
         self.assertEqual("", host.check("").text)
-        answer = host.run(
+        result = host.run(
             "read x\nset -e\necho $x; false\necho no", stdin=b"1"
         )
-        self.assertEqual((1, "1\n"), (answer.exit_code, answer.text))
+        self.assertEqual((1, "1\n"), (result.exit_code, result.text))
 
     def test_failure_names_host_and_reason_and_no_secret(self) -> None:
         host = self.connected()
@@ -158,7 +160,9 @@ class TestCommands(TestCase):
         text = str(error)
         self.assertIn(f"{self.machine.user}@127.0.0.1", text)
         self.assertIn("'echo xxx", text)
-        self.assertIn("it ended with 3: 97\n98\n99\n100\n*** ***", text)
+        self.assertIn(
+            "it ended with exit code 3: 97\n98\n99\n100\n*** ***", text
+        )
         for hidden in (TOKEN, TOKEN[:6], "hunter2", "\n96\n"):
             self.assertNotIn(hidden, text)
 
@@ -166,7 +170,7 @@ class TestCommands(TestCase):
         host = self.connected()
         lines = set()
 
-        def look() -> None:
+        def collect_command_lines() -> None:
             self.pids()
             for path in Path("/proc").glob("[0-9]*/cmdline"):
                 try:
@@ -175,7 +179,7 @@ class TestCommands(TestCase):
                     continue  # it has ended
             (self.folder / "seen").touch()
 
-        watcher = threading.Thread(target=look)
+        watcher = threading.Thread(target=collect_command_lines)
         watcher.start()
         host.check(
             f"{self.pid_script}; until [ -e {self.folder}/seen ]; do sleep 0.1; "
@@ -189,17 +193,17 @@ class TestCommands(TestCase):
         for secret in (TOKEN.encode(), b"hunter2"):
             self.assertFalse([line for line in lines if secret in line])
 
-    def test_one_that_hangs(self) -> None:
+    def test_a_command_that_hangs_is_killed(self) -> None:
         host = self.connected()
         text = f"{self.pid_script}; sleep 1000 & {self.pid_script}; sleep 1000"
         error = self.assertRaises(
             errors.RemoteFailed, host.run, text, timeout=1
         )
-        self.assertIn("did not end within 1 s, and was ended", str(error))
+        self.assertIn("did not end within 1 s and was killed", str(error))
         self.wait_end(*self.pids(2))
         self.assertEqual("on\n", host.check("echo on").text)
 
-    def test_one_that_ignores_signals(self) -> None:
+    def test_a_command_that_ignores_signals_is_killed(self) -> None:
         host = self.connected()
         text = (
             f"trap '' TERM HUP INT; ({self.pid_script}; while :; do sleep 9; done)& "
@@ -211,7 +215,7 @@ class TestCommands(TestCase):
         self.assertIn("did not end within 1 s", str(error))
         self.wait_end(*self.pids(2))
 
-    def test_one_that_writes_too_much(self) -> None:
+    def test_a_command_that_writes_too_much_is_killed(self) -> None:
         host = self.connected()
         error = self.assertRaises(
             errors.RemoteFailed,
@@ -221,13 +225,13 @@ class TestCommands(TestCase):
         self.assertIn("wrote more than 4194304 bytes to stdout", str(error))
         self.wait_end(*self.pids())
 
-    def test_the_last_of_stderr_is_kept(self) -> None:
+    def test_the_end_of_stderr_is_returned(self) -> None:
         host = self.connected()
-        answer = host.run("yes | head -c 20000000 >&2; echo end >&2")
-        self.assertEqual(64 * 1024, len(answer.stderr))
-        self.assertTrue(answer.stderr.endswith(b"y\nend\n"))
+        result = host.run("yes | head -c 20000000 >&2; echo end >&2")
+        self.assertEqual(64 * 1024, len(result.stderr))
+        self.assertTrue(result.stderr.endswith(b"y\nend\n"))
 
-    def test_one_that_writes_for_ever_has_an_end(self) -> None:
+    def test_a_command_that_writes_without_end_is_killed(self) -> None:
         host = self.connected()
         error = self.assertRaises(
             errors.RemoteFailed, host.run, "yes >&2", timeout=1
@@ -236,47 +240,47 @@ class TestCommands(TestCase):
 
     def test_background_processes_delay_nothing(self) -> None:
         host = self.connected()
-        answer = host.run(
+        result = host.run(
             f"({self.pid_script}; exec sleep 1000)& echo started"
         )
-        self.assertEqual("started\n", answer.text)
+        self.assertEqual("started\n", result.text)
         (pid,) = self.pids()
         self.assertTrue(is_running(pid))
         host.check(f"kill {pid}")
 
-    def test_killed(self) -> None:
+    def test_exit_code_of_a_killed_command(self) -> None:
         host = self.connected()
         self.assertEqual(137, host.run("kill -9 $BASHPID").exit_code)
         self.assertEqual(137, host.run("kill -9 $PPID").exit_code)
 
-    def test_it_ends_with_its_connection(self) -> None:
-        relay = self.relay()
-        host = self.connected(self.machine.host(port=relay.port))
+    def test_a_command_ends_with_its_connection(self) -> None:
+        proxy = self.proxy()
+        host = self.connected(self.machine.host(port=proxy.port))
         with ThreadPoolExecutor() as pool:
             run = pool.submit(
                 host.run, f"trap '' HUP; {self.pid_script}; sleep 1000 | cat"
             )
             pids = self.pids()
-            relay.break_connections()
+            proxy.break_connections()
             error = self.assertRaises(errors.RemoteFailed, run.result)
         self.assertIn("the connection ended", str(error))
         self.wait_end(*pids)
         error = self.assertRaises(errors.RemoteFailed, host.run, "true")
         self.assertIn("the connection ended", str(error))
 
-    def test_a_machine_that_falls_silent(self) -> None:
+    def test_a_machine_that_does_not_respond(self) -> None:
         for stdin in (b"", b"x" * 20_000_000):
-            relay = self.relay()
-            host = self.connected(self.machine.host(port=relay.port))
-            relay.stall()
+            proxy = self.proxy()
+            host = self.connected(self.machine.host(port=proxy.port))
+            proxy.stall()
             error = self.assertRaises(
                 errors.RemoteFailed, host.run, "cat", stdin=stdin, timeout=0.1
             )
-            self.assertIn("does not answer any more", str(error))
+            self.assertIn("stopped responding", str(error))
 
-    def test_a_machine_that_falls_silent_in_the_midst(self) -> None:
-        relay = self.relay()
-        host = self.connected(self.machine.host(port=relay.port))
+    def test_a_machine_that_stops_responding_during_a_command(self) -> None:
+        proxy = self.proxy()
+        host = self.connected(self.machine.host(port=proxy.port))
         with ThreadPoolExecutor() as pool:
             run = pool.submit(
                 host.run,
@@ -285,12 +289,12 @@ class TestCommands(TestCase):
                 timeout=3,
             )
             pids = self.pids()
-            relay.stall()
+            proxy.stall()
             error = self.assertRaises(errors.RemoteFailed, run.result)
-        self.assertIn("does not answer any more", str(error))
+        self.assertIn("stopped responding", str(error))
         self.wait_end(*pids)
 
-    def test_nothing_begins_after_the_lease_of_the_process(self) -> None:
+    def test_no_command_starts_without_a_lease(self) -> None:
         host = self.connected()
         lease = Lease.new(margin=0.0)
         fd = self.enterContext(lease.shared())
@@ -301,7 +305,7 @@ class TestCommands(TestCase):
         lease.renew(boottime() + 600.0)
         host.check(command)
 
-    def test_nothing_begins_after_the_deadline(self) -> None:
+    def test_no_command_starts_after_the_deadline(self) -> None:
         host = self.connected()
         error = self.assertRaises(
             errors.RemoteFailed, host.run, "true", timeout=0
@@ -310,7 +314,7 @@ class TestCommands(TestCase):
 
 
 class TestFiles(TestCase):
-    def test_written_and_read(self) -> None:
+    def test_files_are_written_and_read(self) -> None:
         host = self.connected()
         path = self.folder / "it's a file"
         for content, mode in ((b"", 0o600), (b"\0\r\n" * 500_000, 0o755)):
@@ -318,7 +322,7 @@ class TestFiles(TestCase):
             self.assertEqual(mode, path.stat().st_mode & 0o7777)
             self.assertEqual(content, host.get(str(path)))
 
-    def test_failure_leaves_nothing(self) -> None:
+    def test_a_failed_write_leaves_no_file(self) -> None:
         host = self.connected()
         folder = self.folder / "some"
         (folder / "taken").mkdir(parents=True)
@@ -333,23 +337,25 @@ class TestFiles(TestCase):
         )
         self.assertIn("No such file or directory", str(error))
 
-    def test_half_a_file_never_takes_its_name(self) -> None:
-        relay = self.relay()
-        host = self.connected(self.machine.host(port=relay.port))
+    def test_an_incomplete_file_never_replaces_another(self) -> None:
+        proxy = self.proxy()
+        host = self.connected(self.machine.host(port=proxy.port))
         folder = self.folder / "some"
         folder.mkdir()
         path = folder / "file"
         path.write_text("before")
 
-        def arrives() -> bool:
+        def is_partial() -> bool:
             return any(p.name != "file" for p in folder.iterdir())
 
         with ThreadPoolExecutor() as pool:
             put = pool.submit(host.put, b"x" * 200_000_000, str(path))
-            waiting.until(arrives, "the first of it")
-            relay.break_connections()
+            waiting.until(is_partial, "the temporary file")
+            proxy.break_connections()
             self.assertRaises(errors.RemoteFailed, put.result)
-        waiting.until(lambda: not arrives(), "the end of what was half there")
+        waiting.until(
+            lambda: not is_partial(), "the deletion of the temporary file"
+        )
         self.assertEqual("before", path.read_text())
 
 
@@ -358,22 +364,22 @@ class TestUsers(TestCase):
         super().setUp()
         self.user = self.useFixture(SystemUser(self))
 
-    def test_by_password_and_as_root(self) -> None:
+    def test_login_by_password_and_commands_as_root(self) -> None:
         host = self.connected(self.machine.host(self.user.login()))
         self.assertEqual(f"{self.user.name}\n", host.check("id -un").text)
-        answer = host.check(
+        result = host.check(
             'id -un; echo "$TOKEN"',
             as_root=True,
             environment={"TOKEN": TOKEN},
         )
-        self.assertEqual(f"root\n{TOKEN}\n", answer.text)
+        self.assertEqual(f"root\n{TOKEN}\n", result.text)
         path = self.folder / "root's"
         host.put(b"x", str(path), as_root=True)
         self.assertEqual(0, path.stat().st_uid)
         self.assertRaises(errors.RemoteFailed, host.get, str(path))
         self.assertEqual(b"x", host.get(str(path), as_root=True))
 
-    def test_what_root_does_ends_too(self) -> None:
+    def test_a_command_of_root_is_killed_too(self) -> None:
         host = self.connected(self.machine.host(self.user.login()))
         error = self.assertRaises(
             errors.RemoteFailed,
@@ -387,14 +393,16 @@ class TestUsers(TestCase):
 
     def test_wrong_password_is_tried_once(self) -> None:
         login = Login(self.user.name, password="hunter2")
-        error = self.refused(self.machine.host(login), errors.LoginRejected)
+        error = self.connect_error(
+            self.machine.host(login), errors.LoginRejected
+        )
         self.assertIn(f"{self.user.name}@127.0.0.1", error)
-        self.assertIn("refuses the login", error)
+        self.assertIn("rejects the login", error)
         self.assertNotIn("hunter2", error)
         log = self.machine.log()
         self.assertEqual(1, log.count("Failed password for"), log)
 
-    def test_key_or_password(self) -> None:
+    def test_the_password_is_used_if_the_key_is_rejected(self) -> None:
         other = make_key(self.folder / "other", "ed25519")
         login = Login(
             self.user.name,
@@ -406,7 +414,7 @@ class TestUsers(TestCase):
 
 
 class TestConnecting(TestCase):
-    def test_each_kind_of_key(self) -> None:
+    def test_login_with_each_type_of_key(self) -> None:
         for kind in ("rsa", "ecdsa", "ed25519"):
             key = make_key(self.folder / kind, kind)
             self.machine.authorize(key)
@@ -414,44 +422,46 @@ class TestConnecting(TestCase):
             host = self.connected(self.machine.host(login))
             self.assertEqual("in\n", host.check("echo in").text)
 
-    def test_the_first_key_is_kept(self) -> None:
+    def test_the_host_key_of_the_first_contact_is_returned(self) -> None:
         host = self.machine.host()
         self.assertIsNone(host.key)
         public = Path(f"{self.machine.host_keys[0]}.pub").read_text()
-        kept = self.connected(host).key
-        self.assertEqual(public.split()[:2], str(kept).split())
-        for key in self.machine.host_keys:  # whichever of them is known
+        shown = self.connected(host).key
+        self.assertEqual(public.split()[:2], str(shown).split())
+        for key in self.machine.host_keys:
             public = Path(f"{key}.pub").read_text()
             verified_host = self.machine.host(known_key=public)
             self.assertIn(str(self.connected(verified_host).key), public)
 
-    def test_another_key_gets_no_login(self) -> None:
+    def test_no_login_is_sent_to_a_changed_host_key(self) -> None:
         with self.machine.host() as host:
-            kept = host.key
+            known = host.key
         logins = self.logins()
         other = make_key(self.folder / "other", "ed25519")
         self.machine.stop()
         self.machine.start(other)
-        again = self.machine.host(known_key=kept)
-        for key_text in (
-            self.refused(again, errors.HostKeyChanged),
-            self.refused(host, errors.HostKeyChanged),
+        again = self.machine.host(known_key=known)
+        for message in (
+            self.connect_error(again, errors.HostKeyChanged),
+            self.connect_error(host, errors.HostKeyChanged),
         ):
-            self.assertIn(f"{self.machine.user}@127.0.0.1", key_text)
+            self.assertIn(f"{self.machine.user}@127.0.0.1", message)
             for key in (self.machine.host_keys[0], other):
-                self.assertIn(fingerprint(Path(f"{key}.pub")), key_text)
+                self.assertIn(fingerprint(Path(f"{key}.pub")), message)
         self.assertEqual(logins, self.logins())
 
     def logins(self) -> int:
         return len(re.findall("Accepted|Failed", self.machine.log()))
 
-    def test_unknown_key(self) -> None:
+    def test_login_with_an_unknown_key_is_rejected(self) -> None:
         other = make_key(self.folder / "other", "ed25519")
         login = Login(self.machine.user, private_key=other.read_text())
-        error = self.refused(self.machine.host(login), errors.LoginRejected)
+        error = self.connect_error(
+            self.machine.host(login), errors.LoginRejected
+        )
         self.assertIn(self.machine.user, error)
 
-    def test_a_fresh_machine_learns_its_user(self) -> None:
+    def test_login_on_a_fresh_machine_is_retried(self) -> None:
         other = make_key(self.folder / "other", "ed25519")
         login = Login(self.machine.user, private_key=other.read_text())
         host = self.machine.host(login, fresh=True)
@@ -459,7 +469,7 @@ class TestConnecting(TestCase):
             entered = pool.submit(host.__enter__)
             waiting.until(
                 lambda: "Failed publickey" in self.machine.log(),
-                "a refused login",
+                "a rejected login",
             )
             self.machine.authorize(other)
             entered.result()
@@ -469,19 +479,19 @@ class TestConnecting(TestCase):
     def test_host_unreachable(self) -> None:
         self.machine.stop()
         host = self.machine.host(connect_timeout=1)
-        error = self.refused(host, errors.RemoteUnreachable)
+        error = self.connect_error(host, errors.RemoteUnreachable)
         self.assertIn(f"{self.machine.user}@127.0.0.1", error)
         self.assertIn("refused", error)
 
-    def test_no_ssh_there(self) -> None:
+    def test_a_port_without_an_ssh_server(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             host = self.machine.host(connect_timeout=1, port=port)
-            error = self.refused(host, errors.RemoteUnreachable)
-            self.assertIn("SSH is silent there", error)
+            error = self.connect_error(host, errors.RemoteUnreachable)
+            self.assertIn("no SSH server responds", error)
 
-            def answer() -> None:
-                end, _ = server.accept()  # the one that was given up
+            def respond() -> None:
+                end, _ = server.accept()  # the connection that timed out
                 end.close()
                 while True:
                     end, _ = server.accept()
@@ -490,17 +500,17 @@ class TestConnecting(TestCase):
                             return
                         end.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-            answers = threading.Thread(target=answer)
-            answers.start()
+            responder = threading.Thread(target=respond)
+            responder.start()
             try:
-                error = self.refused(host, errors.RemoteUnreachable)
+                error = self.connect_error(host, errors.RemoteUnreachable)
             finally:
                 with socket.create_connection(("127.0.0.1", port)) as last:
                     last.sendall(b"x")
-                answers.join()
-        self.assertIn("no SSH server answers there", error)
+                responder.join()
+        self.assertIn("no SSH server listens there", error)
 
-    def test_a_machine_that_boots(self) -> None:
+    def test_connecting_is_retried_while_a_machine_boots(self) -> None:
         self.machine.stop()
         address = ("127.0.0.1", self.machine.port)
         with ThreadPoolExecutor() as pool:
@@ -513,25 +523,25 @@ class TestConnecting(TestCase):
         self.addCleanup(host.__exit__)
         self.assertEqual("up\n", host.check("echo up").text)
 
-    def test_silence_at_the_login(self) -> None:
-        relay = self.relay()
-        relay.stall()
-        host = self.machine.host(port=relay.port, connect_timeout=1)
-        error = self.refused(host, errors.RemoteUnreachable)
-        self.assertIn("silent", error)
+    def test_a_server_that_does_not_respond_at_the_login(self) -> None:
+        proxy = self.proxy()
+        proxy.stall()
+        host = self.machine.host(port=proxy.port, connect_timeout=1)
+        error = self.connect_error(host, errors.RemoteUnreachable)
+        self.assertIn("no SSH server responds", error)
 
-    def test_no_such_name(self) -> None:
+    def test_an_unknown_host_name(self) -> None:
         with self.machine.host() as host:
             deadline = host._deadline
         unknown_host = Host(
             "no.invalid", self.machine.login(), deadline, connect_timeout=0
         )
-        error = self.refused(unknown_host, errors.RemoteUnreachable)
+        error = self.connect_error(unknown_host, errors.RemoteUnreachable)
         self.assertIn("@no.invalid: ", error)
 
 
 class TestOnAll(TestCase):
-    def test_twenty_at_once(self) -> None:
+    def test_twenty_machines_in_parallel(self) -> None:
         before = set(threading.enumerate())
         hosts = [self.machine.host() for _ in range(20)]
         numbers = {host: str(n) for n, host in enumerate(hosts)}
@@ -556,7 +566,7 @@ class TestOnAll(TestCase):
         )
         self.assertIn("2 of 3 machines failed", str(error))
         self.assertIn(f"port {closed}: the connection is refused", str(error))
-        self.assertIn("'exit 3': it ended with 3", str(error))
+        self.assertIn("'exit 3': it ended with exit code 3", str(error))
         self.assertEqual([good], done)
         self.assertRaises(
             errors.RemoteUnreachable, on_all, [unreachable_host, good], do

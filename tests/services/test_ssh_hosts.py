@@ -1,6 +1,6 @@
-"""The hosts that stand for virtual machines, and the cluster made on them.
+"""The test hosts, and the Kubernetes cluster installed on them.
 
-The script of the sample package is carried out here by hand, over SSH.
+The tests run the installation script of the sample package over SSH.
 """
 
 import base64
@@ -47,7 +47,7 @@ ETCDCTL: Final = (
     "ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379"
     f" --cacert={PKI}/ca.crt --cert={PKI}/server.crt --key={PKI}/server.key"
 )
-#: makes two hosts, and then waits for its end
+#: creates two hosts, and then waits until it is killed
 MAKER: Final = """
 import sys, testtools
 from tests.fixtures.ssh_hosts import Hosts
@@ -84,7 +84,7 @@ metadata:
 """
 
 
-def answers(address: str, port: int = 22) -> bool:
+def ssh_responds(address: str, port: int = 22) -> bool:
     try:
         with socket.create_connection((address, port), 0.3) as found:
             found.settimeout(0.3)
@@ -109,9 +109,9 @@ class HostCase(testtools.TestCase):
         return str(self.hosts.network.cidr[number])
 
     def ssh(
-        self, host: Host, script: str, given: str = ""
+        self, host: Host, script: str, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run a script as root, by the key; the host's key is verified."""
+        """Run a script as root; log in by key and verify the host key."""
         known_hosts = self.hosts.key_file.with_name(f"known-{host.address}")
         known_hosts.write_text(f"{host.address} {host.host_key}\n")
         options = (
@@ -125,22 +125,22 @@ class HostCase(testtools.TestCase):
                 f"{USER}@{host.address}",
                 f"sudo -n bash -c {shlex.quote(script)}",
             ],
-            input=given,
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
             timeout=180,
         )
 
-    def run_script(self, host: Host, script: str, given: str = "") -> str:
-        """Run a script that has to go well; give what it says."""
-        done = self.ssh(host, script, given)
+    def run_script(self, host: Host, script: str, stdin: str = "") -> str:
+        """Run a script that has to exit with 0, and return its stdout."""
+        done = self.ssh(host, script, stdin)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         return done.stdout
 
 
 class TestHosts(HostCase):
-    def test_each_is_a_host_of_its_own(self) -> None:
+    def test_hosts_have_their_own_keys_files_and_addresses(self) -> None:
         one = self.hosts.make("one", self.address(2))
         two = self.hosts.make("two", self.address(3))
         self.assertNotEqual(one.host_key, two.host_key)
@@ -149,10 +149,10 @@ class TestHosts(HostCase):
         for path in ("/etc/only", "/tmp/only"):  # noqa: S108
             self.assertFalse(Path(path).exists())
             self.assertNotEqual(0, self.ssh(two, f"cat {path}").returncode)
-        reach = f"exec 3<>/dev/tcp/{two.address}/22; head -c4 <&3"
-        self.assertEqual("SSH-", self.run_script(one, reach))
+        read_banner = f"exec 3<>/dev/tcp/{two.address}/22; head -c4 <&3"
+        self.assertEqual("SSH-", self.run_script(one, read_banner))
 
-    def test_a_user_is_let_in_by_a_password_too(self) -> None:
+    def test_login_by_password(self) -> None:
         host = self.hosts.make("one", self.address(2))
         kind, key = host.host_key.split()
         with paramiko.SSHClient() as client:
@@ -171,28 +171,30 @@ class TestHosts(HostCase):
             _, out, _ = client.exec_command("sudo -n id -un")
             self.assertEqual(b"root\n", out.read())
 
-    def test_it_falls_silent_in_three_ways(self) -> None:
+    def test_a_host_can_be_paused_disconnected_and_powered_off(self) -> None:
         host = self.hosts.make("one", self.address(2))
         for begin, end in (
             (host.pause, host.resume),
             (host.disconnect, host.reconnect),
         ):
             begin()
-            self.assertFalse(answers(host.address))
+            self.assertFalse(ssh_responds(host.address))
             end()
-            waiting.until(lambda: answers(host.address), "its return")
+            waiting.until(
+                lambda: ssh_responds(host.address), "SSH to respond again"
+            )
         host.power_off()
         self.assertFalse(host.is_on)
-        self.assertFalse(answers(host.address))
+        self.assertFalse(ssh_responds(host.address))
 
-    def test_several_may_end_it_at_once(self) -> None:
+    def test_concurrent_power_off(self) -> None:
         host = self.hosts.make("one", self.address(2))
         with ThreadPoolExecutor(4) as threads:
             for done in [threads.submit(host.power_off) for _ in range(4)]:
                 done.result()
         self.assertFalse(host.is_on)
 
-    def test_another_host_may_have_its_address(self) -> None:
+    def test_a_new_host_replaces_that_of_the_same_address(self) -> None:
         first = self.hosts.make("one", self.address(2))
         key = first.host_key
         second = self.hosts.make("two", self.address(2))
@@ -201,8 +203,10 @@ class TestHosts(HostCase):
         self.assertNotEqual(key, second.host_key)
 
 
-class TestEnd(testtools.TestCase):
-    def test_nothing_is_left_when_its_maker_is_killed(self) -> None:
+class TestCleanup(testtools.TestCase):
+    def test_hosts_and_network_end_with_the_process_that_made_them(
+        self,
+    ) -> None:
         require_hosts(self)
         before = links()
         maker = subprocess.Popen(
@@ -215,11 +219,11 @@ class TestEnd(testtools.TestCase):
             assert maker.stdout is not None
             network = maker.stdout.readline().strip()
             host = network.rpartition(".")[0] + ".2"
-            self.assertTrue(answers(host))
+            self.assertTrue(ssh_responds(host))
             self.assertEqual(1, len(links() - before))
             maker.send_signal(signal.SIGKILL)
         waiting.until(lambda: links() <= before, "the end of the link")
-        self.assertFalse(answers(host))
+        self.assertFalse(ssh_responds(host))
         mounts = Path("/proc/self/mountinfo").read_text()
         self.assertNotIn("upperdir=/mnt/upper", mounts)
 
@@ -254,7 +258,9 @@ class ClusterCase(HostCase):
         )
 
     def create_join_secrets(self, master: Host) -> tuple[str, str, str]:
-        """Ask a master for what lets others join."""
+        """Create the environment variables of the script with which a node
+        joins: token, CA hash, certificate key.
+        """
         token = self.run_script(
             master, "kubeadm token create --ttl 1h"
         ).strip()
@@ -274,7 +280,7 @@ class ClusterCase(HostCase):
         )
 
     def create_first_master(self) -> Host:
-        """Make the first master."""
+        """Install the first master on a new host."""
         host = self.hosts.make("one", self.masters[0])
         self.assert_success(self.install(host, self.run_as_master(host)))
         return host
@@ -283,7 +289,7 @@ class ClusterCase(HostCase):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
     def create_master(self, name: str, address: str, via: Host) -> Host:
-        """Make another master."""
+        """Install another master on a new host."""
         host = self.hosts.make(name, address)
         secrets = self.create_join_secrets(via)
         self.assert_success(
@@ -292,18 +298,18 @@ class ClusterCase(HostCase):
         return host
 
     def create_worker(self, number: int, via: Host) -> Host:
-        """Make a worker."""
+        """Install a worker on a new host."""
         host = self.hosts.make(f"worker-{number}", self.address(number))
         token, digest, _ = self.create_join_secrets(via)
         arguments = f"-w {host.address} -i {self.cluster}"
         self.assert_success(self.install(host, arguments, token, digest))
         return host
 
-    def kubectl(self, host: Host, command: str, given: str = "") -> str:
-        return self.run_script(host, f"{ADMIN} {command}", given)
+    def kubectl(self, host: Host, command: str, stdin: str = "") -> str:
+        return self.run_script(host, f"{ADMIN} {command}", stdin)
 
     def members(self, host: Host) -> dict[str, str]:
-        """Tell the members of etcd: address -> id."""
+        """Return the members of etcd: address -> id."""
         output = self.run_script(host, f"{ETCDCTL} member list -w json")
         return {
             member["peerURLs"][0].split("/")[-1].split(":")[0]: (
@@ -314,40 +320,38 @@ class ClusterCase(HostCase):
 
     @contextlib.contextmanager
     def poll_api(self) -> Iterator[list[str]]:
-        """Ask for the API at the cluster's address all the time; give what
-        went wrong.
-        """
+        """Poll the API at the cluster's address; yield the list of errors."""
         ca = self.hosts.cluster.ca_pem
         tls = ssl.create_default_context(cadata=ca)
         url = f"https://{self.cluster}:16443/healthz"
         errors: list[str] = []
-        ends = threading.Event()
+        stopped = threading.Event()
 
-        def ask() -> None:
-            while not ends.wait(0.05):
+        def poll() -> None:
+            while not stopped.wait(0.05):
                 try:
                     with urllib.request.urlopen(
                         url, timeout=5, context=tls
-                    ) as answer:
-                        answer.read()
+                    ) as response:
+                        response.read()
                 except OSError as error:
                     errors.append(f"{time.monotonic()}: {error}")
 
-        thread = threading.Thread(target=ask)
+        thread = threading.Thread(target=poll)
         thread.start()
         try:
             yield errors
         finally:
-            ends.set()
+            stopped.set()
             thread.join()
 
 
 class TestCluster(ClusterCase):
-    def test_life(self) -> None:
+    def test_cluster_life_cycle(self) -> None:
         one = self.create_first_master()
         self.assert_success(
             self.install(one, self.run_as_master(one))
-        )  # again: nothing
+        )  # a second run changes nothing
         two = self.create_master("two", self.masters[1], one)
         three = self.create_master("three", self.masters[2], two)
         workers = [self.create_worker(number, one) for number in (21, 22)]
@@ -361,7 +365,7 @@ class TestCluster(ClusterCase):
         self.replace(one, [two, three])
 
     def drain(self, master: Host, worker: Host) -> None:
-        """Move all pods to the other worker, and let this one go."""
+        """Move all pods to the other worker, and delete this one."""
         self.kubectl(master, "apply -f -", WEB)
         wait = "wait --for=condition=Available deployment/web --timeout=60s"
         self.kubectl(master, wait)
@@ -371,16 +375,16 @@ class TestCluster(ClusterCase):
         self.kubectl(master, f"drain {node} {options}")
         self.kubectl(master, wait)
         output = self.kubectl(master, "get pods -l app=web -o json")
-        places = {
+        node_names = {
             pod["spec"]["nodeName"] for pod in json.loads(output)["items"]
         }
-        self.assertNotIn(node, places)
+        self.assertNotIn(node, node_names)
         self.kubectl(master, f"delete node {node}")
         self.assertNotIn(worker.address, self.hosts.nodes())
         self.hosts.remove(worker)
 
     def tokens(self, master: Host) -> None:
-        """Make an administrator's token as for the registration of a VIM."""
+        """Create an admin token as for the registration of a VIM."""
         self.kubectl(master, "create serviceaccount admin -n kube-system")
         self.kubectl(
             master,
@@ -389,19 +393,19 @@ class TestCluster(ClusterCase):
         )
         self.kubectl(master, "apply -f -", TOKEN)
         field = "-o jsonpath={.data.token}"
-        ask = f"get secret admin-token -n kube-system {field}"
-        token = base64.b64decode(self.kubectl(master, ask)).decode()
+        read_token = f"get secret admin-token -n kube-system {field}"
+        token = base64.b64decode(self.kubectl(master, read_token)).decode()
         url = f"https://{self.cluster}:16443/api/v1/nodes"
         request = urllib.request.Request(url)
         request.add_header("Authorization", f"Bearer {token}")
         tls = ssl.create_default_context(cadata=self.hosts.cluster.ca_pem)
         with urllib.request.urlopen(  # noqa: S310
             request, timeout=10, context=tls
-        ) as answer:
-            self.assertEqual(4, len(json.loads(answer.read())["items"]))
+        ) as response:
+            self.assertEqual(4, len(json.loads(response.read())["items"]))
 
     def reload_haproxy(self, masters: list[Host]) -> None:
-        """Let every HAProxy read its configuration anew, and nobody notice."""
+        """Reload every HAProxy, without an error of a client."""
         with self.poll_api() as errors:
             for _ in range(5):
                 for master in masters:
@@ -409,7 +413,7 @@ class TestCluster(ClusterCase):
         self.assertEqual([], errors)
 
     def replace(self, lost: Host, left: list[Host]) -> None:
-        """Lose a master, and let another one come in its place."""
+        """Power a master off, and replace it with another one."""
         lost.power_off()
         self.assertNotIn(lost.address, self.hosts.ready())
         one = left[0]
@@ -420,9 +424,9 @@ class TestCluster(ClusterCase):
         new = self.hosts.make("new", self.address(14))
         self.masters[0] = new.address
         secrets = self.create_join_secrets(one)
-        refused = self.install(new, self.run_as_master(new), *secrets)
-        self.assertNotEqual(0, refused.returncode)
-        self.assertIn("etcd cluster is not healthy", refused.stdout)
+        rejected = self.install(new, self.run_as_master(new), *secrets)
+        self.assertNotEqual(0, rejected.returncode)
+        self.assertIn("etcd cluster is not healthy", rejected.stdout)
         member = self.members(one)[lost.address]
         self.run_script(one, f"{ETCDCTL} member remove {member}")
         node = f"master-{lost.address.replace('.', '-')}"
@@ -434,7 +438,7 @@ class TestCluster(ClusterCase):
         self.run_script(new, f"{ETCDCTL} endpoint health --cluster")
         self.assertLess(set(self.masters), self.hosts.ready())
 
-    def test_a_refused_join_names_the_reason(self) -> None:
+    def test_a_rejected_join_names_the_reason(self) -> None:
         one = self.create_first_master()
         token, digest, key = self.create_join_secrets(one)
         wrong = digest.partition(":")[0] + ":" + "0" * 64
@@ -451,7 +455,7 @@ class TestCluster(ClusterCase):
             self.assertNotEqual(0, done.returncode)
             self.assertIn(message, done.stdout)
         self.assertEqual({one.address}, set(self.members(one)))
-        # the member has been added, but does not run
+        # fail after the member has been added, before it runs
         two.write("/etc/kubeadm-fails", "1 etcd")
         again = self.run_as_master(two)
         failed = self.install(two, again, token, digest, key)
@@ -463,7 +467,7 @@ class TestCluster(ClusterCase):
 
 
 class TestHypervisor(testtools.TestCase):
-    def test_there_is_a_host_for_each_server(self) -> None:
+    def test_each_server_has_a_host(self) -> None:
         hosts = self.useFixture(Hosts(self))
         project = self.useFixture(Project(self))
         hypervisor = self.useFixture(Hypervisor(hosts, project))
@@ -484,13 +488,13 @@ class TestHypervisor(testtools.TestCase):
         }
         body = {"stack_name": "one", "template": template}
         project.heat("POST", "/stacks", body)
-        waiting.until(lambda: hypervisor.servers, "a host")
+        waiting.until(lambda: hypervisor.servers, "the host")
         ((server_id, host),) = hypervisor.servers.items()
         self.assertIn(server_id, project.servers("one"))
         (seen,) = project.visible("ports").values()
         self.assertEqual(host.address, seen["fixed_ips"][0]["ip_address"])
-        self.assertTrue(answers(host.address))
+        self.assertTrue(ssh_responds(host.address))
         project.heat("DELETE", f"/stacks/one/{project.stacks()['one']['id']}")
-        waiting.until(lambda: not hypervisor.servers, "its end")
-        waiting.until(lambda: not answers(host.address), "its silence")
+        waiting.until(lambda: not hypervisor.servers, "the end of the host")
+        waiting.until(lambda: not ssh_responds(host.address), "the end of SSH")
         self.assertEqual([], hypervisor.faults)

@@ -1,7 +1,7 @@
-"""The Kubernetes API of the cluster, at the cluster's own address.
+"""The Kubernetes API of the cluster, at the cluster's virtual IP address.
 
-HAProxy on the master that has this address leads to any API server that
-answers.
+HAProxy on the master that holds this address forwards to any API server that
+responds.
 """
 
 from collections.abc import Callable
@@ -14,16 +14,18 @@ from tacker_cnf.mgmt_drivers.cluster.memory import Memory
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.common import VimConnectionInfo
 
-#: seconds for one answer, and that the cluster's address may take to move
+#: seconds for one response
 REQUEST_TIMEOUT_S: Final = 30.0
+#: seconds for a failover of the cluster's address
 OUTAGE_TIMEOUT_S: Final = 60.0
 
 
 class Api:
-    """Connects when the cluster is needed first.
+    """A connection that is opened at the first use.
 
-    :param url: of the cluster's own address
-    :param log_in: returns credentials that a master has made
+    :param url: of the cluster's virtual IP address
+    :param create_credentials: creates credentials on a master and returns
+        them: bearer_token, ssl_ca_cert
     """
 
     def __init__(
@@ -31,19 +33,19 @@ class Api:
         url: str,
         memory: Memory,
         deadline: Deadline,
-        log_in: Callable[[], dict[str, Any]],
+        create_credentials: Callable[[], dict[str, Any]],
     ) -> None:
         self.url = url
         self._memory = memory
         self._deadline = deadline
-        self._log_in = log_in
+        self._create_credentials = create_credentials
         self._cluster: Cluster | None = None
 
     @property
     def cluster(self) -> Cluster:
         """The cluster, connected.
 
-        :raises InfraError: no API server answers, or no master makes
+        :raises InfraError: no API server responds, or no master creates
             credentials that it accepts
         """
         if self._cluster is None:
@@ -52,17 +54,17 @@ class Api:
 
     @property
     def credentials(self) -> dict[str, Any]:
-        """What logs in to the cluster: a token, and the CA."""
+        """The credentials of the cluster: bearer_token, ssl_ca_cert."""
         if self._memory.credentials is None:
             self.renew()
         return self._memory.credentials or {}
 
     def renew(self) -> None:
-        """Have a master make credentials.
+        """Create new credentials on a master.
 
-        :raises InfraError: none does
+        :raises InfraError: no master is reachable, or it failed
         """
-        self._memory.credentials = self._log_in()
+        self._memory.credentials = self._create_credentials()
         self._cluster = None
 
     def _connect_or_renew(self) -> Cluster:
@@ -72,7 +74,7 @@ class Api:
         except errors.VimRejected:
             if not is_stored:
                 raise
-        self.renew()  # the token that was kept has been deleted
+        self.renew()  # the stored token has been deleted in the cluster
         return self._connect()
 
     def _connect(self) -> Cluster:

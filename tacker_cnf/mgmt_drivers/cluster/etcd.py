@@ -1,4 +1,4 @@
-"""The etcd of the cluster, as one of its masters tells it."""
+"""The etcd of the cluster, through etcdctl on one of its masters."""
 
 import shlex
 import time
@@ -15,28 +15,28 @@ from tacker_cnf.runtime.cancellation import Deadline
 
 PKI_DIR: Final = "/etc/kubernetes/pki/etcd"
 PORT: Final = 2379
-#: where the member of a master serves, seen from there
+#: endpoint of a master's own member, on that master
 LOCAL_ENDPOINT: Final = f"https://127.0.0.1:{PORT}"
-#: where snapshots are kept on the master that made them, and how many
+#: directory of the snapshots on a master, and how many of them to keep
 SNAPSHOT_DIR: Final = "/var/backups/etcd"
 MAX_SNAPSHOTS: Final = 3
-#: seconds that etcd has for one answer
+#: seconds for one response of etcd
 COMMAND_TIMEOUT_S: Final = 5
-#: seconds for a new leader, and between two looks
+#: seconds for the election of a leader, and between two polls
 LEADER_TIMEOUT_S: Final = 30.0
 POLL_INTERVAL_S: Final = 0.2
-#: why etcd refuses to change its members until all are connected
+#: etcd's error for a change of members while one of them is not connected
 UNHEALTHY: Final = "etcdserver: unhealthy cluster"
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """A member of the etcd cluster."""
 
-    #: as etcdctl wants it: hexadecimal
+    #: hexadecimal, as etcdctl expects it
     id: str
-    #: of its peer address; the node's
+    #: host of its peer URL, which is the node's address
     address: str
-    #: whether it only listens yet: it has no vote
+    #: whether it replicates without a vote
     is_learner: bool = False
 
 
@@ -51,7 +51,7 @@ class _Members(msgspec.Struct, frozen=True):
 
 
 class _EndpointStatus(msgspec.Struct, frozen=True):
-    #: etcd leaves it out while there is none
+    #: etcd omits it while there is no leader
     leader: int = 0
 
 
@@ -65,7 +65,7 @@ class _Health(msgspec.Struct, frozen=True):
 
 
 class Etcd:
-    """Asks the etcd of one master, which knows all members.
+    """A client of one master's etcd member.
 
     :param timeout: seconds for each command
     """
@@ -77,28 +77,31 @@ class Etcd:
     def members(self) -> list[Member]:
         """List the members.
 
-        :raises InfraError: etcd does not answer
+        :raises InfraError: etcd does not respond
         """
         output = self._run("member", "list", "--write-out=json")
         try:
             found = msgspec.json.decode(output, type=_Members)
         except msgspec.DecodeError as error:
             raise errors.InfraError(
-                f"{self._host}: etcd's list of members cannot be read: {error}"
+                f"{self._host}: the output of 'etcdctl member list' cannot be "
+                f"parsed: {error}"
             ) from None
         return [
             Member(
-                id=f"{one.id:x}",
-                address=_address(one.peers),
-                is_learner=one.is_learner,
+                id=f"{entry.id:x}",
+                address=_address(entry.peers),
+                is_learner=entry.is_learner,
             )
-            for one in found.members
+            for entry in found.members
         ]
 
     def healthy(self, addresses: Iterable[str]) -> frozenset[str]:
-        """Tell which members commit what they are told."""
-        endpoints = ",".join(endpoint(one) for one in sorted(addresses))
-        answer = self._host.run(
+        """Return the addresses of the members that commit a proposal."""
+        endpoints = ",".join(
+            endpoint(address) for address in sorted(addresses)
+        )
+        result = self._host.run(
             self._command(
                 "endpoint", "health", "--write-out=json", endpoints=endpoints
             ),
@@ -106,20 +109,20 @@ class Etcd:
             timeout=self._timeout,
         )
         try:
-            found = msgspec.json.decode(answer.stdout, type=list[_Health])
+            found = msgspec.json.decode(result.stdout, type=list[_Health])
         except msgspec.DecodeError:
             return frozenset()
         return frozenset(
-            _address((one.endpoint,)) for one in found if one.health
+            _address((entry.endpoint,)) for entry in found if entry.health
         )
 
     def save_snapshot(self, name: str) -> None:
-        """Keep a snapshot on the master, and drop the oldest ones.
+        """Save and verify a snapshot on the master; delete the oldest ones.
 
-        :raises InfraError: there is none, or it cannot be read
+        :raises InfraError: the snapshot could not be saved or verified
         """
         path = snapshot(name)
-        # it takes as long as the database is large
+        # without a timeout of etcdctl: the time depends on the database's size
         save = self._command("snapshot", "save", path, limit=None)
         verify = self._command("snapshot", "status", path, limit=None)
         prune = f"ls -1t {SNAPSHOT_DIR}/*.db | tail -n +{MAX_SNAPSHOTS + 1} | xargs -r rm -f"
@@ -130,11 +133,11 @@ class Etcd:
         )
 
     def remove(self, member: Member, deadline: Deadline) -> None:
-        """Remove a member from the cluster, and wait as long as etcd refuses
-        every change because one of its members has just joined: by default
-        it has to be connected for five seconds (--strict-reconfig-check).
+        """Remove a member from the cluster. Retry while etcd rejects every
+        change because a member has just joined: by default it has to be
+        connected for five seconds (--strict-reconfig-check).
 
-        :raises InfraError: etcd refuses
+        :raises InfraError: etcd rejects the removal
         """
         end = Deadline.within(min(LEADER_TIMEOUT_S, deadline.remaining))
         while True:
@@ -150,12 +153,12 @@ class Etcd:
     def remove_dead(self, address: str, deadline: Deadline) -> bool:
         """Remove the member of an address if it does not serve: a learner
         that was never started, or a member that has lost its data. kubeadm
-        lets no master join while there is one.
+        joins no master while there is such a member.
 
-        :return: whether there was one
-        :raises InfraError: etcd refuses
+        :return: whether a member was removed
+        :raises InfraError: etcd rejects the removal
         """
-        dead = [one for one in self.members() if one.address == address]
+        dead = [m for m in self.members() if m.address == address]
         if not dead or address in self.healthy([address]):
             return False
         for member in dead:
@@ -164,37 +167,41 @@ class Etcd:
         return True
 
     def move_leader(self, leader: Member, successor: Member) -> None:
-        """Have another member lead, without an election.
+        """Transfer leadership to another member, without an election.
 
-        :raises InfraError: etcd refuses
+        :raises InfraError: etcd rejects the transfer
         """
         self._run(
             "move-leader", successor.id, endpoints=endpoint(leader.address)
         )
 
     def leader(self) -> str:
-        """Tell the id of the member that leads; "0": none does.
+        """Return the id of the leader; "0" if there is none.
 
-        :raises InfraError: etcd does not answer
+        :raises InfraError: etcd does not respond
         """
         output = self._run("endpoint", "status", "--write-out=json")
         try:
             (found,) = msgspec.json.decode(output, type=tuple[_Status])
         except msgspec.DecodeError as error:
             raise errors.InfraError(
-                f"{self._host}: etcd's status cannot be read: {error}"
+                f"{self._host}: the output of 'etcdctl endpoint status' cannot "
+                f"be parsed: {error}"
             ) from None
         return f"{found.status.leader:x}"
 
     def wait_healthy(self, deadline: Deadline) -> None:
-        """Wait until there is a leader again.
+        """Wait until a member commits proposals, so that there is a leader.
 
-        :raises InfraError: there was none in time
+        :raises InfraError: no member did so in time
         """
         end = Deadline.within(min(LEADER_TIMEOUT_S, deadline.remaining))
         while not self.healthy(m.address for m in self.members()):
             if end.passed:
-                raise errors.InfraError(f"{self._host}: etcd has no leader.")
+                raise errors.InfraError(
+                    f"{self._host}: etcd has elected no leader within "
+                    f"{LEADER_TIMEOUT_S:.0f} s."
+                )
             time.sleep(POLL_INTERVAL_S)
 
     def _run(self, *arguments: str, endpoints: str = LOCAL_ENDPOINT) -> bytes:
@@ -225,12 +232,12 @@ class Etcd:
 
 
 def endpoint(address: str) -> str:
-    """Give the URL at which a member serves."""
+    """Return the client URL of a member."""
     return f"https://{haproxy.url_host(address)}:{PORT}"
 
 
 def snapshot(name: str) -> str:
-    """Return the path of a snapshot on the master that has made it."""
+    """Return the path of a snapshot on the master that has saved it."""
     return f"{SNAPSHOT_DIR}/{name}.db"
 
 
@@ -239,10 +246,10 @@ def _address(urls: Sequence[str]) -> str:
 
 
 class RemovalPlan(msgspec.Struct, frozen=True):
-    """Whom to take out, one after the other."""
+    """The members to remove, one after the other."""
 
     members: Sequence[Member]
-    #: who serves and stays; None: nobody goes
+    #: a member that serves and stays, to become leader; None: there is none
     successor: Member | None = None
 
 
@@ -251,13 +258,13 @@ def plan_removal(
     healthy: Collection[str],
     leaving: Collection[str],
 ) -> RemovalPlan:
-    """Tell whom to take out, those first that do not serve.
+    """Plan the removal of members, those first that do not serve.
 
-    A change needs more than half of those that are members then; so does
-    all that comes afterwards.
+    Each removal needs a majority of the voters before it, and all later
+    writes need one of the voters after it.
 
     :param healthy: addresses of the members that serve
-    :param leaving: addresses of those that are to go
+    :param leaving: addresses of the members to remove
     :raises InfraError: etcd would lose its quorum, or has none
     """
     to_remove = [m for m in members if m.address in leaving]
@@ -280,10 +287,10 @@ def check_redundancy(
     healthy: Collection[str],
     leaving: Collection[str],
 ) -> None:
-    """Check that several members do not leave too few others: the cluster
-    would live, but not bear the loss of one more.
+    """Check that the removal of several members leaves a majority: with fewer
+    the cluster would run, but not tolerate the loss of one more.
 
-    :raises InfraError: they do
+    :raises InfraError: no majority of the voters would stay
     """
     voters = {m.address for m in members if not m.is_learner}
     to_remove = voters & set(leaving)
@@ -291,10 +298,10 @@ def check_redundancy(
     if len(to_remove) > 1 and len(remaining) <= len(voters) // 2:
         raise errors.InfraError(
             f"Of {len(voters)} members of etcd only {len(remaining)} would "
-            f"stay ({', '.join(sorted(remaining))}), and a majority is "
+            f"stay ({', '.join(sorted(remaining))}); a majority is "
             f"{len(voters) // 2 + 1}. Nothing was changed. Heal the masters "
-            f"{', '.join(sorted(to_remove))} one after the other, each by a "
-            "request of its own."
+            f"{', '.join(sorted(to_remove))} one after the other, each in a "
+            "separate request."
         )
 
 
@@ -309,7 +316,7 @@ def _check_quorum(
     states: Mapping[str, Any] = {
         m.address: "serves"
         if m.address in healthy
-        else "does not serve or goes"
+        else "does not serve or is to be removed"
         for m in members
     }
     summary = ", ".join(
@@ -317,6 +324,6 @@ def _check_quorum(
     )
     raise errors.InfraError(
         f"etcd would have no quorum: of {count} members {serving} would serve, "
-        f"and it takes {count // 2 + 1} ({summary}). Nothing was taken out. Heal "
-        "fewer masters at once, or the whole VNF."
+        f"but {count // 2 + 1} are required ({summary}). No member was removed. "
+        "Heal fewer masters at once, or the whole VNF."
     )

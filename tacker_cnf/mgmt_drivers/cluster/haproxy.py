@@ -1,8 +1,8 @@
-"""HAProxy on the masters: which of them it spreads the API's load over.
+"""HAProxy on the masters, which balances requests to the API servers.
 
-Only the ``server`` lines of its configuration are touched: one a master,
-``server <name> <address>:6443 check``. A new configuration is proven first,
-and taken over by reload: connections that are open stay.
+Only the ``server`` lines of its configuration are changed, one per master:
+``server <name> <address>:6443 check``. A new configuration is validated first
+and activated by a reload: open connections stay.
 """
 
 import re
@@ -14,7 +14,7 @@ from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.remote import Host
 
 CONFIGURATION: Final = "/etc/haproxy/haproxy.cfg"
-#: of a master's API server, and of HAProxy before all of them
+#: port of a master's API server, and of HAProxy in front of all of them
 API_PORT: Final = 6443
 PORT: Final = 16443
 
@@ -26,18 +26,18 @@ _SERVER: Final = re.compile(
 
 
 def url_host(address: str) -> str:
-    """Give an address as it stands in a URL."""
+    """Return an address as it is written in a URL: IPv6 in brackets."""
     return f"[{address}]" if ":" in address else address
 
 
 def servers(configuration: str) -> dict[str, str]:
-    """Tell the masters that a configuration names: address -> name."""
+    """Return the masters in a configuration: address -> name."""
     found = _SERVER.finditer(configuration)
     return {line["address"]: line["name"] for line in found}
 
 
 def remove_servers(configuration: str, addresses: Collection[str]) -> str:
-    """Take masters out of a configuration."""
+    """Return a configuration without the masters of some addresses."""
 
     def is_retained(line: str) -> bool:
         found = _SERVER.match(line)
@@ -51,10 +51,11 @@ def remove_servers(configuration: str, addresses: Collection[str]) -> str:
 
 
 def add_servers(configuration: str, masters: Mapping[str, str]) -> str:
-    """Put masters into a configuration, as the others are.
+    """Return a configuration with more masters, in copies of its last
+    ``server`` line.
 
     :param masters: address -> name
-    :raises InfraError: it names no master beside which they could stand
+    :raises InfraError: the configuration has no ``server`` line to copy
     """
     missing = dict(masters)
     for address in servers(configuration):
@@ -64,8 +65,8 @@ def add_servers(configuration: str, masters: Mapping[str, str]) -> str:
     lines = list(_SERVER.finditer(configuration))
     if not lines:
         raise errors.InfraError(
-            f"{CONFIGURATION} has no line 'server NAME ADDRESS:{API_PORT}', "
-            "beside which another one could stand."
+            f"{CONFIGURATION} has no line 'server NAME ADDRESS:{API_PORT}' to "
+            "copy for another master; the installation script has to write one."
         )
     last = lines[-1]
     new = [
@@ -76,13 +77,13 @@ def add_servers(configuration: str, masters: Mapping[str, str]) -> str:
 
 
 def _server_line(line: re.Match[str], name: str, address: str) -> str:
-    """Give a line for another master, all else as in this one."""
+    """Return a copy of a line with the name and address of another master."""
     text, start = line[0], line.start()
     spans = sorted(
         [(line.span("name"), name), (line.span("address"), address)],
         reverse=True,
     )
-    for (first, last), value in spans:  # the last first: places stay
+    for (first, last), value in spans:  # from the end: offsets stay valid
         text = text[: first - start] + value + text[last - start :]
     return text
 
@@ -90,12 +91,12 @@ def _server_line(line: re.Match[str], name: str, address: str) -> str:
 def update_configuration(
     host: Host, edit: Callable[[str], str], timeout: float
 ) -> None:
-    """Change the configuration of one master, and have it taken over, also
-    when an earlier try has changed it.
+    """Change the configuration of one master and reload HAProxy, also when an
+    earlier attempt has changed it already.
 
-    :param edit: gives the new configuration for the old one
-    :raises VnfmError: the new one is not valid, and the old one stays as it
-        is; or HAProxy did not take it over, and the old one is back
+    :param edit: returns the new configuration for the old one
+    :raises VnfmError: the new one is not valid, and the old one was kept; or
+        HAProxy did not reload, and the old one was restored
     """
     old = host.get(CONFIGURATION, as_root=True)
     new = edit(old.decode()).encode()
@@ -117,6 +118,6 @@ def _validate(host: Host, path: str, timeout: float) -> None:
         return
     host.check(f"rm -f {path}", as_root=True, timeout=timeout)
     raise errors.InfraError(
-        f"{host}: HAProxy finds its new configuration not valid; it was kept "
-        f"as it was. {(result.stderr or result.stdout).decode(errors='replace')}"
+        f"{host}: HAProxy rejects its new configuration; the old one was "
+        f"kept. {(result.stderr or result.stdout).decode(errors='replace')}"
     )

@@ -1,4 +1,4 @@
-"""Runs the package's script, which makes a node of a VM."""
+"""Run the package's installation script, which turns a VM into a node."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -10,10 +10,10 @@ from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
 from tacker_cnf.mgmt_drivers.cluster.memory import Node
 from tacker_cnf.mgmt_drivers.remote import Host
 
-#: on a node
+#: directory and path of the script on a node
 NODE_DIR: Final = "/var/lib/kubernetes-node"
 SCRIPT_PATH: Final = f"{NODE_DIR}/install"
-#: how long the secrets are valid by which nodes join
+#: time to live of the bootstrap tokens of kubeadm
 JOIN_VALIDITY: Final = "1h"
 _CA_HASH: Final = (
     "openssl x509 -pubkey -noout -in /etc/kubernetes/pki/ca.crt"
@@ -23,12 +23,12 @@ _CA_HASH: Final = (
 
 
 class JoinCredentials(msgspec.Struct, frozen=True, kw_only=True):
-    """What a VM has to show to become a node."""
+    """The arguments of ``kubeadm join``."""
 
     token: str
-    #: "sha256:..." of the cluster's CA, by which the VM knows the cluster
+    #: "sha256:..." of the cluster's CA, by which the VM verifies the cluster
     ca_cert_hash: str
-    #: decrypts the certificates that the masters share; None: for a worker
+    #: decrypts the certificates that the masters share; None for a worker
     certificate_key: str | None = None
 
     @property
@@ -41,10 +41,13 @@ class JoinCredentials(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in variables.items() if value}
 
 
-def join(master: Host, timeout: float, *, as_master: bool) -> JoinCredentials:
-    """Have a master make what a VM joins by.
+def create_join_credentials(
+    master: Host, timeout: float, *, as_master: bool
+) -> JoinCredentials:
+    """Create credentials on a master with which a VM joins the cluster.
 
-    :raises InfraError: it could not
+    :param timeout: seconds for each command
+    :raises InfraError: kubeadm or openssl failed on the master
     """
 
     def last_line(command: str) -> str:
@@ -66,9 +69,10 @@ def join(master: Host, timeout: float, *, as_master: bool) -> JoinCredentials:
 class NodeInstaller:
     """Installs nodes of one cluster.
 
-    :param script: of the package
-    :param address: of the cluster
-    :param external_address: by which it is reached from outside, if that is another
+    :param script: content of the package's installation script
+    :param address: the cluster's virtual IP address
+    :param external_address: the address for clients outside of the network;
+        may be the same
     """
 
     def __init__(
@@ -90,10 +94,11 @@ class NodeInstaller:
         masters: Iterable[Node],
         credentials: JoinCredentials | None,
     ) -> None:
-        """Make a master of a VM, the first one if it joins nobody.
+        """Turn a VM into a master.
 
-        :param masters: all that the cluster is to have
-        :raises InfraError: the script did not end well
+        :param masters: all masters that the cluster is to have
+        :param credentials: None: it is the first master and joins no cluster
+        :raises InfraError: the script failed
         """
         group = self._parameters.master_node
         arguments = [
@@ -115,9 +120,9 @@ class NodeInstaller:
     def install_worker(
         self, host: Host, node: Node, credentials: JoinCredentials
     ) -> None:
-        """Make a worker of a VM.
+        """Turn a VM into a worker.
 
-        :raises InfraError: the script did not end well
+        :raises InfraError: the script failed
         """
         self._run(host, ["-w", node.address, "-i", self.address], credentials)
 

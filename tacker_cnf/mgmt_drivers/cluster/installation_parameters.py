@@ -1,5 +1,5 @@
-"""How the nodes of a cluster are reached and installed: what a request tells
-as ``k8s_cluster_installation_param``.
+"""The parameters by which nodes are reached and installed: the object
+``k8s_cluster_installation_param`` of a request's additionalParams.
 """
 
 import ipaddress
@@ -15,8 +15,8 @@ from tacker_cnf.mgmt_drivers.remote import Login
 
 #: the attribute of additionalParams
 PARAMETER_NAME: Final = "k8s_cluster_installation_param"
-#: attributes beside it that a request for a heal may have -> whose login they
-#: change, and what of it
+#: attributes of additionalParams beside it -> group and attribute of the login
+#: that they override
 _LOGIN_OVERRIDES: Final = {
     "master_node_username": ("master_node", "username"),
     "master_node_password": ("master_node", "password"),
@@ -24,7 +24,7 @@ _LOGIN_OVERRIDES: Final = {
     "worker_node_password": ("worker_node", "password"),
 }
 
-#: what a request tells of these counts for it alone
+#: parameters that apply to the operation of the request only
 REQUEST_SCOPED: Final = frozenset(
     {"drain", "boot_timeout", "command_timeout", "install_timeout"}
 )
@@ -36,19 +36,19 @@ Seconds = Annotated[float, msgspec.Meta(ge=1)]
 class _StrictStruct(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 ):
-    """What is spelled wrong is told, not passed over."""
+    """Rejects unknown attributes, such as misspelled ones."""
 
 
 class NodeGroup(_StrictStruct, frozen=True, kw_only=True):
-    """The VMs of one VDU, which are nodes of one kind."""
+    """The VMs of one VDU: the masters or the workers."""
 
     vdu_id: Text
-    #: taken, as Tacker's packages have it; the VDU tells enough
+    #: accepted as Tacker's packages have it, and not used
     aspect_id: str | None = None
-    #: the resource in the stack whose address SSH goes to: a port or a
+    #: the resource of the stack with the address for SSH: a port or a
     #: floating IP
     ssh_cp_name: Text
-    #: the port by whose address the nodes know each other
+    #: the port with the address that the nodes use among each other
     nic_cp_name: Text
     username: Text
     password: str | None = None
@@ -67,22 +67,23 @@ class NodeGroup(_StrictStruct, frozen=True, kw_only=True):
 class MasterGroup(NodeGroup, frozen=True, kw_only=True):
     """The masters."""
 
-    #: of which pods and services have their addresses, CIDR
+    #: networks (CIDR) of the pods and of the services
     pod_cidr: str = "192.168.0.0/16"
     cluster_cidr: str = "10.96.0.0/12"
-    #: the port with the cluster's own address, which moves between masters
+    #: the port with the cluster's virtual IP address, which fails over
+    #: between the masters
     cluster_cp_name: Text
-    #: a floating IP of it, by which the cluster is reached from outside
+    #: its floating IP, for clients outside of the network
     cluster_fip_name: str | None = None
 
 
 class Proxy(_StrictStruct, frozen=True, kw_only=True):
-    """What the nodes reach package repositories by."""
+    """The proxy through which nodes reach package repositories."""
 
     http_proxy: str | None = None
     https_proxy: str | None = None
     no_proxy: str | None = None
-    #: whose addresses need no proxy
+    #: network (CIDR) of the nodes, added to no_proxy
     k8s_node_cidr: str | None = None
 
     @property
@@ -97,33 +98,33 @@ class Proxy(_StrictStruct, frozen=True, kw_only=True):
 
 
 class Drain(_StrictStruct, frozen=True, kw_only=True):
-    """How pods leave a node that is to go."""
+    """How to drain a node before it is removed."""
 
-    #: seconds within which they have gone, and run elsewhere
+    #: seconds for the eviction of its pods, and until they run elsewhere
     timeout: Seconds = 300.0
-    #: whether they go though a PodDisruptionBudget forbids it
+    #: whether to delete pods though a PodDisruptionBudget forbids eviction
     disable_eviction: bool = False
 
 
 class Parameters(_StrictStruct, frozen=True, kw_only=True):
     """k8s_cluster_installation_param."""
 
-    #: of the package: installs a node
+    #: path in the package of the script that installs a node
     script_path: Text
-    #: under which the cluster is registered as a VIM
+    #: name under which the cluster is registered as a VIM
     vim_name: Text | None = None
     master_node: MasterGroup
     worker_node: NodeGroup
     proxy: Proxy = Proxy()
     drain: Drain = Drain()
-    #: seconds that a new VM is waited for until SSH answers, that a command
-    #: may take which waits for nothing, and the installation of a node
+    #: seconds until SSH of a new VM responds, for a command that waits for
+    #: nothing, and for the installation of a node
     boot_timeout: Seconds = 300.0
     command_timeout: Seconds = 60.0
     install_timeout: Seconds = 2700.0
 
     def group_of(self, vdu_id: str) -> NodeGroup | None:
-        """Give the nodes' kind that a VDU is; None: its VMs are no nodes."""
+        """Return the group of a VDU; None: its VMs are no nodes."""
         groups = (self.master_node, self.worker_node)
         return next((g for g in groups if g.vdu_id == vdu_id), None)
 
@@ -132,16 +133,18 @@ def merge_parameters(
     stored: Mapping[str, Any] | None,
     additional_params: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Put what a request tells over what is kept of earlier ones.
+    """Merge the parameters of a request into those of earlier ones.
 
-    :param told: the additionalParams of the request
-    :raises InvalidParameters: they are no objects
+    :param stored: k8s_cluster_installation_param of earlier requests
+    :param additional_params: of the request
+    :raises InvalidParameters: k8s_cluster_installation_param is no object
     """
     additional_params = additional_params or {}
     requested = additional_params.get(PARAMETER_NAME) or {}
     if not isinstance(requested, dict):
         raise errors.InvalidParameters(
-            f"additionalParams.{PARAMETER_NAME} has to be an object."
+            f"additionalParams.{PARAMETER_NAME}: expected an object, got "
+            f"{type(requested).__name__}."
         )
     overrides: dict[str, dict[str, Any]] = {}
     for name, (group, attribute) in _LOGIN_OVERRIDES.items():
@@ -155,8 +158,8 @@ def merge_parameters(
 def persistent_parameters(
     stored: Mapping[str, Any], requested: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Tell what counts for later operations as well: how nodes are reached
-    and installed, and of the patience what the first request told.
+    """Return the parameters to store for later operations: all of this
+    request, but those in REQUEST_SCOPED as the first request had them.
     """
     if not stored:
         return dict(requested)
@@ -169,14 +172,14 @@ def persistent_parameters(
 
 
 def read(values: Mapping[str, Any], package: Path) -> Parameters:
-    """Read the parameters, and see that they can be used.
+    """Parse and validate the parameters.
 
-    :raises InvalidParameters: something is missing, wrong or unknown
+    :raises InvalidParameters: one is missing, invalid or unknown
     """
     if not values:
         raise errors.InvalidParameters(
-            f"additionalParams.{PARAMETER_NAME} is missing: neither this request nor "
-            "the instantiation says how the nodes are reached and installed."
+            f"additionalParams.{PARAMETER_NAME} is missing in this request and "
+            "in the earlier ones of the VNF instance."
         )
     try:
         parameters = msgspec.convert(values, Parameters)
@@ -191,17 +194,17 @@ def read(values: Mapping[str, Any], package: Path) -> Parameters:
         _check_login(name, getattr(parameters, name))
     if parameters.master_node.vdu_id == parameters.worker_node.vdu_id:
         raise errors.InvalidParameters(
-            f"additionalParams.{PARAMETER_NAME}: master_node and worker_node name the "
-            f"same VDU, {parameters.master_node.vdu_id}."
+            f"additionalParams.{PARAMETER_NAME}: master_node and worker_node have "
+            f"the same vdu_id, {parameters.master_node.vdu_id}."
         )
     script(parameters, package)
     return parameters
 
 
 def script(parameters: Parameters, package: Path) -> bytes:
-    """Read the installation script.
+    """Return the content of the installation script.
 
-    :raises InvalidParameters: the package has none of this path
+    :raises InvalidParameters: the package has no file of this path
     """
     path = (package / parameters.script_path).resolve()
     if not path.is_relative_to(package.resolve()) or not path.is_file():
@@ -226,9 +229,9 @@ def _check_proxy(proxy: Proxy) -> None:
     for name in ("http_proxy", "https_proxy"):
         if "@" in (getattr(proxy, name) or ""):
             raise errors.InvalidParameters(
-                f"additionalParams.{PARAMETER_NAME}.proxy.{name} has a user or a "
-                "password in it, which would be shown to everybody who may "
-                "see the operation."
+                f"additionalParams.{PARAMETER_NAME}.proxy.{name} contains a user "
+                "or a password, which every client that may read the operation "
+                "would see. Use a proxy without a login."
             )
 
 

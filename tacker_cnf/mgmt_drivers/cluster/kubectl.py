@@ -1,5 +1,5 @@
-"""What takes ``kubectl`` on a master: credentials for the Kubernetes API, and
-the answers of one API server and one HAProxy.
+"""Run ``kubectl`` on a master: create credentials for the Kubernetes API, and
+probe one API server or one HAProxy.
 """
 
 import base64
@@ -17,14 +17,14 @@ from tacker_cnf.mgmt_drivers.remote import Host
 from tacker_cnf.runtime.cancellation import Deadline
 
 ADMIN_KUBECONFIG: Final = "/etc/kubernetes/admin.conf"
-#: seconds between two looks, the last again and again
+#: seconds between two polls; the last one is repeated
 POLL_DELAYS_S: Final = (0.1, 0.2, 0.5, 1.0)
 ACCOUNT: Final = "tacker-cnf"
 NAMESPACE: Final = "kube-system"
 
 
 class Kubectl:
-    """Runs kubectl on one master, and asks the API server there.
+    """Runs kubectl on one master, with the API server there.
 
     :param address: of this master
     :param timeout: seconds for a command that waits for nothing
@@ -38,10 +38,10 @@ class Kubectl:
     def wait_api(
         self, address: str, port: int, name: str, deadline: Deadline
     ) -> None:
-        """Wait until an API server answers, seen from this master.
+        """Wait until an API server is ready, as seen from this master.
 
-        :param name: that it has to show in its certificate
-        :raises InfraError: it did not, in time
+        :param name: that its certificate has to contain
+        :raises InfraError: the API server was not ready in time
         """
         command = self._command(
             "get",
@@ -59,17 +59,17 @@ class Kubectl:
                 return
             if deadline.passed:
                 raise errors.InfraError(
-                    f"{self._host}: the API server at {_url(address, port)} does not "
-                    f"answer: {result.stderr.decode(errors='replace').strip()}"
+                    f"{self._host}: the API server at {_url(address, port)} is "
+                    f"not ready: {result.stderr.decode(errors='replace').strip()}"
                 )
             _sleep(attempt, deadline)
             attempt += 1
 
     def create_admin_token(self, deadline: Deadline) -> str:
-        """Make an account that may do everything, and give its token, which
-        does not expire.
+        """Create a ServiceAccount with cluster-admin, and return its token,
+        which does not expire.
 
-        :raises InfraError: the cluster gave none in time
+        :raises InfraError: the cluster created no token in time
         """
         documents = "\n".join(map(json.dumps, _ACCOUNT_MANIFESTS))
         self._run("apply", "-f", "-", stdin=documents.encode())
@@ -83,7 +83,8 @@ class Kubectl:
                 return str(_decode(token))
             if deadline.passed:
                 raise errors.InfraError(
-                    f"Secret {NAMESPACE}/{ACCOUNT} got no token in time."
+                    f"Secret {NAMESPACE}/{ACCOUNT} has no token in time; does "
+                    "kube-controller-manager run?"
                 )
             _sleep(attempt, deadline)
             attempt += 1
@@ -97,7 +98,7 @@ class Kubectl:
         ).stdout
 
     def _command(self, *arguments: str) -> str:
-        # where a flag comes twice, the last counts
+        # of a flag that is given twice, kubectl uses the last value
         return shlex.join(
             (
                 "kubectl",
@@ -121,7 +122,7 @@ def _decode(text: str) -> str:
     return base64.b64decode(text).decode()
 
 
-#: an account that may do everything, and its token
+#: a ServiceAccount with cluster-admin, and the Secret of its token
 _ACCOUNT_MANIFESTS: Final[tuple[Mapping[str, Any], ...]] = (
     {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""What the management driver keeps of a cluster between its hooks."""
+"""The data of a cluster that the management driver stores between hooks."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, Final
@@ -12,15 +12,16 @@ WORKER: Final = "worker"
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A VM of the VNF that is a node, or is to become one.
 
-    A node is known by its address, never by its name.
+    A node is identified by its address, never by its name.
     """
 
-    #: vnfcResourceInfo.id: that of the server
+    #: vnfcResourceInfo.id, which is the server's id
     vnfc: str
+    #: MASTER or WORKER
     role: str
-    #: where SSH goes
+    #: address for SSH
     ssh: str
-    #: by which the other nodes know it
+    #: address that the other nodes use (InternalIP)
     address: str
 
     def __str__(self) -> str:
@@ -28,33 +29,34 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Kept encrypted with the VNF instance, also when a hook fails."""
+    """Stored encrypted with the VNF instance, also when a hook fails."""
 
-    #: k8s_cluster_installation_param, as it was told last
+    #: k8s_cluster_installation_param of the requests so far
     parameters: dict[str, Any] = {}
-    #: VNFC -> those that are in the cluster, or have begun to join it
+    #: VNFC id -> node that is in the cluster, or has begun to join it
     nodes: dict[str, Node] = {}
-    #: VNFC -> the host key of the first contact
+    #: VNFC id -> host key of the first contact
     host_keys: dict[str, str] = {}
-    #: the VNFC by which the cluster began
+    #: id of the VNFC that is the first master
     first: str | None = None
-    #: what logs in to the Kubernetes API: bearer_token, ssl_ca_cert
+    #: credentials of the Kubernetes API: bearer_token, ssl_ca_cert
     credentials: dict[str, str] | None = None
-    #: under which the cluster is registered as a VIM
+    #: name under which the cluster is registered as a VIM
     vim_name: str | None = None
-    #: the operation that was at work last, the VNFCs that there were when it
-    #: began, and the steps that it has done
+    #: id of the last operation
     operation: str | None = None
+    #: ids of the VNFCs when it began
     before: tuple[str, ...] = ()
+    #: names of the steps that it has completed
     done: list[str] = []
-    #: controller -> how many of its pods ran before nodes were drained
+    #: uid of a controller -> number of its pods that ran before the drain
     moving: dict[str, int] | None = None
-    #: whether it makes the cluster anew
+    #: whether the operation builds the cluster from scratch
     given_up: bool = False
 
     def begin(self, operation: str, vnfcs: Iterable[str]) -> None:
-        """Note which operation is at work; one that is tried again goes on
-        where it stood.
+        """Record the operation that runs; reset its progress unless it is
+        retried.
         """
         if self.operation != operation:
             self.operation = operation
@@ -64,11 +66,11 @@ class Memory(msgspec.Struct, kw_only=True, omit_defaults=True):
             self.given_up = False
 
     def nodes_with_role(self, role: str) -> list[Node]:
-        """Give the nodes of one role that are in the cluster."""
+        """List the nodes of one role that are in the cluster."""
         return [node for node in self.nodes.values() if node.role == role]
 
     def retain_nodes(self, nodes: Collection[Node]) -> None:
-        """Forget all that is of VMs which are no more."""
+        """Delete the data of all nodes but these."""
         vnfcs = {node.vnfc for node in nodes}
         self.nodes = {v: n for v, n in self.nodes.items() if v in vnfcs}
         self.host_keys = {
@@ -78,13 +80,13 @@ class Memory(msgspec.Struct, kw_only=True, omit_defaults=True):
             self.first = None
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
-        """Note that VMs begin to join: whatever becomes of it, they have to
-        be taken out before they go.
+        """Record that VMs begin to join: even if that fails, they have to be
+        removed from the cluster before they are deleted.
         """
         self.nodes |= {node.vnfc: node for node in nodes}
 
     def remove_node(self, node: Node) -> None:
-        """Note that a node is in the cluster no more."""
+        """Delete the data of a node that was removed from the cluster."""
         self.nodes.pop(node.vnfc, None)
         self.host_keys.pop(node.vnfc, None)
 
@@ -93,5 +95,5 @@ class Memory(msgspec.Struct, kw_only=True, omit_defaults=True):
         return msgspec.convert(stored or {}, cls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what is to be kept."""
+        """Convert to the JSON object to store."""
         return dict(msgspec.to_builtins(self))

@@ -1,4 +1,4 @@
-"""How pods leave a node, and run on others."""
+"""Evict the pods of nodes, and wait until they run on others."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -15,17 +15,18 @@ from tacker_cnf.runtime.cancellation import Deadline
 
 Object = dict[str, Any]
 
-#: kinds whose pods belong to their node
+#: kinds of owners whose pods are bound to their node
 NODE_BOUND_KINDS: Final = frozenset({"DaemonSet", "Node"})
-#: seconds between two tries to evict what may not be evicted yet
+#: seconds between two attempts to evict the pods that remain
 EVICTION_RETRY_DELAY_S: Final = 0.5
 
 
 class NodeDrain:
-    """Has pods leave nodes, and waits for them elsewhere.
+    """Evicts pods from nodes, and waits until they run elsewhere.
 
-    :param force: whether pods are deleted though a budget forbids it
-    :param deadline: of all this
+    :param deadline: of the eviction and the wait together
+    :param force: whether to delete pods though a PodDisruptionBudget forbids
+        eviction
     """
 
     def __init__(self, api: Api, deadline: Deadline, *, force: bool) -> None:
@@ -34,9 +35,9 @@ class NodeDrain:
         self._force = force
 
     def drain(self, node: Object) -> None:
-        """Have the pods of a node leave; those of DaemonSets stay.
+        """Evict the pods of a node, but not those of DaemonSets.
 
-        :raises InfraError: they did not leave in time
+        :raises InfraError: pods were still on the node at the deadline
         """
         lost = LostNodes(self._api.cluster)
         rejection = ""
@@ -45,8 +46,8 @@ class NodeDrain:
         ]:
             if self._deadline.passed:
                 raise errors.InfraError(
-                    f"{', '.join(map(_name, remaining_pods))} did not leave node "
-                    f"{name_of(node)} in time. {rejection}".strip()
+                    f"pods were not evicted from node {name_of(node)} in time: "
+                    f"{', '.join(map(_name, remaining_pods))}. {rejection}".strip()
                 )
             rejection = self._evict(remaining_pods) or rejection
             lost.check(remaining_pods)
@@ -54,7 +55,10 @@ class NodeDrain:
             self._api.cluster.cancel_token.wait(seconds)
 
     def _evict(self, pods: Iterable[Object]) -> str:
-        """Evict those that were not; return why one was not."""
+        """Evict pods that are not terminating yet.
+
+        :return: the last rejection of the API server, or ""
+        """
         cluster = self._api.cluster
         kind = cluster.kind("v1", "Pod")
         remove_pod: Callable[[Any, Object], None] = (
@@ -71,8 +75,8 @@ class NodeDrain:
         return reason
 
     def count_running(self, nodes: Iterable[Object]) -> dict[str, int]:
-        """Return of each controller that has pods on some nodes how many of
-        its pods run, wherever: uid -> number.
+        """Count the running pods, on any node, of each controller that has
+        pods on these nodes: uid -> number.
         """
         names = set(map(name_of, nodes))
         pods = self._api.cluster.kind("v1", "Pod")
@@ -93,9 +97,9 @@ class NodeDrain:
     ) -> None:
         """Wait until as many pods of each controller run on other nodes.
 
-        :param wanted: uid of a controller -> number; one that was deleted, or
-            has fewer pods by now, is waited for no more
-        :raises InfraError: they did not, in time
+        :param wanted: uid of a controller -> number of pods; a controller
+            that was deleted or scaled in meanwhile needs fewer
+        :raises InfraError: too few ran on other nodes in time
         """
         names = set(map(name_of, nodes))
         not_running: list[Object] = []
@@ -108,7 +112,7 @@ class NodeDrain:
         kind = cluster.kind("v1", "Pod")
         if not waiting.wait(cluster, kind, None, check, self._deadline):
             raise errors.InfraError(
-                "The pods of the node do not run elsewhere in time: "
+                "pods did not run on other nodes in time: "
                 f"{', '.join(sorted(map(_name, not_running)))}."
             )
 
@@ -116,8 +120,8 @@ class NodeDrain:
 def _not_running(
     pods: Iterable[Object], wanted: Mapping[str, int], names: Collection[str]
 ) -> list[Object]:
-    """Return the pods that do not run elsewhere, of controllers that have too
-    few there.
+    """Return the pods that do not run on other nodes, of those controllers
+    that have too few there.
     """
     owned = [(uid, pod) for uid, pod in _controlled(pods) if uid in wanted]
     total = Counter(uid for uid, _ in owned)
@@ -136,9 +140,7 @@ def _not_running(
 
 
 def _controlled(pods: Iterable[Object]) -> list[tuple[str, Object]]:
-    """Return the pods that a controller has made and makes again: its uid,
-    and the pod.
-    """
+    """Return the pods that a controller recreates: its uid, and the pod."""
     found = ((controller_of(pod), pod) for pod in pods)
     return [
         (o["uid"], p)

@@ -1,4 +1,4 @@
-"""Makes nodes of VMs: of a whole cluster, or for one that goes on."""
+"""Turn VMs into nodes, of a new cluster or of an existing one."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from tacker_cnf.mgmt_drivers.cluster.task import Task
 
 
 class NodeJoin:
-    """One arrival of some nodes."""
+    """Adds nodes to a cluster."""
 
     def __init__(self, task: Task, installer: NodeInstaller, api: Api) -> None:
         self._task = task
@@ -27,16 +27,19 @@ class NodeJoin:
         self._steps = task.steps
 
     def build(self, nodes: Sequence[Node]) -> None:
-        """Make a cluster of VMs that are none.
+        """Create a cluster of VMs that are not in one.
 
-        :raises InfraError: a step failed
+        :raises InfraError: there is no master, or a step failed
         """
         masters = [node for node in nodes if node.role == MASTER]
         if not masters:
-            raise errors.InfraError("The VNF has no master.")
+            raise errors.InfraError(
+                "The VNF has no VM of the VDU of master_node: a cluster needs "
+                "one master at least."
+            )
         self._memory.retain_nodes(nodes)
         self._task.connect_all(nodes)
-        # however often this is tried, it is the same one
+        # a retry uses the same first master
         self._memory.first = self._memory.first or masters[0].vnfc
         masters.sort(key=lambda master: master.vnfc != self._memory.first)
         first = masters[0]
@@ -48,30 +51,30 @@ class NodeJoin:
                 self._task.host(first), first, masters, None
             ),
         )
-        # those that are kept are of another cluster, where this one is new
+        # stored credentials may be of the cluster that this one replaces
         self._steps.run(
-            "make credentials for the API", [first], self._api.renew
+            "create credentials for the API", [first], self._api.renew
         )
         self._add([node for node in nodes if node != first], masters)
 
     def join(self, nodes: Sequence[Node]) -> None:
-        """Let VMs join a cluster that goes on.
+        """Join VMs to an existing cluster.
 
-        :raises InfraError: it has no master, or a step failed
+        :raises InfraError: the cluster has no ready master, or a step failed
         """
         existing = [
             m for m in self._memory.nodes_with_role(MASTER) if m not in nodes
         ]
         if not existing:
             raise errors.InfraError(
-                "No master is known that the new nodes could join: heal the "
+                "The cluster has no master that new nodes could join. Heal the "
                 "whole VNF, without vnfcInstanceId."
             )
         new = [node for node in nodes if node.role == MASTER]
-        # what joins, and all whose HAProxy has to know a new master
+        # a new master has to be added to HAProxy on all existing ones
         self._task.connect_all([*nodes, *existing] if new else nodes)
         first = self._steps.run(
-            "find a master that is ready",
+            "find a ready master",
             existing,
             lambda: self._find_ready_master(existing),
         )
@@ -83,21 +86,22 @@ class NodeJoin:
         alive = [master for master in masters if master.address in ready]
         if not alive:
             raise errors.InfraError(
-                "The Node of no master is ready, so nothing can join: heal "
-                "the masters first, or the whole VNF."
+                "No master is Ready, so no node can join. Heal the masters "
+                "first, or the whole VNF."
             )
         return self._task.connect_any(alive)
 
     def _add(self, nodes: Sequence[Node], masters: Sequence[Node]) -> None:
-        """Let nodes join.
+        """Join nodes.
 
-        :param masters: all that there will be; the first one is there
+        :param masters: all masters, the new ones too; the first one is in the
+            cluster
         """
         first = masters[0]
         self._memory.add_nodes(nodes)
         new = [node for node in nodes if node.role == MASTER]
         workers = [node for node in nodes if node.role == WORKER]
-        for master in new:  # etcd takes one after the other
+        for master in new:  # etcd accepts one new member at a time
             self._join(master, masters)
         if new:
             self._wait_ready(new)
@@ -123,15 +127,15 @@ class NodeJoin:
             lambda: self._install(master, masters),
         )
         self._steps.run_once(
-            "see that etcd has the member",
+            "check the etcd member",
             [master],
             lambda: _check_member(self._task.etcd(first), master),
         )
 
     def _install(self, master: Node, masters: Sequence[Node]) -> None:
-        """Install a master, also where an earlier try was interrupted: what
-        that has left in etcd is removed, before the script runs or, if it
-        served until the script undid the earlier try, after that.
+        """Install a master, also after an interrupted attempt. Remove the
+        etcd member which that has left, before the script runs; or after it,
+        if the member served until the script undid the earlier attempt.
         """
         etcd = self._task.etcd(masters[0])
         etcd.remove_dead(master.address, self._task.deadline)
@@ -140,7 +144,9 @@ class NodeJoin:
         except errors.RemoteFailed as error:
             if not etcd.remove_dead(master.address, self._task.deadline):
                 raise
-            self._task.log(f"A dead member of etcd was removed: {error}")
+            self._task.log(
+                f"Dead etcd member removed, retrying: {master}: {error}"
+            )
             self._run_script(master, masters)
 
     def _run_script(self, master: Node, masters: Sequence[Node]) -> None:
@@ -148,13 +154,13 @@ class NodeJoin:
             self._task.host(master),
             master,
             masters,
-            # made when it is needed: it does not last
+            # created when needed, because they expire
             self._create_credentials(masters[0], as_master=True),
         )
 
     def _join_workers(self, first: Node, workers: Sequence[Node]) -> None:
         credentials = self._steps.run(
-            "make what workers join by",
+            "create join credentials for workers",
             [first],
             lambda: self._create_credentials(first, as_master=False),
         )
@@ -170,19 +176,19 @@ class NodeJoin:
         self, first: Node, *, as_master: bool
     ) -> JoinCredentials:
         host = self._task.host(first)
-        return installation.join(
+        return installation.create_join_credentials(
             host, self._task.command_timeout, as_master=as_master
         )
 
     def _add_to_haproxy(
         self, new: Sequence[Node], masters: Sequence[Node]
     ) -> None:
-        """Let HAProxy on every master know the new ones."""
+        """Add new masters to HAProxy on every master."""
         nodes = self._nodes.all()
         names = {node.address: name_of(nodes[node.address]) for node in new}
         description = ", ".join(map(str, new))
         self._steps.run_on_each(
-            f"put {description} into HAProxy",
+            f"add {description} to HAProxy",
             masters,
             lambda node: self._update_haproxy(node, names),
         )
@@ -208,8 +214,8 @@ def _check_member(etcd: Etcd, master: Node) -> None:
     addresses = {member.address for member in etcd.members()}
     if master.address not in addresses:
         raise errors.InfraError(
-            f"{master} is no member of etcd; its members are "
+            f"{master} is not a member of etcd; the members are "
             f"{', '.join(sorted(addresses))}."
         )
     if master.address not in etcd.healthy([master.address]):
-        raise errors.InfraError(f"The etcd of {master} does not serve.")
+        raise errors.InfraError(f"The etcd member of {master} does not serve.")

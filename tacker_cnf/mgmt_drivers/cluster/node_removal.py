@@ -1,4 +1,4 @@
-"""Takes nodes out of a cluster that goes on."""
+"""Remove nodes from a cluster that keeps running."""
 
 import functools
 import socket
@@ -17,16 +17,16 @@ from tacker_cnf.mgmt_drivers.cluster.nodes import Nodes
 from tacker_cnf.mgmt_drivers.cluster.task import Task
 from tacker_cnf.runtime.cancellation import Deadline
 
-#: what lets keepalived tell the others at once
+#: makes keepalived release the cluster's address at once
 STOP_KEEPALIVED: Final = "service keepalived stop"
 
 
 class NodeRemoval:
-    """One departure of some nodes, by the masters that stay.
+    """Removes nodes, through the masters that stay.
 
-    :param is_heal: whether their VMs are replaced: a worker whose pods cannot
-        leave it goes all the same, and masters go only where most of them
-        stay
+    :param is_heal: whether their VMs are replaced: then a worker is removed
+        even if its pods cannot be evicted, and masters are removed only if a
+        majority stays
     """
 
     def __init__(self, task: Task, api: Api, *, is_heal: bool) -> None:
@@ -38,7 +38,7 @@ class NodeRemoval:
         self._steps = task.steps
 
     def remove_nodes(self, leaving: Sequence[Node]) -> None:
-        """Take nodes out: the workers when their pods have left them.
+        """Remove nodes; drain the workers first.
 
         :raises InfraError: no master would stay, etcd would lose its quorum,
             or a step failed
@@ -61,10 +61,10 @@ class NodeRemoval:
         ]
         if not remaining:
             raise errors.InfraError(
-                "No master would stay: "
-                f"{', '.join(map(str, masters)) or 'none is known'}. A cluster "
-                "that loses all its masters is healed as a whole VNF, without "
-                "vnfcInstanceId."
+                "No master would stay in the cluster without "
+                f"{', '.join(map(str, masters)) or 'the nodes to be removed'}. "
+                "Nothing was changed. To replace all masters, heal the whole "
+                "VNF, without vnfcInstanceId."
             )
         return remaining
 
@@ -75,7 +75,7 @@ class NodeRemoval:
     ) -> None:
         self._task.connect_all(remaining)
         first = self._steps.run(
-            "see that etcd can do without",
+            "check the quorum of etcd without",
             masters,
             lambda: self._check_quorum(masters, remaining),
         )
@@ -91,11 +91,11 @@ class NodeRemoval:
             lambda: self._copy_snapshot(first),
         )
         self._steps.run_on_each(
-            "hand the cluster's address over", masters, self._release_address
+            "release the cluster's address", masters, self._release_address
         )
         addresses = frozenset(master.address for master in masters)
         self._steps.run_on_each(
-            f"leave {_join_names(masters)} out of HAProxy",
+            f"remove {_join_names(masters)} from HAProxy",
             remaining,
             lambda node: self._update_haproxy(node, addresses),
         )
@@ -114,13 +114,16 @@ class NodeRemoval:
             self._task.snapshots,
         )
         hostname = socket.gethostname()
-        self._task.log(f"The snapshot is {copied} on conductor {hostname}")
+        self._task.log(
+            f"Snapshot of etcd copied: path={copied} conductor={hostname}"
+        )
 
     def _check_quorum(
         self, masters: Sequence[Node], remaining: Sequence[Node]
     ) -> Node:
-        """See that there will be a quorum, before anything is changed; give
-        a master whose etcd serves.
+        """Check that etcd keeps its quorum, before anything is changed.
+
+        :return: a master whose etcd member serves
         """
         serving = self._find_serving_master(remaining)
         etcd_client = self._task.etcd(serving)
@@ -140,17 +143,17 @@ class NodeRemoval:
                 return master
         raise errors.InfraError(
             f"etcd has no quorum: it serves on none of {_join_names(remaining)}. "
-            "Nothing was taken out. Heal the whole VNF."
+            "No member was removed. Heal the whole VNF."
         )
 
     def _release_address(self, node: Node) -> None:
-        """Have a master that goes leave the cluster's address to others, if
-        it still answers: else they take it, some seconds later.
+        """Make a master release the cluster's address, if it is reachable;
+        otherwise keepalived fails over some seconds after it is deleted.
         """
         try:
             self._task.ssh_pool.run_if_reachable(node, STOP_KEEPALIVED)
         except errors.RemoteFailed as error:
-            self._task.log(f"{node} cannot hand anything over: {error}")
+            self._task.log(f"Cluster address not released: {node}: {error}")
 
     def _update_haproxy(self, node: Node, addresses: frozenset[str]) -> None:
         haproxy.update_configuration(
@@ -170,14 +173,14 @@ class NodeRemoval:
     def _move_leader(
         self, etcd_client: Etcd, leader: etcd.Member, successor: etcd.Member
     ) -> None:
-        """Have one lead that stays; if that cannot be, an election costs a
-        second or more, in which an API server answers nobody.
+        """Transfer leadership to a member that stays. Without it etcd elects
+        a leader, and API servers do not respond for a second or more.
         """
         try:
             etcd_client.move_leader(leader, successor)
-            message = f"{successor.address} leads etcd now"
+            message = f"Leader of etcd moved: {successor.address}"
         except errors.RemoteFailed as error:
-            message = f"etcd has to elect who leads: {error}"
+            message = f"Leader of etcd not moved, etcd elects one: {error}"
         self._task.log(message)
 
     def _removals(
@@ -193,14 +196,16 @@ class NodeRemoval:
     # workers
 
     def _remove_workers(self, workers: Sequence[Node]) -> None:
-        found = self._steps.run("look for the nodes", workers, self._nodes.all)
+        found = self._steps.run("find the nodes", workers, self._nodes.all)
         present = {w: found[w.address] for w in workers if w.address in found}
         lost = [worker for worker, node in present.items() if is_lost(node)]
         for worker in lost:
-            self._task.log(f"{worker} is lost: nothing is evicted")
+            self._task.log(
+                f"Node not ready, deleted without a drain: {worker}"
+            )
             self._delete(worker)
         alive = {w: node for w, node in present.items() if w not in lost}
-        # none of them is to take the pods of another
+        # cordon all first, so that none receives the pods of another
         for worker, node in alive.items():
             self._steps.run_once(
                 "cordon the node",
@@ -221,7 +226,7 @@ class NodeRemoval:
             force=drain_parameters.disable_eviction,
         )
         if self._memory.moving is None:
-            # the same for each try, however far an earlier one came
+            # counted before the first attempt, for all retries
             self._memory.moving = pods.count_running(nodes.values())
         wanted = self._memory.moving
         remote.at_once(
@@ -231,7 +236,7 @@ class NodeRemoval:
             ),
         )
         if all(node in nodes for node in self._memory.nodes_with_role(WORKER)):
-            return  # there is no elsewhere
+            return  # no worker stays on which the pods could run
         self._attempt(
             "wait until the pods run elsewhere",
             tuple(nodes),
@@ -241,7 +246,7 @@ class NodeRemoval:
     def _attempt(
         self, what: str, nodes: Sequence[Node], work: Callable[[], None]
     ) -> None:
-        """Do a step that a heal can do without: the VM is replaced because
+        """Run a step whose failure a heal ignores: the VM is replaced because
         it is broken, whatever still runs there.
         """
         try:
@@ -249,7 +254,7 @@ class NodeRemoval:
         except errors.InfraError as error:
             if not self._is_heal:
                 raise
-            self._task.log(f"Warning: {error} The heal goes on.")
+            self._task.log(f"Warning: {error} The heal continues.")
 
     def _delete(self, node: Node) -> None:
         self._steps.run_once(

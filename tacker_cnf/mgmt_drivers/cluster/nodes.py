@@ -1,4 +1,4 @@
-"""The Node objects of the cluster; each is known by its address."""
+"""The Node objects of the cluster, identified by their addresses."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
@@ -51,14 +51,14 @@ class Nodes:
         }
 
     def cordon(self, node: Object) -> None:
-        """Have no more pods scheduled to a Node."""
+        """Mark a Node as unschedulable."""
         change = {"spec": {"unschedulable": True}}
         self._api.cluster.patch(self._kind, name_of(node), None, change)
 
     def delete(self, address: str) -> None:
         """Delete the Node of an address, if there is one, and the pods that
-        are bound to it: nothing else ends them before the cluster's garbage
-        collection, and their controllers wait for that.
+        are bound to it: otherwise only the cluster's garbage collection
+        deletes them, and their controllers wait for that.
         """
         node = self.all().get(address)
         if node is None:
@@ -71,9 +71,9 @@ class Nodes:
     def wait_ready(
         self, addresses: Collection[str], deadline: Deadline
     ) -> None:
-        """Wait until there is a Node of each address, and it is ready.
+        """Wait until each address has a Node that is ready.
 
-        :raises InfraError: one was not, in time
+        :raises InfraError: a Node was missing or not ready at the deadline
         """
         not_ready: list[str] = []
 
@@ -85,7 +85,7 @@ class Nodes:
         cluster = self._api.cluster
         if not waiting.wait(cluster, self._kind, None, check, deadline):
             raise errors.InfraError(
-                f"Not all nodes were ready in time: {', '.join(not_ready)}."
+                f"Not all Nodes were ready in time: {', '.join(not_ready)}."
             )
 
 
@@ -95,7 +95,7 @@ def _not_ready(
     for address in addresses:
         node = nodes.get(address)
         if node is None:
-            yield f"there is none of {address}"
+            yield f"no Node has the InternalIP {address}"
         elif is_lost(node):
             yield f"{name_of(node)} is not ready"
 

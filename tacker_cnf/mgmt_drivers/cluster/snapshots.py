@@ -1,5 +1,5 @@
-"""Copies of etcd's snapshots, off the cluster: on the conductor that healed
-one of its masters.
+"""Copies of etcd snapshots outside of the cluster: on the conductor that has
+healed a master.
 """
 
 import hashlib
@@ -12,9 +12,9 @@ from typing import Final
 from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.remote import Host
 
-#: of the directory that a VNF instance has on a conductor
+#: subdirectory of a VNF instance's state directory on a conductor
 DIRECTORY: Final = "etcd"
-#: how many are kept of a cluster
+#: number of copies to keep for a cluster
 MAX_COPIES: Final = 3
 PART_SUFFIX: Final = ".part"
 
@@ -22,7 +22,8 @@ PART_SUFFIX: Final = ".part"
 def copy(host: Host, path: str, directory: Path) -> Path:
     """Copy a snapshot from a master, and delete the oldest copies.
 
-    :raises InfraError: it cannot be read there, or stored here
+    :raises InfraError: the snapshot cannot be read on the master, or not be
+        written on the conductor
     """
     target = directory / PurePosixPath(path).name
     part = target.with_suffix(PART_SUFFIX)
@@ -34,7 +35,8 @@ def copy(host: Host, path: str, directory: Path) -> Path:
     except OSError as error:
         raise errors.InfraError(
             f"{target} cannot be written on conductor {socket.gethostname()}: "
-            f"{error.strerror}. A file may have [scripts] max_file_bytes."
+            f"{error.strerror}. The largest file that a script may write is "
+            "[scripts] max_file_bytes."
         ) from error
     return target
 
@@ -54,7 +56,9 @@ def _download(host: Host, path: str, part: Path) -> None:
         file.flush()
         os.fsync(file.fileno())
     if digest.hexdigest() != expected:
-        raise errors.InfraError(f"{host}: {path} came with errors.")
+        raise errors.InfraError(
+            f"{host}: the copy of {path} has another SHA-256 than the file."
+        )
 
 
 def _open_private(path: str, flags: int) -> int:
@@ -64,6 +68,6 @@ def _open_private(path: str, flags: int) -> int:
 def _prune(directory: Path) -> None:
     for part in directory.glob(f"*{PART_SUFFIX}"):
         part.unlink(missing_ok=True)
-    copies = sorted(directory.iterdir(), key=lambda one: one.stat().st_mtime)
+    copies = sorted(directory.iterdir(), key=lambda file: file.stat().st_mtime)
     for old in copies[:-MAX_COPIES]:
         old.unlink(missing_ok=True)

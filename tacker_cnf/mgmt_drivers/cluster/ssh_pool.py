@@ -1,4 +1,4 @@
-"""The connections to the nodes of one hook."""
+"""The SSH connections to the nodes during one hook."""
 
 import contextlib
 import threading
@@ -9,12 +9,14 @@ from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, Memory, Node
 from tacker_cnf.mgmt_drivers.remote import Host
 from tacker_cnf.runtime.cancellation import Deadline
 
-#: seconds for one that may be broken
+#: seconds to connect to a node that may be broken, and for a command on it
 PROBE_TIMEOUT_S: Final = 5.0
 
 
 class SshPool:
-    """Connects to each node once, and keeps the key of its first contact."""
+    """Connects to each node once, and stores the host key of the first
+    contact.
+    """
 
     def __init__(
         self, parameters: Parameters, memory: Memory, deadline: Deadline
@@ -30,22 +32,23 @@ class SshPool:
         self._stack.close()
 
     def run_if_reachable(self, node: Node, command: str) -> None:
-        """Run a command on a node that may be broken, if it answers now.
+        """Run a command on a node that may be broken; wait only briefly.
 
-        :raises RemoteFailed: it does not
+        :raises RemoteFailed: the node is not reachable, or the command failed
         """
         with self._build_host(node, PROBE_TIMEOUT_S) as host:
             host.check(command, as_root=True, timeout=PROBE_TIMEOUT_S)
 
     def host(self, node: Node) -> Host:
-        """Connect to a node, unless that was done.
+        """Return the connection to a node; connect at the first call.
 
-        :raises RemoteFailed: it cannot be reached, or is not who it was
+        :raises RemoteFailed: the node is not reachable, rejects the login, or
+            presents another host key than at the first contact
         """
         with self._lock:
-            known = self._hosts.get(node.vnfc)
-        if known:
-            return known
+            connected = self._hosts.get(node.vnfc)
+        if connected:
+            return connected
         settings = self._parameters
         is_new = node.vnfc not in self._memory.nodes
         host = self._build_host(

@@ -1,4 +1,4 @@
-"""Where the nodes are: what Heat knows of the VMs of a VNF."""
+"""The addresses of the nodes, read from the VNF's Heat stack."""
 
 from collections.abc import Callable
 from typing import Final
@@ -17,7 +17,7 @@ from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 
-#: seconds for each answer, for the first contact, and that Heat may be away
+#: seconds for each response, for the first contact, and for an outage of Heat
 REQUEST_TIMEOUT_S: Final = 30.0
 CONTACT_TIMEOUT_S: Final = 10.0
 OUTAGE_TIMEOUT_S: Final = 60.0
@@ -26,7 +26,7 @@ OUTAGE_TIMEOUT_S: Final = 60.0
 class StackAddresses:
     """The addresses in the stack of a VNF instance.
 
-    :raises InfraError: there is no such stack, or Heat does not answer
+    :raises InfraError: the stack does not exist, or Heat does not respond
     """
 
     def __init__(self, instance: VnfInstance, deadline: Deadline) -> None:
@@ -34,8 +34,8 @@ class StackAddresses:
         stack_id = info.metadata.get("stack_id") if info else None
         if not stack_id:
             raise errors.InfraError(
-                f"VNF instance {instance.id} is no stack of Heat: the nodes "
-                "of its cluster cannot be found."
+                f"VNF instance {instance.id} has no Heat stack in which the "
+                "nodes of its cluster could be found."
             )
         self._instance = instance
         self._heat = _heat(instance, deadline)
@@ -45,10 +45,10 @@ class StackAddresses:
         self._tree = self._heat.tree(self._stack)
 
     def nodes(self, parameters: Parameters) -> list[Node]:
-        """Find the VMs that are nodes or are to become nodes, in the order in
-        which the instance has them.
+        """List the VNFCs of the instance that are nodes or are to become
+        nodes, in the instance's order.
 
-        :raises InfraError: Heat does not know an address of one
+        :raises InfraError: Heat has no address of a node
         """
         info = self._instance.instantiated_vnf_info
         return [
@@ -60,11 +60,11 @@ class StackAddresses:
     def all_nodes(
         self, parameters: Parameters, matches: Callable[[str], bool]
     ) -> list[Node]:
-        """Find those VMs of the stack that are nodes, also such as the
-        instance does not have (yet).
+        """List the servers of the stack that are nodes, also those that are
+        not among the instance's VNFCs.
 
-        :param matches: tells by a server's id whether it is one of them
-        :raises InfraError: Heat does not know an address of one
+        :param matches: returns for a server's id whether to include it
+        :raises InfraError: Heat has no address of a node
         """
         found = [
             (server, parameters.group_of(NUMBER_SUFFIX.sub("", server.name)))
@@ -78,16 +78,16 @@ class StackAddresses:
         ]
 
     def cluster_address(self, parameters: Parameters) -> str:
-        """Tell the cluster's own address.
+        """Return the cluster's virtual IP address.
 
-        :raises InfraError: Heat does not know it
+        :raises InfraError: Heat has no such address
         """
         return self._main_stack_address(parameters.master_node.cluster_cp_name)
 
     def external_address(self, parameters: Parameters) -> str:
-        """Tell by which address the cluster is reached from outside.
+        """Return the cluster's address for clients outside of the network.
 
-        :raises InfraError: Heat does not know it
+        :raises InfraError: Heat has no such address
         """
         masters = parameters.master_node
         return self._main_stack_address(
@@ -106,11 +106,11 @@ class StackAddresses:
         )
 
     def _server(self, vnfc: VnfcResourceInfo) -> Resource:
-        for one in self._tree.of_type(SERVER):
-            if one.physical_id == vnfc.id:
-                return one
+        for server in self._tree.of_type(SERVER):
+            if server.physical_id == vnfc.id:
+                return server
         raise errors.InfraError(
-            f"Heat does not know server {vnfc.id} of VDU {vnfc.vdu_id}."
+            f"The stack has no server {vnfc.id} of VDU {vnfc.vdu_id}."
         )
 
     def _main_stack_address(self, name: str) -> str:
@@ -130,8 +130,8 @@ class StackAddresses:
         if resource is not None:
             return self._address(resource)
         raise errors.InfraError(
-            f"Stack {server.stack}, in which server {server.physical_id} is, "
-            f"has no resource {name}."
+            f"Stack {server.stack} of server {server.physical_id} has no "
+            f"resource {name}."
         )
 
     def _address(self, resource: Resource) -> str:
@@ -139,8 +139,9 @@ class StackAddresses:
         if address is not None:
             return address
         raise errors.InfraError(
-            f"Heat knows no address of {resource.name} in stack "
-            f"{resource.stack}: it is {resource.type}, {resource.status}."
+            f"Heat has no address of {resource.name} in stack "
+            f"{resource.stack}: its type is {resource.type}, its status "
+            f"{resource.status}."
         )
 
 
@@ -148,8 +149,9 @@ def _heat(instance: VnfInstance, deadline: Deadline) -> Heat:
     connection = next(iter(instance.vim_connection_info.values()), None)
     if connection is None or not connection.access_info:
         raise errors.InfraError(
-            "This script is not told how to log in to the VIM of its VNF: "
-            "[scripts] vim_credentials has to be true."
+            "The script's input has no credentials of the VNF's VIM. Set "
+            "vim_credentials = true in [scripts] of the conductor's "
+            "configuration."
         )
     retry_policy = RetryPolicy(
         deadline,

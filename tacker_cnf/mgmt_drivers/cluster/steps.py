@@ -1,4 +1,4 @@
-"""Small named steps, each of which is done once in an operation."""
+"""Named steps, each of which runs once in an operation."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class Steps:
-    """Does steps and keeps which were done: an operation that is tried again
-    goes on at the one that failed.
+    """Runs steps and records those that completed: a retry of the operation
+    continues at the one that failed.
 
-    :param hook: the hook that they are part of
+    :param hook: name of the hook
     """
 
     def __init__(
@@ -25,22 +25,22 @@ class Steps:
         self._memory = memory
         self._log = log
         self._lock = threading.Lock()
-        #: the steps that have failed
+        #: descriptions of the steps that have failed
         self.failed: list[str] = []
 
     def run_once(
         self, what: str, nodes: Iterable[Node], work: Callable[[], None]
     ) -> None:
-        """Do one step, unless it was done.
+        """Run a step, unless the operation has completed it.
 
-        :param nodes: whom it is about; the same step of others is another
+        :param nodes: its subject; the same step for other nodes is another one
         """
         targets = tuple(nodes)
         description = _describe(what, targets)
         servers = ",".join(node.vnfc for node in targets)
         name = f"{self._hook}: {description} ({servers})"
         if name in self._memory.done:
-            self._log(f"{description}: was done")
+            self._log(f"{description}: already done")
             return
         self.run(what, targets, work)
         with self._lock:
@@ -49,14 +49,17 @@ class Steps:
     def run(
         self, what: str, nodes: Iterable[Node], work: Callable[[], T]
     ) -> T:
-        """Do what has to be done in each try, for what it gives."""
+        """Run a step in every attempt, and return its result.
+
+        :raises InfraError: the step failed
+        """
         description = _describe(what, nodes)
         self._log(description)
         try:
             return work()
         except errors.VnfmError as error:
             self._record_failure(description)
-            # in one line: it is what an operator is told first
+            # in one line: an operator reads it first
             reason = "; ".join(str(error).split("\n"))
             raise errors.InfraError(f"{description}: {reason}") from error
         except BaseException:
@@ -66,9 +69,9 @@ class Steps:
     def run_on_each(
         self, what: str, nodes: Iterable[Node], work: Callable[[Node], None]
     ) -> None:
-        """Do one step on many nodes at once.
+        """Run a step on many nodes in parallel.
 
-        :raises InfraError: it failed on some of them; it tells of each
+        :raises InfraError: it failed on some nodes; the message names each
         """
         remote.at_once(
             tuple(nodes),
@@ -76,7 +79,9 @@ class Steps:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what an operator is to see of it when the hook has failed."""
+        """Return what an operator reads of a failed hook: its name (hook), and
+        descriptions of steps (failed, done).
+        """
         return {
             "hook": self._hook,
             "failed": sorted(self.failed),

@@ -1,4 +1,4 @@
-"""What the parts of one hook share."""
+"""The context that the parts of one hook share."""
 
 import contextlib
 import dataclasses
@@ -19,29 +19,29 @@ from tacker_cnf.runtime.cancellation import Deadline
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One hook at work on a cluster."""
+    """The context of one hook that works on a cluster."""
 
     parameters: Parameters
     memory: Memory
     ssh_pool: SshPool
     steps: Steps
     deadline: Deadline
-    #: where copies of etcd's snapshots are kept
+    #: directory of the copies of etcd snapshots
     snapshots: Path
-    #: tells the operator something beside the steps
+    #: writes a line to the log of the operation
     log: Callable[[str], None]
 
     @property
     def command_timeout(self) -> float:
-        """How long a command may take that waits for nothing."""
+        """Seconds for a command that waits for nothing."""
         return self.parameters.command_timeout
 
     def host(self, node: Node) -> Host:
-        """Connect to a node, unless that was done."""
+        """Return the connection to a node; connect at the first call."""
         return self.ssh_pool.host(node)
 
     def connect_all(self, nodes: Sequence[Node]) -> None:
-        """See that all answer, before anything is changed."""
+        """Connect to all nodes, before anything is changed."""
         self.steps.run(
             "connect to",
             nodes,
@@ -49,9 +49,9 @@ class Task:
         )
 
     def connect_any(self, masters: Sequence[Node]) -> Node:
-        """Find a master that answers.
+        """Return a master that is reachable.
 
-        :raises InfraError: none does; it tells of the last one
+        :raises InfraError: no master is; the message is about the last one
         """
         *others, last = masters
         for master in others:

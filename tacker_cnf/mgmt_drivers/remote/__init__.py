@@ -1,6 +1,6 @@
-"""Commands and files on the machines of a VNF, by SSH.
+"""Commands and files on the machines of a VNF, over SSH.
 
-A management script uses it so::
+Example of its use in a management script::
 
     deadline = Deadline.within(600)
     with Host("192.0.2.7", login, deadline) as host:

@@ -1,4 +1,4 @@
-"""Runs one command on a machine, and sees to it that it ends there too."""
+"""Run one command on a machine, and end its processes there."""
 
 import contextlib
 import dataclasses
@@ -13,22 +13,22 @@ from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 
 #: bytes of stdout that a command may write
 MAX_STDOUT_BYTES: Final = 4 * 1024 * 1024
-#: last bytes of stderr that are kept
+#: last bytes of stderr that are returned
 MAX_STDERR_BYTES: Final = 64 * 1024
-#: seconds for output that comes after the end of a command; what it left in
-#: the background may hold on to it for ever
+#: seconds for output after the end of a command; a process that it left in
+#: the background may keep stdout and stderr open for ever
 DRAIN_TIMEOUT_S: Final = 1.0
-#: seconds that are kept back to end a command that takes too long
+#: seconds of the deadline that are reserved to kill a command
 KILL_MARGIN_S: Final = 4.0
-#: how a shell tells that it was ended by `timeout`
+#: exit codes of a shell that `timeout` has ended
 TIMEOUT_EXIT_CODES: Final = (124, 137, 143)
 
-#: Read by a bash on the machine from its stdin, where the input of the
-#: command follows it: nothing of this is in a list of processes. Who gives
-#: the input waits for the end of the connection then, and calls all off. A
-#: command that was called off takes what it started with it. From the first
-#: ``exec 4<`` on it has to be one statement, which bash reads as a whole: the
-#: next byte is the input's.
+#: Bash on the machine reads this from stdin, followed by the command's input:
+#: neither appears in a list of processes. The subshell that passes the input
+#: on then waits for the end of the connection and kills the command; a killed
+#: command takes its child processes with it. From the first ``exec 4<`` on
+#: this has to be one statement, which bash reads at once: the next byte
+#: belongs to the input.
 SCRIPT: Final = """\
 exec 3>&2 2>/dev/null
 late= todo={command}
@@ -44,31 +44,32 @@ while IFS= read -rd '' _; do :; done; kill "$PPID"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Command:
-    """What to run: lines of bash, and what they are given.
+    """Lines of bash, with their input and environment.
 
-    :param environment: goes by the connection, not by a command line
+    :param environment: sent over the connection, not on a command line
     """
 
     text: str
     stdin: bytes = b""
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    #: whether it is run by sudo
+    #: whether to run it with sudo
     sudo: bool = False
-    #: takes stdout as it comes, however much; None: the answer has it
+    #: receives stdout chunk by chunk, without a limit; None: the result has it
     sink: Callable[[bytes], object] | None = None
 
     def command_line(self, seconds: float) -> str:
-        """The command line that the machine sees, which holds no secret.
+        """Return the command line for the machine; it contains no secret.
 
-        :param seconds: after which it is ended; killed by the half of SPARE
+        :param seconds: until SIGTERM; SIGKILL follows after half of
+            KILL_MARGIN_S
         """
         sudo = "sudo -n " if self.sudo else ""
         kill = KILL_MARGIN_S / 2
-        # a shell that has something left to do outlives what it started
+        # "; exit" keeps the login shell alive until `timeout` has ended
         return f"{sudo}timeout -k {kill} {seconds:.1f} bash -s; exit"
 
     def script(self) -> bytes:
-        """All that the machine reads."""
+        """Return all bytes that bash on the machine reads from stdin."""
         exports = "\n".join(
             f"export {name}={shlex.quote(value)}"
             for name, value in self.environment.items()
@@ -83,11 +84,11 @@ class Command:
 
 @dataclasses.dataclass(frozen=True)
 class CommandResult:
-    """How a command ended, and what it wrote."""
+    """The exit code and the output of a command."""
 
     exit_code: int
     stdout: bytes
-    #: the last of it
+    #: the last MAX_STDERR_BYTES of it
     stderr: bytes
 
     @property
@@ -96,18 +97,19 @@ class CommandResult:
 
 
 class CommandAborted(Exception):
-    """Why there is no answer."""
+    """The reason why a command has no result."""
 
 
 def run(transport: Any, command: Command, seconds: float) -> CommandResult:
     """Run a command and wait for its end.
 
-    :param seconds: within which it has ended, there as well
-    :raises CommandAborted: it took too long, wrote too much, or was lost
-    :raises LostClaim: the lease of this process has ended
+    :param seconds: after which the command is killed, on the machine too
+    :raises CommandAborted: the command took too long or wrote too much, or
+        the connection was lost
+    :raises LostClaim: the conductor lost the lease of the operation
     """
     if seconds <= 0:
-        raise CommandAborted("no time is left for it")
+        raise CommandAborted("no time is left to run it")
     deadline = Deadline.within(seconds + KILL_MARGIN_S)
     try:
         with ssh_transport.close_at(transport, deadline):
@@ -119,22 +121,20 @@ def run(transport: Any, command: Command, seconds: float) -> CommandResult:
                 channel.close()
     except ssh_transport.CONNECTION_ERRORS as error:
         if deadline.passed:
-            raise CommandAborted(
-                "the machine does not answer any more"
-            ) from error
+            raise CommandAborted("the machine stopped responding") from error
         raise CommandAborted(f"the connection ended: {error}") from error
     if (
         result.exit_code in TIMEOUT_EXIT_CODES
         and deadline.remaining <= KILL_MARGIN_S
     ):
         raise CommandAborted(
-            f"it did not end within {seconds:.0f} s, and was ended"
+            f"it did not end within {seconds:.0f} s and was killed"
         )
     return result
 
 
 class _Session:
-    """What goes to and fro while a command runs."""
+    """The input and output streams of a running command."""
 
     def __init__(self, channel: Any, command: Command, seconds: float) -> None:
         self._channel = channel
@@ -154,9 +154,9 @@ class _Session:
         )
 
     def wait(self, deadline: Deadline) -> CommandResult:
-        """Wait for the end.
+        """Wait for the end of the command.
 
-        :raises CommandAborted: there is no answer
+        :raises CommandAborted: its output could not be stored or was too long
         :raises OSError: the connection ended
         """
         channel = self._channel
@@ -187,7 +187,7 @@ class _Session:
             try:
                 store(data)
             except OSError as error:
-                self._abort(f"what it wrote cannot be stored: {error}")
+                self._abort(f"its output cannot be stored: {error}")
                 return
 
     def _abort(self, reason: str) -> None:
@@ -208,7 +208,7 @@ class _Session:
 
 def _thread(work: Callable[[], object]) -> threading.Thread:
     def run_quietly() -> None:
-        # who waits for the command sees it as well
+        # wait() reports a lost connection
         with contextlib.suppress(*ssh_transport.CONNECTION_ERRORS):
             work()
 

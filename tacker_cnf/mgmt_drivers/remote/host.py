@@ -14,16 +14,16 @@ from tacker_cnf.mgmt_drivers.remote.keys import HostKey, Login
 from tacker_cnf.mgmt_drivers.remote.ssh_transport import SshTarget
 from tacker_cnf.runtime.cancellation import Deadline
 
-#: seconds for which a machine that does not answer is waited for
+#: seconds to wait for a machine that does not respond
 BOOT_TIMEOUT_S: Final = 300.0
-#: bytes of a command, and lines of what it wrote, that an error tells
+#: how much of a command and of its output an error message quotes
 MAX_COMMAND_CHARS: Final = 100
 MAX_OUTPUT_LINES: Final = 5
 MAX_OUTPUT_CHARS: Final = 1000
-#: shorter values of the environment are no secrets
+#: values of the environment that are shorter are not masked
 MIN_SECRET_CHARS: Final = 4
 
-#: writes stdin to a file that takes its name when it is whole
+#: writes stdin to a temporary file, and renames it when it is complete
 PUT_SCRIPT: Final = """\
 set -e
 made=$(mktemp {folder}/.{name}.XXXXXX)
@@ -35,38 +35,38 @@ sync "$made"
 mv -fT "$made" {path}
 """
 
-#: of a command that has no answer
+#: stands for the result of a command that has none
 NO_RESULT: Final = CommandResult(-1, b"", b"")
 
 
 class CommandOptions(TypedDict, total=False):
-    """How to run a command."""
+    """Options of a command."""
 
-    #: what it reads
+    #: its input
     stdin: bytes
-    #: its values are secrets, and stand in no list of processes
+    #: its values are secret: errors and lists of processes do not show them
     environment: Mapping[str, str]
-    #: seconds after which it is ended, there as well; else the deadline
+    #: seconds until it is killed, on the machine too; default: the deadline
     timeout: float
-    #: by ``sudo -n``, unless the user is root
+    #: whether to run it with ``sudo -n``, unless the user is root
     as_root: bool
-    #: what errors have to hide of it, and of what it writes
+    #: texts to mask in error messages
     secrets: Collection[str]
-    #: takes stdout as it comes, which may be of any length then
+    #: receives stdout chunk by chunk, without a limit of its length
     sink: Callable[[bytes], object]
 
 
 class Host:
-    """A machine, connected for the time of a ``with``.
+    """A machine, connected within a ``with`` block.
 
-    Neither an SSH agent nor files of the home directory are looked at.
+    It uses neither an SSH agent nor files of the home directory.
 
-    :param deadline: by which all that is asked of it has ended
-    :param known_key: the key that the machine has to show, as OpenSSH writes
-        it; None: it is met for the first time
-    :param connect_timeout: seconds for which it is waited for while it boots
-    :param fresh: it was made just now: a login that is refused is tried
-        again as well, as its user may not have the password yet
+    :param deadline: of all commands on the machine
+    :param known_key: the host key that the machine has to present, in the
+        format of OpenSSH; None: accept any key, for the first contact
+    :param connect_timeout: seconds to wait for the machine while it boots
+    :param fresh: the machine was created just now: retry a rejected login,
+        because the user may not have the password yet
     """
 
     def __init__(
@@ -93,9 +93,10 @@ class Host:
     def __enter__(self) -> Self:
         """Connect and log in.
 
-        :raises RemoteUnreachable: nobody answers as an SSH server does
-        :raises HostKeyChanged: it is not the machine that is known
-        :raises LoginRejected: it does not let the user in
+        :raises RemoteUnreachable: no SSH server answers
+        :raises HostKeyChanged: the machine presents another host key than
+            known_key
+        :raises LoginRejected: the machine rejects the login
         """
         connect_timeout = min(self._connect_timeout, self._deadline.remaining)
         connect_deadline = Deadline.within(connect_timeout)
@@ -109,17 +110,19 @@ class Host:
 
     @property
     def key(self) -> str | None:
-        """The key that it is known by, to be kept for the next time."""
+        """The machine's host key, to be stored as known_key of the next
+        connection.
+        """
         known = self._target.known_key
         return str(known) if known else None
 
     def run(
         self, command: str, **options: Unpack[CommandOptions]
     ) -> CommandResult:
-        """Run lines of bash, and give how they ended, be it well or not.
+        """Run lines of bash, and return their result, whatever the exit code.
 
-        :raises RemoteFailed: it took too long, wrote more than 4 MiB to
-            stdout, or the connection was lost
+        :raises RemoteFailed: the command took too long, wrote more than 4 MiB
+            to stdout, or the connection was lost
         """
         built = self._build_command(command, options)
         left = self._deadline.remaining - commands.KILL_MARGIN_S
@@ -132,14 +135,15 @@ class Host:
     def check(
         self, command: str, **options: Unpack[CommandOptions]
     ) -> CommandResult:
-        """Run lines of bash that have to end with 0.
+        """Run lines of bash that have to exit with 0.
 
-        :raises RemoteFailed: they did not; it tells the last of stderr
+        :raises RemoteFailed: the exit code is not 0; the message quotes the
+            end of stderr
         """
         result = self.run(command, **options)
         if result.exit_code:
             built = self._build_command(command, options)
-            reason = f"it ended with {result.exit_code}"
+            reason = f"it ended with exit code {result.exit_code}"
             raise self._error(built, options, reason, result)
         return result
 
@@ -151,9 +155,9 @@ class Host:
         mode: int = 0o600,
         as_root: bool = False,
     ) -> None:
-        """Write a file; it takes the place of another when it is whole.
+        """Write a file; an existing one is replaced when all is written.
 
-        :raises RemoteFailed: it could not be written
+        :raises RemoteFailed: the file could not be written
         """
         target = PurePosixPath(path)
         self.check(
@@ -172,7 +176,7 @@ class Host:
     def get(self, path: str, *, as_root: bool = False) -> bytes:
         """Read a file of 4 MiB at most.
 
-        :raises RemoteFailed: it could not be read
+        :raises RemoteFailed: the file could not be read
         """
         command = f"cat -- {shlex.quote(path)}"
         return self.check(command, as_root=as_root).stdout

@@ -1,4 +1,4 @@
-"""Who logs in, and the keys that the two ends know each other by."""
+"""Logins and host keys of SSH connections."""
 
 import binascii
 import io
@@ -25,12 +25,12 @@ _KEY_CLASSES: Final = {
 
 
 class Login(msgspec.Struct, frozen=True):
-    """A user of a machine, and what proves who it is.
+    """A user of a machine, with a password, a private key, or both.
 
     The private key (RSA, ECDSA or Ed25519, as PEM without a passphrase) is
-    tried first where there is a password too.
+    tried first.
 
-    :raises InvalidParameters: there is neither, or the key cannot be read
+    :raises InvalidParameters: both are missing, or the key cannot be read
     """
 
     username: str
@@ -51,11 +51,11 @@ class Login(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What has to stand in no text."""
+        """Texts that no log or error may show."""
         return tuple(filter(None, (self.password, self.private_key)))
 
     def auth_methods(self, transport: Any) -> Iterator[Callable[[], object]]:
-        """What to try on a connection, one after the other."""
+        """Return the calls that log in, in the order in which to try them."""
         if text := self.private_key:
             key = self._load_key(text)
             yield lambda: transport.auth_publickey(self.username, key)
@@ -63,15 +63,15 @@ class Login(msgspec.Struct, frozen=True):
             yield lambda: transport.auth_password(self.username, self.password)
 
     def _load_key(self, text: str) -> Any:
-        """Read a private key.
+        """Parse a private key.
 
-        :raises InvalidParameters: it cannot be read
+        :raises InvalidParameters: it cannot be parsed
         """
         for load in _LOADERS:
             try:
                 key = load(text.strip().encode() + b"\n", password=None)
             except (ValueError, TypeError, UnsupportedAlgorithm):
-                continue  # what these say may quote the key
+                continue  # their messages may quote the key
             for kind, key_class in _KEY_CLASSES.items():
                 if isinstance(key, kind):
                     return key_class.from_private_key(
@@ -93,16 +93,16 @@ def _openssh(key: Any) -> str:
 
 
 class HostKey(msgspec.Struct, frozen=True):
-    """The public key by which a machine is known."""
+    """The public host key of a machine."""
 
     type: str
     base64: str
 
     @classmethod
     def parse(cls, text: str) -> "HostKey":
-        """Read it as OpenSSH writes it, be there a comment or not.
+        """Parse a key in the format of OpenSSH, with or without a comment.
 
-        :raises InvalidParameters: it is none
+        :raises InvalidParameters: it is no host key of a supported type
         """
         try:
             type_, base64 = text.split()[:2]
@@ -110,7 +110,8 @@ class HostKey(msgspec.Struct, frozen=True):
             key = paramiko.PKey.from_type_string(type_, data)
         except (ValueError, paramiko.SSHException, paramiko.UnknownKeyType):
             raise errors.InvalidParameters(
-                f"{text[:80]!r} is no host key of SSH that is known here."
+                f"{text[:80]!r} is no SSH host key of a supported type; it "
+                "has to be 'TYPE BASE64' as ssh-keyscan prints it."
             ) from None
         return cls.from_key(key)
 
@@ -123,14 +124,14 @@ class HostKey(msgspec.Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """As ``ssh-keygen -l`` tells it."""
+        """The fingerprint as ``ssh-keygen -l`` prints it."""
         data = binascii.a2b_base64(self.base64)
         key = paramiko.PKey.from_type_string(self.type, data)
         return f"{self.type} {key.fingerprint}"
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """The names by which two ends agree on such a key."""
+        """The host key algorithms of SSH that use this type of key."""
         if self.type == "ssh-rsa":
             return "rsa-sha2-512", "rsa-sha2-256"
         return (self.type,)

@@ -1,4 +1,4 @@
-"""Many machines at the same time."""
+"""Work on many machines in parallel."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,20 +10,20 @@ from tacker_cnf.mgmt_drivers.remote.host import Host
 S = TypeVar("S")
 T = TypeVar("T")
 
-#: machines that are worked on at the same time
+#: number of machines that are worked on in parallel
 MAX_PARALLEL: Final = 16
 
 
 def on_all(
     hosts: Sequence[Host], action: Callable[[Host], T]
 ) -> tuple[T, ...]:
-    """Connect to each machine, and do something there.
+    """Connect to each machine and run an action there, in parallel.
 
-    It ends when all are done, be it well or not.
+    Return or raise when the actions on all machines have ended.
 
-    :return: what was given for each, in the order of the machines
-    :raises VnfmError: what one machine failed with, or a RemoteFailed that
-        tells it of each that failed
+    :return: the results, in the order of the machines
+    :raises VnfmError: the error of the one machine that failed, or a
+        RemoteFailed with the errors of all that failed
     """
 
     def run_connected(host: Host) -> T:
@@ -34,7 +34,9 @@ def on_all(
 
 
 def at_once(items: Sequence[S], action: Callable[[S], T]) -> tuple[T, ...]:
-    """Do something with each of several, such as machines, as on_all does."""
+    """Run an action on each item in parallel; results and errors are those
+    of on_all.
+    """
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
         futures = [pool.submit(action, item) for item in items]
     failures = [error for f in futures if (error := f.exception())]

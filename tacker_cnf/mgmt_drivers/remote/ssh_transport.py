@@ -1,4 +1,4 @@
-"""Reaches a machine by SSH, knows it by its key, and logs in."""
+"""Connect to a machine by SSH, verify its host key, and log in."""
 
 import contextlib
 import dataclasses
@@ -16,14 +16,14 @@ from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.remote.keys import HostKey, Login
 from tacker_cnf.runtime.cancellation import Deadline
 
-#: seconds between tries while a machine boots; the last again and again
+#: seconds between attempts while a machine boots; the last one is repeated
 RETRY_DELAYS_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0)
-#: the same after a login was refused: who guesses is locked out
+#: the same after a rejected login; longer, as many attempts may lock the user
 LOGIN_RETRY_DELAYS_S: Final = (5.0, 10.0)
-#: seconds for one try to connect, and to talk until one is logged in
+#: seconds for one TCP connection attempt, and for handshake and login
 CONNECT_TIMEOUT_S: Final = 5.0
 HANDSHAKE_TIMEOUT_S: Final = 30.0
-#: what a lost machine is noticed by, within some 30 seconds
+#: TCP options that detect a lost machine within about 30 seconds
 KEEPALIVE_OPTIONS: Final = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
@@ -32,20 +32,21 @@ KEEPALIVE_OPTIONS: Final = (
     (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
 )
 
-#: all that goes wrong with a connection
+#: all exceptions of a failing connection
 CONNECTION_ERRORS: Final = (paramiko.SSHException, OSError, EOFError)
 
-# its errors are told by ours, and would stand in the log of the script
+# our errors report these failures; paramiko would repeat them in the script's
+# log
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 @dataclasses.dataclass(frozen=True)
 class SshTarget:
-    """Where to connect to, and what to find there.
+    """An SSH server, the login, and the expected host key.
 
-    :param known_key: the key that the machine has to show; None: any
-    :param fresh: the machine was made just now, so that its user may not
-        have its password or key yet: a login that is refused is tried again
+    :param known_key: the host key that the machine has to present; None: any
+    :param fresh: the machine was created just now: retry a rejected login,
+        because the user may not have the password or key yet
     """
 
     address: str
@@ -60,11 +61,12 @@ class SshTarget:
 
 
 def connect(target: SshTarget, deadline: Deadline) -> Any:
-    """Connect and log in, again and again while the machine may be booting.
+    """Connect and log in; retry until the deadline while the machine boots.
 
-    :raises RemoteUnreachable: nobody answered as an SSH server does
-    :raises HostKeyChanged: the machine is another than the one known
-    :raises LoginRejected: it does not let the user in
+    :raises RemoteUnreachable: no SSH server answered in time
+    :raises HostKeyChanged: the machine presented another host key than
+        known_key
+    :raises LoginRejected: the machine rejected the login
     """
     delays: dict[type[Exception], Iterator[float]] = {
         errors.RemoteUnreachable: _delays(RETRY_DELAYS_S)
@@ -86,7 +88,7 @@ def _delays(delays: tuple[float, ...]) -> Iterator[float]:
 
 
 def _connect_once(target: SshTarget, deadline: Deadline) -> Any:
-    """Try once.
+    """Connect once.
 
     :return: a transport that is logged in
     """
@@ -105,14 +107,14 @@ def _connect_once(target: SshTarget, deadline: Deadline) -> Any:
 def close(transport: Any) -> None:
     """End a connection, and the thread that reads from it."""
     transport.close()
-    transport.sock.close()  # for one that was never started
+    transport.sock.close()  # close() leaves it open if never started
     if transport.is_alive():
         transport.join(CONNECT_TIMEOUT_S)
 
 
 @contextlib.contextmanager
 def close_at(transport: Any, deadline: Deadline) -> Iterator[None]:
-    """Close a connection when the time is up: whatever waits for it ends."""
+    """Close a connection at the deadline, which ends every wait for it."""
     timer = threading.Timer(deadline.remaining, transport.close)
     timer.daemon = True
     timer.start()
@@ -132,7 +134,7 @@ def _socket(target: SshTarget, deadline: Deadline) -> socket.socket:
     except ConnectionRefusedError as error:
         raise _unreachable(target, "the connection is refused") from error
     except TimeoutError as error:
-        raise _unreachable(target, "the machine does not answer") from error
+        raise _unreachable(target, "the machine does not respond") from error
     except OSError as error:
         raise _unreachable(target, error.strerror or error) from error
     for level, option, value in KEEPALIVE_OPTIONS:
@@ -141,10 +143,10 @@ def _socket(target: SshTarget, deadline: Deadline) -> socket.socket:
 
 
 def _handshake(transport: Any, target: SshTarget, deadline: Deadline) -> None:
-    """Agree on encryption, and see who is at the other end.
+    """Negotiate encryption, and verify the host key.
 
-    :raises RemoteUnreachable: there is no SSH server
-    :raises HostKeyChanged: it shows another key
+    :raises RemoteUnreachable: no SSH server answers
+    :raises HostKeyChanged: the machine presents another key than known_key
     """
     transport.banner_timeout = deadline.remaining
     transport.handshake_timeout = deadline.remaining
@@ -162,27 +164,28 @@ def _handshake(transport: Any, target: SshTarget, deadline: Deadline) -> None:
     shown = HostKey.from_key(transport.get_remote_server_key())
     if known and shown != known:
         raise errors.HostKeyChanged(
-            f"SSH to {target}: the machine shows the host key "
-            f"{shown.fingerprint}, but {known.fingerprint} is known of it; "
-            "it may be another machine. Nothing was sent to it."
+            f"SSH to {target}: the machine presents the host key "
+            f"{shown.fingerprint}, but the stored key is "
+            f"{known.fingerprint}; it may be another machine. No login and no "
+            "command was sent to it."
         )
 
 
 def _handshake_failure(
     transport: Any, error: Exception, deadline: Deadline
 ) -> str:
-    """Tell why there is no agreement."""
+    """Return why the handshake failed."""
     if transport.remote_version:
-        return f"SSH fails before the login: {error or 'it is silent'}"
+        return f"SSH fails before the login: {error or 'no response'}"
     if deadline.passed:
-        return "the port is open, but SSH is silent there"
-    return "no SSH server answers there"
+        return "the port is open, but no SSH server responds"
+    return "the port is open, but no SSH server listens there"
 
 
 def _log_in(transport: Any, target: SshTarget) -> None:
-    """Log in, in one of the ways, or in several where each is a part.
+    """Log in by one method, or by several if the server requires them all.
 
-    :raises LoginRejected: none was accepted
+    :raises LoginRejected: the server accepted no method
     :raises RemoteUnreachable: the connection ended
     """
     transport.auth_timeout = HANDSHAKE_TIMEOUT_S
@@ -199,9 +202,9 @@ def _log_in(transport: Any, target: SshTarget) -> None:
             raise _unreachable(target, reason) from error
         if transport.is_authenticated():
             return
-    ways = f"; it allows {', '.join(allowed)} alone" if allowed else ""
+    methods = f"; it allows only {', '.join(allowed)}" if allowed else ""
     raise errors.LoginRejected(
-        f"SSH to {target}: the machine refuses the login{ways}"
+        f"SSH to {target}: the machine rejects the login{methods}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Whom etcd can do without."""
+"""The removal of members from etcd."""
 
 import itertools
 from collections.abc import Sequence
@@ -35,53 +35,53 @@ def has_quorum(voters: list[Member], up: set[str]) -> bool:
     return sum(member.address in up for member in voters) > len(voters) / 2
 
 
-class RemovalsTest(testtools.TestCase):
+class RemovalPlanTest(testtools.TestCase):
     def removed(
         self, count: int, healthy: set[str], leaving: set[str]
     ) -> list[str]:
         found = etcd.plan_removal(members(count), healthy, leaving)
         return [member.id for member in found.members]
 
-    def test_one_of_three_that_is_dead(self) -> None:
+    def test_a_dead_member_of_three_is_removed(self) -> None:
         self.assertEqual(["1"], self.removed(3, addresses(0, 2), addresses(1)))
 
-    def test_one_of_three_that_lives(self) -> None:
+    def test_a_healthy_member_of_three_is_removed(self) -> None:
         self.assertEqual(
             ["1"], self.removed(3, addresses(0, 1, 2), addresses(1))
         )
 
-    def test_one_that_is_no_member_any_more(self) -> None:
+    def test_an_already_removed_member_is_skipped(self) -> None:
         self.assertEqual([], self.removed(2, addresses(0, 1), addresses(7)))
 
-    def test_a_non_member_is_not_removed(self) -> None:
+    def test_a_non_member_is_skipped_without_a_quorum(self) -> None:
         self.assertEqual([], self.removed(3, set(), addresses(7)))
 
-    def test_the_dead_go_first(self) -> None:
+    def test_dead_members_are_removed_first(self) -> None:
         self.assertEqual(
             ["3", "1"],
             self.removed(5, addresses(0, 1, 2, 4), addresses(1, 3)),
         )
 
-    def test_one_of_three_while_another_is_dead(self) -> None:
+    def test_one_of_three_is_not_removed_while_another_is_dead(self) -> None:
         error = self.assertRaises(
             errors.InfraError, self.removed, 3, addresses(0, 1), addresses(1)
         )
         self.assertIn("etcd would have no quorum", str(error))
         self.assertIn("10.0.0.2 does not serve", str(error))
-        self.assertIn("Nothing was taken out", str(error))
+        self.assertIn("No member was removed", str(error))
 
-    def test_two_of_three_that_are_dead(self) -> None:
+    def test_nothing_is_removed_without_a_quorum(self) -> None:
         self.assertRaises(
             errors.InfraError, self.removed, 3, addresses(0), addresses(1, 2)
         )
 
-    def test_one_that_only_listens_has_no_vote(self) -> None:
+    def test_a_learner_does_not_count_for_the_quorum(self) -> None:
         joined = Member(id="9", address="10.0.0.9", is_learner=True)
         found = etcd.plan_removal(
             [*members(1), joined], addresses(0), {"10.0.0.9"}
         )
         self.assertEqual([joined], found.members)
-        # nor does it help anybody to a quorum
+        # its health does not make up for voters that leave
         self.assertRaises(
             errors.InfraError,
             etcd.plan_removal,
@@ -90,13 +90,13 @@ class RemovalsTest(testtools.TestCase):
             addresses(0, 1),
         )
 
-    def test_the_only_one(self) -> None:
+    def test_the_only_member_is_not_removed(self) -> None:
         self.assertRaises(
             errors.InfraError, self.removed, 1, addresses(0), addresses(0)
         )
 
-    def test_there_is_a_quorum_at_each_change(self) -> None:
-        """Try all that may serve and leave, and one that is no member."""
+    def test_each_removal_has_a_quorum_before_and_after(self) -> None:
+        """Try all sets of healthy and leaving members, and a non-member."""
         for count in range(1, 8):
             healthy_sets = subsets([m.address for m in members(count + 1)])
             for healthy, leaving in itertools.product(healthy_sets, repeat=2):
@@ -110,7 +110,7 @@ class RemovalsTest(testtools.TestCase):
         except errors.InfraError:
             return
         removed_addresses = leaving & {member.address for member in voters}
-        assert removed_addresses == {one.address for one in found.members}, (
+        assert removed_addresses == {m.address for m in found.members}, (
             voters,
             up,
             leaving,
@@ -128,7 +128,7 @@ class RedundancyTest(testtools.TestCase):
     def check(self, count: int, healthy: set[str], leaving: set[str]) -> None:
         etcd.check_redundancy(members(count), healthy, leaving)
 
-    def test_one_may_always_leave(self) -> None:
+    def test_one_member_may_always_leave(self) -> None:
         for count in (2, 3, 4):
             self.check(count, addresses(*range(count)), addresses(0))
 
@@ -146,7 +146,7 @@ class RedundancyTest(testtools.TestCase):
             self.assertIn("10.0.0.0, 10.0.0.1", str(error))
             self.assertIn("one after the other", str(error))
 
-    def test_one_that_does_not_serve_does_not_count_as_staying(self) -> None:
+    def test_a_member_that_does_not_serve_does_not_count(self) -> None:
         self.check(5, addresses(2, 3, 4), addresses(0, 1))
         self.assertRaises(
             errors.InfraError,
@@ -160,7 +160,7 @@ class RedundancyTest(testtools.TestCase):
 class RefusingHost:
     """A master on which etcdctl fails.
 
-    :param failures: what it writes, command by command; then it works
+    :param failures: errors of the first commands; later ones succeed
     """
 
     def __init__(self, *failures: str) -> None:
@@ -179,7 +179,7 @@ class RemoveTest(testtools.TestCase):
         member = Member(id="1", address="10.0.0.1")
         etcd.Etcd(host, 1.0).remove(member, Deadline.within(60.0))
 
-    def test_a_member_that_has_just_joined_is_waited_for(self) -> None:
+    def test_removal_is_retried_while_a_member_has_just_joined(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(f"{etcd.__name__}.POLL_INTERVAL_S", 0.0)
         )
@@ -187,7 +187,7 @@ class RemoveTest(testtools.TestCase):
         self.remove(host)
         self.assertEqual(3, host.commands)
 
-    def test_any_other_refusal_ends_it(self) -> None:
+    def test_any_other_error_is_not_retried(self) -> None:
         host = RefusingHost("Error: etcdserver: member not found")
         self.assertRaises(errors.RemoteFailed, self.remove, host)
         self.assertEqual(1, host.commands)

@@ -1,4 +1,4 @@
-"""The lines of HAProxy's configuration that are the masters."""
+"""The server lines of HAProxy's configuration."""
 
 import testtools
 
@@ -25,8 +25,8 @@ listen stats
 
 def configuration(*masters: str) -> str:
     lines = "".join(
-        f"    server {one.replace('.', '-')} {one}:6443 check inter 2s\n"
-        for one in masters
+        f"    server {address.replace('.', '-')} {address}:6443 check inter 2s\n"
+        for address in masters
     )
     return HEAD + lines + TAIL
 
@@ -38,7 +38,7 @@ class HaproxyTest(testtools.TestCase):
             haproxy.servers(configuration("10.0.0.1", "10.0.0.2")),
         )
 
-    def test_leaves_one_out_and_touches_nothing_else(self) -> None:
+    def test_removes_a_master_and_changes_no_other_line(self) -> None:
         self.assertEqual(
             configuration("10.0.0.1", "10.0.0.11"),
             haproxy.remove_servers(
@@ -47,13 +47,13 @@ class HaproxyTest(testtools.TestCase):
             ),
         )
 
-    def test_leaves_out_what_is_not_there(self) -> None:
+    def test_removing_an_unknown_address_changes_nothing(self) -> None:
         text = configuration("10.0.0.1", "10.0.0.11")
         self.assertEqual(
             text, haproxy.remove_servers(text, {"10.0.0.2", "127.0.0.1"})
         )
 
-    def test_puts_one_in_as_the_others_are(self) -> None:
+    def test_adds_a_master_as_a_copy_of_the_last_line(self) -> None:
         self.assertEqual(
             configuration("10.0.0.1", "10.0.0.2"),
             haproxy.add_servers(
@@ -63,16 +63,16 @@ class HaproxyTest(testtools.TestCase):
 
     def test_adds_no_master_twice(self) -> None:
         text = configuration("10.0.0.1", "10.0.0.2")
-        self.assertEqual(text, haproxy.add_servers(text, {"10.0.0.2": "anew"}))
+        self.assertEqual(text, haproxy.add_servers(text, {"10.0.0.2": "new"}))
 
-    def test_a_name_that_holds_the_address(self) -> None:
+    def test_the_name_may_be_the_address(self) -> None:
         text = HEAD + "    server 10.0.0.1 10.0.0.1:6443 check\n"
         self.assertEqual(
             text + "    server m-2 10.0.0.2:6443 check\n",
             haproxy.add_servers(text, {"10.0.0.2": "m-2"}),
         )
 
-    def test_a_name_that_stands_elsewhere_in_the_line(self) -> None:
+    def test_the_name_may_occur_elsewhere_in_the_line(self) -> None:
         text = HEAD + "    server e 10.0.0.1:6443 check inter 2s\n"
         self.assertEqual(
             text + "    server 10.0.0.12 10.0.0.2:6443 check inter 2s\n",
@@ -87,14 +87,14 @@ class HaproxyTest(testtools.TestCase):
             haproxy.add_servers(text, {"fd00::2": "m2"}),
         )
 
-    def test_the_last_line_may_have_no_end(self) -> None:
+    def test_the_last_line_may_have_no_newline(self) -> None:
         text = (HEAD + "    server m1 10.0.0.1:6443 check").rstrip("\n")
         self.assertEqual(
             text + "\n    server m2 10.0.0.2:6443 check",
             haproxy.add_servers(text, {"10.0.0.2": "m2"}),
         )
 
-    def test_a_configuration_without_masters(self) -> None:
+    def test_a_configuration_without_masters_is_rejected(self) -> None:
         error = self.assertRaises(
             errors.InfraError,
             haproxy.add_servers,

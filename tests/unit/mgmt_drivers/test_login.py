@@ -1,4 +1,4 @@
-"""Who logs in on a machine, and the keys of both ends."""
+"""Logins, host keys and command lines of SSH."""
 
 import msgspec
 import testtools
@@ -29,7 +29,7 @@ def openssh(
 
 
 class TestLogin(testtools.TestCase):
-    def test_each_kind_in_each_form(self) -> None:
+    def test_each_type_of_key_in_each_format(self) -> None:
         for key in (
             rsa.generate_private_key(65537, 2048),
             ec.generate_private_key(ec.SECP256R1()),
@@ -38,11 +38,11 @@ class TestLogin(testtools.TestCase):
         ):
             for form in PrivateFormat.OpenSSH, PrivateFormat.PKCS8:
                 text = key.private_bytes(PEM, form, NoEncryption()).decode()
-                for given in (text, f"\n{text.strip()}", f"{text}\n\n"):
-                    login = Login("x", private_key=given)
+                for pem in (text, f"\n{text.strip()}", f"{text}\n\n"):
+                    login = Login("x", private_key=pem)
                     self.assertEqual(1, len(list(login.auth_methods(None))))
 
-    def test_keys_that_cannot_be_read(self) -> None:
+    def test_invalid_keys_are_rejected_and_not_quoted(self) -> None:
         good = openssh(NoEncryption())
         other = dsa.generate_private_key(2048).private_bytes(
             PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()
@@ -60,24 +60,24 @@ class TestLogin(testtools.TestCase):
             self.assertIn("private key of user deb cannot be", str(error))
             self.assertNotIn("hunter2", str(error))
 
-    def test_nothing_to_log_in_with(self) -> None:
-        for given in ({}, {"password": "", "private_key": None}):
+    def test_a_login_without_password_and_key_is_rejected(self) -> None:
+        for secrets in ({}, {"password": "", "private_key": None}):
             error = self.assertRaises(
                 errors.InvalidParameters,
                 msgspec.convert,
-                {"username": "deb", **given},
+                {"username": "deb", **secrets},
                 Login,
             )
             self.assertIn("User deb has neither", str(error))
 
-    def test_it_contains_no_secret(self) -> None:
+    def test_repr_contains_no_secret(self) -> None:
         login = Login("deb", "hunter2", openssh(NoEncryption()))
         self.assertEqual("Login('deb')", f"{login!r}")
         self.assertEqual(2, len(list(login.auth_methods(None))))
 
 
 class TestHostKey(testtools.TestCase):
-    def test_read_and_written(self) -> None:
+    def test_a_key_is_parsed_and_formatted(self) -> None:
         public = ED25519.public_key().public_bytes(
             Encoding.OpenSSH, PublicFormat.OpenSSH
         )
@@ -86,13 +86,13 @@ class TestHostKey(testtools.TestCase):
         self.assertEqual(key, HostKey.parse(str(key)))
         self.assertIn("ssh-ed25519 SHA256:", key.fingerprint)
 
-    def test_what_is_none(self) -> None:
+    def test_text_that_is_no_key_is_rejected(self) -> None:
         for text in ("", "ssh-rsa", "ssh-rsa !", "ssh-foo AAAA", "a b c"):
             self.assertRaises(errors.InvalidParameters, HostKey.parse, text)
 
 
 class TestCommand(testtools.TestCase):
-    def test_its_line_holds_nothing_of_it(self) -> None:
-        one = Command(text="cat $A", stdin=b"B", environment={"A": "C"})
+    def test_the_command_line_is_the_same_for_all_commands(self) -> None:
+        command = Command(text="cat $A", stdin=b"B", environment={"A": "C"})
         other = Command(text="true")
-        self.assertEqual(one.command_line(7), other.command_line(7))
+        self.assertEqual(command.command_line(7), other.command_line(7))

@@ -1,4 +1,4 @@
-"""k8s_cluster_installation_param."""
+"""The object k8s_cluster_installation_param of additionalParams."""
 
 import pathlib
 from typing import Any
@@ -13,7 +13,7 @@ from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
 SCRIPT = "Scripts/install.sh"
 
 
-def given(**changed: Any) -> dict[str, Any]:
+def parameters(**changed: Any) -> dict[str, Any]:
     nodes = {
         "ssh_cp_name": "cp",
         "nic_cp_name": "cp",
@@ -46,27 +46,27 @@ class ReadTest(testtools.TestCase):
     def read(self, param: dict[str, Any]) -> Parameters:
         return installation_parameters.read(param, self.package)
 
-    def refusal(self, param: dict[str, Any]) -> str:
+    def rejection(self, param: dict[str, Any]) -> str:
         return str(
             self.assertRaises(errors.InvalidParameters, self.read, param)
         )
 
     def test_defaults(self) -> None:
-        read = self.read(given())
+        read = self.read(parameters())
         self.assertEqual("192.168.0.0/16", read.master_node.pod_cidr)
         self.assertEqual("10.96.0.0/12", read.master_node.cluster_cidr)
         self.assertFalse(read.drain.disable_eviction)
         self.assertEqual({}, read.proxy.environment)
 
-    def test_which_group_a_vdu_is(self) -> None:
-        read = self.read(given())
+    def test_group_of_a_vdu(self) -> None:
+        read = self.read(parameters())
         self.assertIs(read.master_node, read.group_of("masterNode"))
         self.assertIs(read.worker_node, read.group_of("workerNode"))
         self.assertIsNone(read.group_of("store"))
 
     def test_a_proxy_is_passed_to_the_nodes(self) -> None:
         read = self.read(
-            given(
+            parameters(
                 proxy={
                     "http_proxy": "http://proxy:3128",
                     "no_proxy": "repository.example",
@@ -82,102 +82,107 @@ class ReadTest(testtools.TestCase):
             read.proxy.environment,
         )
 
-    def test_a_proxy_with_a_password(self) -> None:
-        text = self.refusal(
-            given(proxy={"https_proxy": "http://me:s3cret@proxy:3128"})
+    def test_a_proxy_with_a_password_is_rejected(self) -> None:
+        text = self.rejection(
+            parameters(proxy={"https_proxy": "http://me:s3cret@proxy:3128"})
         )
-        self.assertIn("proxy.https_proxy has a user or a password", text)
+        self.assertIn("proxy.https_proxy contains a user or a password", text)
         self.assertNotIn("s3cret", text)
 
-    def test_none_at_all(self) -> None:
+    def test_missing_parameters_are_rejected(self) -> None:
         self.assertIn(
             "additionalParams.k8s_cluster_installation_param is missing",
-            self.refusal({}),
+            self.rejection({}),
         )
 
-    def test_what_is_missing_is_named(self) -> None:
-        param = given()
+    def test_a_missing_attribute_is_named(self) -> None:
+        param = parameters()
         del param["master_node"]["cluster_cp_name"]
-        text = self.refusal(param)
+        text = self.rejection(param)
         self.assertIn("cluster_cp_name", text)
         self.assertIn(
             "additionalParams.k8s_cluster_installation_param.master_node", text
         )
 
-    def test_what_is_spelled_wrong_is_named(self) -> None:
-        param = given()
+    def test_a_misspelled_attribute_is_named(self) -> None:
+        param = parameters()
         param["worker_node"]["pasword"] = "x"
-        self.assertIn("pasword", self.refusal(param))
+        self.assertIn("pasword", self.rejection(param))
 
-    def test_a_login_without_a_secret(self) -> None:
-        param = given()
+    def test_a_login_without_a_secret_is_rejected(self) -> None:
+        param = parameters()
         del param["worker_node"]["password"]
         self.assertIn(
             "worker_node: User debian has neither a password nor a private "
             "key",
-            self.refusal(param),
+            self.rejection(param),
         )
 
-    def test_a_key_that_is_none(self) -> None:
-        param = given()
+    def test_an_invalid_key_is_rejected_and_not_quoted(self) -> None:
+        param = parameters()
         param["master_node"]["private_key"] = "-----BEGIN nothing"
-        text = self.refusal(param)
+        text = self.rejection(param)
         self.assertIn("master_node: The private key of user debian", text)
         self.assertNotIn("BEGIN nothing", text)
 
-    def test_a_network_that_is_none(self) -> None:
-        param = given()
+    def test_an_invalid_network_is_rejected(self) -> None:
+        param = parameters()
         param["master_node"]["pod_cidr"] = "192.168.0.0/33"
-        self.assertIn("master_node.pod_cidr", self.refusal(param))
+        self.assertIn("master_node.pod_cidr", self.rejection(param))
 
-    def test_one_vdu_for_both(self) -> None:
-        param = given()
+    def test_one_vdu_for_both_groups_is_rejected(self) -> None:
+        param = parameters()
         param["worker_node"]["vdu_id"] = "masterNode"
-        self.assertIn("the same VDU, masterNode", self.refusal(param))
+        self.assertIn("the same vdu_id, masterNode", self.rejection(param))
 
-    def test_a_script_that_is_not_there(self) -> None:
+    def test_a_missing_script_is_rejected(self) -> None:
         self.assertIn(
             "no file Scripts/other.sh",
-            self.refusal(given(script_path="Scripts/other.sh")),
+            self.rejection(parameters(script_path="Scripts/other.sh")),
         )
 
-    def test_a_script_outside_of_the_package(self) -> None:
+    def test_a_script_outside_of_the_package_is_rejected(self) -> None:
         for path in ("../secret", str(self.package.parent / "secret")):
-            self.assertIn("no file", self.refusal(given(script_path=path)))
+            self.assertIn(
+                "no file", self.rejection(parameters(script_path=path))
+            )
 
 
-class MergedTest(testtools.TestCase):
-    def test_a_request_changes_what_it_names(self) -> None:
+class MergeTest(testtools.TestCase):
+    def test_a_request_changes_only_its_own_attributes(self) -> None:
         param = {
             "k8s_cluster_installation_param": {
                 "worker_node": {"password": "new"}
             }
         }
-        merged = installation_parameters.merge_parameters(given(), param)
+        merged = installation_parameters.merge_parameters(parameters(), param)
         self.assertEqual("new", merged["worker_node"]["password"])
         self.assertEqual("debian", merged["worker_node"]["username"])
         self.assertEqual("s3cret", merged["master_node"]["password"])
 
-    def test_the_logins_of_a_heal(self) -> None:
+    def test_a_heal_overrides_logins(self) -> None:
         merged = installation_parameters.merge_parameters(
-            given(),
+            parameters(),
             {"master_node_username": "ops", "worker_node_password": "new"},
         )
         self.assertEqual("ops", merged["master_node"]["username"])
         self.assertEqual("s3cret", merged["master_node"]["password"])
         self.assertEqual("new", merged["worker_node"]["password"])
 
-    def test_a_request_that_says_nothing(self) -> None:
+    def test_a_request_without_parameters_changes_nothing(self) -> None:
         self.assertEqual(
-            given(), installation_parameters.merge_parameters(given(), None)
+            parameters(),
+            installation_parameters.merge_parameters(parameters(), None),
         )
         self.assertEqual(
-            given(),
-            installation_parameters.merge_parameters(given(), {"other": 1}),
+            parameters(),
+            installation_parameters.merge_parameters(
+                parameters(), {"other": 1}
+            ),
         )
 
-    def test_what_counts_for_one_request_alone(self) -> None:
-        first = given(drain={"timeout": 20.0})
+    def test_request_scoped_parameters_are_not_stored(self) -> None:
+        first = parameters(drain={"timeout": 20.0})
         self.assertEqual(
             first, installation_parameters.persistent_parameters({}, first)
         )
@@ -191,12 +196,12 @@ class MergedTest(testtools.TestCase):
                 }
             },
         )
-        kept = installation_parameters.persistent_parameters(first, param)
-        self.assertEqual({"timeout": 20.0}, kept["drain"])
-        self.assertNotIn("command_timeout", kept)
-        self.assertEqual("ops", kept["worker_node"]["username"])
+        stored = installation_parameters.persistent_parameters(first, param)
+        self.assertEqual({"timeout": 20.0}, stored["drain"])
+        self.assertNotIn("command_timeout", stored)
+        self.assertEqual("ops", stored["worker_node"]["username"])
 
-    def test_one_that_is_no_object(self) -> None:
+    def test_a_value_that_is_no_object_is_rejected(self) -> None:
         self.assertRaises(
             errors.InvalidParameters,
             installation_parameters.merge_parameters,

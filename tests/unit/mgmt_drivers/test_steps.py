@@ -1,4 +1,4 @@
-"""Steps that are done once in an operation."""
+"""Steps that run once in an operation."""
 
 import testtools
 
@@ -29,18 +29,21 @@ class StepsTest(testtools.TestCase):
         self.calls.append("called")
 
     def fail(self, *_: object) -> None:  # type: ignore[override]
-        raise errors.RemoteFailed("it is full\nof words")
+        raise errors.RemoteFailed("the disk\nis full")
 
-    def test_one_that_was_done_is_not_done_again(self) -> None:
+    def test_a_completed_step_is_skipped(self) -> None:
         for _ in range(2):
             self.steps().run_once("install", [a_node(1)], self.called)
         self.assertEqual(["called"], self.calls)
         self.assertEqual(
-            ["install: master 10.0.0.1", "install: master 10.0.0.1: was done"],
+            [
+                "install: master 10.0.0.1",
+                "install: master 10.0.0.1: already done",
+            ],
             self.log,
         )
 
-    def test_the_same_for_another_server_at_its_address(self) -> None:
+    def test_a_step_runs_again_for_another_server_of_an_address(self) -> None:
         self.steps().run_once("install", [a_node(1)], self.called)
         again = Node(
             vnfc="server-9", role=MASTER, ssh="10.0.0.1", address="10.0.0.1"
@@ -48,14 +51,14 @@ class StepsTest(testtools.TestCase):
         self.steps().run_once("install", [again], self.called)
         self.assertEqual(["called", "called"], self.calls)
 
-    def test_the_same_in_another_hook_or_operation(self) -> None:
+    def test_a_step_runs_again_in_another_hook_or_operation(self) -> None:
         self.steps("heal_start").run_once("look", [a_node(1)], self.called)
         self.steps("heal_end").run_once("look", [a_node(1)], self.called)
         self.memory.begin("op-2", [])
         self.steps("heal_end").run_once("look", [a_node(1)], self.called)
         self.assertEqual(3, len(self.calls))
 
-    def test_one_that_fails_is_reported_and_retried(self) -> None:
+    def test_a_failed_step_is_reported_and_retried(self) -> None:
         steps = self.steps()
         steps.run_once("look", [a_node(1)], self.called)
         error = self.assertRaises(
@@ -66,7 +69,7 @@ class StepsTest(testtools.TestCase):
             self.fail,
         )
         self.assertEqual(
-            "install: master 10.0.0.1: it is full; of words", str(error)
+            "install: master 10.0.0.1: the disk; is full", str(error)
         )
         self.assertEqual(
             {
@@ -79,7 +82,7 @@ class StepsTest(testtools.TestCase):
         self.steps().run_once("install", [a_node(1)], self.called)
         self.assertEqual(["called", "called"], self.calls)
 
-    def test_on_each_goes_on_where_it_failed(self) -> None:
+    def test_run_on_each_continues_on_nodes_that_failed(self) -> None:
         nodes = [a_node(1), a_node(2), a_node(3)]
         done: list[str] = []
 
@@ -97,7 +100,7 @@ class StepsTest(testtools.TestCase):
         self.steps().run_on_each("join", nodes, work)
         self.assertEqual(["retry", "10.0.0.2"], done)
 
-    def test_memory_is_written_and_read_again(self) -> None:
+    def test_memory_is_converted_to_json_and_back(self) -> None:
         self.steps().run_once("install", [a_node(1)], self.called)
         self.memory.add_nodes([a_node(1), a_node(2)])
         self.memory.remove_node(a_node(2))
