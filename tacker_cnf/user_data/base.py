@@ -1,31 +1,31 @@
-"""What user data is, ours or a package's."""
+"""The interface of user data, built-in or from a package."""
 
 import abc
 from typing import Any
 
-#: JSON, as SOL003 names its attributes
+#: a JSON object with attribute names of SOL003
 Json = dict[str, Any]
 
 
 class UserData(abc.ABC):
-    """Tells what makes a Heat stack match an operation.
+    """Computes the fields of a Heat stack for an operation.
 
-    Each method gets the request, the VNF instance as it was before the
-    operation, the grant request and the grant as JSON, and the directory of
-    the unpacked package. It gives a dict of
+    Each method gets the request, the VNF instance before the operation, the
+    grant request and the grant as JSON, and the directory of the unpacked
+    package. It returns a dict of
 
     ``parameters``
-        of the stack; ``nfv`` is what BaseHOT reads,
+        parameters of the stack; BaseHOT reads ``nfv``,
     ``template``
-        YAML; none: the one that the stack has, or BaseHOT for a new one,
+        YAML; absent: the current template, or BaseHOT for a new stack,
     ``files``
         name -> nested template,
     ``existing``
         True, the default: ``template`` and ``parameters["nfv"]`` are JSON
-        merge patches of what the stack has. False: they are whole.
+        merge patches of the current ones. False: they are complete.
 
-    To undo an operation its method with ``_rollback`` behind the name is
-    asked: scale_rollback, change_ext_conn_rollback, change_vnfpkg_rollback.
+    A rollback calls the method with the suffix ``_rollback``:
+    scale_rollback, change_ext_conn_rollback, change_vnfpkg_rollback.
     """
 
     @staticmethod
@@ -33,25 +33,25 @@ class UserData(abc.ABC):
     def instantiate(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell what a new stack is made of."""
+        """Return the fields of a new stack."""
 
     @staticmethod
     @abc.abstractmethod
     def scale(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell what a stack of another size is made of."""
+        """Return the fields of a stack that is scaled."""
 
     @staticmethod
     @abc.abstractmethod
     def change_ext_conn(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell what a stack on other networks is made of."""
+        """Return the fields of a stack with other external networks."""
 
     @staticmethod
     @abc.abstractmethod
     def heal(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell what changes of a stack that is repaired."""
+        """Return the changed fields of a stack that is healed."""

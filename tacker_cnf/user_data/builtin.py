@@ -1,4 +1,4 @@
-"""What our user data have in common: they fill the nfv that BaseHOT reads."""
+"""The common part of the built-in user data: set nfv, which BaseHOT reads."""
 
 import abc
 import dataclasses
@@ -9,19 +9,19 @@ from tacker_cnf.user_data import nfv_values, parameters
 from tacker_cnf.user_data.base import Json, UserData
 from tacker_cnf.user_data.nfv_values import CpFinders, Sources
 
-#: what a package tells of its VDUs and storages
+#: attributes of VDUs and storages that a change of package updates
 ASSET_ATTRIBUTES: Final = ("computeFlavourId", "vcImageId")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StackContent:
-    """A stack at the size that it is to have."""
+    """A stack with the VNFCs of the target."""
 
-    #: its template and files
+    #: {"template": the template, "files": {name: nested template}}
     hot: Json
-    #: all that the template reads of nfv
+    #: all values that the template reads: {"VDU": {...}, "CP": {...}}
     nfv: Json
-    #: name in nfv -> what the package calls it, where that is another
+    #: name in nfv -> name in the VNFD, where they differ
     origins: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def original_name(self, name: str) -> str:
@@ -34,9 +34,9 @@ class BuiltinUserData(UserData):
     @staticmethod
     @abc.abstractmethod
     def stack_content(sources: Sources, cp_finders: CpFinders) -> StackContent:
-        """Make a stack at the size that it is to have.
+        """Build a stack with the VNFCs of the target.
 
-        :param cp_finders: tells how connection points are connected
+        :param cp_finders: returns the values of connection points
         """
 
     @classmethod
@@ -81,7 +81,7 @@ class BuiltinUserData(UserData):
         grant: Json,  # noqa: ARG003
         tmp_csar_dir: str,
     ) -> Json:
-        """Tell what the stack was made of before its networks changed."""
+        """Return the fields of the stack before its networks changed."""
         sources = nfv_values.sources({}, inst, grant_req, {}, tmp_csar_dir)
         return cls._with_cps(sources, nfv_values.current_cp_finders(sources))
 
@@ -102,10 +102,10 @@ class BuiltinUserData(UserData):
         grant: Json,
         tmp_csar_dir: str,
     ) -> Json:
-        """Tell what the stack of another package is made of: its template,
-        and in nfv the flavours and images of the VDUs that the request names,
-        networks that it names, and what there was nothing of before. All
-        else is as it was.
+        """Return the fields of the stack with another package: its template,
+        and in nfv the flavours and images of the VDUs in the request, the
+        networks in the request, and new attributes. Other values of nfv are
+        unchanged.
         """
         inst = {**inst, "vnfdId": grant_req["dstVnfdId"]}
         sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
@@ -150,7 +150,7 @@ class BuiltinUserData(UserData):
         grant: Json,  # noqa: ARG003
         tmp_csar_dir: str,
     ) -> Json:
-        """Tell what the stack was made of before its package changed."""
+        """Return the fields of the stack before its package changed."""
         sources = nfv_values.sources({}, inst, {}, {}, tmp_csar_dir)
         stack_content = cls.stack_content(
             sources, nfv_values.current_cp_finders(sources)
@@ -165,7 +165,10 @@ def _changed_values(
     name: str,
     updated: tuple[str, ...],
 ) -> Json:
-    """Give of values those that are fresh, and those that nobody knew."""
+    """Return the updated values, and those that nfv did not have before.
+
+    :param updated: names of the attributes to update
+    """
     previous = (previous_nfv.get(kind) or {}).get(name) or {}
     return {
         key: value
@@ -175,7 +178,7 @@ def _changed_values(
 
 
 def _is_set(kind: str, value: object) -> bool:
-    """Tell whether a value is one; of a connection point, none is, too: it
-    has no port any more, or no fixed address.
+    """Return whether a value is set. For a connection point None counts: it
+    removes the port or the fixed address.
     """
     return kind == "CP" or bool(value)

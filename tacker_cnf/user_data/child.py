@@ -1,7 +1,7 @@
 """The process in which a package's user data runs.
 
-It is told by JSON on stdin which method of which class is asked, and writes
-what that gives as JSON to stdout.
+It reads a UserDataInput as JSON from stdin, calls the method of the class, and
+writes its result as JSON to stdout.
 """
 
 import importlib
@@ -18,7 +18,7 @@ from tacker_cnf.user_data.protocol import UserDataInput
 
 
 def call_method(user_data_input: UserDataInput) -> Any:
-    """Find the method that is asked, and ask it."""
+    """Import the class, call the method and return its result."""
     path = PurePosixPath(user_data_input.path).with_suffix("")
     sys.path.insert(0, user_data_input.package_dir)
     module = importlib.import_module(".".join(path.parts))
@@ -35,9 +35,12 @@ def call_method(user_data_input: UserDataInput) -> Any:
 
 
 def main() -> None:
-    """Answer the one question."""
+    """Read the input, call the method and write its output.
+
+    :raises SystemExit: the method failed; stderr has the traceback
+    """
     output_stream = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what the package prints is no answer
+    os.dup2(2, 1)  # what the package prints goes to stderr
     user_data_input = base.decode(sys.stdin.buffer.read(), UserDataInput)
     compat.install()
     try:
@@ -46,7 +49,7 @@ def main() -> None:
         ):
             output = json.dumps(call_method(user_data_input)).encode()
     except Exception as error:  # noqa: BLE001
-        # from the package on: how it was asked concerns nobody
+        # start the traceback at the package's code
         frames = error.__traceback__
         while frames and not frames.tb_frame.f_code.co_filename.startswith(
             f"{user_data_input.package_dir}/"

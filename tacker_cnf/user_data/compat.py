@@ -1,4 +1,4 @@
-"""Lets user data that was written for Tacker import what it knows there."""
+"""Provides the modules that user data written for Tacker imports."""
 
 import sys
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _PARAMETERS: Final = {
     )
 }
 
-#: module -> what it has
+#: module -> its attributes
 MODULES: Final[Mapping[str, Mapping[str, Any]]] = {
     f"{_COMMON}.common_script_utils": _PARAMETERS,
     f"{_COMMON}.vnf_instance_utils": {"json_merge_patch": merge.patched},
@@ -53,16 +53,16 @@ MODULES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def install() -> None:
-    """Make the modules, in this process."""
+    """Add the modules to this process."""
     for name, attributes in MODULES.items():
         vars(_module(name)).update(attributes)
 
 
 def _module(name: str) -> ModuleType:
-    """Give a module, made with the packages that it is in."""
+    """Return a module; create it and its parent packages if needed."""
     if name not in sys.modules:
         module = sys.modules[name] = ModuleType(name)
-        module.__path__ = []  # it may have others in it
+        module.__path__ = []  # a package, which may contain modules
         parent, _, last = name.rpartition(".")
         if parent:
             setattr(_module(parent), last, module)

@@ -1,4 +1,4 @@
-"""User data for a template in which a VDU that scales is a group."""
+"""User data for templates in which a scalable VDU is a group."""
 
 from tacker_cnf.user_data import nfv_values, parameters
 from tacker_cnf.user_data.base import Json
@@ -7,7 +7,7 @@ from tacker_cnf.user_data.nfv_values import CpFinders, Sources
 
 
 class DefaultUserData(BuiltinUserData):
-    """Fills what BaseHOT reads of nfv, and leaves the template as it is.
+    """Sets the values of nfv that BaseHOT reads; keeps the template.
 
     VNFCs are added and removed by nfv.VDU.<VDU>.desired_capacity.
     """
@@ -41,7 +41,7 @@ class DefaultUserData(BuiltinUserData):
         grant: Json,
         tmp_csar_dir: str,
     ) -> Json:
-        """Tell what the stack was made of before it was scaled."""
+        """Return the fields of the stack before it was scaled."""
         sources = nfv_values.sources({}, inst, {}, {}, tmp_csar_dir)
         return _with_capacity(sources, {})
 
@@ -49,8 +49,8 @@ class DefaultUserData(BuiltinUserData):
     def heal(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell the images and flavours that the grant names, if all is made
-        anew. Otherwise VNFCs that stay share them.
+        """Return the images and flavours in the grant, if the whole VNF is
+        recreated. Otherwise VNFCs that are not healed share them.
         """
         sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
         if not sources.heals_all():

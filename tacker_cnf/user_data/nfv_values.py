@@ -1,4 +1,4 @@
-"""Fills the nfv that a template reads."""
+"""Computes the values of nfv that a template reads."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from tacker_cnf.user_data import parameters
 from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.package import Package
 
-#: without these Heat would refuse a stack in words that name no cause
+#: without these Heat rejects the stack with an error that does not name them
 REQUIRED_ATTRIBUTES: Final = frozenset(
     {"computeFlavourId", "vcImageId", "network", "port"}
 )
@@ -21,7 +21,7 @@ REQUIRED_ATTRIBUTES: Final = frozenset(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sources:
-    """What user data is told."""
+    """The input of a user data method."""
 
     req: Json
     inst: Json
@@ -38,14 +38,14 @@ class Sources:
         return self.package.get_base_hot(self.flavour_id)
 
     def current_nfv(self) -> Json | None:
-        """Give the nfv that the stack had before the operation."""
+        """Return nfv of the stack before the operation; None: unknown."""
         info = self.inst.get("instantiatedVnfInfo") or {}
         nfv: Json | None = info.get("metadata", {}).get("nfv")
         return nfv
 
     def vdus_to_update(self) -> frozenset[str]:
-        """Give the VDUs that a change of package is about, and their
-        storages: those of vdu_params, or all.
+        """Return the VDUs that a change of package updates, and their
+        storages: the VDUs in vdu_params, or all.
         """
         nodes = self.package.get_vdu_nodes(self.flavour_id)
         requested = self.req.get("additionalParams") or {}
@@ -56,14 +56,14 @@ class Sources:
         return frozenset(node.id for node in chosen).union(*storages)
 
     def heals_all(self) -> bool:
-        """Tell whether a heal makes all of the VNF anew."""
+        """Return whether a heal recreates the whole VNF."""
         requested = self.req.get("additionalParams") or {}
         return requested.get("all") is True and not self.req.get(
             "vnfcInstanceId"
         )
 
     def managed_links(self) -> Json:
-        """Give the links that others manage, as a request says it."""
+        """Return extManagedVirtualLinks of the instance, as in a request."""
         info = self.inst.get("instantiatedVnfInfo") or {}
         return {
             "extManagedVirtualLinks": [
@@ -76,7 +76,7 @@ class Sources:
         }
 
     def with_overrides(self, nfv: Json) -> Json:
-        """Put what the request and the grant say of nfv itself over it."""
+        """Merge additionalParams.nfv of request and grant into nfv."""
         for body in (self.req, self.grant):
             overrides = (body.get("additionalParams") or {}).get("nfv") or {}
             nfv = merge.patched(nfv, overrides)
@@ -86,7 +86,7 @@ class Sources:
 def sources(
     req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
 ) -> Sources:
-    """Bring together what a method of user data gets."""
+    """Build Sources from the arguments of a user data method."""
     return Sources(
         req=req,
         inst=inst,
@@ -97,13 +97,13 @@ def sources(
 
 
 Finders = Mapping[str, Callable[[str], Any]]
-#: gives those of connection points, by the number of a VNFC, if each has a
-#: configuration of its own
+#: index of a VNFC, if each has a configuration of its own -> finders of its
+#: connection points
 CpFinders = Callable[[int | None], Finders]
 
 
 def vdu_finders(sources: Sources) -> Finders:
-    """Tell how each attribute of a VDU or a storage is found."""
+    """Return attribute of a VDU or storage -> function of its name."""
     flavour, package = sources.flavour_id, sources.package
     return {
         "computeFlavourId": lambda name: parameters.get_param_flavor(
@@ -122,21 +122,21 @@ def vdu_finders(sources: Sources) -> Finders:
 
 
 def asset_finders(sources: Sources) -> Finders:
-    """Tell what the grant itself says of a VDU or a storage, if it does."""
+    """Return finders of the flavours and images in the grant alone."""
     assets = sources.grant.get("vimAssets") or {}
     flavours = {
-        one["vnfdVirtualComputeDescId"]: one["vimFlavourId"]
-        for one in assets.get("computeResourceFlavours", ())
+        asset["vnfdVirtualComputeDescId"]: asset["vimFlavourId"]
+        for asset in assets.get("computeResourceFlavours", ())
     }
     images = {
-        one["vnfdSoftwareImageId"]: one["vimSoftwareImageId"]
-        for one in assets.get("softwareImages", ())
+        asset["vnfdSoftwareImageId"]: asset["vimSoftwareImageId"]
+        for asset in assets.get("softwareImages", ())
     }
     return {"computeFlavourId": flavours.get, "vcImageId": images.get}
 
 
 def new_cp_finders(sources: Sources) -> CpFinders:
-    """Tell how a connection point is connected from now on."""
+    """Return finders of connection points after the operation."""
     grant = _with_current_configs(sources.grant, sources.inst)
     req = _with_current_configs(sources.req, sources.inst)
     return lambda number: {
@@ -151,8 +151,8 @@ def new_cp_finders(sources: Sources) -> CpFinders:
 
 
 def _with_current_configs(body: Json, inst: Json) -> Json:
-    """Put what is said of connection points over their configurations, which
-    it patches: null takes one away, one that is not named stays.
+    """Merge the connection points of a request or grant into the current
+    configurations: null removes one, one that is absent is unchanged.
     """
     info = inst.get("instantiatedVnfInfo") or {}
     current: dict[str, Json] = {}
@@ -168,7 +168,7 @@ def _with_current_configs(body: Json, inst: Json) -> Json:
 
     def patched(point: Json) -> Json:
         requested = point.get("cpConfig", {})
-        # what is asked for now comes first
+        # requested configurations first
         both = {**requested, **current.get(point["cpdId"], {}), **requested}
         return {**point, "cpConfig": both}
 
@@ -188,9 +188,7 @@ def _with_current_configs(body: Json, inst: Json) -> Json:
 
 
 def requested_or_current(requested: CpFinders, sources: Sources) -> CpFinders:
-    """Tell how a connection point is connected: as it is asked for, if it is,
-    and otherwise as before.
-    """
+    """Return finders of connection points: as requested, or else current."""
     current_finders = current_cp_finders(sources)
 
     def chosen(attribute: str, number: int | None) -> Callable[[str], Any]:
@@ -206,7 +204,7 @@ def requested_or_current(requested: CpFinders, sources: Sources) -> CpFinders:
 
 
 def current_cp_finders(sources: Sources) -> CpFinders:
-    """Tell how a connection point is connected before the operation."""
+    """Return finders of connection points before the operation."""
     inst = sources.inst
     return lambda number: {
         "network": lambda name: parameters.get_param_network_from_inst(
@@ -224,11 +222,11 @@ def current_cp_finders(sources: Sources) -> CpFinders:
 def resolve_values(
     read: Mapping[str, Json], finders: Finders, suffix: str = ""
 ) -> Json:
-    """Find what a template reads of VDUs, or of connection points.
+    """Return name -> attribute -> value of what a template reads.
 
-    :param read: name -> attribute -> None; those without a finder are left
-        out
-    :param suffix: of the names, which is no part of what they are found by
+    :param read: name of a VDU or connection point -> attribute -> None;
+        attributes without a finder are left out
+    :param suffix: suffix of the names, removed before the finders are called
     """
     found = {}
     for name, attributes in read.items():
@@ -245,19 +243,22 @@ def resolve_values(
 
 
 def _select_fields(wanted: Any, value: Any) -> Any:
-    """Give of a list of addresses what the template reads of it."""
+    """Select the fields of a list of addresses that the template reads.
+
+    :param wanted: index -> field -> None; otherwise the value is returned
+    """
     if not isinstance(wanted, dict):
         return value
     addresses = value or []
     return [
-        {key: one.get(key) for key in wanted.get(index, {})}
-        for index, one in enumerate(addresses)
+        {key: address.get(key) for key in wanted.get(index, {})}
+        for index, address in enumerate(addresses)
         if index in wanted
     ]
 
 
 def without_empty(values: Json) -> Json:
-    """Leave out what nobody says anything of."""
+    """Remove values that are not set, and entries without any value."""
     non_empty = {
         name: {key: value for key, value in inner.items() if value}
         for name, inner in values.items()
@@ -270,10 +271,10 @@ def only_requested_cps(
     cp_finders: CpFinders,
     original_name: Callable[[str], str] = lambda name: name,
 ) -> Json:
-    """Leave out the connection points that nobody names. Of those that are
-    named all is told: that one has no port any more, or no fixed address.
+    """Remove the connection points that are not requested. Those requested
+    keep all values: None removes a port or a fixed address.
 
-    :param original_name: tells what a name is of
+    :param original_name: returns the name in the VNFD
     """
     return {
         name: inner
@@ -283,14 +284,14 @@ def only_requested_cps(
 
 
 def check(nfv: Json) -> None:
-    """Make sure that nothing is missing without which there is no stack.
+    """Check that all required values are set.
 
-    :raises InvalidParameters: something is
+    :raises InvalidParameters: a value is missing
     """
     if missing := sorted(_missing(nfv)):
         raise errors.InvalidParameters(
-            f"{', '.join(missing)}: the template needs it, and neither the "
-            "grant, nor the request, nor the VNFD says it."
+            f"{', '.join(missing)}: required by the template, but set neither "
+            "in the grant, nor in the request, nor in the VNFD."
         )
 
 
@@ -303,7 +304,7 @@ def _missing(nfv: Json) -> Iterator[str]:
 
 
 def full_fields(template: Json, files: Json, nfv: Json) -> Json:
-    """Give all that a stack is made of."""
+    """Build the result of user data with complete fields."""
     return {
         "template": yaml.safe_dump(template, sort_keys=False),
         "files": {
@@ -316,7 +317,7 @@ def full_fields(template: Json, files: Json, nfv: Json) -> Json:
 
 
 def nfv_patch(sources: Sources, **nfv: Json) -> Json:
-    """Give what changes of nfv."""
+    """Build the result of user data with a patch of nfv."""
     return {"parameters": {"nfv": sources.with_overrides(nfv)}}
 
 
@@ -326,11 +327,13 @@ def package_change_fields(
     found: Json,
     read_attributes: Json | None = None,
 ) -> Json:
-    """Give what a stack is made of whose package changes: the template, and
-    of nfv what was found; all else of nfv stays.
+    """Build the result of user data for a change of package: the complete
+    template, and nfv patched by ``found``.
 
-    :param read_attributes: what the template reads of nfv, if it is to be checked
-    :raises InvalidParameters: something is missing of it
+    :param found: patch of nfv
+    :param read_attributes: what the template reads of nfv, to check that it
+        is complete; None: do not check
+    :raises InvalidParameters: a value that the template requires is missing
     """
     previous_nfv = sources.current_nfv()
     if previous_nfv is None:
@@ -343,7 +346,7 @@ def package_change_fields(
         read_values = _read_values(nfv, read_attributes)
         check(read_values)
         for kind, names in read_values.items():
-            # a merge patch cannot say that there is none of something
+            # a merge patch cannot set a value to None
             entries = nfv.setdefault(kind, {})
             for name, values in names.items():
                 entries[name] = {**entries.get(name, {}), **values}
@@ -351,7 +354,7 @@ def package_change_fields(
 
 
 def _read_values(nfv: Json, read_attributes: Json) -> Json:
-    """Give what of nfv is read; what it does not have is None."""
+    """Return the values of nfv that are read; None for missing ones."""
     return {
         kind: {
             name: {key: _entry(nfv, kind, name).get(key) for key in attributes}

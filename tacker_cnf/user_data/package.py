@@ -1,4 +1,4 @@
-"""A VNF package as user data sees it."""
+"""A VNF package, as user data reads it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,9 +9,9 @@ from tacker_cnf.vnfd.model import Flavour, Vdu, Vnfd
 
 
 class Package:
-    """A VNFD, and the templates beside it.
+    """A VNFD and the templates in its package.
 
-    The methods have the names that user data written for Tacker calls.
+    User data written for Tacker calls the public methods by these names.
     """
 
     def __init__(self, vnfd: Vnfd, folder: Path) -> None:
@@ -22,10 +22,10 @@ class Package:
         return self._vnfd.flavours[flavour_id]
 
     def get_base_hot(self, flavour_id: str) -> Json:
-        """Give {template: the template, files: name -> nested template}.
+        """Return {"template": the template, "files": {name: nested template}}.
 
-        :raises InvalidParameters: there is not one template of the flavour
-        :raises InvalidPackage: one of the templates is no YAML
+        :raises InvalidParameters: the flavour has no or several templates
+        :raises InvalidPackage: a template is not valid YAML
         """
         found = base_hot.read(self._folder, self._vnfd.id, flavour_id)
         return {
@@ -43,19 +43,21 @@ class Package:
         return list(vdu.storages)
 
     def get_vdu_cps(self, flavour_id: str, vdu_name: str) -> list[str]:
-        """Tell the connection points that are bound to a VDU."""
+        """Return the connection points that are bound to a VDU."""
         points = self._flavour(flavour_id).connection_points.values()
         return [point.id for point in points if point.vdu == vdu_name]
 
     def get_compute_flavor(self, flavour_id: str, vdu_name: str) -> str | None:
-        """Tell the compute flavour of the VIM that the VNFD names."""
+        """Return the compute flavour of a VDU in the VNFD."""
         vdu = self._flavour(flavour_id).vdus.get(vdu_name)
         return vdu.compute_flavour if vdu else None
 
     def get_sw_image(self, flavour_id: str) -> dict[str, str]:
-        """Tell the names of the images of VDUs and storages."""
+        """Return VDU or storage -> name of its image."""
         flavour = self._flavour(flavour_id)
         names = {image.id: image.name for image in self._vnfd.software_images}
         image_ids = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
-        image_ids |= {id_: one.image for id_, one in flavour.storages.items()}
+        image_ids |= {
+            id_: node.image for id_, node in flavour.storages.items()
+        }
         return {id_: names[image] for id_, image in image_ids.items() if image}

@@ -1,11 +1,11 @@
-"""Where the values of a stack's parameter ``nfv`` are found.
+"""Finds the values of a stack's parameter ``nfv``.
 
 BaseHOT reads them by ``get_param: [nfv, VDU, <VDU or storage>, <attribute>]``
-and ``get_param: [nfv, CP, <connection point>, <attribute>]``. What the grant
-says comes before what the request says, and that before what the VNFD says.
+and ``get_param: [nfv, CP, <connection point>, <attribute>]``. The grant has
+priority over the request, and the request over the VNFD.
 
-Public names are those that user data written for Tacker calls. None stands
-for what nobody says.
+User data written for Tacker calls the public functions by these names. They
+return None for a value that is not set.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from tacker_cnf.user_data.package import Package
 from tacker_cnf.vnfd.model import Vnfd
 
 #: directory -> the VNFD of the package in it
-_PACKAGES: ContextVar[Mapping[str, Vnfd]] = ContextVar("known")
+_PACKAGES: ContextVar[Mapping[str, Vnfd]] = ContextVar("packages")
 
 
 @contextlib.contextmanager
 def use_package(csar_dir: str, vnfd: Vnfd) -> Iterator[None]:
-    """Have get_vnfd know the package in a directory."""
+    """Make get_vnfd return the package in a directory."""
     token = _PACKAGES.set({csar_dir: vnfd})
     try:
         yield
@@ -34,7 +34,10 @@ def use_package(csar_dir: str, vnfd: Vnfd) -> Iterator[None]:
 
 
 def get_vnfd(vnfd_id: str, csar_dir: str) -> Package:
-    """Give the package in a directory, which is that of a VNFD."""
+    """Return the package in a directory.
+
+    :raises ValueError: it has another VNFD
+    """
     vnfd = _PACKAGES.get()[csar_dir]
     if vnfd.id != vnfd_id:
         raise ValueError(f"the package has VNFD {vnfd.id}, not {vnfd_id}")
@@ -42,9 +45,9 @@ def get_vnfd(vnfd_id: str, csar_dir: str) -> Package:
 
 
 def init_nfv_dict(hot_template: Json) -> Json:
-    """Give the nfv that a template's resources read, each value None.
+    """Return the nfv that the resources of a template read, all values None.
 
-    What is read of a list stands under the number as it is written there.
+    An item of a list is an entry with its index as the key.
     """
     nfv: Json = {}
     for path in _paths(hot_template.get("resources", {})):
@@ -58,7 +61,7 @@ def init_nfv_dict(hot_template: Json) -> Json:
 
 
 def _paths(value: Any) -> Iterator[list[Any]]:
-    """Find the lists that get_param is given."""
+    """Return the arguments of get_param that are lists."""
     if isinstance(value, Mapping):
         path = value.get("get_param")
         if isinstance(path, list):
@@ -73,7 +76,7 @@ def _paths(value: Any) -> Iterator[list[Any]]:
 def get_param_flavor(
     vdu_name: str, flavour_id: str, vnfd: Package, grant: Json
 ) -> str | None:
-    """Tell the compute flavour of a VDU."""
+    """Return the compute flavour of a VDU."""
     for asset in _assets(grant, "computeResourceFlavours"):
         if asset["vnfdVirtualComputeDescId"] == vdu_name:
             return str(asset["vimFlavourId"])
@@ -83,7 +86,7 @@ def get_param_flavor(
 def get_param_image(
     vdu_name: str, flavour_id: str, vnfd: Package, grant: Json
 ) -> str | None:
-    """Tell the image of a VDU or a storage."""
+    """Return the image of a VDU or a storage."""
     for asset in _assets(grant, "softwareImages"):
         if asset["vnfdSoftwareImageId"] == vdu_name:
             return str(asset["vimSoftwareImageId"])
@@ -96,7 +99,7 @@ def _assets(grant: Json, kind: str) -> Iterable[Json]:
 
 
 def get_param_zone(vdu_name: str, grant_req: Json, grant: Json) -> str | None:
-    """Tell the zone of a VDU: that of the first VNFC added that has one."""
+    """Return the zone of the first added VNFC of a VDU that has one."""
     zones = get_param_zones(vdu_name, grant_req, grant)
     return next(filter(None, zones), None)
 
@@ -104,33 +107,34 @@ def get_param_zone(vdu_name: str, grant_req: Json, grant: Json) -> str | None:
 def get_param_zones(
     vdu_name: str, grant_req: Json, grant: Json
 ) -> list[str | None]:
-    """Tell the zone of each VNFC of a VDU that is added."""
+    """Return the zone of each added VNFC of a VDU."""
     names = {zone["id"]: zone["zoneId"] for zone in grant.get("zones", ())}
     placed = {
         info["resourceDefinitionId"]: names.get(info.get("zoneId"))
         for info in grant.get("addResources", ())
     }
     added = _computes(grant_req, "addResources", vdu_name)
-    return [placed.get(one["id"]) for one in added]
+    return [placed.get(resource["id"]) for resource in added]
 
 
 def _computes(grant_req: Json, change: str, vdu_name: str) -> list[Json]:
     return [
-        one
-        for one in grant_req.get(change, ())
-        if one["type"] == "COMPUTE" and one["resourceTemplateId"] == vdu_name
+        resource
+        for resource in grant_req.get(change, ())
+        if resource["type"] == "COMPUTE"
+        and resource["resourceTemplateId"] == vdu_name
     ]
 
 
 def get_current_capacity(vdu_name: str, inst: Json) -> int:
-    """Tell how many VNFCs a VDU has."""
+    """Return the current number of VNFCs of a VDU."""
     info = inst.get("instantiatedVnfInfo") or {}
     vnfcs = info.get("vnfcResourceInfo", ())
     return sum(vnfc["vduId"] == vdu_name for vnfc in vnfcs)
 
 
 def get_param_capacity(vdu_name: str, inst: Json, grant_req: Json) -> int:
-    """Tell how many VNFCs a VDU is to have."""
+    """Return the number of VNFCs of a VDU after the operation."""
     return (
         get_current_capacity(vdu_name, inst)
         + len(_computes(grant_req, "addResources", vdu_name))
@@ -139,7 +143,7 @@ def get_param_capacity(vdu_name: str, inst: Json, grant_req: Json) -> int:
 
 
 def get_param_network(cp_name: str, grant: Json, req: Json) -> str | None:
-    """Tell the network that a connection point is to be on."""
+    """Return the requested network of a connection point."""
     for link, _ in _requested_cps(cp_name, grant, req):
         return str(link["resourceId"])
     return None
@@ -148,9 +152,10 @@ def get_param_network(cp_name: str, grant: Json, req: Json) -> str | None:
 def get_param_fixed_ips(
     cp_name: str, grant: Json, req: Json, number: int | None = None
 ) -> list[Json] | None:
-    """Tell the addresses and subnets that a connection point is to have.
+    """Return the requested addresses and subnets of a connection point.
 
-    :param number: of the VNFC, if each has a configuration of its own
+    :param number: index of the VNFC, if each has its own configuration
+    :returns: dicts with ``ip_address``, ``subnet`` or both
     """
     for _, point in _requested_cps(cp_name, grant, req):
         return _fixed_ips(point, number)
@@ -160,9 +165,9 @@ def get_param_fixed_ips(
 def get_param_port(
     cp_name: str, grant: Json, req: Json, number: int | None = None
 ) -> str | None:
-    """Tell the port that somebody else made for a connection point.
+    """Return the port that the request provides for a connection point.
 
-    :param number: of the VNFC, if each has a configuration of its own
+    :param number: index of the VNFC, if each has its own configuration
     """
     for link, point in _requested_cps(cp_name, grant, req):
         ports = {
@@ -176,16 +181,18 @@ def get_param_port(
 
 
 def _requested_cps(cp_name: str, *bodies: Json) -> Iterator[tuple[Json, Json]]:
-    """Find what is said of a connection point, and its external link."""
-    for one in bodies:
-        for link in one.get("extVirtualLinks", ()):
+    """Return the entries of a connection point in extCps, each with its
+    external link: (link, entry).
+    """
+    for body in bodies:
+        for link in body.get("extVirtualLinks", ()):
             for point in link["extCps"]:
                 if point["cpdId"] == cp_name:
                     yield link, point
 
 
 def get_param_network_from_inst(cp_name: str, inst: Json) -> str | None:
-    """Tell the network that a connection point is on."""
+    """Return the current network of a connection point."""
     for link, _ in _current_cps(cp_name, inst):
         return str(link["resourceHandle"]["resourceId"])
     return None
@@ -194,9 +201,10 @@ def get_param_network_from_inst(cp_name: str, inst: Json) -> str | None:
 def get_param_fixed_ips_from_inst(
     cp_name: str, inst: Json, number: int | None = None
 ) -> list[Json] | None:
-    """Tell the addresses and subnets that a connection point has.
+    """Return the current addresses and subnets of a connection point.
 
-    :param number: of the VNFC, if each has a configuration of its own
+    :param number: index of the VNFC, if each has its own configuration
+    :returns: dicts with ``ip_address``, ``subnet`` or both
     """
     for _, point in _current_cps(cp_name, inst):
         return _fixed_ips(point, number)
@@ -206,9 +214,9 @@ def get_param_fixed_ips_from_inst(
 def get_param_port_from_inst(
     cp_name: str, inst: Json, number: int | None = None
 ) -> str | None:
-    """Tell the port of somebody else that a connection point has.
+    """Return the current port of a connection point that a request provided.
 
-    :param number: of the VNFC, if each has a configuration of its own
+    :param number: index of the VNFC, if each has its own configuration
     """
     for link, point in _current_cps(cp_name, inst):
         configs = _configs(point, number)
@@ -228,12 +236,12 @@ def _current_cps(cp_name: str, inst: Json) -> Iterator[tuple[Json, Json]]:
 
 
 def _configs(point: Json, number: int | None) -> list[Json]:
-    """Give the configurations of a connection point; null is none.
+    """Return the configurations of a connection point that are not null.
 
-    :param number: of a VNFC, which has one of them; where there are fewer,
-        the last one. None: all are meant
+    :param number: index of the VNFC that has one of them, or the last one if
+        there are fewer; None: return all
     """
-    found = [one for one in point.get("cpConfig", {}).values() if one]
+    found = [config for config in point.get("cpConfig", {}).values() if config]
     return found if number is None else found[: number + 1][-1:]
 
 
@@ -248,23 +256,23 @@ def _fixed_ips(point: Json, number: int | None) -> list[Json]:
 
 
 def _fixed_ips_of(requested: Json) -> list[Json]:
-    """Give each address, with its subnet; or the subnet alone, of which
-    Neutron chooses one.
+    """Return each address with its subnet; or only the subnet, from which
+    Neutron assigns an address.
     """
     subnet = (
         {"subnet": requested["subnetId"]} if requested.get("subnetId") else {}
     )
     addresses = requested.get("fixedAddresses") or ()
-    fixed = [{"ip_address": str(one), **subnet} for one in addresses]
+    fixed = [{"ip_address": str(address), **subnet} for address in addresses]
     return fixed or ([subnet] if subnet else [])
 
 
 def apply_ext_managed_vls(hot_dict: Json, req: Json, grant: Json) -> None:
-    """Put the networks that somebody else manages in the place of those
-    that a template would make, which go, and their subnets.
+    """Replace networks in a template by externally managed ones, and remove
+    their subnets.
     """
-    for one in (grant, req):
-        for link in one.get("extManagedVirtualLinks", ()):
+    for body in (grant, req):
+        for link in body.get("extManagedVirtualLinks", ()):
             name, network = link["vnfVirtualLinkDescId"], link["resourceId"]
             with contextlib.suppress(KeyError):
                 _replace_network(hot_dict["resources"], name, network)
@@ -285,7 +293,7 @@ def _replace_network(resources: Json, name: str, network: str) -> None:
 
 
 def _drop_dependencies(resource: Json, removed: set[str]) -> None:
-    """Let a resource wait for those only that are still there."""
+    """Remove the names of removed resources from depends_on."""
     depends_on = resource.pop("depends_on", [])
     names = [depends_on] if isinstance(depends_on, str) else depends_on
     if remaining := [name for name in names if name not in removed]:
@@ -293,7 +301,7 @@ def _drop_dependencies(resource: Json, removed: set[str]) -> None:
 
 
 def _replace(value: Any, change: Callable[[Any], Any]) -> None:
-    """Change what is in a JSON value, in place."""
+    """Apply a function to each value in a JSON value, in place."""
     if isinstance(value, dict):
         pairs: Iterable[tuple[Any, Any]] = list(value.items())
     else:

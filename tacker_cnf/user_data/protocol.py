@@ -1,4 +1,4 @@
-"""What the process of a package's user data is told, and what it says."""
+"""Input and output of the process that runs a package's user data."""
 
 from typing import Any
 
@@ -12,24 +12,24 @@ from tacker_cnf.vnfd.model import Vnfd
 
 
 class UserDataInput(SolType):
-    """What user data is asked."""
+    """The input of user data."""
 
-    #: the method: instantiate, scale, scale_rollback, ...
+    #: name of the method: instantiate, scale, scale_rollback, ...
     operation: str
     request: Json
     vnf_instance: Json
     grant_request: Json
     grant_response: Json
-    #: the unpacked package, and the VNFD in it
+    #: directory of the unpacked package
     package_dir: str
     vnfd: Vnfd
-    #: where in the package the class is, and its name
+    #: Python file in the package
     path: str
     class_name: str
 
 
 class UserDataOutput(SolType):
-    """What user data says."""
+    """The output of user data; see :class:`tacker_cnf.user_data.base.UserData`."""
 
     template: str | None = None
     files: dict[str, str] = msgspec.field(default_factory=dict)
@@ -38,17 +38,17 @@ class UserDataOutput(SolType):
 
     def __post_init__(self) -> None:
         if not isinstance(self.parameters.get("nfv", {}), dict):
-            raise ValueError("parameters.nfv: this is no dict")  # noqa: TRY004  # msgspec's
+            raise ValueError("parameters.nfv: has to be a dict")  # noqa: TRY004  # msgspec's
 
 
 def read(answer: bytes) -> UserDataOutput:
-    """Read what user data wrote.
+    """Decode the output of user data.
 
-    :raises ScriptFailed: it is no such thing
+    :raises ScriptFailed: the output is not valid
     """
     try:
         return base.decode(answer, UserDataOutput)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.ScriptFailed(
-            f"what its method gave is no valid answer: {error}"
+            f"the result of its method is not valid: {error}"
         ) from None

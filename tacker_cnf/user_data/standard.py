@@ -1,9 +1,9 @@
-"""User data for a template in which each VNFC is a resource of its own.
+"""User data for templates in which each VNFC is a separate resource.
 
-BaseHOT has one resource of each VDU. A stack has as many as there are VNFCs:
-``VDU1-0``, ``VDU1-1`` and so on, and each reads an nfv of its own: where that
-of the VDU reads ``[nfv, VDU, VDU1, vcImageId]``, the first one reads ``[nfv,
-VDU, VDU1-0, vcImageId]``.
+BaseHOT has one resource for each VDU. A stack has one for each VNFC,
+``VDU1-0``, ``VDU1-1`` and so on, which read separate entries of nfv: instead
+of ``[nfv, VDU, VDU1, vcImageId]``, the first one reads ``[nfv, VDU, VDU1-0,
+vcImageId]``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from tacker_cnf.user_data.base import Json
 from tacker_cnf.user_data.builtin import BuiltinUserData, StackContent
 from tacker_cnf.user_data.nfv_values import CpFinders, Finders, Sources
 
-#: VDU -> the numbers of some of its VNFCs
+#: VDU -> indexes of some of its VNFCs
 Indexes = Mapping[str, Sequence[int]]
 
 
@@ -29,7 +29,7 @@ def rm_idx(name_idx: str) -> str:
 
 
 class StandardUserData(BuiltinUserData):
-    """Makes a resource of each VNFC."""
+    """Creates a resource for each VNFC."""
 
     @staticmethod
     def stack_content(sources: Sources, cp_finders: CpFinders) -> StackContent:
@@ -39,7 +39,7 @@ class StandardUserData(BuiltinUserData):
         resources, nfv, origins = vnfc_resources.stack_content(
             vnfc_resources.desired(), cp_finders
         )
-        # what other resources than VDUs read
+        # values that resources other than VDUs read
         read = parameters.init_nfv_dict(template)
         for kind, value_finders in (
             ("VDU", nfv_values.vdu_finders(sources)),
@@ -56,8 +56,8 @@ class StandardUserData(BuiltinUserData):
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
         sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
-        whole = sources.base_hot()["template"]
-        vnfc_resources = _VnfcResources(sources, whole)
+        base_template = sources.base_hot()["template"]
+        vnfc_resources = _VnfcResources(sources, base_template)
         if req["type"] == "SCALE_IN":
             return vnfc_resources.removal_patch(vnfc_resources.removed())
         cp_finders = nfv_values.current_cp_finders(sources)
@@ -66,10 +66,12 @@ class StandardUserData(BuiltinUserData):
         )
         nfv = sources.with_overrides(found)
         nfv_values.check(nfv)
-        # those of others that they refer to may not be in the stack
-        whole["resources"].update(resources)
-        parameters.apply_ext_managed_vls(whole, sources.managed_links(), {})
-        added = {name: whole["resources"][name] for name in resources}
+        # the networks that they refer to may be externally managed
+        base_template["resources"].update(resources)
+        parameters.apply_ext_managed_vls(
+            base_template, sources.managed_links(), {}
+        )
+        added = {name: base_template["resources"][name] for name in resources}
         template = {"resources": added}
         return {
             "template": yaml.safe_dump(template),
@@ -80,7 +82,7 @@ class StandardUserData(BuiltinUserData):
     def scale_rollback(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell what the stack was made of before it was scaled out."""
+        """Return a patch that removes the VNFCs of a scale-out."""
         sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
         vnfc_resources = _VnfcResources(
             sources, sources.base_hot()["template"]
@@ -91,8 +93,8 @@ class StandardUserData(BuiltinUserData):
     def heal(
         req: Json, inst: Json, grant_req: Json, grant: Json, tmp_csar_dir: str
     ) -> Json:
-        """Tell the images and flavours that the grant names, of what is made
-        anew: servers, and with additionalParams.all their storages.
+        """Return the images and flavours in the grant, of what the heal
+        replaces: servers, and with additionalParams.all their storages.
         """
         sources = nfv_values.sources(req, inst, grant_req, grant, tmp_csar_dir)
         vnfc_resources = _VnfcResources(
@@ -116,9 +118,9 @@ class StandardUserData(BuiltinUserData):
 
 
 class _VnfcResources:
-    """The VNFCs of a VNF, each a resource.
+    """The VNFCs of a VNF, each a separate resource.
 
-    :param template: BaseHOT, from which the resources of VDUs are taken away
+    :param template: BaseHOT, from which the resources of VDUs are removed
     """
 
     def __init__(self, sources: Sources, template: Json) -> None:
@@ -130,7 +132,7 @@ class _VnfcResources:
         }
 
     def current(self) -> dict[str, list[int]]:
-        """Tell the VNFCs that there are."""
+        """Return VDU -> indexes of its current VNFCs."""
         found: dict[str, list[int]] = {vdu: [] for vdu in self._resources}
         for vdu, index in _vnfc_indexes(self._sources.inst).values():
             if vdu in found:
@@ -138,21 +140,21 @@ class _VnfcResources:
         return found
 
     def added(self) -> dict[str, list[int]]:
-        """Tell the VNFCs that come to those that there are, by the lowest
-        free numbers.
-        """
+        """Return VDU -> indexes of the VNFCs to add: the lowest free ones."""
         return {
             vdu: _free_indexes(taken, max(self._count_to_add(vdu), 0))
             for vdu, taken in self.current().items()
         }
 
     def desired(self) -> dict[str, list[int]]:
-        """Tell the VNFCs that there are to be: those that come first."""
+        """Return VDU -> indexes of its VNFCs after the operation; added ones
+        are first.
+        """
         current = self.current()
         return {vdu: new + current[vdu] for vdu, new in self.added().items()}
 
     def _count_to_add(self, vdu: str) -> int:
-        """Tell how many VNFCs of a VDU the grant adds to those it has."""
+        """Return the number of VNFCs of a VDU that the operation adds."""
         sources = self._sources
         current_count = parameters.get_current_capacity(vdu, sources.inst)
         desired = parameters.get_param_capacity(
@@ -161,13 +163,13 @@ class _VnfcResources:
         return desired - current_count
 
     def removed(self) -> dict[str, list[int]]:
-        """Tell the VNFCs that the grant removes."""
+        """Return VDU -> indexes of the VNFCs that the operation removes."""
         by_server = _vnfc_indexes(self._sources.inst)
         found: dict[str, list[int]] = {vdu: [] for vdu in self._resources}
-        for one in self._sources.grant_req.get("removeResources", ()):
-            where = (one.get("resource") or {}).get("resourceId")
-            vdu, index = by_server.get(where, ("", 0))
-            if one["type"] == "COMPUTE" and vdu in found:
+        for removed in self._sources.grant_req.get("removeResources", ()):
+            server = (removed.get("resource") or {}).get("resourceId")
+            vdu, index = by_server.get(server, ("", 0))
+            if removed["type"] == "COMPUTE" and vdu in found:
                 found[vdu].append(index)
         return found
 
@@ -183,10 +185,10 @@ class _VnfcResources:
         cp_finders: CpFinders,
         vdus: Finders | None = None,
     ) -> tuple[Json, Json, dict[str, str]]:
-        """Give resources of VNFCs, the nfv that they read, and for each name
-        in it what the package calls it.
+        """Build the resources of VNFCs, and the nfv that they read.
 
-        :param vdus: tells of VDUs and storages, if not all that is known
+        :param vdus: finders of VDUs and storages; None: all values
+        :returns: name -> resource, nfv, name in nfv -> name in the VNFD
         """
         resources: Json = {}
         nfv: Json = {"VDU": {}, "CP": {}}
@@ -222,12 +224,12 @@ class _VnfcResources:
     def _each(self, indexes: Indexes) -> Iterator[tuple[str, int, str | None]]:
         for vdu, numbers in indexes.items():
             zones = self._zones(vdu)
-            for place, index in enumerate(numbers):
-                zone = zones[place] if place < len(zones) else None
+            for position, index in enumerate(numbers):
+                zone = zones[position] if position < len(zones) else None
                 yield vdu, index, zone
 
     def removal_patch(self, indexes: Indexes) -> Json:
-        """Give what takes VNFCs from a stack."""
+        """Build the result of user data that removes VNFCs from a stack."""
         resources: Json = {}
         nfv: Json = {"VDU": {}, "CP": {}}
         for vdu, index, _ in self._each(indexes):
@@ -244,7 +246,7 @@ class _VnfcResources:
 
 
 def _vnfc_indexes(inst: Json) -> dict[Any, tuple[str, int]]:
-    """Tell the VDU and the number of each VNFC, by its compute resource."""
+    """Return id of the compute resource -> VDU and index of its VNFC."""
     info = inst.get("instantiatedVnfInfo") or {}
     return {
         vnfc["computeResource"]["resourceId"]: (
@@ -262,7 +264,7 @@ def _free_indexes(taken: Sequence[int], count: int) -> list[int]:
 
 
 def _indexed(value: Any, index: int) -> Any:
-    """Copy a resource, to read an nfv of its own."""
+    """Copy a resource so that it reads the entries of nfv of one VNFC."""
     if isinstance(value, list):
         return [_indexed(inner, index) for inner in value]
     if not isinstance(value, dict):

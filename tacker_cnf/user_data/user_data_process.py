@@ -1,4 +1,4 @@
-"""Runs a package's user data in a process of its own."""
+"""Runs a package's user data in a separate process."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,20 +21,21 @@ def run(
     user_data_input: UserDataInput,
     limits: ScriptLimits,
     cancel_token: CancelToken,
-    keep_log: Callable[[str], None] = lambda _: None,
+    save_log: Callable[[str], None] = lambda _: None,
 ) -> UserDataOutput:
-    """Ask user data of an unpacked package.
+    """Run user data of an unpacked package.
 
-    :param cancel_token: kills it when the work is called off at once
-    :param keep_log: is given what it wrote, however it ended
-    :raises ScriptFailed: it failed, took too long or said something wrong
+    :param cancel_token: kills the process at a FORCEFUL cancel
+    :param save_log: called with the process's output, also after a failure
+    :raises ScriptFailed: the process failed, timed out or returned a result
+        that is not valid
     """
     return runner.execute(
         [package],
         lambda trees: _script_run(user_data_input, trees),
         limits,
         cancel_token,
-        ScriptCallbacks(save=keep_log),
+        ScriptCallbacks(save=save_log),
     )
 
 

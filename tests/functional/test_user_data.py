@@ -171,7 +171,7 @@ class TestNames(UserDataCase):
             ({PATH: 1, CLASS: "NamedUserData"}, PATH),
             ({PATH: "UserData/nobody.py", CLASS: "Mine"}, "no file"),
             ({PATH: "../../etc/passwd", CLASS: "Mine"}, "no file"),
-            ({PATH: "UserData/named.py", CLASS: "a b"}, "a class of Python"),
+            ({PATH: "UserData/named.py", CLASS: "a b"}, "a Python class"),
         ):
             error = self.assertRaises(
                 errors.InvalidParameters,
@@ -191,7 +191,7 @@ class TestNames(UserDataCase):
         error = self.assertRaises(
             errors.InvalidParameters, self.user_data.check, question
         )
-        self.assertIn("which the VNF is of, has no file", str(error))
+        self.assertIn("is not in the current VNF package", str(error))
         (former_package / "UserData").mkdir()
         (former_package / "UserData" / "named.py").touch()
         self.user_data.check(question)

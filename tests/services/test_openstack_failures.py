@@ -350,7 +350,7 @@ class TestVim(testtools.TestCase):
         vim = {**self.project.vim, "name": "another"}
         wrong = {**vim["auth_cred"], "password": "wrong"}
         for change, says in (
-            ({"auth_cred": wrong}, "Keystone refused the credentials"),
+            ({"auth_cred": wrong}, "Keystone rejected the credentials"),
             ({"auth_url": "http://127.0.0.1:1/v3"}, "does not answer"),
         ):
             answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim | change})

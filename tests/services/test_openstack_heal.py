@@ -203,7 +203,7 @@ class TestWhole(HealCase):
         self.assertEqual(202, answer.status)
         waiting.until(lambda: not vnf.ids(), "that it is known")
         failed = vnf.run_operation("heal", {}, "FAILED_TEMP")
-        self.assertIn("somebody else has deleted", failed["error"]["detail"])
+        self.assertIn("another client has deleted", failed["error"]["detail"])
         self.vnf.decide(failed["id"], "fail")
         self.recreate_stack()
 

@@ -93,7 +93,7 @@ class TestTls(testtools.TestCase):
         ):
             answer = vnf.register_vim(**cred)
             self.assertEqual(422, answer.status)
-            self.assertIn("is not to be trusted", answer.detail)
+            self.assertIn("The TLS connection to", answer.detail)
             self.assertIn("CERTIFICATE_VERIFY_FAILED", answer.detail)
             self.assertIn(says, answer.detail)
         self.assertEqual(0, vnf.heat.count)

@@ -1,4 +1,4 @@
-"""The addresses of connection points: asked for, or chosen by Neutron."""
+"""The addresses of connection points: requested, or assigned by Neutron."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from tacker_cnf.sol.connection_point import (
 
 
 class FixedIp(msgspec.Struct, frozen=True):
-    """An address of a port."""
+    """A fixed IP address of a port."""
 
     ip_address: str
     subnet_id: Identifier | None = None
@@ -33,18 +33,18 @@ class FixedIp(msgspec.Struct, frozen=True):
 
 
 class Port(msgspec.Struct, frozen=True):
-    """What Neutron tells of a port, as far as Heat tells it."""
+    """The attributes of a Neutron port that Heat returns."""
 
     mac_address: MacAddress | None = None
     fixed_ips: tuple[FixedIp, ...] = ()
 
 
-#: id of a port -> what is known of it
+#: id of a port -> its attributes
 Ports = Mapping[str, Port]
 
 
 def parse_port(attributes: Any) -> Port:
-    """Read the attributes of a port's resource; what is none says nothing."""
+    """Parse the attributes of a port's resource; empty if not valid."""
     try:
         return msgspec.convert(attributes or {}, Port)
     except msgspec.ValidationError:
@@ -54,8 +54,8 @@ def parse_port(attributes: Any) -> Port:
 def protocol_info(
     port: Port | None, config: VnfExtCpConfig | None
 ) -> tuple[CpProtocolInfo, ...]:
-    """Tell the addresses of a connection point: those that its port has, or
-    if nobody knows its port, those that were asked for it.
+    """Return the addresses of a connection point: those of its port, or the
+    requested ones if its port is unknown.
     """
     requested = config.cp_protocol_data if config else ()
     if port is None or not (port.mac_address or port.fixed_ips):
@@ -76,16 +76,16 @@ def protocol_info(
 
 
 def _addresses_of(port: Port, fixed: set[str]) -> Iterator[IpAddressesInfo]:
-    """Tell the addresses of a port, by their subnets.
+    """Return the addresses of a port, grouped by subnet.
 
-    :param fixed: those that Neutron has not chosen
+    :param fixed: requested addresses; the others are dynamic
     """
     groups: dict[tuple[IpType, bool, str | None], list[str]] = {}
-    for one in port.fixed_ips:
-        version = ipaddress.ip_address(one.ip_address).version
-        dynamic = one.ip_address not in fixed
-        key = (IpType(f"IPV{version}"), dynamic, one.subnet_id)
-        groups.setdefault(key, []).append(one.ip_address)
+    for fixed_ip in port.fixed_ips:
+        version = ipaddress.ip_address(fixed_ip.ip_address).version
+        dynamic = fixed_ip.ip_address not in fixed
+        key = (IpType(f"IPV{version}"), dynamic, fixed_ip.subnet_id)
+        groups.setdefault(key, []).append(fixed_ip.ip_address)
     for (kind, dynamic, subnet), addresses in groups.items():
         yield IpAddressesInfo(
             type=kind,
@@ -103,17 +103,17 @@ def _segmentation_ids(requested: tuple[CpProtocolData, ...]) -> Iterator[str]:
 
 def _fixed_addresses(requested: tuple[CpProtocolData, ...]) -> Iterator[str]:
     for data in requested:
-        wanted = data.ip_over_ethernet
-        for one in wanted.ip_addresses if wanted else ():
-            yield from map(str, one.fixed_addresses)
+        ethernet = data.ip_over_ethernet
+        for group in ethernet.ip_addresses if ethernet else ():
+            yield from map(str, group.fixed_addresses)
 
 
 def _requested_protocol(data: CpProtocolData) -> CpProtocolInfo | None:
-    """Tell what was fixed of a connection point."""
+    """Return the requested addresses of a connection point."""
     requested = data.ip_over_ethernet
     if requested is None:
         return None
-    found = (_requested_addresses(one) for one in requested.ip_addresses)
+    found = (_requested_addresses(group) for group in requested.ip_addresses)
     addresses = tuple(info for info in found if info is not None)
     if not (requested.mac_address or addresses):
         return None

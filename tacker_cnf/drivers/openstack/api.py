@@ -1,4 +1,4 @@
-"""The way to an OpenStack, and how its errors are told."""
+"""Clients of one OpenStack, and the mapping of their errors."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 class OpenstackApi:
-    """The way to one OpenStack, shared by all who have to do with it."""
+    """Keystone session and service clients of one OpenStack, shared."""
 
     def __init__(self, connection: Connection, timeout: float) -> None:
-        """Prepare it; nothing is sent before somebody asks.
+        """Create the clients; no request is sent yet.
 
-        :param timeout: seconds for each answer
+        :param timeout: seconds for each response
         """
         from tacker_cnf.drivers.openstack import library
 
@@ -30,7 +30,10 @@ class OpenstackApi:
         self.servers = library.nova(self.session, connection.region)
 
     def call(self, request: Callable[[], T]) -> T:
-        """Ask, and tell the libraries' errors as ours."""
+        """Send a request and convert the libraries' errors.
+
+        :raises InfraError: the request failed
+        """
         try:
             return request()
         except self.library.HEAT_ERROR as error:
@@ -39,7 +42,7 @@ class OpenstackApi:
             ) from error
         except self.library.NO_TLS as error:
             raise errors.VimUnreachable(
-                f"{self.endpoint} is not to be trusted: {error}"
+                f"The TLS connection to {self.endpoint} failed: {error}"
             ) from error
         except self.library.NO_CONNECTION as error:
             raise Unreachable(
@@ -57,5 +60,5 @@ class OpenstackApi:
             ) from error
         except self.library.ANY_ERROR as error:
             raise errors.VimUnreachable(
-                f"What answers at {self.endpoint} is no OpenStack: {error}"
+                f"{self.endpoint} is not an OpenStack endpoint: {error}"
             ) from error

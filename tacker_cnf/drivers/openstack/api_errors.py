@@ -1,4 +1,4 @@
-"""What OpenStack's services answer when they do not do what they were asked."""
+"""Converts error responses of OpenStack services."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 class NotFound(errors.VimRejected):
-    """The stack, or what was asked of it, does not exist."""
+    """The stack or its resource does not exist."""
 
 
 class Conflict(errors.VimRejected):
-    """The name is taken, or something else is done to the stack now."""
+    """The stack exists already, or another action on it is in progress."""
 
 
 _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
@@ -31,7 +31,7 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
 
 
 def heat_error(status: int, body: Any) -> errors.InfraError:
-    """Tell an answer of Heat as an error of ours, by its message alone."""
+    """Convert an error response of Heat; only its message is quoted."""
     kind = _BY_STATUS.get(status, errors.VimRejected)
     return kind(f"Heat answered {status}: {_message(body)}")
 
@@ -44,15 +44,15 @@ def _message(body: Any) -> str:
             return f"{decoded['explanation']} ({error['type']})"
         return str(error["message"])
     except (msgspec.DecodeError, KeyError, TypeError):
-        text = body.decode(errors="replace") if body else "no reason"
+        text = body.decode(errors="replace") if body else "no reason given"
         return " ".join(text.split())[:500]
 
 
 def keystone_error(status: int, reason: str) -> errors.InfraError:
-    """Tell an answer of Keystone as an error of ours."""
+    """Convert an error response of Keystone."""
     if status == 401:
         return errors.VimRejected(
-            f"Keystone refused the credentials of the VIM (401): {reason}"
+            f"Keystone rejected the credentials of the VIM (401): {reason}"
         )
     kind = (
         Unreachable if status == 429 or status >= 500 else errors.VimRejected
@@ -61,24 +61,25 @@ def keystone_error(status: int, reason: str) -> errors.InfraError:
 
 
 def service_error(name: str, status: int, reason: str) -> errors.InfraError:
-    """Tell an answer of Glance or Nova as an error of ours."""
+    """Convert an error response of Glance or Nova."""
     kind = (
         Unreachable if status == 429 or status >= 500 else errors.VimRejected
     )
-    text = " ".join(reason.split())[:500] or "no reason"
+    text = " ".join(reason.split())[:500] or "no reason given"
     return kind(f"{name} answered {status}: {text}")
 
 
 def decode_response(body: bytes, kind: type[T], service: str, name: str) -> T:
-    """Read an answer.
+    """Decode a response.
 
-    :param service: what the catalogue has it for, and what it is by name
-    :raises VimRejected: it is no such answer
+    :param service: service type in the catalogue
+    :param name: name of the project, such as Nova
+    :raises VimRejected: the body does not have this type
     """
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.VimRejected(
-            f"What the catalogue names as {service} service is no {name}: "
-            f"{error}."
+            f"The {service} endpoint in the service catalogue is not a {name} "
+            f"API: {error}."
         ) from None

@@ -1,7 +1,7 @@
-"""What a grant leaves open: the images and flavours of the VIM.
+"""Adds images and flavours of the VIM that a grant does not have.
 
-They are found here and not by who grants, since only a driver knows its VIM;
-so it is the same whether an NFVO has granted, or this service itself.
+The driver does this, not the NFVO client, as only the driver reads its VIM;
+so the result is the same with an external NFVO and without one.
 """
 
 from collections.abc import Mapping
@@ -22,19 +22,20 @@ from tacker_cnf.vnfd.model import Flavour, SoftwareImage
 
 
 class Images(Protocol):
-    """What knows the images of a VIM."""
+    """The images of a VIM."""
 
     def find_ids(self, wanted: tuple[SoftwareImage, ...]) -> Mapping[str, str]:
-        """Tell the VNFD's id of an image -> the VIM's, if it has it."""
+        """Return image id in the VNFD -> image id in the VIM, if found."""
 
 
 def complete_grant(task: InfraTask, images: Images) -> Grant | None:
-    """Put what the VNFD says of flavours, and the VIM's ids of the images
-    that it names, into a grant that adds VNFCs. What the grant says stays.
+    """Add the VNFD's flavours and the VIM's ids of the VNFD's images to a
+    grant that adds VNFCs. Assets in the grant have priority.
 
-    A heal and what undoes an operation take what is there.
+    A heal and a rollback keep the current assets, so their grants are
+    returned unchanged.
 
-    :raises InfraError: the VIM could not tell
+    :raises InfraError: the images cannot be read from the VIM
     """
     grant, target = task.grant, task.target
     if grant is None or target is None or not _adds_compute(task):
@@ -62,15 +63,15 @@ def _adds_compute(task: InfraTask) -> bool:
     if request is None or task.is_heal or task.is_rollback:
         return False
     compute = ResourceDefinitionType.COMPUTE
-    return any(one.type is compute for one in request.add_resources)
+    return any(added.type is compute for added in request.add_resources)
 
 
 def _flavours(
     flavour: Flavour, assets: VimAssets
 ) -> list[VimComputeResourceFlavour]:
     granted = {
-        one.vnfd_virtual_compute_desc_id
-        for one in assets.compute_resource_flavours
+        asset.vnfd_virtual_compute_desc_id
+        for asset in assets.compute_resource_flavours
     }
     return [
         VimComputeResourceFlavour(
@@ -85,9 +86,11 @@ def _flavours(
 def _images(
     flavour: Flavour, assets: VimAssets, task: InfraTask, images: Images
 ) -> list[VimSoftwareImage]:
-    granted = {one.vnfd_software_image_id for one in assets.software_images}
+    granted = {
+        asset.vnfd_software_image_id for asset in assets.software_images
+    }
     image_ids = {id_: vdu.image for id_, vdu in flavour.vdus.items()}
-    image_ids |= {id_: one.image for id_, one in flavour.storages.items()}
+    image_ids |= {id_: node.image for id_, node in flavour.storages.items()}
     missing = {
         id_: image
         for id_, image in image_ids.items()

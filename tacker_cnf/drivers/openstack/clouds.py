@@ -1,4 +1,4 @@
-"""The OpenStacks of a process."""
+"""The OpenStack connections of a process."""
 
 import hashlib
 import threading
@@ -14,12 +14,12 @@ from tacker_cnf.drivers.openstack.openstack_connection import Connection
 from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
-#: OpenStacks that a process keeps a session for
+#: maximum number of cached sessions
 MAX_SESSIONS: Final = 256
 
 
 class Clouds:
-    """The OpenStacks of this process, a session and its catalogue each."""
+    """Caches a session with its service catalogue for each OpenStack."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
@@ -29,27 +29,27 @@ class Clouds:
     def connect(
         self, info: VimConnectionInfo, retry_policy: RetryPolicy
     ) -> Heat:
-        """Give the Heat of an OpenStack; nothing is sent yet.
+        """Return the Heat client of an OpenStack; no request is sent yet.
 
-        :raises InvalidVimConnection: the connection says too little
+        :raises InvalidVimConnection: the connection lacks an attribute
         """
         return Heat(self._api(info), retry_policy)
 
     def images(
         self, info: VimConnectionInfo, retry_policy: RetryPolicy
     ) -> Glance:
-        """Give the Glance of an OpenStack; nothing is sent yet.
+        """Return the Glance client of an OpenStack; no request is sent yet.
 
-        :raises InvalidVimConnection: the connection says too little
+        :raises InvalidVimConnection: the connection lacks an attribute
         """
         return Glance(self._api(info), retry_policy)
 
     def servers(
         self, info: VimConnectionInfo, retry_policy: RetryPolicy
     ) -> Nova:
-        """Give the Nova of an OpenStack; nothing is sent yet.
+        """Return the Nova client of an OpenStack; no request is sent yet.
 
-        :raises InvalidVimConnection: the connection says too little
+        :raises InvalidVimConnection: the connection lacks an attribute
         """
         return Nova(self._api(info), retry_policy)
 
@@ -59,7 +59,7 @@ class Clouds:
         with self._lock:
             api = self._apis.pop(key, None)
             api = api or OpenstackApi(connection, self._timeout)
-            self._apis[key] = api  # the newest last
+            self._apis[key] = api  # most recently used last
             while len(self._apis) > MAX_SESSIONS:
                 self._apis.pop(next(iter(self._apis)))
         return api

@@ -1,4 +1,4 @@
-"""Which port of which VNFC is on which link, inside and outside of a VNF."""
+"""Maps the ports of VNFCs to internal and external virtual links."""
 
 import collections
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ from tacker_cnf.vnfd.model import Flavour
 
 
 class Links:
-    """The links of one VNF, as its ports are attached to them."""
+    """The virtual links of one VNF, filled by attaching its ports."""
 
     def __init__(
         self,
@@ -38,10 +38,10 @@ class Links:
         key: str,
         port_details: addresses.Ports,
     ) -> None:
-        """Begin with no port.
+        """Start without ports.
 
-        :param key: by which vimConnectionInfo names the OpenStack
-        :param port_details: the ports of which somebody knows the addresses
+        :param key: key of the OpenStack in vimConnectionInfo
+        :param port_details: the ports with known addresses
         """
         self._port_details = port_details
         self._flavour = flavour
@@ -56,7 +56,7 @@ class Links:
             link.vnf_virtual_link_desc_id: link
             for link in target.ext_managed_virtual_links
         }
-        #: how many VNFCs took one of the configurations of a CPD
+        #: CPD -> number of its configurations that VNFCs use
         self._used_configs: collections.Counter[str] = collections.Counter()
         self._vnfc_cps: dict[str, list[VnfcCpInfo]] = collections.defaultdict(
             list
@@ -74,9 +74,9 @@ class Links:
     def attach(
         self, cpd: str, vnfc: str, port: str, number: int | None = None
     ) -> None:
-        """Attach a port that Heat has made.
+        """Attach a port that Heat created.
 
-        :param number: of a VNFC whose configuration goes by it
+        :param number: index of the VNFC, if that selects its configuration
         """
         handle = self._handle(port)
         if cpd in self._external:
@@ -88,9 +88,9 @@ class Links:
     def attach_provided(
         self, cpd: str, vnfc: str, number: int | None = None
     ) -> None:
-        """Attach a port that the request brought, if it brought one.
+        """Attach the port that the request provided, if any.
 
-        :param number: of a VNFC whose configuration goes by it
+        :param number: index of the VNFC, if that selects its configuration
         """
         if cpd in self._external:
             key, config = self._config(cpd, number)
@@ -113,8 +113,10 @@ class Links:
     def _config(
         self, cpd: str, number: int | None
     ) -> tuple[str, VnfExtCpConfig | None]:
-        """Take the configuration of a CPD that a VNFC has by its number, or
-        the next one; the last one again and again where there are fewer.
+        """Return the configuration of a CPD for a VNFC: by its number, or the
+        next unused one. The last one is shared if there are too few.
+
+        :returns: key in cpConfig, configuration
         """
         configs = [
             (key, config)
@@ -225,8 +227,8 @@ class Links:
     def _unused_ports(
         self, link: ExtVirtualLinkData
     ) -> Iterator[ExtLinkPortInfo]:
-        """Give the ports that the request brought and that no VNFC has now;
-        one that comes later takes them.
+        """Return the ports of the request that no VNFC uses yet; VNFCs that
+        are added later use them.
         """
         used = {port.id for port in self._ext_ports.get(link.id, ())}
         referenced = {

@@ -1,4 +1,4 @@
-"""The OpenStack driver: makes a Heat stack match a target."""
+"""The OpenStack driver: creates and updates the Heat stack of a VNF."""
 
 import dataclasses
 import math
@@ -43,14 +43,14 @@ from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 
-#: seconds for which somebody who looks whether an OpenStack is there bears it
+#: seconds after which a connection check or a search fails
 PROBE_TIMEOUT_S: Final = 1.0
-#: of a stack that is deleted, or soon will be; not DELETE_FAILED
+#: statuses of a stack that is deleted or being deleted; not DELETE_FAILED
 DELETED_STATUSES: Final = frozenset({"DELETE_IN_PROGRESS", "DELETE_COMPLETE"})
 
 
 class OpenstackDriver:
-    """VNFs as the stacks that a package's Heat templates describe."""
+    """Runs VNFs as Heat stacks of the templates in their packages."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._root_conf = conf
@@ -64,7 +64,7 @@ class OpenstackDriver:
 
     def validate(self, task: InfraTask) -> None:
         if task.operation is Op.MODIFY_INFO:
-            return  # its scripts see to the stack
+            return  # the package's scripts handle the stack
         request_validation.check(task)
         if task.target is not None and task.operation is not None:
             self._user_data.check(self._user_data_request(task))
@@ -133,7 +133,8 @@ class OpenstackDriver:
         def find_deleted(tree: Tree) -> Collection[str]:
             if task.operation is None and tree.is_busy:
                 raise errors.OperationInProgress(
-                    f"Heat still works on stack {found.name}."
+                    f"Stack {found.name} is {found.status}; retry when Heat "
+                    "has finished."
                 )
             return server_deletion.find_deleted(nova, tree)
 
@@ -169,10 +170,10 @@ class OpenstackDriver:
         return self._clouds.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
-        """Say that Heat cannot be watched."""
+        """Return at once: Heat has no watch."""
 
     def _termination_timeout(self, task: InfraTask) -> int:
-        """Tell the seconds that the VNF has to end; of a rollback none."""
+        """Return the seconds to wait before the deletion; 0: do not wait."""
         if task.operation is not Op.TERMINATE:
             return 0
         default: int = self._conf.graceful_termination_timeout
@@ -191,9 +192,7 @@ class OpenstackDriver:
         )
 
     def _fields(self, request: UserDataRequest) -> StackFields:
-        """Ask user data, which is told what the VIM and the VNFD know beside
-        the grant.
-        """
+        """Run user data, with the grant completed from the VIM and VNFD."""
         task = request.task
         _, connection = _vim(task)
         retry_policy = self._retry_policy(task.deadline, task.cancel_token)
@@ -213,9 +212,10 @@ class OpenstackDriver:
         return rolling_update.stages(fields, stack_task.flavour)
 
     def _stack_task(self, task: InfraTask, delay: int = 0) -> StackTask:
-        """Begin with the stack.
+        """Create the StackTask of a task.
 
-        :param delay: seconds that pass before Heat has anything to do
+        :param delay: seconds before the first request to Heat, by which its
+            timeout is extended
         """
         key, connection = _vim(task)
         timeout = self._conf.stack_timeout + delay
@@ -251,6 +251,6 @@ class OpenstackDriver:
 
 
 def _vim(task: InfraTask) -> tuple[str, VimConnectionInfo]:
-    """Give the one VIM, and by which name vimConnectionInfo has it."""
+    """Return key and value of the only vimConnectionInfo that is used."""
     first, *_ = task.vim_connections.items()
     return first

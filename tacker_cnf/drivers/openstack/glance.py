@@ -1,4 +1,4 @@
-"""What is asked of Glance: which image is meant by a name."""
+"""Requests to Glance: find images by name."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -10,12 +10,12 @@ from tacker_cnf.drivers.openstack.api import OpenstackApi
 from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.vnfd.model import SoftwareImage
 
-#: what Glance tells of the algorithm of "checksum" by its attribute alone
+#: the algorithm of Glance's attribute "checksum"
 MD5: Final = "md5"
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """An image that can be used."""
+    """An active image."""
 
     id: str
     checksum: str | None = None
@@ -23,7 +23,7 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     os_hash_value: str | None = None
 
     def matches_hash(self, wanted: SoftwareImage) -> bool:
-        """Whether it has the contents that a VNFD tells the hash of."""
+        """Return whether its hash equals the checksum in the VNFD."""
         hashes = {_normalize_algorithm(self.os_hash_algo): self.os_hash_value}
         hashes |= {MD5: self.checksum}
         actual = hashes.get(_normalize_algorithm(wanted.checksum_algorithm))
@@ -32,7 +32,7 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _normalize_algorithm(algorithm: str | None) -> str:
-    """Write "SHA-512" as Glance does."""
+    """Convert names such as "SHA-512" to Glance's form, "sha512"."""
     return (algorithm or "").lower().replace("-", "")
 
 
@@ -41,25 +41,25 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 class Glance:
-    """A Glance, as one task asks things of it."""
+    """Glance client of one task."""
 
     def __init__(self, api: OpenstackApi, retry_policy: RetryPolicy) -> None:
         self._api = api
         self._retry_policy = retry_policy
 
     def find_ids(self, wanted: Iterable[SoftwareImage]) -> Mapping[str, str]:
-        """Find images by the names that a VNFD has for them.
+        """Find images by their names in the VNFD.
 
-        Where Glance has several of one name, it is the one whose hash the
-        VNFD tells; if that tells none of them, nobody knows which is meant.
+        If Glance has several images of one name, the checksum in the VNFD
+        selects one. An image that stays ambiguous counts as not found.
 
-        :returns: the VNFD's id of the image -> Glance's, of those that were
-            found; of an OpenStack without Glance, none
+        :returns: image id in the VNFD -> image id in Glance, of those found;
+            empty for an OpenStack without Glance
         """
         found = {}
         for image in wanted:
             matches = self._list_by_name(image.name)
-            exact = [one for one in matches if one.matches_hash(image)]
+            exact = [match for match in matches if match.matches_hash(image)]
             candidates = exact or matches
             if len(candidates) == 1:
                 found[image.id] = candidates[0].id

@@ -1,4 +1,4 @@
-"""The time that a VNF has to end, before its stack is deleted."""
+"""The graceful termination timeout before the stack is deleted."""
 
 import datetime
 import math
@@ -6,28 +6,28 @@ from typing import Final
 
 from tacker_cnf.drivers.base import InfraTask
 
-#: how the note begins that says until when a VNF has time
-END_NOTE_PREFIX: Final = "until "
+#: prefix of the checkpoint entry with the end of the timeout (ISO 8601)
+END_CHECKPOINT_PREFIX: Final = "until "
 
 
 def wait_for_vnf(task: InfraTask, seconds: int) -> None:
-    """Wait until a VNF has had its time.
+    """Wait for the graceful termination timeout.
 
-    When that ends is noted before it begins, so that another try waits only
-    for the rest.
+    Its end is saved in the checkpoint first, so that a retry waits only for
+    the remaining time.
 
-    :raises VnfmError: the work was called off, gracefully or at once
+    :raises VnfmError: the operation was cancelled, GRACEFUL or FORCEFUL
     """
     end = _recorded_end(task)
     if end is None:
         end = _now() + datetime.timedelta(seconds=seconds)
         task.save_checkpoint(
-            (*task.checkpoint, f"{END_NOTE_PREFIX}{end.isoformat()}")
+            (*task.checkpoint, f"{END_CHECKPOINT_PREFIX}{end.isoformat()}")
         )
     remaining_s = (end - _now()).total_seconds()
     if remaining_s > 0:
         task.report_progress(
-            f"Waiting {math.ceil(remaining_s)} s for the VNF to end, until "
+            f"Graceful termination: waiting {math.ceil(remaining_s)} s, until "
             f"{end.isoformat(timespec='seconds')}"
         )
         wait_idle = task.wait_idle or task.cancel_token.wait_idle
@@ -36,9 +36,9 @@ def wait_for_vnf(task: InfraTask, seconds: int) -> None:
 
 def _recorded_end(task: InfraTask) -> datetime.datetime | None:
     ends = (
-        n.removeprefix(END_NOTE_PREFIX)
-        for n in task.checkpoint
-        if n.startswith(END_NOTE_PREFIX)
+        entry.removeprefix(END_CHECKPOINT_PREFIX)
+        for entry in task.checkpoint
+        if entry.startswith(END_CHECKPOINT_PREFIX)
     )
     return next(map(datetime.datetime.fromisoformat, ends), None)
 

@@ -1,4 +1,4 @@
-"""Heals: servers that are made anew in their stack, or the whole stack."""
+"""Heals a VNF: replaces servers in its stack, or recreates the stack."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +20,10 @@ from tacker_cnf.drivers.openstack.stacks import Stack
 from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.base_hot import BaseHot
 
-#: how notes begin: of the ids that are doomed, and of a Former
-SERVERS_NOTE: Final = "servers"
-STACK_NOTE: Final = "whole"
-#: said in vain, where there is no server any more
+#: first entry of a checkpoint; the ids to delete, or a PreviousState follow
+SERVERS_CHECKPOINT: Final = "servers"
+STACK_CHECKPOINT: Final = "whole"
+#: end of the error when a server is not in the stack
 _HINT: Final = (
     "Fail this operation, synchronize the VNF instance (POST .../sync), and "
     "heal by the new ids."
@@ -31,14 +31,15 @@ _HINT: Final = (
 
 
 def replaces_whole_vnf(task: InfraTask, *, default: bool) -> bool:
-    """Tell whether all of the VNF is to be made anew, and not only servers.
+    """Return whether to recreate the whole stack instead of servers.
 
-    :param default: what holds for the whole VNF when the request is silent
+    :param default: result for a heal of all VNFCs without
+        ``additionalParams.all``
     """
     if task.vnfcs:
         return False
-    if task.checkpoint:  # an earlier try has begun
-        return task.checkpoint[0] == STACK_NOTE
+    if task.checkpoint:  # a retry continues as the first attempt started
+        return task.checkpoint[0] == STACK_CHECKPOINT
     heal_all = request_validation.read_heal_parameters(task.parameters).all
     return default if heal_all is None else heal_all
 
@@ -49,14 +50,15 @@ def replace_servers(
     task: InfraTask,
     fields: StackFields,
 ) -> Stack:
-    """Make the servers of VNFCs anew, and with additionalParams.all their
-    volumes; of the whole VNF, if none is named, all servers.
+    """Replace the servers of the VNFCs to heal, and their volumes with
+    additionalParams.all; without any VNFC in the request, all servers.
 
-    What is doomed is noted before it is marked, so that another try touches
-    none that an earlier one has made. A server whose volumes stay is deleted
-    before there is another, unless Heat would refuse the update.
+    The ids to delete are saved in the checkpoint before they are marked, so
+    that a retry does not replace resources created by an earlier attempt. A
+    server that keeps volumes is deleted before the update creates its
+    replacement, unless Heat would reject the update.
 
-    :raises InfraError: a VNFC is no longer there, or Heat could not
+    :raises InfraError: a VNFC is not in the stack, or Heat failed
     """
     stack = stack_task.existing()
     found = stack_task.vnfcs(stack)
@@ -64,7 +66,7 @@ def replace_servers(
         to_delete = set(task.checkpoint[1:])
     else:
         to_delete = set(_ids_to_delete(_select_vnfcs(found, task), task))
-        task.save_checkpoint((SERVERS_NOTE, *sorted(to_delete)))
+        task.save_checkpoint((SERVERS_CHECKPOINT, *sorted(to_delete)))
     to_replace = [
         resource
         for vnfc in found
@@ -74,7 +76,7 @@ def replace_servers(
     first = server_deletion.servers_to_delete_first(nova, to_replace)
     if first:
         stack_task.check(stack, fields)
-    with stack_task.marked([one for one in to_replace if one not in first]):
+    with stack_task.marked([r for r in to_replace if r not in first]):
         server_deletion.delete_and_wait(stack_task, nova, first)
         return stack_task.apply_with_fallback_zones(
             stack_task.update_current, fields
@@ -82,9 +84,9 @@ def replace_servers(
 
 
 def _select_vnfcs(found: Sequence[Vnfc], task: InfraTask) -> Sequence[Vnfc]:
-    """Find the VNFCs that are to be healed.
+    """Return the VNFCs to heal.
 
-    :raises InfraError: one of them is not in the stack any more
+    :raises InfraError: one of them is not in the stack
     """
     if not task.vnfcs:
         return found
@@ -94,7 +96,7 @@ def _select_vnfcs(found: Sequence[Vnfc], task: InfraTask) -> Sequence[Vnfc]:
     if missing:
         raise errors.InfraError(
             f"Server {', '.join(missing)} is not in the stack of the VNF "
-            f"instance any more. {_HINT}"
+            f"instance. {_HINT}"
         )
     return [by_id[name] for name in server_ids]
 
@@ -111,13 +113,13 @@ def _ids_to_delete(vnfcs: Iterable[Vnfc], task: InfraTask) -> Iterable[str]:
 
 
 class PreviousState(msgspec.Struct, frozen=True):
-    """A stack that is to be made anew, as it is noted before it goes."""
+    """A stack to recreate, as saved in the checkpoint before its deletion."""
 
-    #: None: it had gone by itself
+    #: None: it did not exist
     stack_id: str | None
     template: str
     files: dict[str, str]
-    #: without "nfv", which the instance knows; Heat tells none that is hidden
+    #: without "nfv", which the VNF instance has, and without hidden ones
     parameters: dict[str, Any] = {}
 
 
@@ -127,12 +129,11 @@ def recreate(
     fields: StackFields,
     base_hot: BaseHot,
 ) -> Stack:
-    """Delete the stack, and create it again of the same template, with what
-    user data changes of it, or of the one that user data gives: it gets a new
-    id.
+    """Delete the stack and create it again, with a new id, from its template
+    as changed or replaced by user data.
 
-    :raises InfraError: Heat could not, or nobody knows any more what the
-        stack was made of
+    :raises InfraError: Heat failed, or template or parameters of the stack
+        are lost
     """
     found = stack_task.find()
     if task.checkpoint:
@@ -142,7 +143,7 @@ def recreate(
         previous = _previous_state(stack_task, task, found, base_hot, fields)
         recreate_fields = _recreate_fields(previous, fields)
         task.save_checkpoint(
-            (STACK_NOTE, msgspec.json.encode(previous).decode())
+            (STACK_CHECKPOINT, msgspec.json.encode(previous).decode())
         )
     if found is not None and found.id == previous.stack_id:
         stack_task.remove(found)
@@ -161,7 +162,7 @@ def _previous_state(
     base_hot: BaseHot,
     fields: StackFields,
 ) -> PreviousState:
-    # Heat gives one that it deletes an empty template
+    # the template of a stack that is being deleted is empty
     if found is None or found.action == "DELETE":
         if fields.template is None or fields.existing:
             _check_template_is_packages(stack_task, task)
@@ -179,9 +180,9 @@ def _previous_state(
 def _check_template_is_packages(
     stack_task: StackTask, task: InfraTask
 ) -> None:
-    """Make sure that the template of a lost stack was the package's.
+    """Check that the template of a deleted stack was that of the package.
 
-    :raises InfraError: user data had made another of it
+    :raises InfraError: user data had changed it
     """
     info = task.instance.instantiated_vnf_info
     if info is None:
@@ -194,22 +195,22 @@ def _check_template_is_packages(
     ]
     managed = info.ext_managed_virtual_link_info
     if numbered or managed:
-        changed = ", ".join(numbered) or "the virtual links that others manage"
+        changed = ", ".join(numbered) or "externally managed virtual links"
         raise errors.InfraError(
-            f"Stack {stack_task.name} has gone, and with it its template: the VNF "
-            f"package's is another, since user data had put {changed} into it. "
-            "Terminate the VNF instance and instantiate it again, or heal it "
-            "by user data that gives the whole template."
+            f"Stack {stack_task.name} is deleted, and with it its template, "
+            f"which differs from the VNF package's: user data had added "
+            f"{changed}. Terminate the VNF instance and instantiate it again, "
+            "or heal it with user data that returns a complete template."
         )
 
 
 def _recreate_fields(
     previous: PreviousState, fields: StackFields
 ) -> StackFields:
-    """Tell what a stack is made of that takes the place of a former one.
+    """Return the fields of the stack that replaces a previous one.
 
-    :raises InfraError: nobody can tell the value of a hidden parameter
-    :raises InvalidPackage: what user data says of the template is unreadable
+    :raises InfraError: the value of a hidden parameter is unknown
+    :raises InvalidPackage: the template patch of user data is not valid
     """
     template, files = fields.full_template(previous.template, previous.files)
     recreate_fields = dataclasses.replace(
@@ -229,8 +230,8 @@ def _recreate_fields(
             reused[name] = previous.parameters[name]
     if hidden:
         raise errors.InfraError(
-            f"Heat does not tell {', '.join(hidden)} of the stack, as the "
-            "template hides it: user data has to give it for a heal of the "
+            f"Parameter {', '.join(hidden)} of the stack is hidden, and Heat "
+            "does not return it: user data has to set it for a heal of the "
             "whole VNF with additionalParams.all."
         )
     return dataclasses.replace(
@@ -239,7 +240,7 @@ def _recreate_fields(
 
 
 def _template_parameters(template: str) -> Mapping[str, Any]:
-    """Tell the parameters of a template, as it describes them."""
+    """Return the parameters section of a template: name -> schema."""
     read = bounded_yaml.load(template, "the template")
     parameters = read.get("parameters") if isinstance(read, Mapping) else None
     return parameters if isinstance(parameters, Mapping) else {}

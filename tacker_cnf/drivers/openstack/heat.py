@@ -1,4 +1,4 @@
-"""What is asked of Heat, by one task."""
+"""Requests to Heat."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -18,15 +18,15 @@ T = TypeVar("T")
 #: attributes of a floating IP, and of a port
 FLOATING_IP_ADDRESS: Final = "floating_ip_address"
 FIXED_IPS: Final = "fixed_ips"
-#: how deep stacks may be nested in each other; Heat's own limit is 5
+#: nested stacks to list; Heat's default limit is 5
 MAX_NESTED_DEPTH: Final = 50
 
 
 class Heat:
-    """A Heat, as one task asks things of it.
+    """Heat client of one task.
 
-    No change is begun once the task was called off, and no answer is waited
-    for once it was called off at once.
+    After a GRACEFUL cancel no change is started; after a FORCEFUL cancel no
+    response is awaited either.
     """
 
     def __init__(self, api: OpenstackApi, retry_policy: RetryPolicy) -> None:
@@ -35,15 +35,18 @@ class Heat:
         self.cancel_token = retry_policy.cancel_token
 
     def project_id(self) -> str:
-        """Tell the project that the credentials are of."""
+        """Return the id of the project of the credentials."""
         return str(self._call(self._api.session.get_project_id))
 
     def check_access(self) -> None:
-        """Ask for as little as possible, to see whether Heat lets us in."""
+        """Send one small request to check address and credentials.
+
+        :raises InfraError: Heat cannot be used
+        """
         self._call(lambda: list(self._client.list(limit=1)))
 
     def find(self, name: str) -> Stack | None:
-        """Find a stack by its name, or by NAME/ID; None: there is none."""
+        """Find a stack by its name, or by NAME/ID; None: not found."""
         try:
             found = self._call(
                 lambda: self._client.get(name, resolve_outputs=False)
@@ -56,14 +59,14 @@ class Heat:
         """List the stacks of the project."""
         project = f"/{self.project_id()}/stacks/"
         found = self._call(lambda: list(self._client.list()))
-        stacks = msgspec.convert([one.to_dict() for one in found], list[Stack])
-        # an administrator is given those of other projects, too
+        stacks = msgspec.convert([s.to_dict() for s in found], list[Stack])
+        # an administrator's list includes stacks of other projects
         return [s for s in stacks if project in s.links[0]["href"]]
 
     def create(self, name: str, body: Mapping[str, Any]) -> str:
-        """Begin to create a stack; give its NAME/ID.
+        """Start to create a stack; return its NAME/ID.
 
-        :raises Taken: there is one of this name
+        :raises Conflict: a stack of this name exists
         """
         self.cancel_token.check()
         created = self._call(
@@ -76,11 +79,11 @@ class Heat:
     def update(
         self, stack: Stack, body: Mapping[str, Any], *, existing: bool
     ) -> None:
-        """Begin to update a stack.
+        """Start to update a stack.
 
-        :param existing: what the body does not say stays
-        :raises NotFound: there is no such stack
-        :raises Taken: something else is done to it now
+        :param existing: keep template and parameters that body lacks
+        :raises NotFound: the stack does not exist
+        :raises Conflict: another action on it is in progress
         """
         self.cancel_token.check()
         options = {"existing": True} if existing else {}
@@ -91,10 +94,10 @@ class Heat:
         )
 
     def resume(self, stack: Stack) -> None:
-        """Begin to resume a suspended stack.
+        """Start to resume a suspended stack.
 
-        :raises NotFound: there is no such stack
-        :raises Taken: something else is done to it now
+        :raises NotFound: the stack does not exist
+        :raises Conflict: another action on it is in progress
         """
         self.cancel_token.check()
         self._call(lambda: self._api.client.actions.resume(stack.identity))
@@ -102,10 +105,10 @@ class Heat:
     def preview(
         self, stack: Stack, body: Mapping[str, Any], *, existing: bool
     ) -> None:
-        """Have Heat look at an update, and not begin it.
+        """Validate an update without starting it.
 
-        :param existing: what the body does not say stays
-        :raises VimRejected: it would refuse that
+        :param existing: keep template and parameters that body lacks
+        :raises VimRejected: Heat would reject the update
         """
         options = {"existing": True} if existing else {}
         self._call(
@@ -115,21 +118,21 @@ class Heat:
         )
 
     def delete(self, stack: Stack) -> None:
-        """Begin to delete a stack; if it has gone, that is well."""
+        """Start to delete a stack, if it exists."""
         self.cancel_token.check()
         try:
             self._call(lambda: self._client.delete(stack.identity))
         except api_errors.NotFound:
-            LOG.debug("Stack %s had gone", stack.identity)
+            LOG.debug("Stack already deleted: stack=%s", stack.identity)
 
     def template(self, stack: Stack) -> tuple[str, Mapping[str, str]]:
-        """Read the template of a stack, as JSON, and its files."""
+        """Return the template of a stack, as JSON, and its files."""
         template = self._call(lambda: self._client.template(stack.identity))
         files = self._call(lambda: self._client.files(stack.identity))
         return msgspec.json.encode(template).decode(), files
 
     def tree(self, stack: Stack) -> Tree:
-        """Read the resources of a stack and of all nested ones."""
+        """Return the resources of a stack and of all nested stacks."""
         found = self._call(
             lambda: self._api.client.resources.list(
                 stack.identity, nested_depth=MAX_NESTED_DEPTH
@@ -140,8 +143,8 @@ class Heat:
         )
 
     def ports(self, stack: Stack) -> addresses.Ports:
-        """Read the addresses of the ports of a stack and of all nested
-        ones; Heat asks Neutron for them.
+        """Return the ports of a stack and of all nested stacks; Heat requests
+        their addresses from Neutron.
         """
         found = self._call(
             lambda: self._api.client.resources.list(
@@ -151,20 +154,20 @@ class Heat:
                 filters={"type": PORT},
             )
         )
-        resources = [one.to_dict() for one in found]
+        resources = [resource.to_dict() for resource in found]
         return {
-            one["physical_resource_id"]: addresses.parse_port(
-                one.get("attributes")
+            resource["physical_resource_id"]: addresses.parse_port(
+                resource.get("attributes")
             )
-            for one in resources
+            for resource in resources
         }
 
     def attributes(
         self, resource: Resource, names: Sequence[str]
     ) -> Mapping[str, Any]:
-        """Read what Heat knows of a resource, such as a port's addresses.
+        """Return attributes of a resource, such as a port's addresses.
 
-        :raises NotFound: there is no such resource
+        :raises NotFound: the resource does not exist
         """
         found = self._call(
             lambda: self._api.client.resources.get(
@@ -175,15 +178,15 @@ class Heat:
 
     def address(self, resource: Resource) -> str | None:
         """Return the address of a floating IP or a port: the floating one if
-        it has one, else the first fixed one; None: Heat knows none.
+        it has one, else the first fixed one; None: it has no address.
 
-        :raises NotFound: there is no such resource
+        :raises NotFound: the resource does not exist
         """
         attributes = self.attributes(
             resource, (FLOATING_IP_ADDRESS, FIXED_IPS)
         )
         fixed = (
-            one.get("ip_address") for one in attributes.get(FIXED_IPS) or ()
+            ip.get("ip_address") for ip in attributes.get(FIXED_IPS) or ()
         )
         return attributes.get(FLOATING_IP_ADDRESS) or next(
             filter(None, fixed), None
@@ -192,10 +195,10 @@ class Heat:
     def mark_unhealthy(
         self, resource: Resource, reason: str, *, unhealthy: bool = True
     ) -> None:
-        """Have the next update of its stack make a resource anew; if it has
-        gone, that is well.
+        """Mark a resource unhealthy, so that the next update of its stack
+        replaces it; do nothing if it does not exist.
 
-        :param unhealthy: False: take such a mark back
+        :param unhealthy: False removes the mark
         """
         if unhealthy:
             self.cancel_token.check()
@@ -209,14 +212,18 @@ class Heat:
                 )
             )
         except api_errors.NotFound:
-            LOG.debug("%s of %s had gone", resource.name, resource.stack)
+            LOG.debug(
+                "Resource already deleted: stack=%s resource=%s",
+                resource.stack,
+                resource.name,
+            )
 
     def events(self, identity: str, marker: str | None) -> list[Any]:
-        """Read the events of a stack that came after another, oldest first.
+        """Return the events of a stack after ``marker``, oldest first.
 
-        Heat forgets old ones: if it knows the other no longer, it tells all.
+        Heat purges old events: if ``marker`` is purged, all are returned.
 
-        :raises NotFound: there is no such stack
+        :raises NotFound: the stack does not exist
         """
         return list(
             self._call(
@@ -227,9 +234,9 @@ class Heat:
         )
 
     def last_event(self, identity: str) -> str | None:
-        """Tell the id of the newest event of a stack.
+        """Return the id of the newest event of a stack.
 
-        :raises NotFound: there is no such stack
+        :raises NotFound: the stack does not exist
         """
         found = self._call(
             lambda: self._api.client.events.list(

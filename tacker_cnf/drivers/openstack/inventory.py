@@ -1,9 +1,9 @@
-"""What a stack means for its VNF instance: its resources, in ETSI's words.
+"""Converts the resources of a stack to ``instantiatedVnfInfo`` (SOL003).
 
-Ids are those of the reference: a VNFC is its server's id; its connection
-point is ``<cpd>-<server>``; a port made by Heat is a link port under its own
-id, one that the request brought under ``req-<id>``; an external connection
-point is ``cp-<link port>``.
+Ids follow the reference: a VNFC has the id of its server; its connection
+point is ``<cpd>-<server>``; a port that Heat created is a link port with its
+own id, a port provided by the request has ``req-<id>``; an external
+connection point is ``cp-<link port>``.
 """
 
 import re
@@ -28,21 +28,21 @@ SERVER: Final = "OS::Nova::Server"
 VOLUME: Final = "OS::Cinder::Volume"
 NET: Final = "OS::Neutron::Net"
 
-#: a VNFC that has a resource of its own: VDU1-0
+#: a VNFC that is a resource in the top template: VDU1-0
 _NUMBERED: Final = re.compile(r"^(.+)-(\d+)$")
 
 
 class Vnfc(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that is a VNFC, and what belongs to it."""
+    """A server that is a VNFC, with its resources."""
 
     vdu_id: str
-    #: the number of one that the template names by itself; None: it does not
+    #: number in the name of the resource (VDU1-0); None: it has none
     index: int | None
     server: Resource
-    #: the member of a group that it is in
+    #: the group member that contains the server
     member: Resource | None
-    #: the number of that, if the group takes the highest away; None: it takes
-    #: the unhealthy
+    #: index in a ResourceGroup, which removes the highest index first; None:
+    #: other groups remove unhealthy members first
     group_index: int | None
     #: connection point of the VNFD -> its port
     ports: Mapping[str, Resource]
@@ -55,13 +55,13 @@ class Vnfc(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def registration_order(self) -> tuple[int, str, str]:
-        """Orders those of one VDU; the last registered is the greatest."""
+        """Sort key within one VDU; the last created is the greatest."""
         number = self.group_index if self.index is None else self.index
         return (number or 0, self.server.created, self.id)
 
 
 def vnfcs(tree: Tree, flavour: Flavour) -> list[Vnfc]:
-    """Find the VNFCs of a stack: the last registered of each VDU first."""
+    """List the VNFCs of a stack by VDU, the last created first."""
     found = [
         vnfc
         for server in tree.of_type(SERVER)
@@ -75,8 +75,8 @@ def vnfcs(tree: Tree, flavour: Flavour) -> list[Vnfc]:
 def vdu_of(
     tree: Tree, server: Resource, flavour: Flavour
 ) -> tuple[str | None, int | None]:
-    """Tell which VDU a server is, and its number if it has one: it, or what
-    it is nested in, is named like one.
+    """Return VDU and index of a server, by its name or the name of a resource
+    that contains it; None: it has none.
     """
     vdu_id = None
     index = None
@@ -115,7 +115,7 @@ def _vnfc(tree: Tree, server: Resource, flavour: Flavour) -> Vnfc | None:
 def parse_vdu_name(
     name: str, flavour: Flavour
 ) -> tuple[str | None, int | None]:
-    """Tell which VDU a name is of, and its number if it has one."""
+    """Parse the name of a resource; return its VDU and index, if any."""
     if name in flavour.vdus:
         return name, None
     match = _NUMBERED.match(name)
@@ -127,8 +127,10 @@ def parse_vdu_name(
 def _resources_of_server(
     resources: Sequence[Resource], names: Any, server: Resource
 ) -> Mapping[str, Resource]:
-    """Choose, by what the VNFD calls them, those of a server: of several
+    """Select the resources of a server, by their names in the VNFD. Among
     numbered ones in one stack, those that the server depends on.
+
+    :param names: names of the resources in the VNFD
     """
     found: dict[str, Resource] = {}
     for resource in resources:
@@ -150,13 +152,13 @@ def build_result(
     location: "StackLocation",
     ports: addresses.Ports,
 ) -> InfraResult:
-    """Take the inventory of an instance.
+    """Build the instantiatedVnfInfo of a stack.
 
-    :param ports: those of which Heat tells addresses
+    :param ports: the ports with known addresses
     """
     found = vnfcs(tree, flavour)
     links = connectivity.Links(target, flavour, location.key, ports)
-    for vnfc in reversed(found):  # the first registered gets the first
+    for vnfc in reversed(found):  # cpConfig in order of creation
         for cpd, port in vnfc.ports.items():
             links.attach(cpd, vnfc.id, port.physical_id, vnfc.index)
         for cpd in _cps_without_port(vnfc, flavour):
@@ -191,8 +193,8 @@ def build_result_without_stack(
     location: "StackLocation",
     metadata: Mapping[str, Any],
 ) -> InfraResult:
-    """Tell what is left of an instance whose stack has gone: how others have
-    connected it, and what was known of the stack.
+    """Build the instantiatedVnfInfo of an instance whose stack is deleted:
+    external and externally managed links, and metadata.
     """
     links = connectivity.Links(target, flavour, location.key, {})
     return InfraResult(
@@ -203,23 +205,23 @@ def build_result_without_stack(
 
 
 class StackLocation(msgspec.Struct, frozen=True):
-    """Where a stack is."""
+    """The VIM and project of a stack."""
 
-    #: by which vimConnectionInfo names the OpenStack
+    #: key of the OpenStack in vimConnectionInfo
     key: str
-    #: project
+    #: name or id of the project
     tenant: str
 
 
 def _cps_without_port(vnfc: Vnfc, flavour: Flavour) -> Iterator[str]:
-    """Tell the connection points whose ports Heat does not make."""
+    """Return the connection points whose ports Heat did not create."""
     for name, point in flavour.connection_points.items():
         if point.vdu == vnfc.vdu_id and name not in vnfc.ports:
             yield name
 
 
 def _networks(tree: Tree, flavour: Flavour) -> Mapping[str, Resource]:
-    """Tell the networks that Heat made of virtual links."""
+    """Return virtual link -> network that Heat created for it."""
     return {
         net.name: net
         for net in tree.of_type(NET)
@@ -276,7 +278,7 @@ def _metadata(vnfc: Vnfc, stack: Stack) -> dict[str, Any]:
 
 
 def _images(vnfc: Vnfc, stack: Stack) -> dict[str, Any]:
-    """Tell the image of the server and of each volume: image-<template id>."""
+    """Return image-<VDU or storage> -> image, of server and volumes."""
     names = [vnfc.vdu_id, *vnfc.volumes]
     found = {}
     for name in names:
@@ -293,7 +295,7 @@ def _vdu_parameters(vnfc: Vnfc, stack: Stack) -> Mapping[str, Any]:
 def _nfv_parameters(
     name: str, index: int | None, stack: Stack
 ) -> Mapping[str, Any]:
-    """Give what the stack's parameters say of a VDU or a storage."""
+    """Return the entry of a VDU or storage in the stack's nfv parameter."""
     vdus = stack.nfv.get("VDU")
     values: Any = None
     if isinstance(vdus, Mapping):

@@ -1,5 +1,5 @@
-"""What we take of OpenStack's client libraries; loaded when a process
-reaches its first OpenStack, as an API server seldom does.
+"""The OpenStack client libraries; imported with the first connection to an
+OpenStack, as an API server rarely needs them.
 """
 
 import ssl
@@ -14,12 +14,12 @@ from keystoneauth1.identity import v3
 from tacker_cnf.drivers import interruptible
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
 
-#: requests of one process that an OpenStack answers without new sockets
+#: connections to one host that are kept open
 MAX_POOLED_CONNECTIONS: Final = 64
 
-#: an answer of Heat that is no success; it has .code and its body as text
+#: an error response of Heat, with .code and its body in .message
 HEAT_ERROR: Final = exc.HTTPException
-#: an answer of Keystone that is no success
+#: an error response of Keystone
 KEYSTONE_ERROR: Final = exceptions.HttpError
 NO_CONNECTION: Final = (
     exceptions.ConnectFailure,
@@ -35,7 +35,7 @@ ANY_ERROR: Final = (exceptions.ClientException, exc.BaseException)
 
 
 class _Adapter(requests.adapters.HTTPAdapter):
-    """Speaks TLS as one context says, and can be woken while it waits."""
+    """Uses one TLS context; its sockets can be interrupted."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -66,17 +66,17 @@ class _Adapter(requests.adapters.HTTPAdapter):
         return host, {}
 
     def cert_verify(self, *_: Any) -> None:
-        """Leave it to the context."""
+        """Do nothing: the context verifies the certificate."""
 
 
 def session(connection: Connection, timeout: float) -> Any:
-    """Make a session that logs in when it is first used, and anew when its
-    token has expired.
+    """Create a session that authenticates at the first request, and again
+    when its token has expired.
 
-    :param timeout: seconds for each answer
+    :param timeout: seconds for each response
     """
     http_session = requests.Session()
-    http_session.trust_env = False  # no proxy and no netrc that nobody named
+    http_session.trust_env = False  # ignore proxies and netrc of the host
     adapter = _Adapter(connection.ssl_context())
     for scheme in ("http://", "https://"):
         http_session.mount(scheme, adapter)
@@ -90,7 +90,7 @@ def session(connection: Connection, timeout: float) -> Any:
 
 
 def heat(session: Any, region: str | None) -> Any:
-    """Make a client of Heat; it finds its address in the catalogue."""
+    """Create a Heat client; its URL comes from the service catalogue."""
     return client.Client(
         "1",
         session=session,
@@ -101,7 +101,7 @@ def heat(session: Any, region: str | None) -> Any:
 
 
 def glance(session: Any, region: str | None) -> Any:
-    """Make what asks Glance, in version 2; the catalogue has its address."""
+    """Create a Glance v2 client; its URL comes from the service catalogue."""
     return adapter.Adapter(
         session,
         service_type="image",
@@ -113,12 +113,12 @@ def glance(session: Any, region: str | None) -> Any:
 
 
 def nova(session: Any, region: str | None) -> Any:
-    """Make what asks Nova; the catalogue has its address."""
+    """Create a Nova client; its URL comes from the service catalogue."""
     return adapter.Adapter(
         session,
         service_type="compute",
         interface="public",
         region_name=region,
-        # the first that tells which volumes go with a server
+        # the first with delete_on_termination of volumes
         default_microversion="2.3",
     )

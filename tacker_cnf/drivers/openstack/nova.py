@@ -1,4 +1,4 @@
-"""What is asked of Nova: a server's volumes, and that it goes."""
+"""Requests to Nova: read and delete servers."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -15,7 +15,7 @@ ERROR: Final = "ERROR"
 
 
 class AttachedVolume(msgspec.Struct, frozen=True, kw_only=True):
-    """A volume at a server."""
+    """A volume attached to a server."""
 
     id: str
     #: Nova deletes it with the server
@@ -23,17 +23,17 @@ class AttachedVolume(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """Why a server is in the state ERROR."""
+    """Why a server is in status ERROR."""
 
     message: str = ""
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """A server at one moment."""
+    """The state of a server when it was read."""
 
     #: ACTIVE, ERROR ...
     status: str
-    #: what Nova does with it now; None: nothing
+    #: task state such as "deleting"; None: no task
     task: str | None = msgspec.field(name="OS-EXT-STS:task_state")
     volumes: tuple[AttachedVolume, ...] = msgspec.field(
         name="os-extended-volumes:volumes_attached", default=()
@@ -42,7 +42,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_failed(self) -> bool:
-        """Whether Nova has given up what it was to do."""
+        """Whether the server is in ERROR without a running task."""
         return self.status == ERROR and self.task is None
 
 
@@ -51,14 +51,14 @@ class _ServerResponse(msgspec.Struct, frozen=True):
 
 
 class Nova:
-    """A Nova, as one task asks things of it."""
+    """Nova client of one task."""
 
     def __init__(self, api: OpenstackApi, retry_policy: RetryPolicy) -> None:
         self._api = api
         self._retry_policy = retry_policy
 
     def is_available(self) -> bool:
-        """Tell whether the OpenStack has a Nova."""
+        """Return whether the service catalogue has Nova."""
         return self._call(self._has_endpoint)
 
     def _has_endpoint(self) -> bool:
@@ -68,7 +68,7 @@ class Nova:
             return False
 
     def find(self, server: str) -> Server | None:
-        """Find a server by its id; None: it has gone."""
+        """Find a server by its id; None: not found."""
         body = self._request("GET", f"/servers/{server}")
         if body is None:
             return None
@@ -77,8 +77,8 @@ class Nova:
         ).server
 
     def delete(self, server: str) -> None:
-        """Begin to delete a server, for good even where Nova would keep it
-        for a while; if it has gone, that is well.
+        """Start to delete a server, if it exists. The deletion is forced, so
+        that a soft-delete interval in Nova does not apply.
         """
         self._retry_policy.cancel_token.check()
         self._request(
@@ -88,7 +88,7 @@ class Nova:
     def _request(
         self, method: str, path: str, body: Any = None
     ) -> bytes | None:
-        """Give the body of an answer; None: there is no such server."""
+        """Return the body of a response; None: the server does not exist."""
         return self._call(lambda: self._send(method, path, body))
 
     def _send(self, method: str, path: str, body: Any) -> bytes | None:

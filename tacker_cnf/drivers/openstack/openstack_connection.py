@@ -1,4 +1,4 @@
-"""How an OpenStack is reached: what a VimConnectionInfo says of it."""
+"""Address and credentials of an OpenStack, from a VimConnectionInfo."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers import vim_connection
 
-#: what each way to log in needs, in the words of accessInfo
+#: the keys of accessInfo that each method of authentication requires
 _PASSWORD_KEYS: Final = (
     "username",
     "password",
@@ -21,12 +21,12 @@ _APPLICATION_CREDENTIAL_KEYS: Final = (
 
 
 class Connection(vim_connection.VimConnection, frozen=True, kw_only=True):
-    """What a VimConnectionInfo of an OpenStack has to say."""
+    """The attributes read of the VimConnectionInfo of an OpenStack."""
 
     server: ClassVar[str] = "Keystone"
 
     region: str | None = None
-    #: accessInfo, as far as it logs in
+    #: the credentials in accessInfo
     access: Mapping[str, str]
 
     @staticmethod
@@ -39,7 +39,7 @@ class Connection(vim_connection.VimConnection, frozen=True, kw_only=True):
 
     @property
     def uses_application_credential(self) -> bool:
-        """Whether an application credential logs in; it has a project."""
+        """Whether to use the application credential, which has a project."""
         return all(
             name in self.access for name in _APPLICATION_CREDENTIAL_KEYS
         )
@@ -49,12 +49,12 @@ class Connection(vim_connection.VimConnection, frozen=True, kw_only=True):
         missing = [name for name in _PASSWORD_KEYS if name not in self.access]
         if missing and not self.uses_application_credential:
             raise errors.InvalidVimConnection(
-                f"accessInfo: {', '.join(missing)} is needed to log in to "
-                f"Keystone, or {' and '.join(_APPLICATION_CREDENTIAL_KEYS)}."
+                f"accessInfo: {', '.join(missing)} is required by Keystone, "
+                f"or {' and '.join(_APPLICATION_CREDENTIAL_KEYS)}."
             )
 
     def credentials(self) -> dict[str, Any]:
-        """Give the arguments of keystoneauth's plugin."""
+        """Return the keyword arguments of the keystoneauth plugin."""
         access = self.access
         if self.uses_application_credential:
             return {

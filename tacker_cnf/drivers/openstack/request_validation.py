@@ -1,4 +1,4 @@
-"""What is wrong with a request, before anything is done about it."""
+"""Validates a request before the operation is accepted."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -29,10 +29,10 @@ PARAMETERS: Final = parameters.names_of(
 
 
 def check(task: InfraTask) -> None:
-    """Refuse what cannot work.
+    """Validate additionalParams and the templates of the package.
 
-    :raises InvalidParameters: additionalParams are wrong, or the package
-        lacks what is needed
+    :raises InvalidParameters: additionalParams are not valid, or the package
+        lacks a template
     """
     vim_names = list(task.vim_connections)
     if len(vim_names) > 1 and task.operation is LcmOperationType.INSTANTIATE:
@@ -61,7 +61,10 @@ def check(task: InfraTask) -> None:
 def read_heal_parameters(
     additional_params: Mapping[str, Any],
 ) -> HealParameters:
-    """Read the additionalParams of a heal."""
+    """Parse the additionalParams of a heal.
+
+    :raises InvalidParameters: a value is not valid
+    """
     return parameters.read(additional_params, HealParameters)
 
 
@@ -73,6 +76,6 @@ def _check_vdus(
     for name in package_change.vdus:
         if name not in vdus:
             raise errors.InvalidParameters(
-                f"additionalParams.vdu_params: there is no VDU "
-                f"{name!r}, only {', '.join(sorted(vdus))}."
+                f"additionalParams.vdu_params: VDU {name!r} not found; the "
+                f"flavour has {', '.join(sorted(vdus))}."
             )

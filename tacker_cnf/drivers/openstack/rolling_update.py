@@ -1,8 +1,7 @@
-"""A change of package that replaces one VNFC after the other.
+"""A change of package that replaces VNFCs one after the other.
 
-Heat rolls the members of a group by itself. VNFCs that are resources of their
-own it would replace all at once, so that they are made to depend on each
-other meanwhile.
+Heat updates the members of a group in batches. It would replace VNFCs outside
+of groups all at once, so they depend on each other during the update.
 """
 
 import collections
@@ -19,8 +18,8 @@ from tacker_cnf.vnfd.model import Flavour
 
 
 def stages(fields: StackFields, flavour: Flavour) -> Iterator[StackFields]:
-    """Tell how a stack is changed, one update after the other: first with
-    VNFCs that wait for each other, then as user data has told it.
+    """Return the fields of each update: first with dependencies between the
+    VNFCs, if any, then as returned by user data.
     """
     with_dependencies = _with_dependencies(fields, flavour)
     if with_dependencies is not None:
@@ -31,8 +30,8 @@ def stages(fields: StackFields, flavour: Flavour) -> Iterator[StackFields]:
 def _with_dependencies(
     fields: StackFields, flavour: Flavour
 ) -> StackFields | None:
-    """Let each VNFC wait for the one before it of its VDU; None: there is
-    nothing to wait for, or not the whole template is told.
+    """Add depends_on to each numbered VNFC, on the previous one of its VDU;
+    None: there is none, or ``fields`` lacks a complete template.
     """
     if fields.template is None or fields.existing:
         return None
@@ -51,7 +50,7 @@ def _with_dependencies(
 def _consecutive_vnfcs(
     resources: Mapping[str, Any], flavour: Flavour
 ) -> Iterator[tuple[str, str]]:
-    """Tell the VNFCs that have one before them in their VDU, and that one."""
+    """Return pairs of a numbered VNFC and the previous one of its VDU."""
     units: dict[str, dict[int, str]] = collections.defaultdict(dict)
     for name in resources:
         vdu, index = inventory.parse_vdu_name(name, flavour)

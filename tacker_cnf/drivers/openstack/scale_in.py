@@ -1,4 +1,4 @@
-"""Which VNFCs go when there are to be fewer."""
+"""Selects the VNFCs that a scale-in removes."""
 
 import collections
 from collections.abc import Iterator
@@ -12,12 +12,13 @@ from tacker_cnf.drivers.openstack.stacks import Resource, Stack
 def members_to_remove(
     stack_task: StackTask, stack: Stack, task: InfraTask
 ) -> list[Resource]:
-    """Find the members of groups that are to go, to be marked: a group that
-    shrinks takes the unhealthy first, and of the others the oldest. One that
-    numbers its members takes the highest whatever is marked, and would make
-    the others anew.
+    """Return the group members to mark unhealthy for their removal.
 
-    :raises InfraError: Heat could not tell
+    A group that shrinks removes unhealthy members first, then the oldest. A
+    ResourceGroup always removes the highest index and would replace marked
+    members, so that its members are left out.
+
+    :raises InfraError: the stack cannot be read
     """
     assert task.target is not None
     assert task.current is not None
@@ -34,10 +35,10 @@ def members_to_remove(
 
 
 def vnfcs_to_remove(found: list[Vnfc], task: InfraTask) -> Iterator[Vnfc]:
-    """Tell the VNFCs that go: those of which the NFVO was told so, or that
-    the undone operation has added; else the last registered.
+    """Return the VNFCs to remove: those in the grant request, or those added
+    by the operation that is rolled back; else the last created.
 
-    :param found: the last registered of each VDU first
+    :param found: by VDU, the last created first
     """
     assert task.target is not None
     counts = collections.Counter(vnfc.vdu_id for vnfc in found)
@@ -54,7 +55,7 @@ def _is_to_remove(vnfc: Vnfc, task: InfraTask) -> bool:
     if task.is_rollback:
         info = task.instance.instantiated_vnf_info
         previous_vnfcs = info.vnfc_resource_info if info else ()
-        return all(vnfc.id != one.id for one in previous_vnfcs)
+        return all(vnfc.id != previous.id for previous in previous_vnfcs)
     removed = task.grant_request.remove_resources if task.grant_request else ()
     return any(
         r.resource and r.resource.resource_id == vnfc.id for r in removed

@@ -1,8 +1,8 @@
-"""Servers that go before there is another in their place.
+"""Deletes servers before Heat creates their replacements.
 
-Heat makes the new server before it deletes the old one, and a volume can be
-at one of them only. (Cinder's multiattach types allow both, and two systems
-that write to one file system destroy it.)
+Heat creates the new server before it deletes the old one, but a volume can be
+attached to one server only. (Cinder's multiattach types allow both, but two
+systems that write to one file system destroy it.)
 """
 
 from collections.abc import Sequence
@@ -17,29 +17,29 @@ from tacker_cnf.drivers.openstack.stacks import Resource, Tree
 
 
 class Servers(Protocol):
-    """What knows the servers of a VIM."""
+    """The servers of a VIM."""
 
     def is_available(self) -> bool:
-        """Tell whether the VIM can be asked at all."""
+        """Return whether the VIM has a compute service."""
 
     def find(self, server: str) -> Server | None:
-        """Find a server by its id; None: it has gone."""
+        """Find a server by its id; None: not found."""
 
     def delete(self, server: str) -> None:
-        """Begin to delete a server; if it has gone, that is well."""
+        """Start to delete a server, if it exists."""
 
 
 def servers_to_delete_first(
     nova: Servers, to_replace: Sequence[Resource]
 ) -> list[Resource]:
-    """Choose the servers that are to go first: those with volumes that stay,
-    and those that an earlier try, or somebody else, has deleted.
+    """Return the servers to delete before the update: those that keep a
+    volume, and those that are deleted already.
 
-    :param to_replace: all that is made anew
-    :raises InfraError: Nova could not tell
+    :param to_replace: all resources that the heal replaces
+    :raises InfraError: the servers cannot be read
     """
-    replaced_ids = {mark.physical_id for mark in to_replace}
-    servers = [mark for mark in to_replace if mark.type == SERVER]
+    replaced_ids = {resource.physical_id for resource in to_replace}
+    servers = [r for r in to_replace if r.type == SERVER]
     if not servers or not nova.is_available():
         return []
     return [
@@ -50,9 +50,10 @@ def servers_to_delete_first(
 
 
 def find_deleted(nova: Servers, tree: Tree) -> frozenset[str]:
-    """Find the servers that Heat lists, with a fault, and Nova has deleted.
+    """Find the servers that Heat lists as failed and Nova has deleted.
 
-    :raises InfraError: Nova could not tell
+    :returns: their ids
+    :raises InfraError: the servers cannot be read
     """
     faulty = [
         server.physical_id
@@ -61,7 +62,7 @@ def find_deleted(nova: Servers, tree: Tree) -> frozenset[str]:
     ]
     if not faulty or not nova.is_available():
         return frozenset()
-    return frozenset(one for one in faulty if nova.find(one) is None)
+    return frozenset(id_ for id_ in faulty if nova.find(id_) is None)
 
 
 def _must_be_deleted_first(
@@ -76,9 +77,9 @@ def _must_be_deleted_first(
 def delete_and_wait(
     stack_task: StackTask, nova: Servers, servers: Sequence[Resource]
 ) -> None:
-    """Delete servers and wait until they have gone.
+    """Delete servers and wait until they are deleted.
 
-    :raises InfraError: Nova could not, or not in time
+    :raises InfraError: Nova failed, or the stack timeout is over
     """
     for server in servers:
         _delete(stack_task, nova, server)
@@ -90,8 +91,8 @@ def delete_and_wait(
 
 
 def _delete(stack_task: StackTask, nova: Servers, server: Resource) -> None:
-    """Mark a server, and delete it. One that goes stays marked: whatever
-    updates its stack next makes it anew.
+    """Mark a server unhealthy, and delete it. The mark remains, so that the
+    next update of its stack replaces the server.
     """
     try:
         stack_task.mark(server)
@@ -113,15 +114,15 @@ def _is_not_deleting(nova: Servers, server: Resource) -> bool:
 def _check_progress(
     resource: Resource, server: Server, stack_task: StackTask
 ) -> None:
-    """Make sure that it is worth to wait on for a server's end.
+    """Check that the deletion of a server can still succeed.
 
-    :raises NotReady: it is not
+    :raises NotReady: it failed, or the timeout is over
     """
     what = f"server {resource.name} ({resource.physical_id})"
     if server.has_failed:
         raise errors.NotReady(
             f"Nova could not delete {what}: "
-            f"{server.fault.message or 'it tells no reason'}"
+            f"{server.fault.message or 'no reason given'}"
         )
     if stack_task.waiter.deadline.passed:
-        raise errors.NotReady(f"Nova has not deleted {what} in time.")
+        raise errors.NotReady(f"Nova did not delete {what} in time.")

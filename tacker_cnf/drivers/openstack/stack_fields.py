@@ -1,4 +1,4 @@
-"""What a stack is to be made of: asked of user data, told by it."""
+"""Input and output of user data: the fields of a stack."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -17,46 +17,46 @@ from tacker_cnf.vnfd.base_hot import BaseHot
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UserDataRequest:
-    """What user data is asked: what makes a stack match a task's target."""
+    """The input of user data for one operation."""
 
     #: INSTANTIATE, SCALE, HEAL, CHANGE_EXT_CONN or CHANGE_VNFPKG
     operation: LcmOperationType
-    #: whether what the operation did is to be undone
     is_rollback: bool
-    #: task.request is the request; task.parameters its additionalParams and,
-    #: over them, the grant's; task.instance, until an instantiation has
-    #: ended, knows no stack
+    #: task.request is the request; task.parameters its additionalParams,
+    #: overridden by the grant's; task.instance has no stack until an
+    #: instantiation has completed
     task: InfraTask
-    #: that of what is to be
+    #: the package of the target
     package: UnpackedPackage
-    #: of that package and the task's flavour
+    #: BaseHOT of that package and the task's flavour
     base_hot: BaseHot
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StackFields:
-    """What is given to Heat."""
+    """The fields of a request to create or update a stack."""
 
-    #: None: the template that the stack has, or BaseHOT where there is none;
-    #: of a stack that is there, or is made anew, a JSON merge patch of its template if
-    #: `existing`: user data written for Tacker takes a VNFC away by
+    #: YAML or JSON. None: the current template of the stack, or BaseHOT for
+    #: a new one. With `existing` a JSON merge patch of the current template:
+    #: user data written for Tacker removes a VNFC by
     #: {"resources": {"VDU1-1": None}}
     template: str | None = None
-    #: nested templates, as the template names them; of no use without one
+    #: name in the template -> nested template; ignored without `template`
     files: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: parameters of the stack. "nfv" is a dictionary: a JSON merge patch of
-    #: what the stack has if `existing`, the whole of it if not
+    #: the current one with `existing`, otherwise the complete value
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: whether what is not told stays as it is
+    #: keep what template and parameters do not contain
     existing: bool = True
 
     def full_template(
         self, current: str, files: Mapping[str, str]
     ) -> tuple[str, Mapping[str, str]]:
-        """Give the whole template that this means, and its files.
+        """Return the complete template and its files.
 
-        :param current: the template that a stack has, or had
-        :raises InvalidPackage: what is told of it cannot be read
+        :param current: current or previous template of the stack
+        :param files: its nested templates
+        :raises InvalidPackage: a template cannot be parsed
         """
         if self.template is None:
             return current, files
@@ -68,26 +68,27 @@ class StackFields:
 
 
 def _read(template: str) -> Mapping[str, Any]:
-    """Read a template, which may be JSON."""
+    """Parse a template, YAML or JSON."""
     read = bounded_yaml.load(template, "the template")
     if not isinstance(read, Mapping):
-        raise errors.InvalidPackage("the template: it is no map")
+        raise errors.InvalidPackage("the template: has to be a map")
     return read
 
 
 class UserData(Protocol):
-    """Tells what a stack is to be made of."""
+    """Computes the fields of a stack."""
 
     def check(self, request: UserDataRequest) -> None:
-        """Refuse what cannot work, without running anything.
+        """Validate the user data in a request, without running it.
 
-        :raises InvalidParameters: the request names user data wrongly
+        :raises InvalidParameters: the user data is not in the package, or
+            its name is not valid
         """
 
     def fields(self, request: UserDataRequest) -> StackFields:
-        """Tell what makes the stack match ``request.task.target``.
+        """Compute the fields that make the stack match
+        ``request.task.target``.
 
-        :raises InvalidParameters: something is missing in the request, the
-            grant or the package
-        :raises ScriptFailed: the package's script did not end well
+        :raises InvalidParameters: request, grant and package lack a value
+        :raises ScriptFailed: the package's script failed
         """

@@ -1,4 +1,4 @@
-"""One task on one stack: puts it, updates it, takes it away."""
+"""One task on one stack: creates, updates and deletes it."""
 
 import collections
 import contextlib
@@ -41,12 +41,12 @@ from tacker_cnf.vnfd.model import Flavour
 
 LOG = log.getLogger(__name__)
 
-#: how often a stack is updated while Heat breaks that off
+#: attempts to update a stack while Heat interrupts the update
 MAX_UPDATE_ATTEMPTS: Final = 3
-#: what Heat is told of a resource that is to be made anew
+#: resource_status_reason of a resource to replace
 MARK_REASON: Final = "marked by tacker"
-#: what it is told when that is not to be, after all
-UNMARK_REASON: Final = "no update came of the mark"
+#: resource_status_reason when the mark is removed
+UNMARK_REASON: Final = "mark removed, no update started"
 
 _STACK_NAME: Final = re.compile(
     r"vnf-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
@@ -54,20 +54,20 @@ _STACK_NAME: Final = re.compile(
 
 
 def stack_name(instance_id: str) -> str:
-    """Tell how the stack of an instance is named."""
+    """Return the name of the stack of an instance."""
     return f"vnf-{instance_id}"
 
 
 def instance_of(name: str) -> str | None:
-    """Return the id of the instance that has a stack of this name; None: it
-    is named otherwise.
+    """Return the id of the instance in the name of its stack; None: it is
+    not the name of a VNF's stack.
     """
     match = _STACK_NAME.fullmatch(name)
     return match[1] if match else None
 
 
 class StackTask:
-    """The stack of one instance, as one task works on it."""
+    """The operations of one task on the stack of its instance."""
 
     def __init__(
         self,
@@ -77,9 +77,9 @@ class StackTask:
         deadline: Deadline,
         zones: Sequence[str] = (),
     ) -> None:
-        """Begin.
+        """Prepare the task; no request is sent yet.
 
-        :param zones: where VNFCs may go that find no host in theirs
+        :param zones: fallback zones for VNFCs without a valid host
         """
         self._task = task
         self._zones = zones
@@ -88,25 +88,25 @@ class StackTask:
         self._progress = Progress(task.report_progress)
         self.waiter = Waiter(heat, deadline, self._progress)
         self.name = stack_name(task.instance.id)
-        #: whether an update was asked for since something was marked
+        #: whether an update was requested since the last marked()
         self._update_sent = False
 
     @property
     def flavour(self) -> Flavour:
-        """That of the package, by which the VNFCs are found."""
+        """The deployment flavour, which names the VDUs of the stack."""
         return flavour_of(self._task.package.vnfd, self._target.flavour_id)
 
     def find(self) -> Stack | None:
-        """Find the stack; what is left of a deleted one is none."""
+        """Find the stack; None: not found, or DELETE_COMPLETE."""
         found = self.heat.find(self.name)
         if found is None or found.status == "DELETE_COMPLETE":
             return None
         return found
 
     def existing(self) -> Stack:
-        """Find the stack, which has to be there, and which a heal resumes.
+        """Return the stack; a heal resumes it if it is suspended.
 
-        :raises NotReady: it is not, or it is suspended
+        :raises NotReady: the stack does not exist or is suspended
         """
         found = self.find()
         if found is not None and found.action == "SUSPEND":
@@ -122,22 +122,22 @@ class StackTask:
             return found
         if found is None:
             problem = (
-                "is not in OpenStack any more: somebody else has deleted it."
+                "does not exist in OpenStack: another client has deleted it."
             )
         elif found.has_failed:
             reason = (found.reason or "").rstrip(".")
-            problem = f"is half deleted, and the rest cannot be: {reason}."
+            problem = f"is partly deleted (DELETE_FAILED): {reason}."
         else:
             problem = "is being deleted."
         raise errors.NotReady(
-            f"Stack {self.name} {problem} A heal of the whole VNF with "
-            "additionalParams.all makes it anew; otherwise terminate it."
+            f"Stack {self.name} {problem} Heal the whole VNF with "
+            "additionalParams.all to create it again, or terminate the VNF."
         )
 
     def resume(self, stack: Stack) -> Stack:
-        """Resume a suspended stack, and wait until it is.
+        """Resume a suspended stack, and wait until it is complete.
 
-        :raises InfraError: Heat could not, or not in time
+        :raises InfraError: Heat failed, or the timeout is over
         """
         marker = self.heat.last_event(stack.identity)
         if stack.status != "SUSPEND_IN_PROGRESS":
@@ -149,10 +149,11 @@ class StackTask:
     def apply_with_fallback_zones(
         self, act: Callable[[StackFields], Stack], fields: StackFields
     ) -> Stack:
-        """Put or update the stack, and when VNFCs find no host, try again
-        with them in another zone.
+        """Create or update the stack; if VNFCs get no valid host, retry with
+        them in another zone.
 
-        :raises InfraError: Heat could not, in none of the zones
+        :param act: creates or updates the stack
+        :raises InfraError: Heat failed in all of the zones
         """
         zone_fallback = ZoneFallback(self._zones)
         while True:
@@ -162,7 +163,12 @@ class StackTask:
                 moved = self._in_next_zone(zone_fallback, fields)
                 if moved is None:
                     raise
-                LOG.info("%s Another zone is tried.", error)
+                LOG.info(
+                    "No valid host, retrying in another zone: "
+                    "stack=%s error=%s",
+                    self.name,
+                    error,
+                )
                 fields = moved
 
     def _in_next_zone(
@@ -184,10 +190,10 @@ class StackTask:
     def create_or_update(
         self, fields: StackFields, base_hot: BaseHot
     ) -> Stack:
-        """Make a stack, or make the one that an earlier try has left what it
-        should be; wait until it is.
+        """Create the stack, or update the one that an earlier attempt left;
+        wait until it is complete.
 
-        :raises InfraError: Heat could not, or not in time
+        :raises InfraError: Heat failed, or the timeout is over
         """
         backoff = PollBackoff(self.heat, self.waiter.deadline)
         while True:
@@ -205,7 +211,7 @@ class StackTask:
                 return self.update(found, fields)
 
     def _create(self, fields: StackFields, base_hot: BaseHot) -> str | None:
-        """Begin to create the stack; None: its name is taken."""
+        """Start to create the stack; None: its name is in use."""
         self.waiter.wait_name_free(self.name)
         self._progress(f"Creating stack {self.name}")
         template = fields.template or base_hot.template
@@ -215,22 +221,23 @@ class StackTask:
         try:
             return self.heat.create(self.name, body)
         except api_errors.Conflict:
-            # ours, if the answer to an earlier request was lost
+            # found: the response to an earlier request was lost
             if self.find() is None and self.waiter.deadline.passed:
                 raise
             return None
 
     def update_current(self, fields: StackFields) -> Stack:
-        """Update the stack as it is now, which has to be there.
+        """Read the stack and update it.
 
-        :raises InfraError: it is not, or Heat could not, or not in time
+        :raises InfraError: the stack does not exist, Heat failed, or the
+            timeout is over
         """
         return self.update(self.existing(), fields)
 
     def update(self, stack: Stack, fields: StackFields) -> Stack:
-        """Make a stack that is there what it should be; wait until it is.
+        """Update a stack; wait until it is complete.
 
-        :raises InfraError: Heat could not, or not in time
+        :raises InfraError: Heat failed, or the timeout is over
         """
         body = self._update_body(stack, fields)
         self._progress(f"Updating stack {self.name}")
@@ -242,7 +249,11 @@ class StackTask:
                 attempts_left -= 1
                 if not attempts_left:
                     raise
-                LOG.info("%s It is tried again.", error)
+                LOG.info(
+                    "Stack update interrupted, retrying: stack=%s error=%s",
+                    self.name,
+                    error,
+                )
                 self._wait_resources_idle(stack, error)
                 body["timeout_mins"] = self._timeout_minutes()
 
@@ -255,9 +266,9 @@ class StackTask:
             raise errors.NotReady(f"{interruption} {late}") from None
 
     def check(self, stack: Stack, fields: StackFields) -> None:
-        """Make sure that Heat would begin an update.
+        """Check that Heat accepts an update.
 
-        :raises VimRejected: it would not
+        :raises VimRejected: Heat would reject it
         """
         body = self._update_body(stack, fields)
         self.heat.preview(stack, body, existing=fields.existing)
@@ -273,36 +284,36 @@ class StackTask:
                 self._update_sent = True
                 self.heat.update(stack, body, existing=existing)
                 return self.waiter.wait_complete(stack.identity, marker)
-            except api_errors.Conflict:  # an earlier try's update is under way
+            except api_errors.Conflict:  # an earlier update is in progress
                 if self.waiter.deadline.passed:
                     raise
                 self.waiter.wait_idle(stack.identity, marker)
                 backoff.wait()
 
     def remove(self, stack: Stack) -> None:
-        """Delete a stack, and wait until it is.
+        """Delete a stack, and wait until it is deleted.
 
-        :raises InfraError: Heat could not, or not in time
+        :raises InfraError: Heat failed, or the timeout is over
         """
         if stack.status != "DELETE_IN_PROGRESS":
             try:
                 self.heat.delete(stack)
-            except errors.VimRejected:  # so Heat answers if it has just gone
+            except errors.VimRejected:  # also if it was deleted just now
                 if self.find() is not None:
                     raise
         self.waiter.wait_deleted(stack)
 
     @contextlib.contextmanager
     def marked(self, resources: Sequence[Resource]) -> Iterator[None]:
-        """Have the next update make resources anew; those that Heat works on
-        are waited for.
+        """Mark resources unhealthy, so that the next update replaces them;
+        wait for those that are in progress.
 
-        When no update is asked for within this block, or it is refused, the
-        marks are taken back: else any later update of the stack, whatever
-        for, would replace these. They stay if the update fails, or is not
-        answered: it may have begun.
+        If this block requests no update, or Heat rejects it, the marks are
+        removed: else any later update of the stack would replace the
+        resources. They remain if the update fails or has no response: it may
+        have started.
 
-        :raises Conflict: Heat has not ended its work on one in time
+        :raises Conflict: a resource is still in progress at the timeout
         """
         marked: list[Resource] = []
         self._update_sent = False
@@ -317,9 +328,10 @@ class StackTask:
             raise
 
     def mark(self, resource: Resource) -> None:
-        """Have the next update, whosever it is, make a resource anew.
+        """Mark a resource unhealthy: the next update by any client replaces
+        it.
 
-        :raises Conflict: Heat has not ended its work on it in time
+        :raises Conflict: the resource is still in progress at the timeout
         """
         backoff = PollBackoff(self.heat, self.waiter.deadline)
         while True:
@@ -331,7 +343,7 @@ class StackTask:
                 backoff.wait()
 
     def unmark(self, resources: Sequence[Resource]) -> None:
-        """Take marks back, as far as Heat lets us."""
+        """Remove marks; log a warning for those that remain."""
         for resource in resources:
             try:
                 self.heat.mark_unhealthy(
@@ -339,15 +351,15 @@ class StackTask:
                 )
             except errors.VnfmError as error:
                 LOG.warning(
-                    "%s of %s stays marked, and the next update replaces "
-                    "it: %s",
-                    resource.name,
+                    "Resource still marked unhealthy, the next update "
+                    "replaces it: stack=%s resource=%s error=%s",
                     resource.stack,
+                    resource.name,
                     error,
                 )
 
     def vnfcs(self, stack: Stack) -> list[Vnfc]:
-        """Find the VNFCs, the last registered of each VDU first."""
+        """List the VNFCs by VDU, the last created first."""
         return inventory.vnfcs(self.heat.tree(stack), self.flavour)
 
     def result(
@@ -355,9 +367,10 @@ class StackTask:
         stack: Stack,
         find_deleted: Callable[[Tree], Collection[str]] = lambda _: (),
     ) -> InfraResult:
-        """Take the inventory.
+        """Build the instantiatedVnfInfo of a stack.
 
-        :param gone: finds servers that Heat does not know to be deleted
+        :param find_deleted: returns the ids of resources in the tree that do
+            not exist any more
         """
         tree = self.heat.tree(stack)
         return inventory.build_result(
@@ -370,7 +383,7 @@ class StackTask:
         )
 
     def result_without_stack(self) -> InfraResult:
-        """Tell what is left of the VNF without its stack."""
+        """Build the instantiatedVnfInfo of a VNF whose stack is deleted."""
         info = self._task.instance.instantiated_vnf_info
         return inventory.build_result_without_stack(
             self._target,
@@ -380,9 +393,9 @@ class StackTask:
         )
 
     def checked_result(self, stack: Stack) -> InfraResult:
-        """Take the inventory of a stack that is what it should be.
+        """Build the instantiatedVnfInfo of a complete stack.
 
-        :raises NotReady: it has fewer VNFCs than it should
+        :raises NotReady: the stack has fewer VNFCs than the target
         """
         result = self.result(stack)
         found = collections.Counter(
@@ -395,21 +408,21 @@ class StackTask:
         ]
         if missing:
             raise errors.NotReady(
-                f"Stack {stack.name} is {stack.status}, and has only "
-                f"{', '.join(missing)}: see whether the template and the user "
-                "data make them all."
+                f"Stack {stack.name} is {stack.status}, but has only "
+                f"{', '.join(missing)}; check that template and user data "
+                "create all of them."
             )
         return result
 
     def coordinate(
         self, scripts: Coordination, stack: Stack, checked_result: InfraResult
     ) -> None:
-        """Run the coordination script, if there is one, for each VNFC of the
-        VDUs that the request names.
+        """Run the coordination script, if any, for each VNFC of the VDUs in
+        the request.
 
-        :raises InfraError: the stack lacks what "cp_name" names, or Heat
-            knows no address of it
-        :raises ScriptFailed: the script did not end well
+        :raises InfraError: the resource in "cp_name" is not in the stack or
+            has no address
+        :raises ScriptFailed: the script failed
         """
         if not scripts.has_script:
             return
@@ -429,10 +442,10 @@ class StackTask:
         address = self.heat.address(resource) if resource else None
         if address is None:
             raise errors.InfraError(
-                f"additionalParams.vdu_params: stack {server.stack} of VNFC "
-                f"{vnfc.id} has no resource {name!r} with an address, which "
-                f'"cp_name" of VDU {vnfc.vdu_id} names. Roll back, and name '
-                "a port or floating IP."
+                f'additionalParams.vdu_params, "cp_name" of VDU {vnfc.vdu_id}'
+                f": stack {server.stack} of VNFC {vnfc.id} has no resource "
+                f"{name!r} with an address. Roll back, and set the name of a "
+                "port or floating IP."
             )
         return address
 
@@ -445,14 +458,14 @@ class StackTask:
     def _template_for(
         self, stack: Stack, fields: StackFields
     ) -> tuple[str | None, Mapping[str, str]]:
-        """Give the template and its files; None: what the stack has."""
+        """Return the template and its files; None: the current template."""
         if fields.template is None or not fields.existing:
             return fields.template, fields.files
         return fields.full_template(*self.heat.template(stack))
 
     def _merged_parameters(self, fields: StackFields) -> dict[str, Any]:
-        """Give the parameters; what is not told of "nfv" is as it was before
-        the operation.
+        """Return the parameters; with ``fields.existing``, "nfv" is merged
+        into its value before the operation.
         """
         parameters = dict(fields.parameters)
         info = self._task.instance.instantiated_vnf_info
@@ -484,5 +497,5 @@ class StackTask:
         return body
 
     def _timeout_minutes(self) -> int:
-        """Tell how long Heat may work."""
+        """Return timeout_mins for Heat: the remaining time, at least 1."""
         return max(math.ceil(self.waiter.deadline.remaining / 60), 1)

@@ -1,4 +1,4 @@
-"""Waits until Heat has done to a stack what it was asked."""
+"""Waits for the actions of Heat on a stack."""
 
 import re
 import time
@@ -12,33 +12,32 @@ from tacker_cnf.drivers.openstack.stacks import Stack
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import Deadline
 
-#: seconds between two looks: at first, and at most
+#: seconds between two polls: at first, and at most
 MIN_POLL_INTERVAL_S: Final = 0.2
 MAX_POLL_INTERVAL_S: Final = 5.0
-#: of what has passed already, how much passes until the next look
+#: the poll interval as a fraction of the time waited so far
 POLL_INTERVAL_FACTOR: Final = 0.05
-#: failed resources that an error tells at most
+#: maximum number of failed resources in an error
 MAX_REPORTED_FAILURES: Final = 5
-#: what Heat says of a nested stack on which it broke its work off
+#: the reason of a stack with a nested stack that Heat cancelled
 NESTED_CANCELLED: Final = re.compile(r": Stack \w+ cancelled")
-#: how it says that a resource failed, that its time was up, or that somebody
-#: has cancelled its work
+#: the reason after a failed resource, a timeout, or a cancel by a client
 RESOURCE_FAILURE: Final = re.compile(
     r"^Resource |resources\.|[Tt]imed out|^Stack |^Operation cancelled"
 )
-#: looks at events after which the stack itself is looked at
+#: polls of events after which the stack itself is read
 POLLS_PER_STACK_READ: Final = 10
 
 
 class UpdateInterrupted(errors.NotReady):
-    """Heat broke its work off, and none of the stack's resources is why: it
-    was still at work for an earlier update, or for an earlier request for this
-    one, and cancelled that or fell over it.
+    """Heat interrupted the update, and no resource failed: an earlier update,
+    or an earlier request for this one, was still in progress, and Heat
+    cancelled it or failed because of it.
     """
 
 
 class PollBackoff:
-    """Looks often at first, and ever more seldom."""
+    """Poll interval that grows with the time waited so far."""
 
     def __init__(self, heat: Heat, deadline: Deadline) -> None:
         self._cancel_token = heat.cancel_token
@@ -46,9 +45,9 @@ class PollBackoff:
         self._started_at = time.monotonic()
 
     def wait(self) -> None:
-        """Wait until the next look.
+        """Wait until the next poll.
 
-        :raises VnfmError: the work was called off at once
+        :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         passed = time.monotonic() - self._started_at
         interval = min(
@@ -59,7 +58,7 @@ class PollBackoff:
 
 
 class Waiter:
-    """Waits for stacks, until a deadline."""
+    """Waits for stacks until a deadline."""
 
     def __init__(
         self, heat: Heat, deadline: Deadline, progress: Progress
@@ -69,11 +68,11 @@ class Waiter:
         self._progress = progress
 
     def wait_complete(self, identity: str, marker: str | None) -> Stack:
-        """Wait until what is done to a stack has ended well.
+        """Wait until the action on a stack is complete.
 
-        :param marker: the newest event from before it was begun
-        :raises NotReady: it failed, or did not end in time
-        :raises VnfmError: the work was called off at once
+        :param marker: id of the last event before the action
+        :raises NotReady: the action failed, or the timeout is over
+        :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         stack = self.wait_idle(identity, marker)
         if stack.has_failed:
@@ -86,11 +85,11 @@ class Waiter:
         return stack
 
     def wait_resources_idle(self, stack: Stack) -> None:
-        """Wait until Heat works on no resource of a stack: those beside one
-        that failed go on after the stack has failed.
+        """Wait until no resource of a stack is in progress: after one has
+        failed the stack has, but others are still in progress.
 
-        :raises NotReady: it still did when time was up
-        :raises VnfmError: the work was called off at once
+        :raises NotReady: the timeout is over
+        :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         self._wait_until(
             lambda: not self._has_busy_resources(stack), stack.identity
@@ -100,10 +99,10 @@ class Waiter:
         return self._heat.tree(stack).is_busy
 
     def wait_idle(self, identity: str, marker: str | None) -> Stack:
-        """Wait until nothing is done to a stack, be it well or not.
+        """Wait until the action on a stack is complete or has failed.
 
-        :raises NotReady: it has gone, or that was not in time
-        :raises VnfmError: the work was called off at once
+        :raises NotReady: the stack was deleted, or the timeout is over
+        :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         backoff = PollBackoff(self._heat, self.deadline)
         polls = 0
@@ -128,18 +127,18 @@ class Waiter:
     def wait_deleted(self, stack: Stack) -> None:
         """Wait until a stack is deleted.
 
-        :raises NotReady: it could not be deleted, or not in time
-        :raises VnfmError: the work was called off at once
+        :raises NotReady: the deletion failed, or the timeout is over
+        :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         self._progress(f"Deleting stack {stack.name}")
         self._wait_until(lambda: self._is_deleted(stack), stack.identity)
 
     def wait_name_free(self, name: str) -> None:
-        """Wait until a name can be given to a stack: Heat keeps that of a
-        deleted one for some seconds.
+        """Wait until a stack name is free: Heat reserves the name of a
+        deleted stack for some seconds.
 
-        :raises NotReady: it was not in time
-        :raises VnfmError: the work was called off at once
+        :raises NotReady: the timeout is over
+        :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
         self._wait_until(lambda: self._heat.find(name) is None, name)
 
@@ -169,7 +168,7 @@ class Waiter:
             self._progress(f"{event.resource_name} {event.resource_status}")
 
     def _failure_reason(self, stack: Stack) -> str:
-        """Tell why Heat failed, by its own words, the innermost last."""
+        """Return status and reason of the stack, then of failed resources."""
         summary = f"Stack {stack.name} is {stack.status}: {stack.reason}"
         failed = {
             f"{r.name} ({r.type}) is {r.status}: {r.reason}"
@@ -182,9 +181,8 @@ class Waiter:
 
 
 def _is_heat_internal(stack: Stack) -> bool:
-    """Tell whether a failure is Heat's own: a resource's, its time limit and
-    what somebody has cancelled begin by words of theirs, with or without
-    convergence.
+    """Return whether Heat itself failed, with or without convergence: not a
+    resource, not a timeout, and no client cancelled the action.
     """
     reason = stack.reason or ""
     if NESTED_CANCELLED.search(reason):
@@ -193,7 +191,7 @@ def _is_heat_internal(stack: Stack) -> bool:
 
 
 def _without_resource_name(reason: str) -> str:
-    """Leave out of a reason which resource it is of."""
+    """Remove the name of the resource from a reason."""
     return reason.split(": ", 2)[-1]
 
 
@@ -209,12 +207,12 @@ def _has_final_event(identity: str, events: list[Any]) -> bool:
 def _deleted_error(identity: str) -> errors.NotReady:
     name, _, _ = identity.partition("/")
     return errors.NotReady(
-        f"Stack {name} was deleted by somebody else meanwhile."
+        f"Stack {name} was deleted by another client during the operation."
     )
 
 
 def _timeout_error(what: str) -> errors.NotReady:
     name, _, _ = what.partition("/")
     return errors.NotReady(
-        f"Heat has not ended its work on stack {name} in time."
+        f"Heat did not complete its action on stack {name} in time."
     )

@@ -1,4 +1,4 @@
-"""Stacks and their resources, as Heat tells them."""
+"""Stacks and their resources, as Heat returns them."""
 
 import itertools
 import re
@@ -10,10 +10,9 @@ import msgspec
 
 PORT: Final = "OS::Neutron::Port"
 
-#: whose members have numbers for names, of which the highest goes first
+#: a group with numbered members, of which it removes the highest first
 RESOURCE_GROUP: Final = "OS::Heat::ResourceGroup"
-#: whose members come and go in number; of all but NUMBERED, the unhealthy go
-#: first
+#: types of groups; all but RESOURCE_GROUP remove unhealthy members first
 GROUP_TYPES: Final = frozenset(
     {
         "OS::Heat::AutoScalingGroup",
@@ -23,12 +22,12 @@ GROUP_TYPES: Final = frozenset(
     }
 )
 
-#: the number of a resource that the template names by itself: VDU1-0
+#: the number in the name of a resource outside of groups: VDU1-0
 NUMBER_SUFFIX: Final = re.compile(r"-\d+$")
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    """A stack at one moment."""
+    """The state of a stack when it was read."""
 
     id: str
     name: str = msgspec.field(name="stack_name")
@@ -45,7 +44,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> str:
-        """How Heat finds it without a detour."""
+        """NAME/ID, which Heat resolves without a redirect."""
         return f"{self.name}/{self.id}"
 
     @property
@@ -62,7 +61,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def nfv(self) -> dict[str, Any]:
-        """The parameter "nfv", by which packages are told."""
+        """The parameter "nfv": {"VDU": {name: {...}}, "CP": {name: {...}}}."""
         raw = self.parameters.get("nfv") or "{}"
         decoded: Any = raw if isinstance(raw, dict) else _decode_json(raw)
         return decoded if isinstance(decoded, dict) else {}
@@ -76,7 +75,7 @@ def _decode_json(text: str) -> Any:
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
-    """A resource of a stack, or of one that is nested in it."""
+    """A resource of a stack or of a nested stack."""
 
     name: str = msgspec.field(name="resource_name")
     type: str = msgspec.field(name="resource_type")
@@ -84,7 +83,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = msgspec.field(
         name="resource_status_reason", default=None
     )
-    #: as Nova, Neutron or Cinder know it; of a nested stack its id
+    #: its id in Nova, Neutron or Cinder; the id of a nested stack
     physical_id: str = msgspec.field(name="physical_resource_id", default="")
     #: ISO 8601, in seconds
     created: str = msgspec.field(name="creation_time", default="")
@@ -97,12 +96,12 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stack(self) -> str:
-        """The stack that it stands in, as NAME/ID."""
+        """The stack that contains it, as NAME/ID."""
         return _identity(self._link("stack"))
 
     @property
     def nested(self) -> str:
-        """The stack that it is, as NAME/ID; empty: it is none."""
+        """The nested stack of the resource, as NAME/ID; empty: none."""
         return _identity(self._link("nested"))
 
     def _link(self, rel: str) -> str:
@@ -116,7 +115,7 @@ def _identity(href: str) -> str:
 
 
 class Tree:
-    """The resources of a stack and of all that are nested in it."""
+    """The resources of a stack and of all nested stacks."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self.resources = tuple(resources)
@@ -126,19 +125,19 @@ class Tree:
 
     @property
     def is_busy(self) -> bool:
-        """Whether Heat works on any of them."""
-        return any(one.is_busy for one in self.resources)
+        """Whether any resource is in progress."""
+        return any(resource.is_busy for resource in self.resources)
 
     def without(self, physical_ids: Collection[str]) -> "Tree":
-        """Leave some resources out."""
+        """Return a tree without the resources of these ids."""
         return Tree(
-            one
-            for one in self.resources
-            if one.physical_id not in physical_ids
+            resource
+            for resource in self.resources
+            if resource.physical_id not in physical_ids
         )
 
     def of_type(self, kind: str) -> list[Resource]:
-        """Give those that exist of one type."""
+        """List the existing resources of one type."""
         return [
             r
             for r in self.resources
@@ -148,12 +147,12 @@ class Tree:
         ]
 
     def siblings(self, resource: Resource, kind: str) -> list[Resource]:
-        """Give those of one type in the same stack."""
+        """List the resources of one type in the same stack."""
         return [r for r in self.of_type(kind) if r.stack == resource.stack]
 
     def find_for_server(self, name: str, server: Resource) -> Resource | None:
-        """Return the resource of a name that belongs to a server: of several
-        numbered ones in one stack, that of the server's number.
+        """Find a resource in the stack of a server, by name; if the server is
+        numbered, by name and number. None: not found.
         """
         number = NUMBER_SUFFIX.search(server.name)
         full = f"{name}{number[0]}" if number else name
@@ -163,27 +162,27 @@ class Tree:
         return None
 
     def ancestors(self, resource: Resource) -> list[Resource]:
-        """Give a resource, what it is nested in, and so on."""
+        """Return a resource and the resources that contain it, inner first."""
         found: list[Resource] = []
-        one: Resource | None = resource
-        while one is not None:
-            found.append(one)
-            one = self._owners.get(one.stack)
+        current: Resource | None = resource
+        while current is not None:
+            found.append(current)
+            current = self._owners.get(current.stack)
         return found
 
     def member(self, resource: Resource) -> Resource | None:
-        """Give the member of a group in which a resource is, or which it is;
-        None: it is in none.
+        """Return the group member that a resource is or is part of; None: it
+        is in no group.
         """
         ancestors = self.ancestors(resource)
-        for one, owner in itertools.pairwise(ancestors):
+        for inner, owner in itertools.pairwise(ancestors):
             if owner.type in GROUP_TYPES:
-                return one
+                return inner
         return None
 
     def group_index(self, member: Resource) -> int | None:
-        """Give the number of a member of a group that numbers them; None: it
-        is in another.
+        """Return the index of a member in its ResourceGroup; None: it is in
+        another type of group.
         """
         owner = self._owners.get(member.stack)
         if owner is None or owner.type != RESOURCE_GROUP:

@@ -10,17 +10,17 @@ from tacker_cnf.vnfd.base_hot import BaseHot
 
 
 def base_hot(package: UnpackedPackage, flavour_id: str) -> BaseHot:
-    """Read BaseHOT of a flavour.
+    """Read the BaseHOT of a flavour.
 
-    :raises InvalidParameters: the package has none, or several, or it is not
-        one by which a VNF can be kept
+    :raises InvalidParameters: the package has no or several templates, or
+        the template is not valid or hides nfv
     """
     found = hot.read(package.path, package.vnfd.id, flavour_id)
     if _is_nfv_hidden(found):
         raise errors.InvalidParameters(
-            f"The template {found.name} hides its parameter nfv: Heat would "
-            'not tell any more what the VNF is made of. Take "hidden" away '
-            "from nfv, and put what is secret into a parameter of its own."
+            f"The template {found.name} hides its parameter nfv, which has "
+            'to be readable. Remove "hidden" from nfv, and move secrets to '
+            "another parameter."
         )
     return found
 

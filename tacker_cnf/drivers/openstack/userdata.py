@@ -1,4 +1,4 @@
-"""The user data that an operation asks: the package's own, or the default."""
+"""Runs the user data of an operation: the package's own, or the default."""
 
 import dataclasses
 import posixpath
@@ -24,7 +24,7 @@ from tacker_cnf.user_data.protocol import UserDataInput, UserDataOutput
 PATH_PARAMETER: Final = "lcm-operation-user-data"
 CLASS_PARAMETER: Final = "lcm-operation-user-data-class"
 
-#: what our own answers
+#: operation -> method of the built-in user data
 DEFAULT_METHODS: Final[Mapping[str, Callable[..., Json]]] = {
     "instantiate": DefaultUserData.instantiate,
     "scale": DefaultUserData.scale,
@@ -45,17 +45,17 @@ class UserDataClass(NamedTuple):
 
 
 class ChosenUserData:
-    """Asks the user data that additionalParams name, or ours if none."""
+    """Runs the user data in additionalParams, or the default."""
 
     def __init__(self, limits: ScriptLimits) -> None:
         self._limits = limits
 
     def check(self, request: UserDataRequest) -> None:
-        """Refuse a request that names user data wrongly.
+        """Validate the user data in a request.
 
-        :raises InvalidParameters: it names a file without a class or the
-            other way round, or a file that the package does not have, or
-            the former one that a rollback would ask
+        :raises InvalidParameters: file or class is missing, or the file is
+            not in the package, or not in the current package, whose user
+            data a rollback runs
         """
         requested_class = _requested_class(request)
         current_package = request.task.current_package
@@ -65,18 +65,18 @@ class ChosenUserData:
             and find_file(current_package.path, requested_class.path) is None
         ):
             raise errors.InvalidParameters(
-                f"additionalParams.{PATH_PARAMETER}: the VNF package of VNFD "
-                f"{current_package.vnfd.id}, which the VNF is of, has no file "
-                f"{requested_class.path!r}, and a rollback asks the one that is there. "
-                "Name one that both packages have."
+                f"additionalParams.{PATH_PARAMETER}: file "
+                f"{requested_class.path!r} is not in the current VNF package "
+                f"of VNFD {current_package.vnfd.id}, whose user data a "
+                "rollback runs. Set a file that both packages have."
             )
 
     def fields(self, request: UserDataRequest) -> StackFields:
-        """Tell what makes the stack match ``request.task.target``.
+        """Compute the fields that make the stack match
+        ``request.task.target``.
 
-        :raises InvalidParameters: something is missing in the request, the
-            grant or the package
-        :raises ScriptFailed: the package's script did not end well
+        :raises InvalidParameters: request, grant and package lack a value
+        :raises ScriptFailed: the package's script failed
         """
         requested_class = _requested_class(request)
         user_data_input = _user_data_input(
@@ -119,15 +119,15 @@ def _requested_class(request: UserDataRequest) -> UserDataClass | None:
     for name, value in ((PATH_PARAMETER, path), (CLASS_PARAMETER, class_name)):
         if not (isinstance(value, str) and value):
             raise errors.InvalidParameters(
-                f"additionalParams: {PATH_PARAMETER} and {CLASS_PARAMETER} go together, and each "
-                f"is a text; {name} is not given so."
+                f"additionalParams.{name}: has to be a string; "
+                f"{PATH_PARAMETER} and {CLASS_PARAMETER} are set together."
             )
     path = posixpath.normpath(str(path))
     request.package.file(path)
     if not str(class_name).isidentifier():
         raise errors.InvalidParameters(
-            f"additionalParams: {CLASS_PARAMETER} is to name a class of Python, which "
-            f"{class_name!r} is not."
+            f"additionalParams.{CLASS_PARAMETER}: {class_name!r} is not a "
+            "valid name of a Python class."
         )
     return UserDataClass(path, str(class_name))
 
@@ -161,13 +161,13 @@ def _request(task: InfraTask) -> Json:
 
 
 def _json(value: Any) -> Json:
-    """Give a value of SOL003 as JSON; what is absent is empty."""
+    """Convert a value of SOL003 to JSON; None becomes {}."""
     plain: Json = msgspec.to_builtins(value, enc_hook=str) if value else {}
     return plain
 
 
 def _run_default(user_data_input: UserDataInput) -> UserDataOutput:
-    """Ask our own, for which no process is needed."""
+    """Run the default user data, in this process."""
     with parameters.use_package(
         user_data_input.package_dir, user_data_input.vnfd
     ):

@@ -1,4 +1,4 @@
-"""Another availability zone for VNFCs that found no host in theirs."""
+"""Selects fallback zones for VNFCs that got no valid host."""
 
 import collections
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from tacker_cnf.drivers.openstack.stacks import Tree
 from tacker_cnf.lcm import merge
 from tacker_cnf.vnfd.model import Flavour
 
-#: what Heat says of a server that Nova could not place
+#: part of Heat's reason for a server that Nova could not schedule
 NO_HOST: Final = "ResourceInError"
 ZONE_SCOPE: Final = "ZONE"
 ANTI_AFFINITY: Final = "ANTI_AFFINITY"
@@ -18,12 +18,12 @@ Nfv = Mapping[str, Any]
 
 
 class ZoneFallback:
-    """The zones that each entry of nfv.VDU was in, in vain."""
+    """Records the zones that failed for each entry of nfv.VDU."""
 
     def __init__(self, zones: Sequence[str]) -> None:
-        """Begin with none.
+        """Start without failed zones.
 
-        :param zones: those that may be tried, the first one first
+        :param zones: the fallback zones, in order
         """
         self._zones = zones
         self._failed: dict[str, set[str]] = collections.defaultdict(set)
@@ -31,13 +31,13 @@ class ZoneFallback:
     def next_nfv(
         self, nfv: Nfv, tree: Tree, flavour: Flavour
     ) -> dict[str, Any] | None:
-        """Give nfv with another zone for each entry whose servers found no
-        host; None: there is none left for one, or no such entry.
+        """Return nfv with another zone for each entry whose servers got no
+        valid host; None: no such entry, or no zone left for one of them.
 
-        An entry that has servers elsewhere already is left alone: they
-        would be made anew in the other zone.
+        An entry with other servers that run is not changed: they would be
+        replaced by servers in the new zone.
 
-        :param tree: what the failed stack has
+        :param tree: the resources of the failed stack
         """
         failed = failed_entries(nfv, tree, flavour)
         if not failed:
@@ -58,8 +58,8 @@ class ZoneFallback:
 
 
 def failed_entries(nfv: Nfv, tree: Tree, flavour: Flavour) -> dict[str, str]:
-    """Tell the entries of nfv.VDU of which all servers found no host, each
-    with its VDU.
+    """Return entry of nfv.VDU -> VDU, of the entries whose servers all got no
+    valid host.
     """
     found: dict[str, set[bool]] = collections.defaultdict(set)
     vdus = {}
@@ -91,7 +91,7 @@ def _entry(nfv: Nfv, vdu: str | None, index: int | None) -> str | None:
 def _excluded_zones(
     name: str, vdu: str, vdus: Nfv, flavour: Flavour
 ) -> frozenset[str]:
-    """Tell the zones of all that has to be in others than an entry."""
+    """Return the zones of the entries that are anti-affine to an entry."""
     anti_affine = set(_anti_affine_vdus(vdu, flavour))
     found = set()
     for key, entry in vdus.items():

@@ -1,4 +1,4 @@
-"""Servers as Nova knows them."""
+"""A Nova with the servers of a test."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ from tacker_cnf.drivers.openstack.nova import AttachedVolume, Server
 
 
 class Servers:
-    """A Nova of which each look shows the next state of a server."""
+    """A Nova that returns the next state of a server at each read."""
 
     def __init__(self, *, existing: bool = True) -> None:
         self._existing = existing
         self._states: dict[str, list[Server]] = {}
         self.done: list[Any] = []
-        #: why no server is deleted
-        self.keeps: Exception | None = None
+        #: raised by each deletion
+        self.delete_error: Exception | None = None
 
     def add_server(
         self, id_: str, *volumes: str, temporary: bool = False, **more: Any
     ) -> None:
-        """Let there be a server, or let a later look show it so."""
+        """Add a server, or the state of one at its next read."""
         attached = tuple(
             AttachedVolume(id=volume, delete_on_termination=temporary)
             for volume in volumes
@@ -35,6 +35,6 @@ class Servers:
         return states.pop(0) if states else None
 
     def delete(self, server: str) -> None:
-        if self.keeps:
-            raise self.keeps
+        if self.delete_error:
+            raise self.delete_error
         self.done.append(f"delete {server}")

@@ -1,4 +1,4 @@
-"""Resources as Heat lists them."""
+"""Resources of a stack, as Heat lists them."""
 
 import itertools
 from typing import Any
@@ -25,7 +25,7 @@ GROUP = "OS::Heat::AutoScalingGroup"
 
 
 class Listing:
-    """Collects what a stack has."""
+    """Collects the resources of a stack."""
 
     def __init__(self) -> None:
         self._resources: list[Any] = []
@@ -75,7 +75,7 @@ class Listing:
 
 
 def grouped(*members: str, group: str = GROUP) -> Listing:
-    """List a VNF of a group of ``web``, and one ``store``."""
+    """List a VNF with a group of ``web``, and one ``store``."""
     listing = Listing()
     listing.add("inside", NET)
     listing.add("web_group", group, nested="vnf-1-web/web")

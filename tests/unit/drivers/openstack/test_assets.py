@@ -61,13 +61,13 @@ def build_task(grant: Grant, **more: Any) -> InfraTask:
     grant_request = grant_plan.build(
         an_op_occ(), request, an_instance(), None, a_target(), FLAVOUR
     )
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "operation": Op.INSTANTIATE,
         "request": request,
         "grant_request": grant_request,
         "grant": grant,
     }
-    return a_task(vnfd=VNFD, **given | more)
+    return a_task(vnfd=VNFD, **fields | more)
 
 
 def a_grant(**assets: Any) -> Grant:
@@ -86,7 +86,7 @@ def grant_values(grant: Grant | None) -> Any:
 
 
 class TestAssets(testtools.TestCase):
-    def test_the_vims_ids_and_the_vnfds_flavours(self) -> None:
+    def test_image_ids_and_flavours_are_added(self) -> None:
         known_images = KnownImages(web="id-1", disk="id-2")
         self.assertEqual(
             {
@@ -113,7 +113,7 @@ class TestAssets(testtools.TestCase):
         )
         self.assertEqual(["web.qcow2", "disk.qcow2"], known_images.queried)
 
-    def test_what_is_granted_stays(self) -> None:
+    def test_granted_assets_have_priority(self) -> None:
         images = [{"vnfdSoftwareImageId": "web", "vimSoftwareImageId": "own"}]
         flavours = [
             {"vnfdVirtualComputeDescId": "web", "vimFlavourId": "large"}
@@ -127,7 +127,7 @@ class TestAssets(testtools.TestCase):
         self.assertEqual(granted, grant_values(done))
         self.assertEqual(["disk.qcow2"], glance.queried)
 
-    def test_a_vim_without_images_gets_names(self) -> None:
+    def test_images_not_found_are_not_added(self) -> None:
         done = grant_values(
             assets.complete_grant(build_task(a_grant()), KnownImages())
         )

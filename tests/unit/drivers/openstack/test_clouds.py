@@ -1,4 +1,4 @@
-"""The OpenStacks that a process keeps a session for."""
+"""Sessions cached for OpenStacks."""
 
 import concurrent.futures
 import threading
@@ -27,24 +27,24 @@ CONNECTION = VimConnectionInfo(
 
 class TestClouds(testtools.TestCase):
     def test_concurrent_callers_share_one_session(self) -> None:
-        made: list[Any] = []
+        created: list[Any] = []
         several = threading.Event()
 
-        def link(*given: Any) -> object:
-            made.append(given)
-            if len(made) > 1:
+        def create_api(*args: Any) -> object:
+            created.append(args)
+            if len(created) > 1:
                 several.set()
             several.wait(0.2)
             return object()
 
-        kept = clouds.Clouds(1)
+        openstacks = clouds.Clouds(1)
         retry_policy = RetryPolicy(
             Deadline.within(1), contact_timeout=1, outage_timeout=1
         )
         with (
-            mock.patch.object(clouds, "OpenstackApi", link),
+            mock.patch.object(clouds, "OpenstackApi", create_api),
             concurrent.futures.ThreadPoolExecutor(4) as pool,
         ):
             for _ in range(4):
-                pool.submit(kept.connect, CONNECTION, retry_policy)
-        self.assertEqual(1, len(made))
+                pool.submit(openstacks.connect, CONNECTION, retry_policy)
+        self.assertEqual(1, len(created))

@@ -1,4 +1,4 @@
-"""How long a VNF has to end, over several tries."""
+"""The graceful termination timeout, over several attempts."""
 
 import datetime
 from typing import Any
@@ -11,21 +11,24 @@ from tacker_cnf.runtime.cancellation import CancelToken
 from tests.factories import a_task
 
 
-class TestGive(testtools.TestCase):
+class TestWaitForVnf(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.noted: tuple[str, ...] = ()
-        self.rested: list[float] = []
+        self.saved: tuple[str, ...] = ()
+        self.waited: list[float] = []
 
     def wait_for_vnf(
-        self, seconds: int, rest: Any = None, **task: Any
+        self, seconds: int, wait_idle: Any = None, **task: Any
     ) -> None:
-        def note(notes: tuple[str, ...]) -> None:
-            self.noted = notes
+        def save_checkpoint(checkpoint: tuple[str, ...]) -> None:
+            self.saved = checkpoint
 
-        rest = rest or self.rested.append
+        wait_idle = wait_idle or self.waited.append
         graceful_termination.wait_for_vnf(
-            a_task(save_checkpoint=note, wait_idle=rest, **task), seconds
+            a_task(
+                save_checkpoint=save_checkpoint, wait_idle=wait_idle, **task
+            ),
+            seconds,
         )
 
     def until(self, seconds: float) -> str:
@@ -33,9 +36,9 @@ class TestGive(testtools.TestCase):
         end = now + datetime.timedelta(seconds=seconds)
         return f"until {end.isoformat()}"
 
-    def test_its_end_is_noted_before_it_begins(self) -> None:
+    def test_the_end_is_saved_before_the_wait(self) -> None:
         def die(_: float) -> None:
-            self.assertEqual(2, len(self.noted))
+            self.assertEqual(2, len(self.saved))
             raise errors.LostClaim
 
         self.assertRaises(
@@ -45,12 +48,12 @@ class TestGive(testtools.TestCase):
             die,
             checkpoint=("another",),
         )
-        self.assertEqual("another", self.noted[0])
-        self.wait_for_vnf(600, checkpoint=self.noted)
-        (rested,) = self.rested
-        self.assertTrue(0 < rested <= 600)
+        self.assertEqual("another", self.saved[0])
+        self.wait_for_vnf(600, checkpoint=self.saved)
+        (waited,) = self.waited
+        self.assertTrue(0 < waited <= 600)
 
-    def test_cancelled_gracefully_it_ends(self) -> None:
+    def test_a_graceful_cancel_ends_the_wait(self) -> None:
         cancel_token = CancelToken()
         enough = errors.Cancelled("enough")
         task = a_task(
@@ -63,22 +66,22 @@ class TestGive(testtools.TestCase):
             errors.Cancelled, graceful_termination.wait_for_vnf, task, 86400
         )
 
-    def test_another_try_waits_for_the_rest(self) -> None:
+    def test_a_retry_waits_for_the_remaining_time(self) -> None:
         self.wait_for_vnf(600, checkpoint=(self.until(60),))
-        (rested,) = self.rested
-        self.assertTrue(0 < rested <= 60)
-        self.assertEqual((), self.noted)
+        (waited,) = self.waited
+        self.assertTrue(0 < waited <= 60)
+        self.assertEqual((), self.saved)
 
-    def test_what_has_passed_is_not_waited_for(self) -> None:
+    def test_a_retry_after_the_end_does_not_wait(self) -> None:
         self.wait_for_vnf(600, checkpoint=(self.until(-1),))
-        self.assertEqual([], self.rested)
+        self.assertEqual([], self.waited)
 
-    def test_no_deadline_cuts_it(self) -> None:
+    def test_no_deadline_shortens_the_wait(self) -> None:
         self.wait_for_vnf(86400)
-        (rested,) = self.rested
-        self.assertTrue(rested > 80000)
+        (waited,) = self.waited
+        self.assertTrue(waited > 80000)
 
-    def test_it_is_reported(self) -> None:
+    def test_the_wait_is_reported_as_progress(self) -> None:
         progress: list[str] = []
         self.wait_for_vnf(
             60,

@@ -24,8 +24,8 @@ HOT = BaseHot(template="the package's")
 NUMBERED = {"VDU": {"web-0": {"vcImageId": "cirros"}}}
 
 
-class Stub:
-    """A stack that notes what is done to it."""
+class FakeStackTask:
+    """A StackTask that records the requests."""
 
     def __init__(self, *members: str, stack: Stack | None = None) -> None:
         tree = stack_resources.grouped(*members).tree()
@@ -37,7 +37,7 @@ class Stub:
         self.waiter = types.SimpleNamespace(deadline=Deadline.within(60))
         self.name = "vnf-1"
         self.flavour = stack_resources.a_flavour()
-        self.its_template = "the stack's"
+        self.stack_template = "the stack's"
         self.parameters: Any = None
         self.files: Any = None
 
@@ -76,7 +76,7 @@ class Stub:
     def template(self, stack: Stack) -> tuple[str, dict[str, str]]:
         if stack.action == "DELETE":
             return '{"resources": {}}', {}
-        return self.its_template, {"a.yaml": "its"}
+        return self.stack_template, {"a.yaml": "its"}
 
     def remove(self, stack: Stack) -> None:
         self.done.append(f"remove {stack.id}")
@@ -98,27 +98,27 @@ class TestServers(testtools.TestCase):
         self.stub: Any = None
 
     def done(self, *members: str, **task: Any) -> tuple[list[Any], Any]:
-        """Heal; give what was done, and what was noted."""
-        noted: list[tuple[str, ...]] = []
-        self.stub = Stub(*members)
+        """Heal; return the requests and the saved checkpoints."""
+        saved: list[tuple[str, ...]] = []
+        self.stub = FakeStackTask(*members)
         self.nova.done = self.stub.done
-        given = a_task(**{"save_checkpoint": noted.append, **task})
+        given = a_task(**{"save_checkpoint": saved.append, **task})
         healing.replace_servers(self.stub, self.nova, given, FIELDS)
-        return self.stub.done, noted
+        return self.stub.done, saved
 
-    def test_those_that_are_named(self) -> None:
-        done, noted = self.done("a", "b", vnfcs=[a_vnfc("web@b", "web")])
+    def test_requested_vnfcs_are_replaced(self) -> None:
+        done, saved = self.done("a", "b", vnfcs=[a_vnfc("web@b", "web")])
         self.assertEqual([["web@b"], "update"], done)
-        self.assertEqual([("servers", "web@b")], noted)
+        self.assertEqual([("servers", "web@b")], saved)
 
-    def test_with_all_their_volumes_too(self) -> None:
+    def test_all_replaces_volumes_too(self) -> None:
         store = [a_vnfc("store@root", "store")]
         done, _ = self.done(vnfcs=store)
         self.assertEqual(["store@root"], done[0])
         done, _ = self.done(vnfcs=store, parameters={"all": True})
         self.assertEqual(["disk@root", "store@root"], done[0])
 
-    def test_one_whose_volume_stays_goes_first(self) -> None:
+    def test_a_server_that_keeps_its_volume_is_deleted_first(self) -> None:
         self.nova = fake_nova.Servers()
         self.nova.add_server("web@a")
         self.nova.add_server("store@root", "disk@root")
@@ -134,31 +134,33 @@ class TestServers(testtools.TestCase):
             done,
         )
 
-    def test_one_whose_volume_goes_too_does_not(self) -> None:
+    def test_a_server_replaced_with_its_volume_is_not_deleted_first(
+        self,
+    ) -> None:
         self.nova = fake_nova.Servers()
         self.nova.add_server("store@root", "disk@root")
         store = [a_vnfc("store@root", "store")]
         done, _ = self.done(vnfcs=store, parameters={"all": True})
         self.assertEqual([["disk@root", "store@root"], "update"], done)
 
-    def test_none_goes_for_an_update_that_heat_would_refuse(self) -> None:
+    def test_no_server_is_deleted_if_heat_rejects_the_update(self) -> None:
         self.nova = fake_nova.Servers()
         self.nova.add_server("store@root", "disk@root")
         refused = errors.VimRejected("Heat answered 400")
-        with mock.patch.object(Stub, "check", side_effect=refused):
+        with mock.patch.object(FakeStackTask, "check", side_effect=refused):
             self.assertRaises(errors.VimRejected, self.done, "a")
         self.assertEqual([], self.stub.done)
 
-    def test_all_of_them(self) -> None:
+    def test_without_a_vnfc_in_the_request_all_are_replaced(self) -> None:
         done, _ = self.done("a", "b")
         self.assertEqual(["store@root", "web@a", "web@b"], done[0])
 
-    def test_a_retry_marks_only_what_was_chosen_and_is_there(self) -> None:
-        done, noted = self.done("b", checkpoint=("servers", "web@a", "web@b"))
+    def test_a_retry_marks_only_existing_ids_of_the_checkpoint(self) -> None:
+        done, saved = self.done("b", checkpoint=("servers", "web@a", "web@b"))
         self.assertEqual([["web@b"], "update"], done)
-        self.assertEqual([], noted)
+        self.assertEqual([], saved)
 
-    def test_one_that_is_not_there_any_more(self) -> None:
+    def test_a_vnfc_that_is_not_in_the_stack_is_an_error(self) -> None:
         error = self.assertRaises(
             errors.InfraError, self.done, "a", vnfcs=[a_vnfc("web@z", "web")]
         )
@@ -170,58 +172,58 @@ class StackCase(testtools.TestCase):
     stub: Any
 
     def done(
-        self, stack: Stack | None, *notes: str, **fields: Any
+        self, stack: Stack | None, *checkpoint: str, **fields: Any
     ) -> tuple[list[Any], Any]:
-        noted: list[tuple[str, ...]] = []
-        stub: Any = Stub(stack=stack)
+        saved: list[tuple[str, ...]] = []
+        stub: Any = FakeStackTask(stack=stack)
         self.stub = stub
-        stub.its_template = fields.pop("its_template", stub.its_template)
+        stub.stack_template = fields.pop("stack_template", stub.stack_template)
         task = a_task(
-            checkpoint=notes,
-            save_checkpoint=noted.append,
+            checkpoint=checkpoint,
+            save_checkpoint=saved.append,
             instance=a_running_instance(info=fields.pop("info", an_info())),
         )
         given = StackFields(parameters={"nfv": {}}, **fields)
         healing.recreate(stub, task, given, HOT)
-        return stub.done, noted
+        return stub.done, saved
 
 
 class TestStack(StackCase):
-    def note(self, stack_id: str | None) -> tuple[str, str]:
-        former = healing.PreviousState(stack_id, "noted", {})
-        return "whole", msgspec.json.encode(former).decode()
+    def checkpoint(self, stack_id: str | None) -> tuple[str, str]:
+        previous = healing.PreviousState(stack_id, "noted", {})
+        return "whole", msgspec.json.encode(previous).decode()
 
-    def test_it_is_noted_deleted_and_created(self) -> None:
-        done, noted = self.done(stack_resources.a_stack())
+    def test_the_stack_is_saved_deleted_and_created(self) -> None:
+        done, saved = self.done(stack_resources.a_stack())
         self.assertEqual(["remove root", "the stack's"], done)
         self.assertEqual(
             healing.PreviousState("root", "the stack's", {"a.yaml": "its"}),
-            msgspec.json.decode(noted[0][1], type=healing.PreviousState),
+            msgspec.json.decode(saved[0][1], type=healing.PreviousState),
         )
 
-    def test_user_data_may_give_another_template(self) -> None:
-        given = {"template": "another", "existing": False}
-        done, _ = self.done(stack_resources.a_stack(), **given)
+    def test_user_data_may_replace_the_template(self) -> None:
+        fields = {"template": "another", "existing": False}
+        done, _ = self.done(stack_resources.a_stack(), **fields)
         self.assertEqual(["remove root", "another"], done)
 
     def test_user_data_may_change_the_template(self) -> None:
         patch = {"resources": {"a": None, "c": 3}}
-        done, noted = self.done(
+        done, saved = self.done(
             stack_resources.a_stack(),
             template=msgspec.json.encode(patch).decode(),
-            files={"c.yaml": "told"},
-            its_template='{"resources": {"a": 1, "b": 2}}',
+            files={"c.yaml": "new"},
+            stack_template='{"resources": {"a": 1, "b": 2}}',
         )
         whole = '{"resources":{"b":2,"c":3}}'
         self.assertEqual(["remove root", whole], done)
-        self.assertEqual({"a.yaml": "its", "c.yaml": "told"}, self.stub.files)
-        # of a retry, which finds it gone
+        self.assertEqual({"a.yaml": "its", "c.yaml": "new"}, self.stub.files)
+        # a retry finds no stack
         again, _ = self.done(
-            None, *noted[0], template=msgspec.json.encode(patch).decode()
+            None, *saved[0], template=msgspec.json.encode(patch).decode()
         )
         self.assertEqual([whole], again)
 
-    def test_nothing_is_deleted_for_what_cannot_be_read(self) -> None:
+    def test_nothing_is_deleted_if_the_template_is_not_valid(self) -> None:
         for template in ("[", "a text"):
             self.assertRaises(
                 errors.InvalidPackage,
@@ -231,35 +233,41 @@ class TestStack(StackCase):
             )
             self.assertEqual([], self.stub.done)
 
-    def test_one_that_has_gone_comes_from_the_package(self) -> None:
+    def test_a_missing_stack_is_created_from_the_package(self) -> None:
         done, _ = self.done(None)
         self.assertEqual(["the package's"], done)
 
-    def test_one_that_heat_deletes_has_lost_its_template(self) -> None:
+    def test_a_stack_being_deleted_is_created_from_the_package(self) -> None:
         for status in ("DELETE_IN_PROGRESS", "DELETE_FAILED"):
-            going = msgspec.structs.replace(
+            stack = msgspec.structs.replace(
                 stack_resources.a_stack(), status=status
             )
-            done, _ = self.done(going)
+            done, _ = self.done(stack)
             self.assertEqual(["remove root", "the package's"], done)
 
-    def test_a_retry_deletes_what_is_left_of_the_former(self) -> None:
-        done, noted = self.done(stack_resources.a_stack(), *self.note("root"))
+    def test_a_retry_deletes_the_previous_stack(self) -> None:
+        done, saved = self.done(
+            stack_resources.a_stack(), *self.checkpoint("root")
+        )
         self.assertEqual(["remove root", "noted"], done)
-        self.assertEqual([], noted)
+        self.assertEqual([], saved)
 
-    def test_a_retry_keeps_what_an_earlier_try_has_made(self) -> None:
-        done, _ = self.done(stack_resources.a_stack(), *self.note("former"))
+    def test_a_retry_keeps_the_stack_of_an_earlier_attempt(self) -> None:
+        done, _ = self.done(
+            stack_resources.a_stack(), *self.checkpoint("former")
+        )
         self.assertEqual(["noted"], done)
 
-    def test_a_retry_finds_nothing(self) -> None:
-        done, _ = self.done(None, *self.note("former"))
+    def test_a_retry_without_a_stack_creates_it(self) -> None:
+        done, _ = self.done(None, *self.checkpoint("former"))
         self.assertEqual(["noted"], done)
 
 
 class TestParameters(testtools.TestCase):
     def sent(self, declared: Any, **fields: Any) -> Any:
-        """Heal a stack of these parameters; give what it is made of."""
+        """Recreate a stack whose template declares these parameters; return
+        the parameters of the new one.
+        """
         stack = msgspec.structs.replace(
             stack_resources.a_stack(),
             parameters={
@@ -269,8 +277,8 @@ class TestParameters(testtools.TestCase):
                 "secret": "******",
             },
         )
-        stub: Any = Stub(stack=stack)
-        stub.its_template = msgspec.json.encode(
+        stub: Any = FakeStackTask(stack=stack)
+        stub.stack_template = msgspec.json.encode(
             {"parameters": {"nfv": {"type": "json"}, **declared}}
         ).decode()
         self.stub = stub
@@ -278,13 +286,13 @@ class TestParameters(testtools.TestCase):
         healing.recreate(stub, a_task(), given, HOT)
         return stub.parameters
 
-    def test_those_of_the_stack_are_kept(self) -> None:
+    def test_parameters_of_the_stack_are_kept(self) -> None:
         declared = {"size": {"type": "number", "default": 1}}
         kept = {"nfv": {}, "size": "3"}
         self.assertEqual(kept, self.sent(declared))
         self.assertEqual(kept, self.sent(declared, template='{"outputs":{}}'))
 
-    def test_user_data_may_name_others(self) -> None:
+    def test_user_data_may_set_parameters(self) -> None:
         declared = {"size": {"type": "number"}}
         parameters = {"nfv": {}, "size": 4}
         self.assertEqual(
@@ -294,10 +302,10 @@ class TestParameters(testtools.TestCase):
             {"nfv": {}}, self.sent(declared, existing=False, template="other")
         )
 
-    def test_a_hidden_parameter_has_to_be_passed(self) -> None:
+    def test_user_data_has_to_set_a_hidden_parameter(self) -> None:
         declared = {"secret": {"type": "string", "hidden": True}}
         error = self.assertRaises(errors.InfraError, self.sent, declared)
-        self.assertIn("does not tell secret", str(error))
+        self.assertIn("Parameter secret of the stack is hidden", str(error))
         self.assertEqual([], self.stub.done)
         parameters = {"secret": "s"}
         self.assertEqual(
@@ -306,7 +314,7 @@ class TestParameters(testtools.TestCase):
 
 
 class TestLostTemplate(StackCase):
-    def test_what_user_data_had_made_is_not_guessed(self) -> None:
+    def test_a_lost_template_changed_by_user_data_is_an_error(self) -> None:
         link = ExtManagedVirtualLinkInfo(
             id="m",
             vnf_virtual_link_desc_id="inside",
@@ -316,7 +324,7 @@ class TestLostTemplate(StackCase):
             stack_resources.a_stack(), status="DELETE_FAILED"
         )
         for stack in (None, failed):
-            for info, words in (
+            for info, message in (
                 (an_info(metadata={"nfv": NUMBERED}), "web-0"),
                 (an_info(ext_managed_virtual_link_info=[link]), "links"),
             ):
@@ -324,39 +332,39 @@ class TestLostTemplate(StackCase):
                     errors.InfraError, self.done, stack, info=info
                 )
                 self.assertIn("template", str(error))
-                self.assertIn(words, str(error))
+                self.assertIn(message, str(error))
 
-    def test_user_data_may_make_it_again(self) -> None:
+    def test_user_data_may_return_the_complete_template(self) -> None:
         info = an_info(metadata={"nfv": NUMBERED})
-        given = {"info": info, "template": "made"}
-        done, _ = self.done(None, existing=False, **given)
+        fields = {"info": info, "template": "made"}
+        done, _ = self.done(None, existing=False, **fields)
         self.assertEqual(["made"], done)
-        # but not from what changed in it
-        self.assertRaises(errors.InfraError, self.done, None, **given)
+        # but not a patch of it
+        self.assertRaises(errors.InfraError, self.done, None, **fields)
 
 
-class TestChoice(testtools.TestCase):
-    def test_an_earlier_try_has_chosen(self) -> None:
-        for notes, whole in (
+class TestReplacesWholeVnf(testtools.TestCase):
+    def test_a_retry_continues_as_in_the_checkpoint(self) -> None:
+        for checkpoint, whole in (
             (("whole", "{}"), True),
             (("servers", "web@a"), False),
         ):
             for default in (True, False):
-                task = a_task(checkpoint=notes)
+                task = a_task(checkpoint=checkpoint)
                 self.assertEqual(
                     whole, healing.replaces_whole_vnf(task, default=default)
                 )
 
-    def test_what_a_request_says_comes_first(self) -> None:
-        one = [a_vnfc("web@a", "web")]
-        for vnfcs, asked, default, whole in (
+    def test_the_request_has_priority_over_the_default(self) -> None:
+        one_vnfc = [a_vnfc("web@a", "web")]
+        for vnfcs, parameters, default, whole in (
             ((), {}, False, False),
             ((), {}, True, True),
             ((), {"all": True}, False, True),
             ((), {"all": False}, True, False),
-            (one, {"all": True}, True, False),
+            (one_vnfc, {"all": True}, True, False),
         ):
-            task = a_task(vnfcs=vnfcs, parameters=asked)
+            task = a_task(vnfcs=vnfcs, parameters=parameters)
             self.assertEqual(
                 whole, healing.replaces_whole_vnf(task, default=default)
             )

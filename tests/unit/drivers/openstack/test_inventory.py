@@ -18,7 +18,7 @@ from tests.factories import a_target
 from tests.unit.drivers.openstack import stack_resources
 from tests.unit.drivers.openstack.stack_resources import PORT, SERVER, Listing
 
-PLACES = StackLocation("vim1", "a-project")
+LOCATION = StackLocation("vim1", "a-project")
 DYNAMIC = {
     "layerProtocol": "IP_OVER_ETHERNET",
     "ipOverEthernet": {
@@ -34,7 +34,7 @@ FIXED = {
 
 
 def ext_link(**configs: Any) -> ExtVirtualLinkData:
-    """Make a link: connection point -> its configurations."""
+    """Build a link: connection point -> its configurations."""
     return msgspec.convert(
         {
             "id": "outside",
@@ -62,15 +62,13 @@ def read(
         tree,
         a_target(**target),
         stack_resources.a_flavour(),
-        PLACES,
+        LOCATION,
         ports,
     )
 
 
 class TestVnfcs(testtools.TestCase):
-    def test_servers_are_vnfcs_the_last_registered_of_a_vdu_first(
-        self,
-    ) -> None:
+    def test_vnfcs_are_listed_by_vdu_the_last_created_first(self) -> None:
         found = read(stack_resources.grouped("first", "second").tree())
         self.assertEqual(
             [
@@ -84,10 +82,8 @@ class TestVnfcs(testtools.TestCase):
         self.assertEqual("web@second", web.compute_resource.resource_id)
         self.assertEqual("vim1", web.compute_resource.vim_connection_id)
 
-    def test_of_a_group_that_numbers_its_members_the_highest_is_last(
-        self,
-    ) -> None:
-        # a heal has made the first anew
+    def test_members_of_a_resource_group_are_sorted_by_index(self) -> None:
+        # a heal has replaced the first
         listing = stack_resources.grouped(
             "2", "10", "0", group="OS::Heat::ResourceGroup"
         )
@@ -96,7 +92,7 @@ class TestVnfcs(testtools.TestCase):
             ["web@10", "web@2", "web@0", "store@root"], [v.id for v in found]
         )
 
-    def test_a_member_of_a_group_says_so(self) -> None:
+    def test_metadata_of_a_group_member_names_its_group(self) -> None:
         found = read(stack_resources.grouped("first").tree())
         web, store = found.vnfc_resource_info
         self.assertEqual("vnf-1-web-first/first", web.metadata["stack_id"])
@@ -117,7 +113,7 @@ class TestVnfcs(testtools.TestCase):
         self.assertEqual("g/g", web.metadata["parent_stack_id"])
         self.assertEqual("m1", web.metadata["parent_resource_name"])
 
-    def test_a_numbered_vnfc_is_known_by_its_parent(self) -> None:
+    def test_the_index_of_a_vnfc_is_read_from_its_parent(self) -> None:
         listing = Listing()
         for number in (0, 1):
             stack = f"n{number}/n{number}"
@@ -148,7 +144,7 @@ class TestVnfcs(testtools.TestCase):
             },
         )
 
-    def test_what_never_was_or_is_going_is_no_vnfc(self) -> None:
+    def test_servers_not_created_or_being_deleted_are_no_vnfcs(self) -> None:
         listing = Listing()
         listing.add("web", SERVER, physical="", status="INIT_COMPLETE")
         listing.add("store", SERVER, status="DELETE_FAILED")
@@ -176,7 +172,7 @@ class TestVnfcs(testtools.TestCase):
 
 
 class TestStorage(testtools.TestCase):
-    def test_a_volume_is_its_servers(self) -> None:
+    def test_a_volume_belongs_to_its_server(self) -> None:
         found = read(stack_resources.grouped("first").tree())
         (disk,) = found.virtual_storage_resource_info
         self.assertEqual("disk", disk.virtual_storage_desc_id)
@@ -186,7 +182,7 @@ class TestStorage(testtools.TestCase):
 
 
 class TestConnectivity(testtools.TestCase):
-    def test_ports_of_heat_are_link_ports_of_the_inside(self) -> None:
+    def test_ports_created_by_heat_are_internal_link_ports(self) -> None:
         found = read(stack_resources.grouped("first").tree())
         (link,) = found.vnf_virtual_link_resource_info
         self.assertEqual("inside", link.vnf_virtual_link_desc_id)
@@ -199,7 +195,9 @@ class TestConnectivity(testtools.TestCase):
             {p.id: p.cp_instance_id for p in link.vnf_link_ports},
         )
 
-    def test_ports_of_heat_are_external_connection_points(self) -> None:
+    def test_ports_created_by_heat_are_external_connection_points(
+        self,
+    ) -> None:
         link = ext_link(web_cp={"a": {"cpProtocolData": [FIXED]}})
         found = read(
             stack_resources.grouped("first").tree(), ext_virtual_links=(link,)
@@ -211,10 +209,12 @@ class TestConnectivity(testtools.TestCase):
         assert protocol.ip_over_ethernet
         (address,) = protocol.ip_over_ethernet.ip_addresses
         self.assertEqual(("192.0.2.7",), address.addresses)
-        (told,) = found.ext_virtual_link_info
-        self.assertEqual("net-1", told.resource_handle.resource_id)
-        self.assertEqual(["web_cp@first"], [p.id for p in told.ext_link_ports])
-        self.assertEqual(link.ext_cps, told.current_vnf_ext_cp_data)
+        (link_info,) = found.ext_virtual_link_info
+        self.assertEqual("net-1", link_info.resource_handle.resource_id)
+        self.assertEqual(
+            ["web_cp@first"], [p.id for p in link_info.ext_link_ports]
+        )
+        self.assertEqual(link.ext_cps, link_info.current_vnf_ext_cp_data)
         point = found.vnfc_resource_info[0].vnfc_cp_info[0]
         self.assertEqual("web_cp-web@first", point.id)
         self.assertEqual(ext_cp.id, point.vnf_ext_cp_id)
@@ -237,9 +237,9 @@ class TestConnectivity(testtools.TestCase):
             {cp.id: cp.cp_config_id for cp in found.ext_cp_info},
         )
 
-    def test_it_goes_by_the_number_where_vnfcs_have_one(self) -> None:
+    def test_the_index_of_a_vnfc_selects_its_configuration(self) -> None:
         listing = Listing()
-        # the one between them has gone
+        # the one between them is deleted
         for number in (0, 2):
             listing.add(f"web-{number}", SERVER)
             point = f"web_cp-{number}"
@@ -253,7 +253,7 @@ class TestConnectivity(testtools.TestCase):
             {cp.id: cp.cp_config_id for cp in found.ext_cp_info},
         )
 
-    def test_a_port_that_the_request_brought(self) -> None:
+    def test_a_port_provided_by_the_request(self) -> None:
         link = ext_link(store_cp={"a": {"linkPortId": "p1"}})
         found = read(
             stack_resources.grouped("first").tree(), ext_virtual_links=(link,)
@@ -261,11 +261,11 @@ class TestConnectivity(testtools.TestCase):
         (ext_cp,) = found.ext_cp_info
         self.assertEqual("cp-req-p1", ext_cp.id)
         self.assertEqual("req-p1", ext_cp.ext_link_port_id)
-        (told,) = found.ext_virtual_link_info
-        (port,) = told.ext_link_ports
+        (link_info,) = found.ext_virtual_link_info
+        (port,) = link_info.ext_link_ports
         self.assertEqual("port-of-theirs", port.resource_handle.resource_id)
 
-    def test_a_port_that_no_vnfc_has_now_is_kept(self) -> None:
+    def test_a_provided_port_without_a_vnfc_is_kept(self) -> None:
         configs = {"a": {"linkPortId": "p0"}, "b": {"linkPortId": "p1"}}
         outside = ext_link(store_cp=configs)
         inside = msgspec.convert(
@@ -287,23 +287,23 @@ class TestConnectivity(testtools.TestCase):
             ext_virtual_links=(outside,),
             ext_managed_virtual_links=(inside,),
         )
-        (told,) = found.ext_virtual_link_info
-        self.assertEqual(["req-p1"], [p.id for p in told.ext_link_ports])
-        kept = connectivity.of_external(told)
+        (link_info,) = found.ext_virtual_link_info
+        self.assertEqual(["req-p1"], [p.id for p in link_info.ext_link_ports])
+        kept = connectivity.of_external(link_info)
         self.assertEqual(outside.ext_link_ports, kept.ext_link_ports)
-        (told_inside,) = found.ext_managed_virtual_link_info
-        kept_inside = connectivity.of_managed(told_inside)
+        (managed_info,) = found.ext_managed_virtual_link_info
+        kept_inside = connectivity.of_managed(managed_info)
         self.assertEqual(inside.vnf_link_port, kept_inside.vnf_link_port)
 
-    def test_a_port_that_nothing_names_any_more_is_not(self) -> None:
+    def test_a_provided_port_without_a_configuration_is_dropped(self) -> None:
         link = ext_link(store_cp={"a": {"cpProtocolData": [DYNAMIC]}})
         found = read(
             stack_resources.grouped().tree(), ext_virtual_links=(link,)
         )
-        (told,) = found.ext_virtual_link_info
-        self.assertEqual((), told.ext_link_ports)
+        (link_info,) = found.ext_virtual_link_info
+        self.assertEqual((), link_info.ext_link_ports)
 
-    def test_a_managed_link_takes_the_ports_of_the_inside(self) -> None:
+    def test_internal_ports_are_on_the_externally_managed_link(self) -> None:
         managed = ExtManagedVirtualLinkData(
             id="theirs", vnf_virtual_link_desc_id="inside", resource_id="net-9"
         )
@@ -312,11 +312,11 @@ class TestConnectivity(testtools.TestCase):
             ext_managed_virtual_links=(managed,),
         )
         self.assertEqual((), found.vnf_virtual_link_resource_info)
-        (told,) = found.ext_managed_virtual_link_info
-        self.assertEqual("net-9", told.network_resource.resource_id)
+        (link_info,) = found.ext_managed_virtual_link_info
+        self.assertEqual("net-9", link_info.network_resource.resource_id)
         self.assertEqual(
             {"web_in@first", "store_in@root"},
-            {p.id for p in told.vnf_link_ports},
+            {p.id for p in link_info.vnf_link_ports},
         )
 
 
@@ -327,7 +327,7 @@ class TestAddresses(testtools.TestCase):
             {"mac_address": mac, "fixed_ips": ips, "name": "a port"}
         )
 
-    def test_chosen_and_requested_addresses_are_recorded(self) -> None:
+    def test_assigned_and_requested_addresses_are_distinguished(self) -> None:
         port = self.port(
             "fa:16:3e:00:00:01",
             ("192.0.2.7", "v4"),
@@ -344,9 +344,9 @@ class TestAddresses(testtools.TestCase):
         point = found.vnfc_resource_info[0].vnfc_cp_info[0]
         self.assertEqual(ext_cp.cp_protocol_info, point.cp_protocol_info)
         (protocol,) = ext_cp.cp_protocol_info
-        told = protocol.ip_over_ethernet
-        assert told
-        self.assertEqual("fa:16:3e:00:00:01", told.mac_address)
+        ethernet = protocol.ip_over_ethernet
+        assert ethernet
+        self.assertEqual("fa:16:3e:00:00:01", ethernet.mac_address)
         self.assertEqual(
             [
                 ("IPV4", ("192.0.2.7",), False, "v4"),
@@ -355,11 +355,11 @@ class TestAddresses(testtools.TestCase):
             ],
             [
                 (str(a.type), a.addresses, a.is_dynamic, a.subnet_id)
-                for a in told.ip_addresses
+                for a in ethernet.ip_addresses
             ],
         )
 
-    def test_points_inside_have_addresses_too(self) -> None:
+    def test_internal_connection_points_have_addresses(self) -> None:
         port = self.port("fa:16:3e:00:00:02", ("192.168.3.4", "in"))
         found = read(
             stack_resources.grouped("first").tree(),
@@ -374,7 +374,7 @@ class TestAddresses(testtools.TestCase):
         (address,) = protocol.ip_over_ethernet.ip_addresses
         self.assertEqual(("192.168.3.4",), address.addresses)
 
-    def test_what_heat_does_not_list_is_unknown(self) -> None:
+    def test_attributes_that_are_not_valid_are_ignored(self) -> None:
         for attributes in (
             None,
             {},

@@ -1,4 +1,4 @@
-"""VNFCs that a change of package replaces one after the other."""
+"""A change of package that replaces VNFCs one after the other."""
 
 from typing import Any
 
@@ -27,23 +27,23 @@ def to_stack_fields(resources: Any, *, existing: bool = False) -> StackFields:
 
 
 class TestStages(testtools.TestCase):
-    def test_each_waits_for_the_one_before(self) -> None:
+    def test_each_vnfc_depends_on_the_previous_one(self) -> None:
         fields = to_stack_fields(RESOURCES)
         first, last = rolling_update.stages(fields, a_flavour())
         self.assertIs(fields, last)
         self.assertEqual(fields.parameters, first.parameters)
         resources = yaml.safe_load(str(first.template))["resources"]
-        waits = {
-            name: one["depends_on"]
-            for name, one in resources.items()
-            if "depends_on" in one
+        dependencies = {
+            name: resource["depends_on"]
+            for name, resource in resources.items()
+            if "depends_on" in resource
         }
         self.assertEqual(
             {"web-2": ["net", "web-0"], "web-10": ["net", "disk", "web-2"]},
-            waits,
+            dependencies,
         )
 
-    def test_without_a_wait_there_is_one_update(self) -> None:
+    def test_without_dependencies_there_is_one_update(self) -> None:
         alone = {name: RESOURCES[name] for name in ("web-0", "agent-0", "net")}
         for fields in (
             to_stack_fields(alone),

@@ -52,51 +52,57 @@ def removal_request(*servers: str) -> GrantRequest:
     )
 
 
-def going(count: int, **task: Any) -> list[str]:
-    given = a_task(target=a_target(counts={"web": count, "store": 1}), **task)
-    return [vnfc.id for vnfc in scale_in.vnfcs_to_remove(FOUND, given)]
+def ids_to_remove(count: int, **task: Any) -> list[str]:
+    scale_task = a_task(
+        target=a_target(counts={"web": count, "store": 1}), **task
+    )
+    return [vnfc.id for vnfc in scale_in.vnfcs_to_remove(FOUND, scale_task)]
 
 
-class TestMembers(testtools.TestCase):
+class TestMembersToRemove(testtools.TestCase):
     def marked(self, group: str) -> list[str]:
         heat = ScriptedHeat("UPDATE_COMPLETE")
-        # a heal has made the first anew
+        # a heal has replaced the first
         heat.listing = stack_resources.grouped("2", "10", "0", group=group)
         task: dict[str, Any] = {
             "target": a_target(counts={"web": 2, "store": 1}),
             "current": a_target(counts={"web": 3, "store": 1}),
         }
-        work = build_task(heat, vnfd=OF_TREES, **task)
+        stack_task = build_task(heat, vnfd=OF_TREES, **task)
         found = scale_in.members_to_remove(
-            work, work.existing(), a_task(**task)
+            stack_task, stack_task.existing(), a_task(**task)
         )
         return [member.name for member in found]
 
-    def test_those_that_go_are_marked(self) -> None:
+    def test_members_to_remove_are_marked(self) -> None:
         self.assertEqual(["0"], self.marked(stack_resources.GROUP))
 
-    def test_of_a_group_that_numbers_its_members_none_is(self) -> None:
+    def test_no_member_of_a_resource_group_is_marked(self) -> None:
         self.assertEqual([], self.marked("OS::Heat::ResourceGroup"))
 
 
-class TestLeaving(testtools.TestCase):
-    def test_the_last_registered_go_first(self) -> None:
-        self.assertEqual(["web@third", "web@second"], going(1))
+class TestVnfcsToRemove(testtools.TestCase):
+    def test_the_last_created_are_removed_first(self) -> None:
+        self.assertEqual(["web@third", "web@second"], ids_to_remove(1))
 
-    def test_those_named_to_the_nfvo_are_removed(self) -> None:
+    def test_vnfcs_in_the_grant_request_are_removed(self) -> None:
         request = removal_request("web@first")
-        self.assertEqual(["web@first"], going(2, grant_request=request))
+        self.assertEqual(
+            ["web@first"], ids_to_remove(2, grant_request=request)
+        )
 
-    def test_no_more_go_than_there_are_too_many(self) -> None:
+    def test_no_more_than_the_excess_are_removed(self) -> None:
         request = removal_request("web@first", "web@second")
-        self.assertEqual(["web@second"], going(2, grant_request=request))
-        self.assertEqual([], going(3, grant_request=request))
+        self.assertEqual(
+            ["web@second"], ids_to_remove(2, grant_request=request)
+        )
+        self.assertEqual([], ids_to_remove(3, grant_request=request))
 
-    def test_a_rollback_takes_what_was_added(self) -> None:
+    def test_a_rollback_removes_the_added_vnfcs(self) -> None:
         before = an_info(a_vnfc("web@third"), a_vnfc("web@first"))
         self.assertEqual(
             ["web@second"],
-            going(
+            ids_to_remove(
                 2,
                 is_rollback=True,
                 instance=a_running_instance(info=before),

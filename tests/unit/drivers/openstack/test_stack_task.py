@@ -1,4 +1,4 @@
-"""What a task makes of whatever an earlier try has left of a stack."""
+"""Create, update and delete a stack, from any state of an earlier attempt."""
 
 import types
 from collections.abc import Mapping, Sequence
@@ -35,16 +35,17 @@ from tests.unit.drivers.openstack import stack_resources
 
 HOT = BaseHot(template="the package's", files={"a.yaml": "nested"})
 FIELDS = StackFields(
-    template="told", parameters={"nfv": {"VDU": {}}}, existing=False
+    template="user data's", parameters={"nfv": {"VDU": {}}}, existing=False
 )
 CHANGE = StackFields(parameters={"nfv": {}})
+INTERNAL_ERROR = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
 OF_TREES = msgspec.structs.replace(
     a_vnfd(), flavours={"simple": stack_resources.a_flavour()}
 )
 
 
 class ScriptedHeat:
-    """A Heat that goes through states, one for each look."""
+    """A Heat whose stack has the next of the statuses at each read."""
 
     def __init__(self, *statuses: str | None, refuses: int = 0) -> None:
         self.cancel_token = CancelToken()
@@ -53,7 +54,7 @@ class ScriptedHeat:
         self.done: list[str] = []
         self.bodies: list[Mapping[str, Any]] = []
         self.listing = stack_resources.Listing()
-        #: looks during which Heat is still at work on a resource
+        #: reads for which a resource is still in progress
         self.busy = 0
 
     def find(self, name: str) -> Stack | None:
@@ -134,8 +135,8 @@ def build_task(
     zones: Sequence[str] = (),
     **task: Any,
 ) -> StackTask:
-    made: Any = StackTask
-    return made(  # type: ignore[no-any-return]
+    untyped: Any = StackTask
+    return untyped(  # type: ignore[no-any-return]
         a_task(**task),
         heat,
         StackLocation("vim1", "project"),
@@ -144,39 +145,39 @@ def build_task(
     )
 
 
-class TestPut(testtools.TestCase):
+class TestCreateOrUpdate(testtools.TestCase):
     def done(self, heat: ScriptedHeat) -> list[str]:
         build_task(heat).create_or_update(FIELDS, HOT)
         return heat.done
 
-    def test_nothing_is_there(self) -> None:
+    def test_a_missing_stack_is_created(self) -> None:
         heat = ScriptedHeat(None, None, "CREATE_COMPLETE")
         self.assertEqual(["create"], self.done(heat))
-        self.assertEqual("told", heat.bodies[0]["template"])
+        self.assertEqual("user data's", heat.bodies[0]["template"])
 
-    def test_without_a_template_it_is_the_packages(self) -> None:
+    def test_without_a_template_the_packages_is_used(self) -> None:
         heat = ScriptedHeat(None, None, "CREATE_COMPLETE")
         build_task(heat).create_or_update(StackFields(), HOT)
         self.assertEqual("the package's", heat.bodies[0]["template"])
         self.assertEqual({"a.yaml": "nested"}, heat.bodies[0]["files"])
 
-    def test_what_failed_is_updated(self) -> None:
+    def test_a_failed_stack_is_updated(self) -> None:
         heat = ScriptedHeat("CREATE_FAILED", "UPDATE_COMPLETE")
         self.assertEqual(["put"], self.done(heat))
 
-    def test_what_is_being_deleted_is_waited_for(self) -> None:
+    def test_a_running_deletion_is_waited_for(self) -> None:
         heat = ScriptedHeat(
             "DELETE_IN_PROGRESS",
             "DELETE_IN_PROGRESS",
             "DELETE_COMPLETE",
-            "DELETE_COMPLETE",  # it still has its name
+            "DELETE_COMPLETE",  # the name is still reserved
             "DELETE_COMPLETE",
             None,
             "CREATE_COMPLETE",
         )
         self.assertEqual(["create"], self.done(heat))
 
-    def test_what_could_not_be_deleted_is_deleted_again(self) -> None:
+    def test_a_failed_deletion_is_retried(self) -> None:
         heat = ScriptedHeat(
             "DELETE_FAILED",
             "DELETE_IN_PROGRESS",
@@ -187,13 +188,15 @@ class TestPut(testtools.TestCase):
         )
         self.assertEqual(["delete", "create"], self.done(heat))
 
-    def test_the_answer_to_an_earlier_request_was_lost(self) -> None:
+    def test_a_stack_of_a_request_with_a_lost_response_is_updated(
+        self,
+    ) -> None:
         heat = ScriptedHeat(
             None, None, "CREATE_IN_PROGRESS", "UPDATE_COMPLETE", refuses=1
         )
         self.assertEqual(["create refused", "put"], self.done(heat))
 
-    def test_an_update_that_is_under_way_is_waited_for(self) -> None:
+    def test_an_update_in_progress_is_waited_for(self) -> None:
         heat = ScriptedHeat(
             "UPDATE_IN_PROGRESS",
             "UPDATE_IN_PROGRESS",
@@ -202,33 +205,34 @@ class TestPut(testtools.TestCase):
         )
         self.assertEqual(["put refused", "put"], self.done(heat))
 
-    def test_what_heat_was_still_cancelling_is_no_failure(self) -> None:
+    def test_a_cancelled_nested_update_is_retried(self) -> None:
         cancelled = "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
         cancelled += "Stack UPDATE cancelled"
         heat = ScriptedHeat("UPDATE_FAILED: x", cancelled, "UPDATE_COMPLETE")
         self.assertEqual(["put", "put"], self.done(heat))
 
-    def test_nor_what_it_cancels_for_a_request_that_came_twice(self) -> None:
+    def test_an_update_cancelled_by_a_duplicate_is_retried(self) -> None:
         cancelled = "UPDATE_FAILED: Resource UPDATE failed: resources.a: "
         cancelled += "Stack UPDATE cancelled"
         heat = ScriptedHeat("UPDATE_COMPLETE", cancelled, "UPDATE_COMPLETE")
         self.assertEqual(["put", "put"], self.done(heat))
 
-    def test_nor_is_what_heat_fell_over_then(self) -> None:
-        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
-        heat = ScriptedHeat("UPDATE_FAILED: x", fell, "UPDATE_COMPLETE")
+    def test_an_internal_error_of_heat_is_retried(self) -> None:
+        heat = ScriptedHeat(
+            "UPDATE_FAILED: x", INTERNAL_ERROR, "UPDATE_COMPLETE"
+        )
         self.assertEqual(["put", "put"], self.done(heat))
 
-    def test_it_is_first_let_end_its_former_work(self) -> None:
-        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
-        heat = ScriptedHeat("UPDATE_FAILED: x", fell, "UPDATE_COMPLETE")
-        heat.busy = 2  # one look is for the error
+    def test_a_retry_waits_for_resources_in_progress(self) -> None:
+        heat = ScriptedHeat(
+            "UPDATE_FAILED: x", INTERNAL_ERROR, "UPDATE_COMPLETE"
+        )
+        heat.busy = 2  # one read is for the error
         self.assertEqual(["put", "put"], self.done(heat))
         self.assertEqual(0, heat.busy)
 
-    def test_and_if_it_does_not_both_are_reported(self) -> None:
-        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
-        heat = ScriptedHeat("UPDATE_FAILED: x", fell)
+    def test_resources_in_progress_at_the_deadline_are_reported(self) -> None:
+        heat = ScriptedHeat("UPDATE_FAILED: x", INTERNAL_ERROR)
         heat.busy = 1000
         error = self.assertRaises(
             errors.NotReady,
@@ -237,32 +241,31 @@ class TestPut(testtools.TestCase):
             HOT,
         )
         self.assertIn("IntegrityError", str(error))
-        self.assertIn("has not ended its work", str(error))
+        self.assertIn("did not complete its action", str(error))
         self.assertEqual(["put"], heat.done)
 
-    def test_unless_it_does_so_again_and_again(self) -> None:
-        fell = "UPDATE_FAILED: (pymysql.err.IntegrityError) (1451, 'Cannot')"
-        heat = ScriptedHeat("UPDATE_FAILED: x", fell)
+    def test_retries_of_an_internal_error_are_limited(self) -> None:
+        heat = ScriptedHeat("UPDATE_FAILED: x", INTERNAL_ERROR)
         error = self.assertRaises(errors.NotReady, self.done, heat)
         self.assertIn("IntegrityError", str(error))
         self.assertEqual(["put"] * 3, heat.done)
 
-    def test_an_update_can_be_cancelled(self) -> None:
+    def test_an_update_cancelled_by_a_client_is_not_retried(self) -> None:
         cancelled = "UPDATE_FAILED: Stack UPDATE cancelled"
         heat = ScriptedHeat("UPDATE_COMPLETE", cancelled)
         error = self.assertRaises(errors.NotReady, self.done, heat)
         self.assertIn("Stack UPDATE cancelled", str(error))
         self.assertEqual(["put"], heat.done)
 
-    def test_it_is_deleted_meanwhile(self) -> None:
+    def test_a_stack_deleted_during_the_update_is_reported(self) -> None:
         for status in (None, "DELETE_IN_PROGRESS", "DELETE_COMPLETE"):
             heat = ScriptedHeat("UPDATE_COMPLETE", status)
             error = self.assertRaises(errors.NotReady, self.done, heat)
-            self.assertIn("deleted by somebody else", str(error))
+            self.assertIn("deleted by another client", str(error))
 
 
-class TestPlaced(testtools.TestCase):
-    def test_another_zone_is_tried_of_the_stack_as_it_is_then(self) -> None:
+class TestFallbackZones(testtools.TestCase):
+    def test_a_server_without_a_host_is_moved_to_another_zone(self) -> None:
         heat = ScriptedHeat(
             "UPDATE_COMPLETE",
             "UPDATE_FAILED: Resource UPDATE failed: no host",
@@ -278,10 +281,10 @@ class TestPlaced(testtools.TestCase):
             status="CREATE_FAILED",
             reason="ResourceInError: resources.store: no host",
         )
-        work = build_task(heat, zones=["west"], vnfd=OF_TREES)
+        stack_task = build_task(heat, zones=["west"], vnfd=OF_TREES)
         nfv = {"VDU": {"store": {"locationConstraints": "east"}}}
-        work.apply_with_fallback_zones(
-            work.update_current,
+        stack_task.apply_with_fallback_zones(
+            stack_task.update_current,
             StackFields(parameters={"nfv": nfv}, existing=False),
         )
         zones = [
@@ -291,25 +294,28 @@ class TestPlaced(testtools.TestCase):
         self.assertEqual(["east", "west", "west"], zones)
 
 
-class TestThere(testtools.TestCase):
-    def test_it_has_to_be(self) -> None:
+class TestExisting(testtools.TestCase):
+    def test_a_missing_stack_is_an_error(self) -> None:
         for status in (None, "DELETE_COMPLETE", "DELETE_IN_PROGRESS"):
             error = self.assertRaises(
                 errors.NotReady, build_task(ScriptedHeat(status)).existing
             )
             self.assertIn("additionalParams.all", str(error))
 
-    def test_it_names_the_deleting_service(self) -> None:
-        for status, words in (
-            (None, "somebody else has deleted it"),
-            ("DELETE_COMPLETE", "somebody else has deleted it"),
+    def test_the_error_names_the_state_of_the_stack(self) -> None:
+        for status, message in (
+            (None, "another client has deleted it"),
+            ("DELETE_COMPLETE", "another client has deleted it"),
             ("DELETE_IN_PROGRESS", "is being deleted"),
-            ("DELETE_FAILED: a is in use.", "cannot be: a is in use. A heal"),
+            (
+                "DELETE_FAILED: a is in use.",
+                "(DELETE_FAILED): a is in use. Heal",
+            ),
         ):
             error = self.assertRaises(
                 errors.NotReady, build_task(ScriptedHeat(status)).existing
             )
-            self.assertIn(words, str(error))
+            self.assertIn(message, str(error))
 
 
 class TestMark(testtools.TestCase):
@@ -317,7 +323,7 @@ class TestMark(testtools.TestCase):
         stack_resources.grouped("a").tree().of_type(stack_resources.SERVER)[0]
     )
 
-    def test_what_heat_works_on_is_marked_afterwards(self) -> None:
+    def test_a_resource_in_progress_is_marked_afterwards(self) -> None:
         heat = ScriptedHeat("UPDATE_COMPLETE", refuses=2)
         with build_task(heat).marked([self.resource]):
             heat.done.append("within")
@@ -325,13 +331,15 @@ class TestMark(testtools.TestCase):
             ["mark web refused"] * 2 + ["mark web", "within"], heat.done
         )
 
-    def test_not_beyond_the_deadline(self) -> None:
+    def test_a_resource_in_progress_at_the_deadline_is_an_error(self) -> None:
         heat = ScriptedHeat("UPDATE_COMPLETE", refuses=2)
-        work = build_task(heat, within=0)
-        self.assertRaises(api_errors.Conflict, self.fail_within, work, None)
+        stack_task = build_task(heat, within=0)
+        self.assertRaises(
+            api_errors.Conflict, self.fail_within, stack_task, None
+        )
         self.assertEqual("mark web refused", heat.done[0])
 
-    def test_a_mark_is_taken_back_when_nothing_comes_of_it(self) -> None:
+    def test_the_mark_is_removed_if_no_update_is_sent(self) -> None:
         for error in (
             errors.VimRejected("Heat answered 400"),
             errors.VimUnreachable("No answer"),
@@ -339,30 +347,30 @@ class TestMark(testtools.TestCase):
             errors.Cancelled("enough"),
         ):
             heat = ScriptedHeat("UPDATE_COMPLETE")
-            work = build_task(heat)
+            stack_task = build_task(heat)
             raised = self.assertRaises(
-                type(error), self.fail_within, work, error
+                type(error), self.fail_within, stack_task, error
             )
             self.assertIs(error, raised)
             self.assertEqual(["mark web", "unmark web"], heat.done)
 
-    def test_a_mark_stays_of_what_heat_may_have_begun(self) -> None:
+    def test_the_mark_remains_if_the_update_may_have_started(self) -> None:
         for error, done in (
             (errors.VimRejected("Heat answered 400"), ["unmark web"]),
             (errors.NotReady("It failed"), []),
             (errors.VimUnreachable("No answer"), []),
         ):
             heat = ScriptedHeat("UPDATE_COMPLETE")
-            work = build_task(heat)
+            stack_task = build_task(heat)
             with (
                 mock.patch.object(heat, "update", side_effect=error),
                 testtools.ExpectedException(type(error)),
-                work.marked([self.resource]),
+                stack_task.marked([self.resource]),
             ):
-                work.update_current(FIELDS)
+                stack_task.update_current(FIELDS)
             self.assertEqual(["mark web", *done], heat.done)
 
-    def test_cancelled_gracefully_nothing_stays_marked(self) -> None:
+    def test_a_graceful_cancel_removes_the_marks(self) -> None:
         first, second = (
             stack_resources.grouped("a", "b")
             .tree()
@@ -382,25 +390,23 @@ class TestMark(testtools.TestCase):
             testtools.ExpectedException(errors.Cancelled),
             build_task(heat).marked([first, second]),
         ):
-            self.fail("it was called off")
+            self.fail("not cancelled")
         self.assertEqual(["mark web", "unmark web", "unmark web"], heat.done)
 
-    def test_cancelled_before_the_update_nothing_stays_marked(self) -> None:
+    def test_a_cancel_before_the_update_removes_the_marks(self) -> None:
         heat = ScriptedHeat("UPDATE_COMPLETE")
-        work = build_task(heat)
+        stack_task = build_task(heat)
         with (
             testtools.ExpectedException(errors.Cancelled),
-            work.marked([self.resource]),
+            stack_task.marked([self.resource]),
         ):
             heat.cancel_token.cancel(
                 errors.Cancelled("enough"), forceful=False
             )
-            work.update_current(FIELDS)
+            stack_task.update_current(FIELDS)
         self.assertEqual(["mark web", "unmark web"], heat.done)
 
-    def test_the_reason_of_a_refused_update_is_reported_nevertheless(
-        self,
-    ) -> None:
+    def test_a_rejected_update_is_reported_if_unmarking_fails(self) -> None:
         heat = ScriptedHeat("UPDATE_COMPLETE")
         refused = errors.VimRejected("Heat answered 400")
 
@@ -408,38 +414,40 @@ class TestMark(testtools.TestCase):
             if not unhealthy:
                 raise errors.VimUnreachable("No answer")
 
-        made: Any = heat
-        made.mark_unhealthy = raise_not_found
+        untyped: Any = heat
+        untyped.mark_unhealthy = raise_not_found
         raised = self.assertRaises(
             errors.VimRejected, self.fail_within, build_task(heat), refused
         )
         self.assertIs(refused, raised)
 
-    def fail_within(self, work: StackTask, error: Exception | None) -> None:
-        with work.marked([self.resource]):
+    def fail_within(
+        self, stack_task: StackTask, error: Exception | None
+    ) -> None:
+        with stack_task.marked([self.resource]):
             if error:
                 raise error
 
 
-class TestMade(testtools.TestCase):
+class TestCheckedResult(testtools.TestCase):
     def checked_result(self, *members: str) -> InfraResult:
         heat = ScriptedHeat("UPDATE_COMPLETE")
         heat.listing = stack_resources.grouped(*members)
         wanted = a_target(counts={"web": 2, "store": 1, "former": 1})
-        work = build_task(heat, vnfd=OF_TREES, target=wanted)
-        return work.checked_result(work.existing())
+        stack_task = build_task(heat, vnfd=OF_TREES, target=wanted)
+        return stack_task.checked_result(stack_task.existing())
 
-    def test_all_are_there(self) -> None:
+    def test_a_complete_stack(self) -> None:
         found = self.checked_result("a", "b").vnfc_resource_info
         self.assertEqual(3, len(found))
 
-    def test_some_are_missing(self) -> None:
+    def test_missing_vnfcs_are_an_error(self) -> None:
         error = self.assertRaises(errors.NotReady, self.checked_result, "a")
-        self.assertIn("has only 1 of 2 VNFCs of VDU web:", str(error))
+        self.assertIn("has only 1 of 2 VNFCs of VDU web;", str(error))
 
 
-class TestLost(testtools.TestCase):
-    def test_how_others_connected_it_is_known_still(self) -> None:
+class TestResultWithoutStack(testtools.TestCase):
+    def test_external_links_are_kept(self) -> None:
         managed = ExtManagedVirtualLinkInfo(
             id="m",
             vnf_virtual_link_desc_id="inside",
@@ -464,13 +472,13 @@ class TestLost(testtools.TestCase):
         )
         instance = a_running_instance(info=before)
         current = target.of_instance(instance)
-        work = build_task(
+        stack_task = build_task(
             ScriptedHeat(None),
             vnfd=OF_TREES,
             instance=instance,
             target=current,
         )
-        found = work.result_without_stack()
+        found = stack_task.result_without_stack()
         self.assertEqual((), found.vnfc_resource_info)
         self.assertEqual(before.metadata, found.metadata)
         for links, known in (
@@ -479,8 +487,8 @@ class TestLost(testtools.TestCase):
         ):
             (link,) = links
             self.assertEqual(known.id, link.id)
-        # what a synchronization writes down says the same again, by which a
-        # heal of the whole knows that the template was another
+        # a synchronization stores the same result, from which a heal of the
+        # whole VNF sees that the template was changed
         synced = instantiated_info.update_resources(before, found, {})
         again = build_task(
             ScriptedHeat(None),
@@ -493,7 +501,7 @@ class TestLost(testtools.TestCase):
         error = self.assertRaises(
             errors.InfraError, healing.recreate, again, task, CHANGE, HOT
         )
-        self.assertIn("links that others manage", str(error))
+        self.assertIn("externally managed virtual links", str(error))
 
 
 class TestBody(testtools.TestCase):
@@ -504,11 +512,13 @@ class TestBody(testtools.TestCase):
 
     def sent(self, fields: StackFields) -> Mapping[str, Any]:
         heat = ScriptedHeat("UPDATE_COMPLETE")
-        work = build_task(heat, instance=a_running_instance(info=self.info))
-        work.update(work.existing(), fields)
+        stack_task = build_task(
+            heat, instance=a_running_instance(info=self.info)
+        )
+        stack_task.update(stack_task.existing(), fields)
         return heat.bodies[0]
 
-    def test_changes_go_over_what_was_before_the_operation(self) -> None:
+    def test_nfv_is_merged_into_that_before_the_operation(self) -> None:
         nfv = {"VDU": {"web": {"size": 2}}}
         body = self.sent(StackFields(parameters={"nfv": nfv}))
         self.assertEqual(
@@ -526,7 +536,7 @@ class TestBody(testtools.TestCase):
         self.assertEqual('{"resources":{"b":2,"c":3}}', body["template"])
         self.assertEqual({"b.yaml": "known", "c.yaml": "new"}, body["files"])
 
-    def test_what_is_whole_is_sent_as_it_is(self) -> None:
+    def test_complete_fields_are_sent_unchanged(self) -> None:
         body = self.sent(FIELDS)
         self.assertEqual({"nfv": {"VDU": {}}}, body["parameters"])
-        self.assertEqual("told", body["template"])
+        self.assertEqual("user data's", body["template"])

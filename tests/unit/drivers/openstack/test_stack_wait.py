@@ -1,4 +1,4 @@
-"""How a stack is waited for: which events are read, and how often."""
+"""Wait for a stack: which events are read, and how often."""
 
 import time
 import types
@@ -28,7 +28,7 @@ def event(number: int, status: str, of: str = "front") -> Any:
 
 
 class RecordingToken(CancelToken):
-    """Keeps how long somebody wanted to wait, and does not."""
+    """Records the seconds of each wait, and returns at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class RecordingToken(CancelToken):
 
 
 class FakeHeat:
-    """A Heat that tells events bit by bit, and in which state a stack is."""
+    """A Heat that returns the next events and state at each read."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class FakeHeat:
     ) -> None:
         self.cancel_token = RecordingToken()
         self._reason = reason
-        #: the resources, one listing for each look; the last one stays
+        #: the resources, one listing for each read; the last one is repeated
         self.listings = [stack_resources.grouped("a")]
         self._events = list(events)
         self._states = list(states)
@@ -84,7 +84,7 @@ def build_waiter(heat: Any, within: float = 60) -> Waiter:
 
 
 class TestMarker(testtools.TestCase):
-    def test_each_look_begins_where_the_last_ended(self) -> None:
+    def test_each_poll_starts_after_the_last_event(self) -> None:
         heat = FakeHeat(
             [event(1, "UPDATE_IN_PROGRESS"), event(2, "UPDATE_COMPLETE")],
             [],
@@ -95,8 +95,8 @@ class TestMarker(testtools.TestCase):
         self.assertEqual(["before", "e2", "e2"], heat.markers)
         self.assertEqual("UPDATE_COMPLETE", stack.status)
 
-    def test_the_end_of_an_earlier_work_is_not_believed(self) -> None:
-        # Heat has purged the marker, and tells all that it knows
+    def test_the_final_event_of_an_earlier_action_is_ignored(self) -> None:
+        # Heat has purged the marker, and returns all events
         heat = FakeHeat(
             [event(1, "CREATE_COMPLETE", "vnf-1")],
             [event(2, "UPDATE_COMPLETE", "vnf-1")],
@@ -105,7 +105,7 @@ class TestMarker(testtools.TestCase):
         build_waiter(heat).wait_complete(IDENTITY, "purged")
         self.assertEqual(["purged", "e1"], heat.markers)
 
-    def test_a_stack_without_events_is_looked_at_now_and_then(self) -> None:
+    def test_a_stack_without_events_is_read_every_few_polls(self) -> None:
         busy = ["UPDATE_IN_PROGRESS"] * 3
         heat = FakeHeat(states=[*busy, "UPDATE_COMPLETE"])
         build_waiter(heat).wait_complete(IDENTITY, None)
@@ -122,9 +122,9 @@ class TestMarker(testtools.TestCase):
                 IDENTITY,
                 None,
             )
-            self.assertIn("deleted by somebody else", str(error))
+            self.assertIn("deleted by another client", str(error))
 
-    def test_so_does_a_missing_event_list(self) -> None:
+    def test_events_not_found_end_the_wait(self) -> None:
         heat = FakeHeat(states=[None])
 
         def raise_not_found(*_: object) -> None:
@@ -135,9 +135,9 @@ class TestMarker(testtools.TestCase):
         error = self.assertRaises(
             errors.NotReady, build_waiter(heat).wait_complete, IDENTITY, None
         )
-        self.assertIn("deleted by somebody else", str(error))
+        self.assertIn("deleted by another client", str(error))
 
-    def test_the_deadline_ends_it(self) -> None:
+    def test_the_deadline_ends_the_wait(self) -> None:
         heat = FakeHeat(states=["UPDATE_IN_PROGRESS"])
         error = self.assertRaises(
             errors.NotReady,
@@ -145,10 +145,12 @@ class TestMarker(testtools.TestCase):
             IDENTITY,
             None,
         )
-        self.assertIn("has not ended its work on stack vnf-1", str(error))
+        self.assertIn("did not complete its action on stack vnf-1", str(error))
         self.assertEqual([], heat.cancel_token.waited)
 
-    def test_interrupted_resources_are_distinguished(self) -> None:
+    def test_an_interrupted_update_is_distinguished_from_a_failed_one(
+        self,
+    ) -> None:
         reasons = {
             "Resource UPDATE failed: ResourceInError: resources.a: why": False,
             "ResourceInError: resources.web: No valid host": False,
@@ -161,7 +163,7 @@ class TestMarker(testtools.TestCase):
             "Stack UPDATE cancelled": False,
             "(pymysql.err.IntegrityError) (1451, 'Cannot delete')": True,
         }
-        for reason, broken_off in reasons.items():
+        for reason, interrupted in reasons.items():
             heat = FakeHeat(states=["UPDATE_FAILED"], reason=reason)
             error = self.assertRaises(
                 errors.NotReady,
@@ -170,7 +172,7 @@ class TestMarker(testtools.TestCase):
                 None,
             )
             self.assertEqual(
-                broken_off,
+                interrupted,
                 isinstance(error, stack_wait.UpdateInterrupted),
                 reason,
             )
@@ -178,7 +180,9 @@ class TestMarker(testtools.TestCase):
                 f"Stack vnf-1 is UPDATE_FAILED: {reason}", str(error)
             )
 
-    def test_the_rest_of_a_failed_stack_is_waited_for(self) -> None:
+    def test_resources_in_progress_of_a_failed_stack_are_waited_for(
+        self,
+    ) -> None:
         heat = FakeHeat(states=["UPDATE_FAILED"])
         heat.listings = [
             stack_resources.grouped("a"),
@@ -191,7 +195,7 @@ class TestMarker(testtools.TestCase):
         build_waiter(heat).wait_resources_idle(stack)
         self.assertEqual(1, len(heat.cancel_token.waited))
 
-    def test_but_not_for_ever(self) -> None:
+    def test_the_deadline_ends_the_wait_for_resources(self) -> None:
         heat = FakeHeat(states=["UPDATE_FAILED"])
         heat.listings = [stack_resources.grouped("a")]
         heat.listings[0].add(
@@ -203,19 +207,19 @@ class TestMarker(testtools.TestCase):
             build_waiter(heat, within=0).wait_resources_idle,
             stack,
         )
-        self.assertIn("has not ended its work on stack vnf-1", str(error))
+        self.assertIn("did not complete its action on stack vnf-1", str(error))
 
 
-class TestPace(testtools.TestCase):
+class TestPollBackoff(testtools.TestCase):
     def measure_pause(self, passed: float, left: float = 10000) -> float:
-        """Tell how long is waited when so many seconds have passed."""
+        """Return the poll interval after so many seconds."""
         heat: Any = FakeHeat(states=[None])
         backoff = PollBackoff(heat, Deadline.within(left))
         backoff._started_at = time.monotonic() - passed
         backoff.wait()
         return float(heat.cancel_token.waited[0])
 
-    def test_it_gets_slower(self) -> None:
+    def test_the_interval_grows_with_the_time(self) -> None:
         for passed, least, most in (
             (0, 0.2, 0.2),
             (4, 0.2, 0.21),
@@ -227,6 +231,6 @@ class TestPace(testtools.TestCase):
             pause = self.measure_pause(passed)
             self.assertTrue(least <= pause <= most, (passed, pause))
 
-    def test_it_does_not_go_beyond_the_deadline(self) -> None:
+    def test_the_interval_ends_at_the_deadline(self) -> None:
         self.assertTrue(self.measure_pause(100, left=1) <= 1)
         self.assertEqual(0.0, self.measure_pause(100, left=0))

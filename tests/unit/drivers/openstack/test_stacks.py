@@ -33,28 +33,28 @@ def an_info(access: object, **interface: object) -> VimConnectionInfo:
 
 class TestConnection(testtools.TestCase):
     def test_a_password(self) -> None:
-        made = Connection.from_info(an_info(PASSWORD))
-        self.assertEqual("RegionOne", made.region)
-        self.assertEqual("vnfs", made.credentials()["project_name"])
-        self.assertFalse(made.uses_application_credential)
+        connection = Connection.from_info(an_info(PASSWORD))
+        self.assertEqual("RegionOne", connection.region)
+        self.assertEqual("vnfs", connection.credentials()["project_name"])
+        self.assertFalse(connection.uses_application_credential)
 
     def test_an_application_credential(self) -> None:
-        made = Connection.from_info(an_info(APPLICATION))
-        self.assertTrue(made.uses_application_credential)
+        connection = Connection.from_info(an_info(APPLICATION))
+        self.assertTrue(connection.uses_application_credential)
         self.assertEqual(
             {
                 "application_credential_id": "an-id",
                 "application_credential_secret": "s3cret",
             },
-            made.credentials(),
+            connection.credentials(),
         )
 
-    def test_what_is_missing_is_named(self) -> None:
+    def test_a_missing_attribute_is_named(self) -> None:
         less = {k: v for k, v in PASSWORD.items() if k != "userDomain"}
         error = self.assertRaises(
             errors.InvalidVimConnection, Connection.from_info, an_info(less)
         )
-        self.assertIn("userDomain is needed", str(error))
+        self.assertIn("userDomain is required", str(error))
         self.assertNotIn("s3cret", str(error))
 
     def test_an_endpoint_is_a_url(self) -> None:
@@ -73,13 +73,15 @@ class TestConnection(testtools.TestCase):
             Connection.from_info(open_).ssl_context().check_hostname
         )
 
-    def test_a_ca_is_pem(self) -> None:
-        made = Connection.from_info(an_info(PASSWORD, ssl_ca_cert="none"))
-        self.assertRaises(errors.InvalidVimConnection, made.ssl_context)
+    def test_a_ca_certificate_that_is_not_pem_is_an_error(self) -> None:
+        connection = Connection.from_info(
+            an_info(PASSWORD, ssl_ca_cert="none")
+        )
+        self.assertRaises(errors.InvalidVimConnection, connection.ssl_context)
 
 
-class TestRefusals(testtools.TestCase):
-    def test_heat_is_quoted(self) -> None:
+class TestErrorResponses(testtools.TestCase):
+    def test_the_message_of_heat_is_quoted(self) -> None:
         body = b'{"error": {"message": "The Stack (x) already exists."}}'
         error = api_errors.heat_error(409, body)
         self.assertIsInstance(error, Conflict)
@@ -87,7 +89,7 @@ class TestRefusals(testtools.TestCase):
             "Heat answered 409: The Stack (x) already exists.", str(error)
         )
 
-    def test_heat_that_gives_no_reason(self) -> None:
+    def test_the_explanation_of_heat_without_a_message(self) -> None:
         body = (
             b'{"explanation": "The server has erred.",'
             b' "error": {"type": "RemoteError"}}'
@@ -97,7 +99,7 @@ class TestRefusals(testtools.TestCase):
             str(api_errors.heat_error(500, body)),
         )
 
-    def test_by_their_status(self) -> None:
+    def test_the_status_selects_the_error(self) -> None:
         for status, kind in (
             (400, errors.VimRejected),
             (403, errors.VimRejected),
@@ -111,7 +113,7 @@ class TestRefusals(testtools.TestCase):
         page = b"<html>" + b"x" * 5000
         self.assertLess(len(str(api_errors.heat_error(502, page))), 600)
 
-    def test_keystone(self) -> None:
+    def test_errors_of_keystone(self) -> None:
         wrong = api_errors.keystone_error(401, "Unauthorized")
         self.assertIsInstance(wrong, errors.VimRejected)
         self.assertIn("credentials", str(wrong))
@@ -121,19 +123,19 @@ class TestRefusals(testtools.TestCase):
 
 
 class TestStack(testtools.TestCase):
-    def test_its_parameter_is_read_as_text(self) -> None:
+    def test_nfv_is_decoded_from_json(self) -> None:
         self.assertEqual(
             {"VDU": {"a": 1}}, stack_resources.a_stack(VDU={"a": 1}).nfv
         )
 
-    def test_a_parameter_that_is_no_dictionary_is_none(self) -> None:
+    def test_nfv_that_is_not_a_dictionary_is_empty(self) -> None:
         for text in ("", "no json", "[1]"):
             stack = Stack(
                 id="1", name="n", status="X", parameters={"nfv": text}
             )
             self.assertEqual({}, stack.nfv)
 
-    def test_states(self) -> None:
+    def test_status_is_parsed(self) -> None:
         for status, action, busy, failed in (
             ("CREATE_IN_PROGRESS", "CREATE", True, False),
             ("UPDATE_COMPLETE", "UPDATE", False, False),

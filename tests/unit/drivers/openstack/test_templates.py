@@ -1,4 +1,4 @@
-"""What the template of a package has to be like."""
+"""Validation of the template of a package."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class TestBaseHot(testtools.TestCase):
             content_id="x", path=path, vnfd=a_vnfd()
         )
 
-    def test_nfv_is_passed(self) -> None:
+    def test_a_valid_template_is_returned(self) -> None:
         for text in (
             NFV.format("false"),
             "parameters:",
@@ -45,14 +45,14 @@ class TestBaseHot(testtools.TestCase):
         )
         return str(error)
 
-    def test_nfv_that_is_hidden(self) -> None:
+    def test_a_hidden_nfv_is_rejected(self) -> None:
         self.file.write_text(NFV.format("true"))
         self.assertIn(
             "The template BaseHOT/simple/a.yaml hides its parameter nfv",
             self.refused(),
         )
 
-    def test_what_cannot_be_read(self) -> None:
+    def test_a_template_that_is_not_yaml_is_rejected(self) -> None:
         self.file.write_text("a: [")
         self.assertIn(
             "The template BaseHOT/simple/a.yaml, line 2", self.refused()

@@ -28,7 +28,7 @@ def anti_affinity(*targets: str) -> Flavour:
 
 
 class TestNext(testtools.TestCase):
-    def failed(self, *names: str, well: tuple[str, ...] = ()) -> Listing:
+    def failed(self, *names: str, healthy: tuple[str, ...] = ()) -> Listing:
         listing = Listing()
         for name in names:
             listing.add(
@@ -37,49 +37,49 @@ class TestNext(testtools.TestCase):
                 status="CREATE_FAILED",
                 reason="ResourceInError: No valid host was found.",
             )
-        for name in well:
+        for name in healthy:
             listing.add(name, SERVER)
         return listing
 
     def test_each_zone_is_tried_once(self) -> None:
         tried = ZoneFallback(["a", "b", "c"])
-        tree = self.failed("store", well=("web",)).tree()
-        given: Any = nfv(web="a", store="a")
+        tree = self.failed("store", healthy=("web",)).tree()
+        current: Any = nfv(web="a", store="a")
         seen = []
         while True:
-            moved = tried.next_nfv(given, tree, stack_resources.a_flavour())
+            moved = tried.next_nfv(current, tree, stack_resources.a_flavour())
             if moved is None:
                 break
-            given = moved
-            seen.append(given["VDU"]["store"]["locationConstraints"])
-            self.assertEqual("a", given["VDU"]["web"]["locationConstraints"])
+            current = moved
+            seen.append(current["VDU"]["store"]["locationConstraints"])
+            self.assertEqual("a", current["VDU"]["web"]["locationConstraints"])
         self.assertEqual(["b", "c"], seen)
 
-    def test_a_zone_of_what_is_to_be_elsewhere_is_none(self) -> None:
-        tree = self.failed("store", well=("web",)).tree()
+    def test_the_zone_of_an_anti_affine_vdu_is_excluded(self) -> None:
+        tree = self.failed("store", healthy=("web",)).tree()
         moved = ZoneFallback(["a", "b", "c"]).next_nfv(
             nfv(web="b", store="a"), tree, anti_affinity("web", "store")
         )
         assert moved
         self.assertEqual("c", moved["VDU"]["store"]["locationConstraints"])
 
-    def test_vnfcs_of_one_vdu_may_have_to_be_apart(self) -> None:
-        tree = self.failed("web-1", well=("web-0",)).tree()
+    def test_the_zones_of_anti_affine_vnfcs_are_excluded(self) -> None:
+        tree = self.failed("web-1", healthy=("web-0",)).tree()
         moved = ZoneFallback(["a", "b", "c"]).next_nfv(
             nfv(web_0="b", web_1="a"), tree, anti_affinity("web")
         )
         assert moved
         self.assertEqual("c", moved["VDU"]["web-1"]["locationConstraints"])
 
-    def test_a_group_with_members_elsewhere_stays(self) -> None:
-        tree = self.failed("web", well=("web",)).tree()
+    def test_a_group_with_running_members_is_not_moved(self) -> None:
+        tree = self.failed("web", healthy=("web",)).tree()
         self.assertIsNone(
             ZoneFallback(["b"]).next_nfv(
                 nfv(web="a"), tree, stack_resources.a_flavour()
             )
         )
 
-    def test_another_reason_is_no_matter_of_zones(self) -> None:
+    def test_a_failure_for_another_reason_is_not_retried(self) -> None:
         listing = Listing()
         listing.add(
             "store", SERVER, status="CREATE_FAILED", reason="BadRequest: no"
