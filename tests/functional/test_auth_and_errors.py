@@ -1,4 +1,4 @@
-"""The service at its edges: who is let in, what it leans on, what it keeps."""
+"""Authentication, errors of upstreams, and credentials that are renewed."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class TestKeystone(testtools.TestCase):
         conf.set_override("auth_strategy", "keystone", "api")
         self.vnfm.app = compose.application(self.vnfm.parts)
 
-    def test_a_token_is_needed_and_a_problem_says_so(self) -> None:
+    def test_a_missing_token_is_refused_with_a_problem(self) -> None:
         answer = self.vnfm.call("GET", "/vnflcm/v2/vnf_instances")
         self.assertEqual(401, answer.status)
         self.assertEqual("application/problem+json", answer.type)
@@ -34,13 +34,13 @@ class TestKeystone(testtools.TestCase):
             "http://keystone.example", answer.headers["WWW-Authenticate"]
         )
 
-    def test_versions_and_health_need_none(self) -> None:
+    def test_versions_and_health_need_no_token(self) -> None:
         for path in middleware.PUBLIC:
             self.assertEqual(200, self.vnfm.call("GET", path).status, path)
 
 
 class TestUpstreamErrors(testtools.TestCase):
-    """Whoever answers an error, it is told as a problem."""
+    """Errors of the middleware and the database are returned as problems."""
 
     def answer(self, app: Any) -> Response:
         vnfm = self.useFixture(Vnfm())
@@ -48,7 +48,7 @@ class TestUpstreamErrors(testtools.TestCase):
         request = webob.Request.blank("/vnflcm/v2/vnf_instances")
         return Response(request.get_response(wrapped))
 
-    def test_an_answer_of_another_middleware(self) -> None:
+    def test_a_response_of_another_middleware(self) -> None:
         def app(_environ: Any, start: Any) -> list[bytes]:
             start("503 Service Unavailable", [("Content-Type", "text/html")])
             return [b"<h1>no</h1>"]
@@ -57,7 +57,7 @@ class TestUpstreamErrors(testtools.TestCase):
         self.assertEqual(503, answer.status)
         self.assertEqual("application/problem+json", answer.type)
 
-    def test_the_database_does_not_answer(self) -> None:
+    def test_an_unreachable_database(self) -> None:
         def app(_environ: Any, _start: Any) -> list[bytes]:
             raise db_errors.DBConnectionError
 
@@ -67,7 +67,7 @@ class TestUpstreamErrors(testtools.TestCase):
 
 
 class TestRenewedCredentials(testtools.TestCase):
-    def test_a_running_vnf_uses_what_is_registered_now(self) -> None:
+    def test_a_running_vnf_uses_the_registered_credentials(self) -> None:
         vnfm = self.useFixture(CnfService())
         sandbox = vnfm.cluster.sandbox
         vim = {
@@ -93,7 +93,7 @@ class TestRenewedCredentials(testtools.TestCase):
             },
             shown,
         )
-        # the token is renewed: the VNF must not go on with the old one
+        # the token is renewed: the VNF must not use the old one
         renewed = {
             "auth_cred": {
                 "bearer_token": "",
@@ -114,7 +114,7 @@ class TestRenewedCredentials(testtools.TestCase):
 
 
 class TestAttributes(testtools.TestCase):
-    def test_instantiation_sets_what_the_request_gives(self) -> None:
+    def test_instantiation_sets_the_attributes_of_the_request(self) -> None:
         vnfm = self.useFixture(Vnfm())
         instance_id = vnfm.create()
         body = {

@@ -1,4 +1,4 @@
-"""Cancel: whatever an operation is waiting for, it stops, and says so."""
+"""Cancel of operations: FORCEFUL, GRACEFUL, and what cannot be cancelled."""
 
 import textwrap
 import threading
@@ -26,7 +26,7 @@ WAIT_TIMEOUT_S = 60.0
 
 
 class CancelCase(testtools.TestCase):
-    """An operation that waits until it is cancelled, or let go."""
+    """An operation that waits until it is cancelled or released."""
 
     lease = 30.0
 
@@ -38,18 +38,18 @@ class CancelCase(testtools.TestCase):
         self.addCleanup(self.released.set)
 
     def block(self, task: InfraTask) -> None:
-        """Wait as a driver waits for its VIM."""
+        """Wait as a driver waits for its VIM: until the task is cancelled."""
         task.report_progress("3 of 8 pods are ready")
         self.waiting.set()
         task.cancel_token.wait(WAIT_TIMEOUT_S)
 
     def block_uncancelled(self, _task: InfraTask) -> None:
-        """Do what cannot be stopped in its middle."""
+        """Wait without checking for a cancel."""
         self.waiting.set()
         self.released.wait(WAIT_TIMEOUT_S)
 
     def start_blocked(self, task: str = "instantiate", **request: Any) -> str:
-        """Begin an operation that gets stuck; give its id."""
+        """Start an operation that blocks; return its id."""
         body = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         instance_id = self.vnfm.create()
         answer = self.vnfm.task(instance_id, task, body | request)
@@ -62,7 +62,7 @@ class CancelCase(testtools.TestCase):
         return self.vnfm.call("POST", path, {"cancelMode": mode})
 
     def cancel_and_wait(self, op_occ_id: str, mode: str = "FORCEFUL") -> Any:
-        """Cancel an operation and wait for its end."""
+        """Cancel an operation, wait until it ends and return it."""
         answer = self.cancel(op_occ_id, mode)
         self.assertEqual(202, answer.status)
         self.assertEqual(b"", answer.content)
@@ -81,7 +81,7 @@ class CancelCase(testtools.TestCase):
 
 
 class TestForceful(CancelCase):
-    def test_what_waits_for_the_vim_stops_and_can_be_retried(self) -> None:
+    def test_a_wait_for_the_vim_is_cancelled_and_can_be_retried(self) -> None:
         self.vnfm.driver.before["apply"] = self.block
         op_occ_id = self.start_blocked()
         self.assertIn("cancel", self.op_occ(op_occ_id)["_links"])
@@ -95,7 +95,7 @@ class TestForceful(CancelCase):
         self.assertNotIn("error", again)
         self.assertNotIn("progress", again)
 
-    def test_it_can_be_rolled_back(self) -> None:
+    def test_a_cancelled_operation_can_be_rolled_back(self) -> None:
         self.vnfm.driver.before["apply"] = self.block
         op_occ_id = self.start_blocked()
         self.cancel_and_wait(op_occ_id)
@@ -103,7 +103,7 @@ class TestForceful(CancelCase):
         self.assertEqual("ROLLED_BACK", end["operationState"])
         self.assertEqual({}, self.vnfm.driver.vnfcs)
 
-    def test_a_rollback_stops_as_well(self) -> None:
+    def test_a_rollback_can_be_cancelled(self) -> None:
         self.vnfm.driver.before["apply"] = self.block
         self.vnfm.driver.before["destroy"] = self.block
         op_occ_id = self.start_blocked()
@@ -113,7 +113,7 @@ class TestForceful(CancelCase):
         self.assertTrue(self.waiting.wait(WAIT_TIMEOUT_S))
         self.assert_cancelled(self.cancel_and_wait(op_occ_id))
 
-    def test_what_cannot_be_stopped_in_its_middle_stops_after_it(self) -> None:
+    def test_an_uninterruptible_step_is_cancelled_after_its_end(self) -> None:
         self.vnfm.driver.before["apply"] = self.block_uncancelled
         op_occ_id = self.start_blocked()
         self.assertEqual(202, self.cancel(op_occ_id).status)
@@ -126,7 +126,7 @@ class TestForceful(CancelCase):
             self.vnfm.wait_operation(f"{OP_OCCS}/{op_occ_id}")
         )
 
-    def test_where_it_stands_can_be_read_meanwhile(self) -> None:
+    def test_progress_can_be_read_while_it_runs(self) -> None:
         self.vnfm.driver.before["apply"] = self.block
         op_occ_id = self.start_blocked()
         reported = threading.Event()
@@ -143,7 +143,7 @@ class TestForceful(CancelCase):
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Driver(MgmtDriver):
-                def instantiate_start(self, told):
+                def instantiate_start(self, script_input):
                     child = subprocess.Popen(["sleep", "60"])
                     pathlib.Path({seen!r}).write_text(str(child.pid))
                     time.sleep(60)
@@ -168,7 +168,7 @@ class TestForceful(CancelCase):
 
 
 class TestGraceful(CancelCase):
-    def test_what_is_under_way_ends_first(self) -> None:
+    def test_the_current_step_ends_first(self) -> None:
         self.vnfm.driver.before["apply"] = self.block_uncancelled
         op_occ_id = self.start_blocked()
         self.assertEqual(202, self.cancel(op_occ_id, "GRACEFUL").status)
@@ -179,7 +179,7 @@ class TestGraceful(CancelCase):
         added = end["resourceChanges"]["affectedVnfcs"]
         self.assertEqual({"ADDED"}, {vnfc["changeType"] for vnfc in added})
 
-    def test_what_only_rests_ends_at_once(self) -> None:
+    def test_a_wait_ends_at_once(self) -> None:
         def wait_cancelled(task: InfraTask) -> None:
             self.waiting.set()
             assert task.wait_idle
@@ -200,7 +200,7 @@ class TestGraceful(CancelCase):
         self.assert_cancelled(end)
         self.assertIn("(FORCEFUL)", end["error"]["detail"])
 
-    def test_before_the_grant_nothing_is_to_be_decided(self) -> None:
+    def test_before_the_grant_it_is_rolled_back_at_once(self) -> None:
         ask = self.vnfm.nfvo.grant
 
         def blocking_grant(
@@ -236,7 +236,7 @@ class TestWithoutConductor(CancelCase):
         self.assert_cancelled(end, "ROLLED_BACK")
         self.assertEqual([], self.vnfm.nfvo.requests)
 
-    def test_of_two_conductors_the_right_one_hears_it(self) -> None:
+    def test_the_conductor_with_the_lease_receives_the_cancel(self) -> None:
         start_conductor(self.vnfm)
         self.vnfm.driver.before["apply"] = self.block
         self.assert_cancelled(self.cancel_and_wait(self.start_blocked()))
@@ -245,7 +245,7 @@ class TestWithoutConductor(CancelCase):
 class TestLostMessage(CancelCase):
     lease = 3.0
 
-    def test_the_heartbeat_hears_it_too(self) -> None:
+    def test_the_heartbeat_reads_the_cancel(self) -> None:
         self.vnfm.driver.before["apply"] = self.block
         op_occ_id = self.start_blocked()
         listener = self.vnfm.conductor._listener
@@ -274,7 +274,7 @@ class TestLostMessage(CancelCase):
 
 
 class TestRefusals(CancelCase):
-    def test_what_is_over_cannot_be_cancelled(self) -> None:
+    def test_a_completed_operation_cannot_be_cancelled(self) -> None:
         self.vnfm.create_instantiated()
         op_occ = self.vnfm.call("GET", OP_OCCS).json[0]
         self.assertNotIn("cancel", op_occ["_links"])
@@ -282,7 +282,7 @@ class TestRefusals(CancelCase):
         self.assertEqual(409, answer.status)
         self.assertIn("the operation is COMPLETED, not", answer.detail)
 
-    def test_what_has_failed_is_decided_about_otherwise(self) -> None:
+    def test_an_operation_in_failed_temp_cannot_be_cancelled(self) -> None:
         self.vnfm.driver.before["apply"] = self.block
         op_occ_id = self.start_blocked()
         self.cancel_and_wait(op_occ_id)
@@ -290,10 +290,10 @@ class TestRefusals(CancelCase):
         self.assertEqual(409, answer.status)
         self.assertIn("FAILED_TEMP", answer.detail)
 
-    def test_what_is_not_there(self) -> None:
+    def test_an_unknown_operation(self) -> None:
         self.assertEqual(404, self.cancel("nothing").status)
 
-    def test_a_mode_is_needed(self) -> None:
+    def test_the_cancel_mode_is_required(self) -> None:
         self.vnfm.driver.before["apply"] = self.block
         op_occ_id = self.start_blocked()
         path = f"{OP_OCCS}/{op_occ_id}/cancel"
@@ -309,7 +309,7 @@ class TestRefusals(CancelCase):
 
 
 class TestDeadline(CancelCase):
-    def test_an_operation_may_have_a_time_of_its_own(self) -> None:
+    def test_an_operation_can_set_its_own_timeout(self) -> None:
         self.vnfm.conf.set_override("scale_timeout", 7.0, "conductor")
         left: list[float] = []
 

@@ -27,7 +27,7 @@ class BudgetCase(CnfCase):
         self.instance_id = self.start()
 
     def shorten_timeouts(self) -> None:
-        """Do not wait long for budgets that will not allow anything."""
+        """Shorten the wait for budgets that allow no disruption."""
         group = "kubernetes"
         self.vnfm.conf.set_override("disruption_timeout", 0.6, group)
 
@@ -88,7 +88,7 @@ class BudgetCase(CnfCase):
         )
 
     def break_pods(self, number: int) -> None:
-        """Let pods no longer serve."""
+        """Make pods unready."""
         for pod in self.serving()[:number]:
             meta = pod["metadata"]
             path = f"{CORE}/namespaces/{meta['namespace']}/pods/{meta['name']}"
@@ -103,7 +103,7 @@ class BudgetCase(CnfCase):
 
 
 class MinServing:
-    """Counts the fewest pods that serve within a with block."""
+    """The lowest number of ready pods during a with block."""
 
     def __init__(self, case: BudgetCase) -> None:
         self._case = case
@@ -125,7 +125,7 @@ class MinServing:
 
 
 class TestBatches(BudgetCase):
-    def test_as_many_at_a_time_as_the_budget_allows(self) -> None:
+    def test_as_many_pods_at_a_time_as_the_budget_allows(self) -> None:
         for spec, fewest in (
             ({"maxUnavailable": 1}, 2),
             ({"minAvailable": 1}, 1),
@@ -140,13 +140,13 @@ class TestBatches(BudgetCase):
             self.assertGreaterEqual(seen.found, fewest)
             self.drop_budget()
 
-    def test_one_alone_regards_no_budget(self) -> None:
+    def test_a_heal_of_one_vnfc_ignores_budgets(self) -> None:
         self.budget(minAvailable=3)
         before = self.uids()
         self.assertEqual("COMPLETED", self.heal(1)["operationState"])
         self.assertEqual(2, len(before & self.uids()))
 
-    def test_a_budget_that_never_allows(self) -> None:
+    def test_a_budget_that_never_allows_a_disruption(self) -> None:
         self.budget(minAvailable=3)
         self.shorten_timeouts()
         before = self.uids()
@@ -174,7 +174,7 @@ class TestBatches(BudgetCase):
         )
         self.assertEqual(before, self.uids())
 
-    def test_pods_that_do_not_serve_while_enough_do(self) -> None:
+    def test_unready_pods_while_enough_pods_are_ready(self) -> None:
         self.budget(minAvailable=2)
         before = self.uids()
         self.break_pods(1)
@@ -182,14 +182,14 @@ class TestBatches(BudgetCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(set(), before & self.uids())
 
-    def test_pods_that_do_not_serve_and_too_few_do(self) -> None:
+    def test_unready_pods_while_too_few_pods_are_ready(self) -> None:
         self.budget(minAvailable=2)
         self.shorten_timeouts()
         self.break_pods(2)
         failed = self.heal()
         self.assertIn("PodDisruptionBudget web", failed["error"]["detail"])
 
-    def test_pods_that_do_not_serve_may_always_go(self) -> None:
+    def test_unready_pods_can_always_be_evicted(self) -> None:
         self.budget(minAvailable=2, unhealthyPodEvictionPolicy="AlwaysAllow")
         before = self.uids()
         self.break_pods(2)
@@ -198,27 +198,27 @@ class TestBatches(BudgetCase):
         self.assertEqual(set(), before & self.uids())
 
     def cancel_heal(self) -> InfraTask:
-        """Heal all until the driver has healed some of them; return the task
-        of a retry.
+        """Cancel a heal of all pods after some of them; return the task of a
+        retry.
 
-        One pod goes at a time; on a slow machine the second may go with the
-        first, whose successor serves before it is asked for.
+        One pod is replaced at a time; on a slow machine two may be, if the
+        first replacement is ready before the driver reads it.
         """
         self.cluster.sandbox.set_pod_start_delay(1.0)
         cancel_token = CancelToken()
         notes: list[tuple[str, ...]] = []
 
-        def tell(line: str) -> None:
+        def on_progress(line: str) -> None:
             if line in {"2 of 3 pods to heal", "1 of 3 pods to heal"}:
                 cancel_token.cancel(
-                    errors.Cancelled("Called off."), forceful=False
+                    errors.Cancelled("Cancelled."), forceful=False
                 )
 
         task = self.vnfm.infra_task(self.instance_id)
         first = dataclasses.replace(
             task,
             cancel_token=cancel_token,
-            report_progress=tell,
+            report_progress=on_progress,
             save_checkpoint=notes.append,
         )
         self.assertRaises(errors.Cancelled, self.driver.replace, first)
@@ -226,7 +226,7 @@ class TestBatches(BudgetCase):
         return dataclasses.replace(task, checkpoint=notes[-1])
 
     def delete_pod_and_wait(self, uid: str) -> None:
-        """Delete a pod as somebody else may, and await its successor."""
+        """Delete a pod as another client can, and wait for its replacement."""
         (meta,) = (
             pod["metadata"]
             for pod in self.pods()
@@ -239,7 +239,7 @@ class TestBatches(BudgetCase):
             self.assertLess(time.monotonic(), until)
             time.sleep(0.02)
 
-    def test_a_retry_goes_on_with_those_that_are_left(self) -> None:
+    def test_a_retry_heals_the_remaining_pods(self) -> None:
         self.budget(maxUnavailable=1)
         before = self.uids()
         retry_task = self.cancel_heal()
@@ -249,7 +249,7 @@ class TestBatches(BudgetCase):
         self.assertEqual(set(), before & self.uids())
         self.assertLessEqual(after_first, self.uids())
 
-    def test_a_retry_that_finds_but_one_left_regards_its_budget(self) -> None:
+    def test_a_retry_with_one_remaining_pod_respects_its_budget(self) -> None:
         self.budget(maxUnavailable=1)
         before = self.uids()
         retry_task = self.cancel_heal()
@@ -272,7 +272,7 @@ class TestNarrowCredentials(BudgetCase):
         self.core = ["pods", "configmaps", "secrets", "events"]
 
     def allow(self, *more: str) -> None:
-        """Let the viewer have to do with these of the core group."""
+        """Grant the viewer access to these resources of the core group."""
         everything = ["*"]
         self.cluster.allow_viewer(
             self.vnfm.namespace,
@@ -291,7 +291,7 @@ class TestNarrowCredentials(BudgetCase):
         self.instance_id = self.start(bearer_token=token)
         self.budget(maxUnavailable=1)
 
-    def test_budgets_that_cannot_be_read_are_regarded(self) -> None:
+    def test_budgets_that_cannot_be_read_are_respected(self) -> None:
         self.allow("pods/eviction")
         before = self.uids()
         with MinServing(self) as seen:
@@ -301,7 +301,7 @@ class TestNarrowCredentials(BudgetCase):
         self.assertGreaterEqual(seen.found, 2)
 
     def assert_heal_fails(self, *messages: str) -> None:
-        """A heal of several fails, for good then, and has ended no pod."""
+        """Check that a heal of several VNFCs fails and deletes no pod."""
         self.shorten_timeouts()
         before = self.uids()
         failed = self.heal()
@@ -337,8 +337,8 @@ class TestNarrowCredentials(BudgetCase):
 
 class TestDeadline(BudgetCase):
     def check_refused(self, says: str, *within: float) -> None:
-        """Heal within each of these times until it is refused so: on a slow
-        machine a short one is over before the cluster is reached. No pod is
+        """Heal within each of these times until it fails like this: on a slow
+        machine a short one expires before the cluster is reached. No pod is
         ever evicted.
         """
         before = self.uids()
@@ -358,12 +358,12 @@ class TestDeadline(BudgetCase):
             refusals.append(str(refused))
         self.fail(f"never {says!r}: {refusals}")
 
-    def test_a_budget_is_not_waited_for_beyond_the_operation(self) -> None:
+    def test_a_wait_for_a_budget_ends_with_the_operation(self) -> None:
         self.budget(minAvailable=3)
         self.check_refused(
             "PodDisruptionBudget web has allowed", 1.0, 4.0, 16.0, 64.0
         )
 
-    def test_nothing_is_evicted_when_the_time_is_up(self) -> None:
+    def test_no_pod_is_evicted_after_the_deadline(self) -> None:
         self.budget(maxUnavailable=1)
         self.check_refused("The time to heal is up. Left to heal", *[0.0] * 20)

@@ -1,4 +1,4 @@
-"""Work on a cluster that is called off, and how far it tells it has come."""
+"""Cancel of tasks on a cluster, and the progress that they report."""
 
 import dataclasses
 import socket
@@ -15,19 +15,19 @@ from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.sol.common import VimConnectionInfo
 from tests.fixtures.cluster import CnfCase
 
-#: seconds in which nothing ends that waits for a pod here
+#: seconds; no wait for a pod ends within this time here
 POD_START_DELAY_S = 600.0
 
 
 class CancellationCase(CnfCase):
-    """A driver of its own, whose tasks can be called off."""
+    """A driver whose tasks can be cancelled."""
 
     def setUp(self) -> None:
         super().setUp()
         self.driver = KubernetesDriver(self.vnfm.conf)
         self.cancel_token = CancelToken()
         self.progress: list[str] = []
-        #: words of a line -> what happens when it is told
+        #: text of a progress line -> called when that line is reported
         self.callbacks: dict[str, Callable[[], None]] = {}
         self.empty = set(self.objects())
 
@@ -39,11 +39,11 @@ class CancellationCase(CnfCase):
 
     def cancel(self, *, forceful: bool) -> None:
         self.cancel_token.cancel(
-            errors.Cancelled("Called off."), forceful=forceful
+            errors.Cancelled("Cancelled."), forceful=forceful
         )
 
     def task(self, **changes: Any) -> InfraTask:
-        """Make a task that instantiates the sample package."""
+        """Build a task that instantiates the sample package."""
         task_base = self.vnfm.infra_task()
         return dataclasses.replace(
             task_base,
@@ -57,7 +57,7 @@ class CancellationCase(CnfCase):
 
 
 class TestAtOnce(CancellationCase):
-    def test_a_watch_ends_while_nothing_happens(self) -> None:
+    def test_a_watch_ends_while_the_cluster_is_silent(self) -> None:
         self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
         waiting = threading.Event()
         self.callbacks["0 of 6"] = waiting.set
@@ -75,9 +75,9 @@ class TestAtOnce(CancellationCase):
         time.sleep(0.3)  # the cluster is silent, the watch is read
         self.cancel(forceful=True)
         worker.join(60)
-        self.assertEqual(["Called off."], [str(error) for error in ended])
+        self.assertEqual(["Cancelled."], [str(error) for error in ended])
 
-    def test_a_wait_for_objects_to_go_ends(self) -> None:
+    def test_a_wait_for_deletions_ends(self) -> None:
         task = self.task()
         self.driver.apply(task)
         self.cluster.sandbox.lose_node("sandbox-node-1")
@@ -92,7 +92,7 @@ class TestAtOnce(CancellationCase):
         self.callbacks["pods still being deleted"] = soon
         self.assertRaises(errors.Cancelled, self.driver.destroy, termination)
 
-    def test_an_answer_that_does_not_come_is_not_waited_for(self) -> None:
+    def test_a_missing_response_is_not_waited_for(self) -> None:
         with socket.socket() as unresponsive:
             unresponsive.bind(("127.0.0.1", 0))
             unresponsive.listen()
@@ -117,14 +117,14 @@ class TestAtOnce(CancellationCase):
         with silence:
             self.assertRaises(errors.Cancelled, self.driver.observe, task)
 
-    def test_nothing_cancelled_before_is_started(self) -> None:
+    def test_a_task_cancelled_before_its_start_does_nothing(self) -> None:
         self.cancel(forceful=True)
         self.assertRaises(errors.Cancelled, self.driver.apply, self.task())
         self.assertEqual(set(), self.created_objects())
 
 
 class TestGracefully(CancellationCase):
-    def test_what_was_made_gets_ready_and_nothing_more_is_made(self) -> None:
+    def test_created_objects_get_ready_and_no_more_are_created(self) -> None:
         self.callbacks["Creating StatefulSet"] = lambda: self.cancel(
             forceful=False
         )
@@ -137,12 +137,12 @@ class TestGracefully(CancellationCase):
             web["spec"]["replicas"], web["status"]["readyReplicas"]
         )
 
-    def test_a_wait_goes_on_to_its_end(self) -> None:
+    def test_a_wait_continues_to_its_end(self) -> None:
         self.callbacks["0 of 6"] = lambda: self.cancel(forceful=False)
         result = self.driver.apply(self.task())
         self.assertNotEqual((), result.vnfc_resource_info)
 
-    def test_no_size_is_set_any_more(self) -> None:
+    def test_no_replicas_are_set_after_the_cancel(self) -> None:
         task = self.task()
         self.driver.apply(task)
         before = self.cluster.uids(self.vnfm.namespace)
@@ -153,7 +153,7 @@ class TestGracefully(CancellationCase):
         self.assertRaises(errors.Cancelled, self.driver.apply, task)
         self.assertEqual(before, self.cluster.uids(self.vnfm.namespace))
 
-    def test_no_pod_is_deleted_any_more(self) -> None:
+    def test_no_pod_is_deleted_after_the_cancel(self) -> None:
         task = self.task()
         found = self.driver.apply(task)
         before = self.cluster.uids(self.vnfm.namespace)

@@ -19,7 +19,7 @@ from tests.functional.test_cnf_update import (
 )
 
 NEW_FILES: Final = [f"{MANIFESTS}/configuration-2.yaml", *DEF_FILES[1:]]
-#: VDUs that read what the next package changes, and roll for nothing else
+#: VDUs whose pods read what the next package changes, and roll only for it
 READERS: Final = ("store", "agent", "cache", "tool", "probe")
 CONFIG: Final = """\
 apiVersion: v1
@@ -27,7 +27,7 @@ kind: ConfigMap
 metadata: {name: other-config}
 data: {GREETING: %s}
 """
-#: of the former package: what stays, differs, or goes with it
+#: objects of the old package: some stay, some change, some are removed
 FORMER: Final = """\
 apiVersion: v1
 kind: Service
@@ -80,7 +80,7 @@ PLACES: Final = {
     "networkpolicies": "/apis/networking.k8s.io/v1",
     "roles": RBAC,
 }
-#: of the next one
+#: objects of the new package
 NEXT: Final = """\
 apiVersion: v1
 kind: Service
@@ -166,12 +166,12 @@ class TestChange(ChangeCase):
         self.assertEqual("IN_USE", self.usage(vnfd_id))
         self.assertEqual("NOT_IN_USE", self.usage(self.before))
 
-    def test_vdus_that_are_named(self) -> None:
+    def test_vdus_named_by_the_request(self) -> None:
         self.changed(self.after(), vdu_params=[{"vdu_id": "idle"}])
         self.assert_untouched()
         self.assertEqual("nginx:1.27", self.image("front"))
 
-    def test_nothing_that_differs(self) -> None:
+    def test_a_package_without_differences(self) -> None:
         vnfd_id = self.package("cnf-update-before")
         files = {"lcm-kubernetes-def-files": DEF_FILES}
         op_occ = self.changed(vnfd_id, **files)
@@ -198,9 +198,9 @@ class TestChange(ChangeCase):
 
 
 class TestAfterAnUpdate(ChangeCase):
-    """An update has changed images alone: no manifest says what there is."""
+    """An update changed only images: no manifest has the present state."""
 
-    def test_a_rollback_leaves_the_pods_that_were_there(self) -> None:
+    def test_a_rollback_keeps_the_pods_of_before(self) -> None:
         vnfd_id = self.package("cnf-update-after")
         updated = self.vnfm.modify(
             self.instance_id, {"vnfdId": vnfd_id, **PATHS}
@@ -222,13 +222,13 @@ class TestAfterAnUpdate(ChangeCase):
 
 
 class TestReaders(ChangeCase):
-    """Only what pods read differs."""
+    """Only ConfigMaps and Secrets that pods read differ."""
 
     def with_greeting(self, greeting: str) -> str:
         text = CONFIG % greeting
         return self.package("cnf-update-before", other=text)
 
-    def test_its_readers_restart(self) -> None:
+    def test_pods_that_read_a_changed_config_map_restart(self) -> None:
         files = {"lcm-kubernetes-def-files": DEF_FILES}
         self.changed(self.with_greeting("Bye"), **files)
         self.assert_untouched("idle")
@@ -245,7 +245,7 @@ class TestReaders(ChangeCase):
         self.changed(vnfd_id, vdu_params=vdu_params, **files)
         self.assert_untouched()
 
-    def test_a_rollback_restarts_what_was_restarted(self) -> None:
+    def test_a_rollback_restarts_the_restarted_pods(self) -> None:
         new = workloads("before")
         image(new["front"], "invalid:1")
         text = yaml.safe_dump_all(new.values())
@@ -266,7 +266,7 @@ class TestReaders(ChangeCase):
 
 
 class TestObjects(ChangeCase):
-    """One package has objects that the other has not."""
+    """Objects that only one of the two packages has."""
 
     files: ClassVar[dict[str, str]] = {
         "other": CONFIG % "Hello" + "---\n" + FORMER
@@ -277,8 +277,8 @@ class TestObjects(ChangeCase):
         return self.package("cnf-update-after", other=other, **files)
 
     def existing_objects(self, *places: str) -> dict[str, Any]:
-        """Give what is there of some objects, without what the cluster keeps
-        of it.
+        """Return the objects that exist of these: place -> object without
+        what the cluster records in it.
         """
         found = {}
         for place in places:
@@ -295,7 +295,7 @@ class TestObjects(ChangeCase):
         root = PLACES.get(kind, CORE)
         return f"{root}/namespaces/{self.vnfm.namespace}/{kind}/{name}"
 
-    def test_they_come_and_go(self) -> None:
+    def test_objects_are_created_and_deleted(self) -> None:
         foreign = {
             "metadata": {"name": "foreign", "labels": {INSTANCE_LABEL: "x"}}
         }
@@ -319,7 +319,7 @@ class TestObjects(ChangeCase):
             "configmaps/foreign", self.existing_objects("configmaps/foreign")
         )
 
-    def test_a_rollback_brings_back_what_was(self) -> None:
+    def test_a_rollback_restores_the_objects(self) -> None:
         before = self.existing_objects(*OLD, *NEW)
         new = workloads("after")
         image(new["front"], "invalid:1")
@@ -334,8 +334,8 @@ class TestObjects(ChangeCase):
         self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
         self.assertEqual(before, self.existing_objects(*OLD, *NEW))
 
-    def test_cancelled_while_something_goes(self) -> None:
-        """A rollback makes again what has gone; a retry lets it go."""
+    def test_cancelled_during_a_deletion(self) -> None:
+        """A rollback creates deleted objects again; a retry deletes them."""
         role = self.path("roles/reader")
         for decision, left in (("rollback", True), ("retry", False)):
             held = self.cluster.call("GET", role)
@@ -366,8 +366,8 @@ class TestObjects(ChangeCase):
             self.assertEqual(left, "deployments/helper" in objects)
             self.assertEqual(not left, NEW[0] in objects)
 
-    def test_what_is_read_still_stays(self) -> None:
-        """The StatefulSet is of the former package until it is healed."""
+    def test_objects_that_pods_still_read_stay(self) -> None:
+        """The StatefulSet is of the old package until it is healed."""
         new = workloads("after")
         for name in ("store", "cache"):
             pod = new[name]["spec"]["template"]["spec"]
@@ -447,7 +447,7 @@ class TestRefusals(ChangeCase):
         self.assertEqual("Hello", config["GREETING"])
         self.assert_untouched()
 
-    def test_content_of_what_is_immutable(self) -> None:
+    def test_content_of_an_immutable_config_map(self) -> None:
         fixed = CONFIG % "Hello" + "immutable: true\n"
         text = fixed.replace("other", "fixed")
         before = self.package(
@@ -463,7 +463,7 @@ class TestRefusals(ChangeCase):
         answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
         self.assertEqual(400, answer.status, str(answer.json))
         self.assertIn("ConfigMap fixed-config is immutable", answer.detail)
-        self.changed(before, **files)  # it holds the same
+        self.changed(before, **files)  # its content is the same
 
     def test_content_of_immutable_objects(self) -> None:
         place = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
@@ -478,7 +478,7 @@ class TestRefusals(ChangeCase):
         self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
         self.assert_untouched()
 
-    def test_requests_that_cannot_be(self) -> None:
+    def test_invalid_requests(self) -> None:
         vnfd_id = self.after()
         for parameters, message in (
             ({"upgrade_type": "BlueGreen"}, "upgrade_type"),

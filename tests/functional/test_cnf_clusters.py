@@ -1,4 +1,4 @@
-"""VNFs whose VDUs live on several clusters."""
+"""VNFs whose VDUs are on several clusters."""
 
 import time
 from typing import Any
@@ -25,7 +25,7 @@ class TwoClusters(CnfCase):
         self.empty = [set(found) for found in self.list_objects_by_cluster()]
 
     def list_objects_by_cluster(self) -> list[dict[tuple[str, str], Any]]:
-        """Give what is on each cluster."""
+        """Return the objects of each cluster: (kind, name) -> object."""
         return [
             one.objects(self.vnfm.namespace)
             for one in (self.cluster, self.other)
@@ -38,11 +38,11 @@ class TwoClusters(CnfCase):
         return request
 
     def create_on_two_clusters(self) -> str:
-        """Make a VNF with two of its VDUs on the other cluster."""
+        """Instantiate a VNF with two of its VDUs on the other cluster."""
         return self.vnfm.start_vnf(self.request(store="there", probe="there"))
 
     def vdus(self) -> list[set[str]]:
-        """Tell the VDUs that have pods on each cluster."""
+        """Return the VDUs that have pods on each cluster."""
         return [
             {
                 body["metadata"]["labels"]["tacker_vdu_id"]
@@ -53,7 +53,7 @@ class TwoClusters(CnfCase):
         ]
 
     def keys(self, instance_id: str) -> dict[str, str]:
-        """Tell the cluster of each VDU, as the instance does."""
+        """Return what the instance records: VDU -> key of its cluster."""
         return {
             vnfc["vduId"]: vnfc["computeResource"]["vimConnectionId"]
             for vnfc in self.vnfm.vnfcs(instance_id).values()
@@ -66,14 +66,14 @@ class TwoClusters(CnfCase):
 
 
 class TestLife(TwoClusters):
-    def test_each_vdu_is_where_the_request_says(self) -> None:
+    def test_each_vdu_is_on_the_cluster_of_the_request(self) -> None:
         instance_id = self.create_on_two_clusters()
         self.assertEqual([HERE, THERE], self.vdus())
         expected = dict.fromkeys(HERE, "vim1") | dict.fromkeys(THERE, "there")
         self.assertEqual(expected, self.keys(instance_id))
         for (
             found
-        ) in self.list_objects_by_cluster():  # what is no VDU's is on both
+        ) in self.list_objects_by_cluster():  # objects of no VDU are on both
             self.assertIn(("secrets", "web-secret"), found)
         local_objects, remote_objects = self.list_objects_by_cluster()
         self.assertIn(("deployments", "web"), local_objects)
@@ -81,7 +81,7 @@ class TestLife(TwoClusters):
         self.assertIn(("statefulsets", "store"), remote_objects)
         self.assertNotIn(("statefulsets", "store"), local_objects)
 
-    def test_the_first_is_used_where_nothing_is_said(self) -> None:
+    def test_the_first_cluster_is_the_default(self) -> None:
         instance_id = self.vnfm.start_vnf(self.request())
         self.assertEqual([HERE | THERE, set()], self.vdus())
         self.assertEqual({"vim1"}, set(self.keys(instance_id).values()))
@@ -102,7 +102,7 @@ class TestLife(TwoClusters):
         self.assertEqual(before[0], self.uids()[0])
         self.assertIn(("pods", "store-1"), self.uids()[1])
 
-    def test_heal_of_vnfcs_on_both(self) -> None:
+    def test_heal_of_vnfcs_on_both_clusters(self) -> None:
         instance_id = self.create_on_two_clusters()
         before = self.uids()
         vnfcs = [self.vnfm.vnfc_of(instance_id, v) for v in ("web", "probe")]
@@ -156,7 +156,7 @@ class TestLife(TwoClusters):
         self.assertEqual("there", self.keys(instance_id)["store"])
 
     def is_store_pod_recorded(self, instance_id: str) -> bool:
-        """Tell whether the pod of the store that is there now is known."""
+        """Return whether the present pod of the store is recorded."""
         now = self.uids()[1].get(("pods", "store-0"))
         return now in {
             vnfc["metadata"]["uid"]
@@ -185,12 +185,12 @@ class TestWrongRequests(TwoClusters):
     def test_an_unknown_vdu(self) -> None:
         self.assertIn("no VDU 'moon'", self.refused(moon="there"))
 
-    def test_no_text(self) -> None:
+    def test_a_value_that_is_no_string(self) -> None:
         self.assertIn("vim_connections", self.refused(web=1))
 
 
 class VimAssigningNfvo(FakeNfvo):
-    """Grants each VDU's VNFCs on the VIM connections it was told."""
+    """Grants each VDU's VNFCs on the configured VIM connections."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ class TestGranted(TwoClusters):
         self.nfvo = service.nfvo = VimAssigningNfvo()
         return service
 
-    def test_the_grant_wins(self) -> None:
+    def test_the_grant_overrides_the_request(self) -> None:
         self.nfvo.places = {"web": ["there"], "cache": ["there"]}
         instance_id = self.vnfm.start_vnf(self.request(web="vim1"))
         self.assertEqual(
@@ -233,7 +233,7 @@ class TestGranted(TwoClusters):
         self.assertNotIn("web", self.vdus()[0])
 
     def instantiate_failing(self, **places: list[str]) -> str:
-        """Instantiate by a grant that cannot be carried out."""
+        """Instantiate by a grant that is invalid; return the error."""
         self.nfvo.places = places
         request = self.request()
         request["instantiationLevelId"] = "busy"
@@ -252,11 +252,11 @@ class TestGranted(TwoClusters):
         self.assertIn("The grant's addResources: VDU web", detail)
         self.assertIn("'moon'", detail)
 
-    def test_a_workload_cannot_be_parted(self) -> None:
+    def test_a_workload_cannot_be_split(self) -> None:
         detail = self.instantiate_failing(web=["vim1", "there"])
         self.assertIn("cannot be on several clusters (there, vim1)", detail)
 
-    def test_a_rollback_goes_where_the_grant_said(self) -> None:
+    def test_a_rollback_uses_the_clusters_of_the_grant(self) -> None:
         self.nfvo.places = {"web": ["there"]}
         for node in ("sandbox-node-1", "sandbox-node-2"):
             self.other.sandbox.set_node_capacity(node, pods=0)

@@ -16,10 +16,10 @@ RECORDING_SCRIPT = """\
 import json
 import pickle
 import sys
-told = pickle.load(sys.stdin.buffer)
+script_input = pickle.load(sys.stdin.buffer)
 with open({seen!r}, "a") as file:
-    file.write(json.dumps(told) + "\\n")
-if {fails!r} and not told["is_rollback"]:
+    file.write(json.dumps(script_input) + "\\n")
+if {fails!r} and not script_input["is_rollback"]:
     raise RuntimeError("the peer said ABORT")
 """
 
@@ -77,7 +77,7 @@ class TestCoordination(UpdateCase):
             self.assertEqual(done["id"], request["vnfLcmOpOccId"])
             self.assertNotIn("bearer_token", json.dumps(one))
 
-    def test_one_that_fails_ends_it_and_the_way_back_is_coordinated(
+    def test_a_failed_script_ends_it_and_the_rollback_is_coordinated(
         self,
     ) -> None:
         self.fails = True
@@ -111,7 +111,7 @@ class TestCoordination(UpdateCase):
         self.assertTrue(last["is_rollback"])
         self.assertEqual("http://peer", last["endpoint"])
 
-    def test_a_script_that_is_not_there(self) -> None:
+    def test_a_missing_script(self) -> None:
         for name in (NEW, OLD):
             body = self.change_request(**{name: "Scripts/moon.py"})
             answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)

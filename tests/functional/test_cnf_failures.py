@@ -1,4 +1,4 @@
-"""What goes wrong on a cluster, and what is left of it."""
+"""Failures on a cluster, and the objects that they leave."""
 
 import contextlib
 import socket
@@ -21,14 +21,14 @@ spec:
 
 @contextlib.contextmanager
 def closed_port() -> Iterator[int]:
-    """Give a port at which nobody listens."""
+    """Return a port at which no process listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
 
 
 class FailureCase(testtools.TestCase):
-    """A service with a cluster, and what was there before any VNF."""
+    """A service with a cluster, and its objects before any VNF."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -40,7 +40,7 @@ class FailureCase(testtools.TestCase):
         return self.cluster.objects(self.vnfm.namespace)
 
     def assert_rolled_back(self, op_occ: Any) -> None:
-        """A failed instantiation can be rolled back, and nothing is left."""
+        """Roll back a failed instantiation; check that no object is left."""
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], op_occ)
         back = self.vnfm.decide(op_occ["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
@@ -53,7 +53,7 @@ class FailureCase(testtools.TestCase):
 
 class TestInstantiate(FailureCase):
     def instantiate_failing(self, **files: str) -> Any:
-        """Instantiate a package with these files; it is not to work."""
+        """Instantiate a package with these files, which has to fail."""
         instance_id = self.vnfm.create_with_files(**files)
         return self.vnfm.run(instance_id, "instantiate", self.vnfm.request())
 
@@ -65,7 +65,7 @@ class TestInstantiate(FailureCase):
         self.assertIn("spec.containers[0].name", detail)
         self.assert_rolled_back(op_occ)
 
-    def test_a_field_that_no_kind_has(self) -> None:
+    def test_an_unknown_field(self) -> None:
         name = "Files/kubernetes/deployment.yaml"
         text = (Csar.source("cnf") / name).read_text()
         self.assertIn("spec:\n", text)
@@ -92,7 +92,7 @@ class TestInstantiate(FailureCase):
         self.assertIn("Pod probe", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
 
-    def test_no_node_has_room(self) -> None:
+    def test_no_node_has_enough_resources(self) -> None:
         for node in ("sandbox-node-1", "sandbox-node-2"):
             self.cluster.sandbox.set_node_capacity(node, pods=0)
         op_occ = self.instantiate_failing()
@@ -107,7 +107,7 @@ class TestInstantiate(FailureCase):
         self.assertIn("exceeded quota", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
 
-    def test_a_quota_that_leaves_no_room_for_a_bare_pod(self) -> None:
+    def test_a_quota_that_does_not_allow_a_bare_pod(self) -> None:
         quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/resourcequotas"
         self.cluster.call("POST", path, quota)
@@ -131,10 +131,10 @@ class TestInstantiate(FailureCase):
         self.assert_rolled_back(op_occ)
         self.assertEqual(made, self.cluster.call("GET", f"{path}/web-config"))
 
-    def test_what_exists_of_this_vnf_is_taken_over(self) -> None:
+    def test_existing_objects_of_this_vnf_are_adopted(self) -> None:
         op_occ = self.instantiate_failing(pod=POD % "registry/invalid:1")
         self.vnfm.decide(op_occ["id"], "fail")
-        # the rest of it is there; a second try takes it, and fails again
+        # its other objects exist; a second try adopts them, and fails again
         again = self.vnfm.run(
             op_occ["vnfInstanceId"], "instantiate", self.vnfm.request()
         )
@@ -146,7 +146,7 @@ class TestInstantiate(FailureCase):
         added = op_occ["resourceChanges"]["affectedVnfcs"]
         self.assertIn("web", {c["vduId"] for c in added})
 
-    def test_the_namespace_of_the_request_wins(self) -> None:
+    def test_the_namespace_of_the_request_overrides_the_manifest(self) -> None:
         pod = POD.replace("{name: probe}", "{name: probe, namespace: other}")
         instance_id = self.vnfm.create_with_files(pod=pod % "busybox")
         request = self.vnfm.request()
@@ -165,7 +165,7 @@ class TestInstantiate(FailureCase):
 
 
 class TestReadyTimeout(testtools.TestCase):
-    def test_pods_that_take_too_long(self) -> None:
+    def test_pods_that_are_not_ready_in_time(self) -> None:
         vnfm = self.useFixture(CnfService(ready_timeout=0.3))
         vnfm.cluster.sandbox.set_pod_start_delay(60)
         instance_id = vnfm.create()
@@ -176,7 +176,7 @@ class TestReadyTimeout(testtools.TestCase):
 
 class TestOtherPods(testtools.TestCase):
     def test_a_pod_of_no_vdu_that_cannot_be_started(self) -> None:
-        """Nobody waits for the readiness timeout, which is ten minutes."""
+        """It fails before the readiness timeout, which is ten minutes."""
         vnfm = self.useFixture(CnfService(ready_timeout=600.0))
         other = (SAMPLES / "cnf/Files/kubernetes/deployment.yaml").read_text()
         other = other.replace("name: web\n", "name: other\n")
@@ -193,7 +193,7 @@ class TestOtherPods(testtools.TestCase):
 
 
 class TestRefusedAtOnce(FailureCase):
-    """What the request or the package shows, no operation begins for."""
+    """Errors in the request or the package: no operation starts."""
 
     def refused(self, request: Any, **files: str) -> str:
         instance_id = self.vnfm.create_with_files(**files)
@@ -232,12 +232,12 @@ class TestRefusedAtOnce(FailureCase):
         detail = self.refused(self.with_files())
         self.assertIn("lcm-kubernetes-def-files", detail)
 
-    def test_a_name_that_the_cluster_would_choose(self) -> None:
+    def test_a_generated_name(self) -> None:
         pod = POD.replace("{name: probe}", "{generateName: probe-}") % "x"
         detail = self.refused(self.vnfm.request(), pod=pod)
         self.assertIn("generateName", detail)
 
-    def test_a_manifest_that_is_no_yaml(self) -> None:
+    def test_a_manifest_that_is_not_yaml(self) -> None:
         detail = self.refused(self.vnfm.request(), pod="a: [b\n")
         self.assertIn("Files/kubernetes/pod.yaml", detail)
 
@@ -264,7 +264,7 @@ class TestRefusedAtOnce(FailureCase):
         levels = self.vnfm.instance(instance_id)["instantiatedVnfInfo"]
         self.assertNotIn(1, [s["scaleLevel"] for s in levels["scaleStatus"]])
 
-    def test_heal_with_all_is_not_for_a_cnf(self) -> None:
+    def test_heal_with_all_is_refused_for_a_cnf(self) -> None:
         instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         body = {"additionalParams": {"all": True}}
         answer = self.vnfm.task(instance_id, "heal", body)
@@ -277,7 +277,7 @@ class TestVim(FailureCase):
         request = self.vnfm.deployment_only(vimConnectionInfo=vim)
         return self.vnfm.run(self.vnfm.create(), "instantiate", request)
 
-    def test_a_cluster_that_does_not_answer(self) -> None:
+    def test_an_unreachable_cluster(self) -> None:
         with closed_port() as port:
             vim = self.cluster.vim()
             endpoint = f"https://127.0.0.1:{port}"
@@ -287,24 +287,24 @@ class TestVim(FailureCase):
             self.assertIn(endpoint, op_occ["error"]["detail"])
             self.assertIn("does not answer", op_occ["error"]["detail"])
 
-    def test_a_token_that_is_wrong(self) -> None:
+    def test_an_invalid_token(self) -> None:
         op_occ = self.instantiate(self.cluster.vim(bearer_token="wrong"))
         detail = op_occ["error"]["detail"]
         self.assertEqual("The cluster answered 401: Unauthorized", detail)
 
-    def test_a_token_that_may_not(self) -> None:
+    def test_a_token_without_permissions(self) -> None:
         viewer = self.cluster.sandbox.viewer_token
         op_occ = self.instantiate(self.cluster.vim(bearer_token=viewer))
         self.assertIn("403", op_occ["error"]["detail"])
         self.assertIn("cannot create", op_occ["error"]["detail"])
 
-    def test_a_ca_that_did_not_sign(self) -> None:
+    def test_a_ca_that_did_not_sign_the_certificate(self) -> None:
         vim = self.cluster.vim()
         del vim["vim1"]["interfaceInfo"]["ssl_ca_cert"]
         op_occ = self.instantiate(vim)
         self.assertIn("certificate", op_occ["error"]["detail"])
 
-    def test_secrets_stay_inside(self) -> None:
+    def test_secrets_are_not_shown(self) -> None:
         op_occ = self.instantiate(self.cluster.vim(bearer_token="s3cret"))
         self.assertNotIn("s3cret", str(op_occ))
 
@@ -313,7 +313,7 @@ class TestVim(FailureCase):
         self.assertIn("no token has", op_occ["error"]["detail"])
         self.assertNotIn("s3cret", str(op_occ))
 
-    def test_credentials_that_are_no_text(self) -> None:
+    def test_credentials_that_are_no_strings(self) -> None:
         for access in ({"bearer_token": 5}, {"client_cert": 5}):
             vim = self.cluster.vim()
             vim["vim1"]["accessInfo"] = access
@@ -321,7 +321,7 @@ class TestVim(FailureCase):
             self.assertEqual(400, op_occ["error"]["status"])
             self.assertIn("not valid", op_occ["error"]["detail"])
 
-    def test_registered_credentials_go_nowhere_else(self) -> None:
+    def test_registered_credentials_are_sent_to_no_other_address(self) -> None:
         sandbox = self.cluster.sandbox
         vim = {
             "name": "mine",
@@ -343,7 +343,7 @@ class TestVim(FailureCase):
         self.assertEqual(400, answer.status)
         self.assertIn("not sent to another address", answer.detail)
 
-    def test_registration_tries_the_cluster(self) -> None:
+    def test_registration_connects_to_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox
         good = {"bearer_token": sandbox.token, "ssl_ca_cert": sandbox.ca_pem}
         with closed_port() as port:
@@ -387,11 +387,11 @@ class TestHeal(FailureCase):
         self.assertEqual("FAILED_TEMP", again["operationState"])
         failed = self.vnfm.decide(op_occ["id"], "fail")
         self.assertEqual("FAILED", failed["operationState"])
-        # heal of the whole knows no names
+        # heal of the whole VNF uses no names
         whole = self.vnfm.run(self.vnf, "heal", {})
         self.assertEqual("COMPLETED", whole["operationState"], whole)
 
-    def test_a_retry_leaves_alone_what_was_replaced(self) -> None:
+    def test_a_retry_keeps_replaced_pods(self) -> None:
         name = self.vnfm.vnfc_of(self.vnf, "web")
         old = self.vnfm.vnfcs(self.vnf)[name]
         nodes = ("sandbox-node-1", "sandbox-node-2")
@@ -408,7 +408,7 @@ class TestHeal(FailureCase):
         self.assertNotIn("error", again)
         self.assertEqual(between, self.uids())
 
-    def test_a_retry_of_the_whole_goes_on(self) -> None:
+    def test_a_retry_of_a_heal_of_the_whole_vnf_continues(self) -> None:
         nodes = ("sandbox-node-1", "sandbox-node-2")
         for node in nodes:
             self.cluster.sandbox.set_node_capacity(node, pods=0)

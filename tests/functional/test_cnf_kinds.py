@@ -21,7 +21,7 @@ apiVersion: {CUSTOM}/v1
 kind: Gadget
 metadata: {{name: one}}
 """
-#: one of each kind that VNFs bring along, the dependent before what it needs
+#: one object of each kind of VNFs, dependents before what they need
 MANY = f"""\
 {GADGET}
 ---
@@ -112,7 +112,7 @@ class KindsCase(CnfCase):
         return request
 
     def start_vnf(self, **files: str) -> str:
-        """Make a VNF that runs with more manifests."""
+        """Instantiate a VNF with more manifests."""
         instance_id = self.vnfm.create_with_files(**files)
         self.assert_completes(instance_id, "instantiate", self.request(*files))
         return instance_id
@@ -126,13 +126,13 @@ class KindsCase(CnfCase):
         self.assert_completes(instance_id, "terminate", body)
 
     def object_path(self, root: str, plural: str, name: str) -> str:
-        """Give the path of an object in the namespace."""
+        """Return the path of an object in the namespace."""
         return f"{root}/namespaces/{self.vnfm.namespace}/{plural}/{name}"
 
 
 class TestManyKinds(KindsCase):
     def paths(self) -> dict[str, str]:
-        """Tell where the objects of MANY are."""
+        """Return the paths of the objects of MANY: kind -> path."""
         custom = f"/apis/{CUSTOM}/v1"
         return {
             "Gadget": self.object_path(custom, "gadgets", "one"),
@@ -166,7 +166,7 @@ class TestManyKinds(KindsCase):
             for kind, path in self.paths().items()
         }
 
-    def test_each_is_made_healed_and_deleted(self) -> None:
+    def test_each_kind_is_created_healed_and_deleted(self) -> None:
         instance_id = self.start_vnf(many=MANY)
         before = self.list_found()
         for kind, body in before.items():
@@ -184,7 +184,7 @@ class TestManyKinds(KindsCase):
         self.terminate(instance_id)
         self.assertEqual(dict.fromkeys(before), self.list_found())
 
-    def test_what_others_have_is_refused_and_left_alone(self) -> None:
+    def test_objects_of_other_clients_are_refused_and_kept(self) -> None:
         body = {"metadata": {"name": "vnf-high"}, "value": 5}
         path = f"{SCHEDULING}/priorityclasses"
         foreign = self.cluster.call("POST", path, body)
@@ -211,7 +211,7 @@ class TestDefinitions(KindsCase):
             "GET", path if is_namespaced else f"{custom}/gadgets/one"
         )
 
-    def test_a_kind_that_gets_another_scope(self) -> None:
+    def test_a_kind_whose_scope_changes(self) -> None:
         for scope in ("Namespaced", "Cluster", "Namespaced"):
             text = f"{GADGET}\n---\n{DEFINITION % scope}"
             instance_id = self.start_vnf(gadgets=text)
@@ -243,13 +243,13 @@ spec:
 
 
 class TestPodsThatEnd(KindsCase):
-    def test_a_pod_that_has_done_its_work_is_ready(self) -> None:
+    def test_a_succeeded_pod_is_ready(self) -> None:
         self.start_vnf(once=POD % "migrate")
         path = self.object_path(CORE, "pods", "migrate")
         pod = self.cluster.call("GET", path)
         self.assertEqual("Succeeded", pod["status"]["phase"])
 
-    def test_a_vdu_that_ends_is_not_waited_for_in_full(self) -> None:
+    def test_a_succeeded_pod_of_a_vdu_fails_at_once(self) -> None:
         instance_id = self.vnfm.create_with_files(pod=POD % "probe")
         failed = self.vnfm.run(instance_id, "instantiate", self.vnfm.request())
         self.assertIn(
@@ -297,7 +297,7 @@ spec: {containers: [{name: main, image: nginx}]}
             == instance_id
         }
 
-    def test_no_operation_touches_the_other(self) -> None:
+    def test_no_operation_changes_the_other_vnf(self) -> None:
         instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         other = self.other()
         before = self.uids_of(other)
@@ -314,7 +314,7 @@ spec: {containers: [{name: main, image: nginx}]}
         self.assertEqual(before, self.uids_of(other))
         self.assertNotEqual({}, own)
 
-    def test_a_second_one_of_the_same_names_is_refused(self) -> None:
+    def test_a_second_vnf_of_the_same_names_is_refused(self) -> None:
         own_vnf = self.vnfm.start_vnf(self.vnfm.deployment_only())
         before = self.uids_of(own_vnf)
         second = self.vnfm.create()
@@ -334,14 +334,14 @@ class TestBindings(KindsCase):
         text = """\
 apiVersion: v1
 kind: Binding
-metadata: {name: nobody}
+metadata: {name: missing}
 target: {apiVersion: v1, kind: Node, name: sandbox-node-1}
 """
         instance_id = self.vnfm.create_with_files(bindings=text)
         failed = self.vnfm.run(
             instance_id, "instantiate", self.request("bindings")
         )
-        self.assertIn('pods "nobody" not found', failed["error"]["detail"])
+        self.assertIn('pods "missing" not found', failed["error"]["detail"])
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
 
@@ -379,8 +379,8 @@ data: {raw: test}
 
 
 class TestQuestions(KindsCase):
-    """Kinds that are answered and never stored, and one that a server does
-    not let its own garbage collector change.
+    """Kinds that the API server answers and never stores, and one that its
+    own garbage collector cannot change.
     """
 
     def text(self) -> str:
@@ -390,7 +390,7 @@ class TestQuestions(KindsCase):
         path = self.object_path(REVISIONS, "controllerrevisions", "first")
         return self.cluster.call("GET", path)
 
-    def test_they_are_created_healed_and_deleted(self) -> None:
+    def test_reviews_are_created_healed_and_deleted(self) -> None:
         instance_id = self.start_vnf(questions=self.text())
         before = self.revision()
         self.assert_completes(instance_id, "heal", {})
@@ -399,7 +399,7 @@ class TestQuestions(KindsCase):
         self.terminate(instance_id)
         self.assertIsNone(self.revision())
 
-    def test_a_second_try_finds_what_the_first_created(self) -> None:
+    def test_a_second_try_finds_the_objects_of_the_first(self) -> None:
         instance_id = self.vnfm.create_with_files(
             questions=self.text(), pod=POD % "probe"
         )
@@ -418,7 +418,7 @@ class TestQuestions(KindsCase):
 
 
 class TestFinalizers(KindsCase):
-    """Objects that nobody releases."""
+    """Objects whose finalizers no client removes."""
 
     HELD = """\
 apiVersion: v1
@@ -440,7 +440,7 @@ spec: {containers: [{name: main, image: nginx}]}
         body["metadata"].pop("finalizers")
         self.cluster.call("PUT", path, body)
 
-    def test_a_termination_names_them_and_goes_on_when_they_end(self) -> None:
+    def test_a_termination_names_them_and_can_be_retried(self) -> None:
         instance_id = self.start_vnf(held=self.HELD)
         body = {"terminationType": "FORCEFUL"}
         failed = self.vnfm.run(instance_id, "terminate", body)

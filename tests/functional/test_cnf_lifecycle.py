@@ -1,4 +1,4 @@
-"""The life of a CNF on a cluster, kind by kind."""
+"""The lifecycle of a CNF on a cluster, kind by kind."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ class TestLife(testtools.TestCase):
         self.assertEqual(set(WORKLOADS), set(info["metadata"]["vdu_reses"]))
         self.assertEqual("STARTED", info["vnfState"])
 
-    def test_everything_carries_the_instance_as_a_label(self) -> None:
+    def test_every_object_has_the_instance_as_a_label(self) -> None:
         instance_id = self.vnfm.start_vnf()
         for key, body in self.objects().items():
             if key in self.empty:
@@ -105,7 +105,7 @@ class TestLife(testtools.TestCase):
         self.assertEqual(2, levels["web_aspect"])
         self.assertEqual(0, levels["store_aspect"])
 
-    def test_claims_stay_when_a_stateful_set_shrinks(self) -> None:
+    def test_volume_claims_stay_when_a_stateful_set_is_scaled_in(self) -> None:
         instance_id = self.vnfm.start_vnf()
         for kind in ("SCALE_OUT", "SCALE_IN"):
             body = {"type": kind, "aspectId": "store_aspect"}
@@ -137,7 +137,7 @@ class TestLife(testtools.TestCase):
             replaced = set(before.values()) - set(after.values())
             self.assertEqual({old["metadata"]["uid"]}, replaced)
 
-    def test_heal_takes_the_id_of_the_resource_too(self) -> None:
+    def test_heal_accepts_the_id_of_the_resource(self) -> None:
         instance_id = self.vnfm.start_vnf()
         name = self.vnfm.vnfc_of(instance_id, "web")
         pod = self.vnfm.vnfcs(instance_id)[name]["id"]
@@ -145,7 +145,7 @@ class TestLife(testtools.TestCase):
         self.assertEqual("COMPLETED", done["operationState"])
         self.assertNotIn(name, self.vnfm.vnfcs(instance_id))
 
-    def test_heal_of_the_whole_keeps_data_and_size(self) -> None:
+    def test_heal_of_the_whole_vnf_keeps_data_and_replicas(self) -> None:
         instance_id = self.vnfm.start_vnf()
         body = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
         self.vnfm.run(instance_id, "scale", body)
@@ -187,7 +187,7 @@ class TestLife(testtools.TestCase):
         )
         self.assertEqual("COMPLETED", done["operationState"])
 
-    def test_a_client_certificate_opens_the_cluster(self) -> None:
+    def test_a_client_certificate_authenticates(self) -> None:
         sandbox = self.cluster.sandbox
         request = self.vnfm.deployment_only(
             vimConnectionInfo=self.cluster.vim(
@@ -199,8 +199,8 @@ class TestLife(testtools.TestCase):
         text = str(self.vnfm.instance(instance_id))
         self.assertNotIn("PRIVATE KEY", text)
 
-    def test_any_kind_is_made_and_deleted(self) -> None:
-        # the object stands before its definition
+    def test_any_kind_is_created_and_deleted(self) -> None:
+        # the object is before its definition
         extra = f"""\
 apiVersion: {CUSTOM}/v1
 kind: Gadget
@@ -236,7 +236,7 @@ spec: {{token: x}}
         )
         self.assertIsNotNone(self.cluster.call("GET", APPS))
 
-    def test_no_package_comes_that_could_not_end_what_is_there(self) -> None:
+    def test_a_package_that_lacks_a_manifest_is_refused(self) -> None:
         text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}"
         instance_id = self.vnfm.create_with_files(extra=text)
         request = self.vnfm.deployment_only()

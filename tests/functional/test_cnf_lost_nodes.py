@@ -1,4 +1,4 @@
-"""Pods on nodes that are lost: who ends them, and where they come again."""
+"""Pods on lost nodes are deleted, and created again on other nodes."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ LOST = "sandbox-node-1"
 class TestLostNodes(CnfCase):
     def setUp(self) -> None:
         super().setUp()
-        # all pods but an agent come to the node that is lost then
+        # all pods but an agent are scheduled to the node that fails later
         self.cordon("sandbox-node-2", is_cordoned=True)
         self.instance_id = self.vnfm.start_vnf()
         self.cordon("sandbox-node-2", is_cordoned=False)
 
     def cordon(self, name: str, *, is_cordoned: bool) -> None:
-        """Let a node take no new pods, or let it take some again."""
+        """Cordon or uncordon a node."""
         path = f"{CORE}/nodes/{name}"
         node = self.cluster.call("GET", path)
         node["spec"]["unschedulable"] = is_cordoned
@@ -27,7 +27,7 @@ class TestLostNodes(CnfCase):
         self.cluster.sandbox.lose_node(LOST, notice)
 
     def pods(self) -> dict[str, Any]:
-        """Give the pods: uid -> pod."""
+        """Return the pods: uid -> pod."""
         return {
             body["metadata"]["uid"]: body
             for (kind, _), body in self.objects().items()
@@ -41,7 +41,7 @@ class TestLostNodes(CnfCase):
         )
 
     def assert_rescheduled(self, vdu: str, before: dict[str, Any]) -> None:
-        """All pods of a VDU are new ones, on a node that works."""
+        """Check that all pods of a VDU are new, on a node that is ready."""
         vdu_pods = {
             uid: pod
             for uid, pod in self.pods().items()
@@ -52,7 +52,7 @@ class TestLostNodes(CnfCase):
         nodes = {pod["spec"]["nodeName"] for pod in vdu_pods.values()}
         self.assertEqual({"sandbox-node-2"}, nodes)
 
-    def test_each_kind_of_vdu_comes_again_elsewhere(self) -> None:
+    def test_each_kind_of_vdu_is_rescheduled(self) -> None:
         before = self.pods()
         self.fail_node()
         done = self.heal("web", "store", "probe", "cache")
@@ -76,7 +76,7 @@ class TestLostNodes(CnfCase):
         for vdu in ("store", "probe"):
             self.assert_rescheduled(vdu, before)
 
-    def test_the_whole_vnf_comes_again_elsewhere(self) -> None:
+    def test_the_whole_vnf_is_rescheduled(self) -> None:
         before = self.pods()
         self.fail_node()
         done = self.vnfm.run(self.instance_id, "heal", {})
@@ -94,7 +94,7 @@ class TestLostNodes(CnfCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual({}, self.pods())
 
-    def test_a_daemon_elsewhere_does_not_wait_for_the_one_that_is_lost(
+    def test_a_daemon_pod_does_not_wait_for_the_one_on_the_lost_node(
         self,
     ) -> None:
         before = self.pods()
@@ -131,7 +131,7 @@ class TestLostNodes(CnfCase):
 
 
 class TestNodesThatCannotBeRead(CnfCase):
-    def test_the_error_says_so(self) -> None:
+    def test_the_error_names_the_missing_permission(self) -> None:
         rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
         self.cluster.allow_viewer(self.vnfm.namespace, rule)
         token = self.cluster.sandbox.viewer_token

@@ -1,4 +1,4 @@
-"""An API server that goes away for a while, whatever is being done."""
+"""Outages of the API server during each kind of task."""
 
 import dataclasses
 import threading
@@ -10,7 +10,7 @@ from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tests.fixtures.cluster import CnfCase
 
-#: seconds for which the API server is away
+#: seconds for which the API server is unreachable
 OUTAGE_S = 0.7
 
 
@@ -28,28 +28,28 @@ class TestOutages(CnfCase):
         self.addCleanup(timer.join)
 
     def outage_at(self, *words: str) -> Callable[[str], None]:
-        """Let it go away when such words are told, once for each."""
+        """Start an outage at progress with each of these words, once each."""
         left = list(words)
 
-        def tell(line: str) -> None:
+        def on_progress(line: str) -> None:
             for word in left:
                 if word in line:
                     left.remove(word)
                     self.start_outage()
 
         self.addCleanup(lambda: self.assertEqual([], left))
-        return tell
+        return on_progress
 
-    def task(self, tell: Callable[[str], None]) -> InfraTask:
+    def task(self, on_progress: Callable[[str], None]) -> InfraTask:
         return dataclasses.replace(
-            self.vnfm.infra_task(), report_progress=tell
+            self.vnfm.infra_task(), report_progress=on_progress
         )
 
     def instantiate(self) -> tuple[InfraTask, InfraResult]:
         task = self.task(lambda _: None)
         return task, self.driver.apply(task)
 
-    def test_while_objects_are_made_and_while_pods_start(self) -> None:
+    def test_while_objects_are_created_and_while_pods_start(self) -> None:
         task = self.task(
             self.outage_at("Creating Deployment", "of 6 pods are")
         )
@@ -77,9 +77,14 @@ class TestOutages(CnfCase):
     def test_while_everything_is_recreated(self) -> None:
         task, _ = self.instantiate()
         before = self.cluster.uids(self.vnfm.namespace)
-        tell = self.outage_at("still being deleted", "Creating ReplicaSet")
+        on_progress = self.outage_at(
+            "still being deleted", "Creating ReplicaSet"
+        )
         healed = dataclasses.replace(
-            task, current=task.target, is_heal=True, report_progress=tell
+            task,
+            current=task.target,
+            is_heal=True,
+            report_progress=on_progress,
         )
         self.driver.replace(healed)
         after = self.cluster.uids(self.vnfm.namespace)
@@ -105,7 +110,7 @@ class TestOutages(CnfCase):
         driver = KubernetesDriver(self.vnfm.conf)
         self.assertEqual(6, len(driver.apply(task).vnfc_resource_info))
 
-    def test_for_too_long(self) -> None:
+    def test_an_outage_that_is_too_long(self) -> None:
         self.vnfm.conf.set_override("outage_timeout", 0.1, "kubernetes")
         driver = KubernetesDriver(self.vnfm.conf)
         task = self.task(self.outage_at("of 6 pods are"))

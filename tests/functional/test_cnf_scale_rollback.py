@@ -1,4 +1,4 @@
-"""Rollbacks of scale operations: which pods go, and what is still broken."""
+"""Rollbacks of scale operations: the pods that they delete and keep."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class TestScaleBack(CnfCase):
         self.vnf = self.vnfm.start_vnf()
 
     def cordon(self, name: str, *, is_cordoned: bool) -> None:
-        """Let a node take no new pods, or let it take some again."""
+        """Cordon or uncordon a node."""
         path = f"{CORE}/nodes/{name}"
         node = self.cluster.call("GET", path)
         node["spec"]["unschedulable"] = is_cordoned
@@ -29,7 +29,7 @@ class TestScaleBack(CnfCase):
         return self.vnfm.run(self.vnf, "scale", body)
 
     def uids(self, vdu: str) -> set[str]:
-        """Give the uids of the VNFCs of a VDU."""
+        """Return the uids of the VNFCs of a VDU."""
         return {
             vnfc["metadata"]["uid"]
             for vnfc in self.vnfm.vnfcs(self.vnf).values()
@@ -37,7 +37,7 @@ class TestScaleBack(CnfCase):
         }
 
     def rolled_back(self, failed: Any) -> str:
-        """Roll an operation back; give what its log says."""
+        """Roll back an operation; return its log."""
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
@@ -47,9 +47,9 @@ class TestScaleBack(CnfCase):
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/{plural}/{name}"
         return self.cluster.call("GET", path)["spec"]["replicas"]
 
-    def test_just_the_new_pods_go(self) -> None:
-        """Of ready pods, those on the node that holds most go first: the two
-        that were there before stand on one.
+    def test_only_the_new_pods_are_deleted(self) -> None:
+        """Of ready pods, Kubernetes deletes those on the node with the most
+        pods first: the two pods of before are on one node.
         """
         self.assertEqual("COMPLETED", self.scale("web")["operationState"])
         before = self.uids("web")
@@ -68,9 +68,9 @@ class TestScaleBack(CnfCase):
         found = self.cluster.call("GET", path)["items"]
         return [p for p in found if p["metadata"]["name"].startswith(vdu)]
 
-    def test_a_replaced_pod_has_one_that_stays(self) -> None:
-        """A pod of before was deleted meanwhile: one of the others stays, and
-        has no cost, nor has one that an earlier rollback left.
+    def test_a_replaced_pod_is_kept(self) -> None:
+        """A pod of before was deleted during the scale: one of the new pods
+        stays without a deletion cost, as do pods of an earlier rollback.
         """
         self.assertEqual("COMPLETED", self.scale("web")["operationState"])
         before = self.uids("web")
@@ -92,8 +92,8 @@ class TestScaleBack(CnfCase):
             self.assertFalse(pod["metadata"].get("annotations"), pod)
 
     def break_pod_image(self) -> set[str]:
-        """Let the pod of a ReplicaSet come again with an image that cannot
-        be pulled; give the uid of its VNFC.
+        """Let the pod of a ReplicaSet be created again with an image that
+        cannot be pulled; return the uid of its VNFC.
         """
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/replicasets/cache"
         body = self.cluster.call("GET", path)
@@ -111,7 +111,7 @@ class TestScaleBack(CnfCase):
             self.vnfm.task(self.vnf, "sync", None)
         return self.uids("cache")
 
-    def test_what_was_broken_before_does_not_block_it(self) -> None:
+    def test_pods_that_were_broken_before_do_not_block_it(self) -> None:
         before = self.break_pod_image()
         log = self.rolled_back(self.scale("cache"))
         self.assertIn("Pod cache-", log)
@@ -125,7 +125,7 @@ class TestScaleBack(CnfCase):
 
 
 class TestCredentials(CnfCase):
-    def test_pods_that_may_not_be_changed_block_nothing(self) -> None:
+    def test_pods_that_the_credentials_cannot_change(self) -> None:
         whole = {"apiGroups": ["*"], "resources": ["*"]}
         verbs = ["get", "list", "watch", "create", "delete"]
         self.cluster.allow_viewer(

@@ -20,7 +20,7 @@ PATHS: Final = {
         "configmap_secret_paths": [f"{MANIFESTS}/configuration-2.yaml"]
     }
 }
-#: how each VDU's pods are treated
+#: how each VDU's pods are updated
 NEW: Final = ("front", "store", "agent", "cache", "tool")
 IN_PLACE: Final = ("probe",)
 UNTOUCHED: Final = ("idle",)
@@ -34,16 +34,16 @@ class Hasty(ContainerUpdate):
 Hasty.main()
 """
 SCRIPT = "Scripts/update.py"
-#: seconds: that pods need in order that an update waits, and that no
+#: seconds: for which pods start, so that an update waits; and that no
 #: update takes
 SLOW: Final = 4.0
 UPDATE_TIMEOUT_S: Final = 120.0
 
 
 class UpdateCase(CnfCase):
-    """A VNF of the package cnf-update-before that runs."""
+    """A running VNF of the package cnf-update-before."""
 
-    #: files of that package which are others
+    #: files of that package that are replaced
     files: ClassVar[dict[str, str]] = {}
 
     def setUp(self) -> None:
@@ -63,7 +63,7 @@ class UpdateCase(CnfCase):
         self.pods_before = self.pods()
 
     def package(self, name: str, **files: str) -> str:
-        """Onboard a package; give its VNFD id."""
+        """Onboard a package; return its VNFD id."""
         changed = {
             SCRIPT if path == "SCRIPT" else f"{MANIFESTS}/{path}.yaml": text
             for path, text in files.items()
@@ -93,11 +93,13 @@ class UpdateCase(CnfCase):
     def wait_until(self, condition: Callable[[], bool]) -> None:
         until = time.monotonic() + UPDATE_TIMEOUT_S
         while not condition():
-            self.assertLess(time.monotonic(), until, "It did not come to be")
+            self.assertLess(
+                time.monotonic(), until, "The condition is not true"
+            )
             time.sleep(0.05)
 
     def pods(self) -> dict[str, dict[str, Any]]:
-        """Give the pods of each VDU: name -> pod."""
+        """Return the pods of each VDU: VDU -> name -> pod."""
         found: dict[str, dict[str, Any]] = {}
         for (kind, name), body in self.objects().items():
             if kind == "pods":
@@ -124,7 +126,7 @@ class UpdateCase(CnfCase):
         return self.cluster.call("GET", f"{place}/{name}")["data"]
 
     def assert_recorded(self) -> None:
-        """Make sure that the record of the instance is as the cluster."""
+        """Check that the record of the instance matches the cluster."""
         recorded = {
             (vnfc["id"], vnfc["metadata"]["uid"])
             for vnfc in self.vnfm.vnfcs(self.instance_id).values()
@@ -275,7 +277,7 @@ class TestUpdate(UpdateCase):
         self.assertEqual(1, restarts(after["probe"]["probe"]))
 
     def test_configuration_of_the_same_package(self) -> None:
-        """Who reads what has not changed keeps running."""
+        """Pods that read no changed object keep running."""
         paths = {"configmap_secret_paths": [DEF_FILES[0]]}
         op_occ = self.vnfm.modify(self.instance_id, {"metadata": paths})
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
@@ -290,7 +292,7 @@ class TestUpdate(UpdateCase):
 
 class TestRules(UpdateCase):
     def refused(self, vnfd_id: str, *messages: str, **request: Any) -> None:
-        """Make sure that an update changes nothing, and says why."""
+        """Check that an update is refused with these messages."""
         op_occ = self.update(vnfd_id, **request)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         for text in messages:
@@ -349,8 +351,9 @@ class TestRules(UpdateCase):
     def test_a_file_that_the_new_package_lacks(self) -> None:
         self.refused(
             self.after(),
-            f"has no file {DEF_FILES[0]!r}. The new package has to contain all manifests",
-            metadata={"owner": "somebody"},
+            f"has no file {DEF_FILES[0]!r}. The new package has to contain "
+            "all manifests",
+            metadata={"owner": "another client"},
         )
 
 
@@ -396,8 +399,8 @@ class TestFailure(UpdateCase):
             instance = self.vnfm.instance(self.instance_id)
             self.assertEqual(self.before, instance["vnfdId"])
 
-    def test_what_was_not_replaced_yet_stays(self) -> None:
-        """Pods of the former template, which a rollback brings back."""
+    def test_pods_that_were_not_replaced_yet_stay(self) -> None:
+        """Pods of the old template, which a rollback restores."""
         self.enlarge("replicasets", "cache", 2)
         before = self.pods()
         new = workloads("after")
@@ -418,7 +421,7 @@ class TestFailure(UpdateCase):
         )
 
     def enlarge(self, kind: str, name: str, number: int) -> None:
-        """Let somebody else set the size of a workload."""
+        """Set the replicas of a workload as another client."""
         place = f"{APPS}/namespaces/{self.vnfm.namespace}/{kind}/{name}"
         scale = self.cluster.call("GET", f"{place}/scale")
         scale["spec"]["replicas"] = number
@@ -429,7 +432,7 @@ class TestFailure(UpdateCase):
             )
         )
 
-    def test_a_pod_of_which_the_kubelet_saw_nothing(self) -> None:
+    def test_a_pod_that_the_kubelet_has_not_seen(self) -> None:
         """It has no restart, and a rollback waits for none."""
         new = workloads("before")
         image(new["probe"], "busybox:2")
@@ -459,8 +462,8 @@ class TestFailure(UpdateCase):
         key = ("pods", "probe")
         self.wait_until(lambda: name in images(self.objects()[key]))
 
-    def test_rollback_of_a_pod_that_was_made_again(self) -> None:
-        """It is of the former package, whatever else the new one says."""
+    def test_rollback_of_a_pod_that_was_recreated(self) -> None:
+        """It is of the old package, whatever else the new package changes."""
         new = workloads("after")
         new["tool"]["metadata"]["labels"] = {"only": "new"}
         new["tool"]["spec"]["containers"][0]["workingDir"] = "/srv"
@@ -481,12 +484,12 @@ class TestFailure(UpdateCase):
         end = self.vnfm.decide(op_occ["id"], "retry")
         self.assertEqual("FAILED_TEMP", end["operationState"])
         after = self.pods()
-        # what was done is not done again
+        # completed changes are not repeated
         for vdu in ("agent", "tool", "probe", "idle"):
             self.assertEqual(identities(tried[vdu]), identities(after[vdu]))
 
-    def test_given_up_and_asked_for_again(self) -> None:
-        """What has its new image already is waited for all the same."""
+    def test_an_update_that_failed_is_requested_again(self) -> None:
+        """It also waits for pods that have their new image already."""
         for image in ("nginx:1.28", "busybox:1.38"):
             vnfd_id = self.after(image, "invalid:1", "workloads")
             for _ in range(2):
@@ -507,7 +510,7 @@ class TestFailure(UpdateCase):
                 (status,) = pod["status"]["containerStatuses"]
                 self.assertTrue(status["ready"], pod["metadata"]["name"])
 
-    def test_cancelled_in_its_middle(self) -> None:
+    def test_cancelled_while_pods_restart(self) -> None:
         vnfd_id = self.after()
         for decision, state in (
             ("rollback", "ROLLED_BACK"),
@@ -542,7 +545,7 @@ class TestFailure(UpdateCase):
             )
         )
 
-    def test_the_cluster_was_away(self) -> None:
+    def test_the_cluster_was_unreachable(self) -> None:
         vnfd_id = self.after()
         self.cluster.sandbox.leave_api()
         op_occ = self.update(vnfd_id)
@@ -555,7 +558,7 @@ class TestFailure(UpdateCase):
 
 
 class TestTackersName(UpdateCase):
-    """A package that was made for Tacker names Tacker's own script, before
+    """A package that is built for Tacker names Tacker's own script, before
     the operation too, and no hook for rollbacks.
     """
 
@@ -585,7 +588,7 @@ class TestTackersName(UpdateCase):
             self.useFixture(Csar(name=name, files=changed))
         )
 
-    def test_ours_runs_and_undoes(self) -> None:
+    def test_the_built_in_driver_updates_and_rolls_back(self) -> None:
         before = self.pods()
         self.cluster.sandbox.set_node_capacity("sandbox-node-1", pods=0)
         self.cluster.sandbox.set_node_capacity("sandbox-node-2", pods=0)

@@ -1,4 +1,4 @@
-"""Each VDU has its workload, and a parameter that is nearly known is none."""
+"""Workloads of VDUs, and parameters that are misspelled."""
 
 import dataclasses
 import json
@@ -41,7 +41,7 @@ def text_of(name: str) -> str:
 
 class WorkloadCase(CnfCase):
     def packed(self, **changed: tuple[str, str]) -> str:
-        """Onboard the sample with something else in some files."""
+        """Onboard the sample with replacements in some files."""
         names = {"flavour": FLAVOUR, "deployment": DEPLOYMENT}
         files = {
             names[key]: text_of(names[key]).replace(*pair)
@@ -50,7 +50,7 @@ class WorkloadCase(CnfCase):
         return self.vnfm.onboard(self.useFixture(Csar(files=files)))
 
     def instantiate_request(self, **parameters: Any) -> dict[str, Any]:
-        """Ask for the small flavour with more additionalParams."""
+        """Build a request of the small flavour with more additionalParams."""
         request = self.vnfm.deployment_only()
         request["additionalParams"] |= parameters
         return request
@@ -109,7 +109,7 @@ class TestMissing(WorkloadCase):
         self.assertIn("VDU web has no workload", detail)
         self.assertIn("There is no workload", detail)
 
-    def test_a_package_that_does_not_know_the_workload(self) -> None:
+    def test_a_package_without_the_workload(self) -> None:
         instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
         detail = self.refused(instance_id, "", {"vnfdId": vnfd})
@@ -126,7 +126,7 @@ class TestMissing(WorkloadCase):
 
 
 class TestMapping(WorkloadCase):
-    def test_a_vdu_is_the_workload_that_it_is_mapped_to(self) -> None:
+    def test_a_vdu_mapped_to_a_workload(self) -> None:
         vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
         instance_id = self.vnfm.create(vnfd)
         mapped = {"web": {"kind": "Deployment", "name": "web"}}
@@ -165,7 +165,7 @@ class TestMapping(WorkloadCase):
 
 
 class TestParameters(WorkloadCase):
-    def test_what_is_nearly_known_is_refused(self) -> None:
+    def test_misspelled_parameters_are_refused(self) -> None:
         instance_id = self.vnfm.create()
         for name, meant in (
             ("namespase", "namespace"),
@@ -180,7 +180,7 @@ class TestParameters(WorkloadCase):
                 f'Unknown parameter "{name}"; did you mean "{meant}"?', detail
             )
 
-    def test_of_each_operation(self) -> None:
+    def test_misspelled_parameters_of_each_operation(self) -> None:
         instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         for task, body in (
             ("heal", {"additionalParams": {"All": True}}),
@@ -198,7 +198,7 @@ class TestParameters(WorkloadCase):
             detail = self.refused(instance_id, task, body)
             self.assertIn("did you mean", detail)
 
-    def test_what_the_vnfd_declares_and_what_is_far_is_kept(self) -> None:
+    def test_declared_and_unrelated_parameters_are_accepted(self) -> None:
         old = "        flavour_description: The Deployment alone\n"
         new = old + DECLARED.replace("          ", "      ", 1).replace(
             "\n          ", "\n      "
@@ -218,7 +218,7 @@ class TestParameters(WorkloadCase):
         shown_params = done["operationParams"]["additionalParams"]
         self.assertEqual("d", shown_params["my_script_parameter"])
 
-    def test_what_an_earlier_release_did_not_record_is_not_guessed(
+    def test_records_of_an_earlier_release_are_not_guessed(
         self,
     ) -> None:
         known_params = {"namespace"}
@@ -239,7 +239,7 @@ class TestParameters(WorkloadCase):
         earlier = dataclasses.replace(task, package=package)
         parameters.check_names(earlier, known_params)
 
-    def test_all_is_false_or_not_there(self) -> None:
+    def test_all_is_false_or_absent(self) -> None:
         instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         for value in (False, None):
             body = {"additionalParams": {"all": value}}

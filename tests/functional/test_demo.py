@@ -1,4 +1,4 @@
-"""tools/demo on a cluster of the user's: it leaves nothing there."""
+"""tools/demo on the user's cluster deletes all that it creates."""
 
 import json
 import signal

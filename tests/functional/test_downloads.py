@@ -1,4 +1,4 @@
-"""Content and artifacts of packages, whole, by range, and by HEAD."""
+"""Downloads of package content and artifacts: in full, by range, by HEAD."""
 
 import random
 from typing import ClassVar
@@ -29,7 +29,7 @@ class TestDownloads(test_packages.PackageTest):
         self.assertNotIn("Content-Range", answer.headers)
 
     def test_one_range(self) -> None:
-        # what is asked for: the first byte and the one behind the last
+        # Range header -> first byte and the byte after the last
         cases = {
             "bytes=0-0": (0, 1),
             "bytes=0-99": (0, 100),
@@ -55,7 +55,7 @@ class TestDownloads(test_packages.PackageTest):
                 str(end - first), answer.headers["Content-Length"]
             )
 
-    def test_a_package_comes_back_in_pieces(self) -> None:
+    def test_a_package_is_downloaded_by_ranges(self) -> None:
         content = f"{self.path}/package_content"
         whole = self.call("GET", content).content
         pieces: list[bytes] = []
@@ -69,7 +69,7 @@ class TestDownloads(test_packages.PackageTest):
         self.assertEqual(whole, b"".join(pieces))
         self.assertEqual(4, len(pieces))
 
-    def test_ranges_behind_the_end(self) -> None:
+    def test_ranges_after_the_end(self) -> None:
         for wanted in ("bytes=1000000-", "bytes=2000000-3000000", "bytes=-0"):
             answer = self.ask(wanted)
             self.assert_problem(416, answer, f"{SIZE} bytes")
@@ -87,7 +87,7 @@ class TestDownloads(test_packages.PackageTest):
         for wanted in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
             self.assert_problem(400, self.ask(wanted), "one range at a time")
 
-    def test_what_is_no_range_is_ignored(self) -> None:
+    def test_an_invalid_range_is_ignored(self) -> None:
         for wanted in (
             "",
             "bytes",
@@ -103,7 +103,7 @@ class TestDownloads(test_packages.PackageTest):
         ):
             self.assert_whole(self.ask(wanted))
 
-    def test_a_range_of_what_was_seen_before(self) -> None:
+    def test_if_range(self) -> None:
         tag = self.call("GET", self.image).headers["ETag"]
         answer = self.ask("bytes=0-0", **{"If-Range": tag})
         self.assertEqual(206, answer.status)
@@ -122,7 +122,7 @@ class TestDownloads(test_packages.PackageTest):
         answer = self.call("HEAD", f"{self.path}/artifacts/Files/no")
         self.assertEqual(404, answer.status)
 
-    def test_an_empty_file_is_given(self) -> None:
+    def test_an_empty_file_is_downloaded(self) -> None:
         none = f"{self.path}/artifacts/Files/none"
         self.assertEqual(b"", self.call("GET", none).content)
         self.assertEqual(200, self.call("HEAD", none).status)

@@ -1,9 +1,9 @@
-"""The fault matrix: each operation x each step x what may go wrong there.
+"""The fault matrix: each operation x each step x each fault.
 
-It is a loop: what is right is told once, by rules, and not case by case. The
-cluster, the scripts and the subscriber are real; only the conductor's death
-is played: at some commit nobody goes on. All cases of a kind of operation run
-at once, as operations do.
+It is a loop: the expected result follows from rules, not from a table of
+cases. The cluster, the scripts and the subscriber are real; only the crash of
+the conductor is simulated: it stops at a commit. All cases of a kind of
+operation run at once, as operations do.
 """
 
 import itertools
@@ -40,13 +40,13 @@ VIM_TYPE: Final = "ETSINFV.KUBERNETES.V_1"
 INSTANCES: Final = "/vnflcm/v2/vnf_instances"
 SUBSCRIPTIONS: Final = "/vnflcm/v2/subscriptions"
 
-#: fails when it is told to, by the name of its hook in a file
+#: fails if a file of the instance's id has the name of its hook
 SCRIPT_TEXT: Final = """\
     import json, pathlib, sys
-    told = json.load(sys.stdin)
-    fault = pathlib.Path({faults!r}) / told["vnfInstance"]["id"]
-    if fault.exists() and fault.read_text() == told["operation"]:
-        sys.exit("told to fail")
+    script_input = json.load(sys.stdin)
+    fault = pathlib.Path({faults!r}) / script_input["vnfInstance"]["id"]
+    if fault.exists() and fault.read_text() == script_input["operation"]:
+        sys.exit("a fault is injected")
     print("{{}}")
 """
 FAULTS: Final = ("raises", "killed before", "killed after")
@@ -56,7 +56,7 @@ OPERATION_TIMEOUT_S: Final = 180.0
 
 
 class FaultyDriver:
-    """The real driver, which may fail when its work is done."""
+    """The real driver, which can fail after its work."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -84,7 +84,7 @@ class FaultyDriver:
 
 
 class FaultyNfvo(FakeNfvo):
-    """Grants, but not to some instances."""
+    """Grants, but rejects some instances."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class FaultyNfvo(FakeNfvo):
 
 
 class Matrix(testtools.TestCase):
-    """One kind of operation, through all that may go wrong."""
+    """One kind of operation with each fault at each step."""
 
     kind: OperationKind
 
@@ -133,7 +133,7 @@ class Matrix(testtools.TestCase):
         self.conductor = start_conductor(self.vnfm, CrashingConductor)
         self.namespaces: dict[str, str] = {}
 
-    # what is asked for
+    # requests
 
     def request(self, instance_id: str) -> Any:
         body = self.vnfm.deployment_only()
@@ -146,7 +146,7 @@ class Matrix(testtools.TestCase):
         return self.vnfm.vnfc_of(instance_id, "web")
 
     def prepare_instance(self) -> str:
-        """Make an instance on which the operation is possible."""
+        """Create an instance on which the operation is possible."""
         instance_id = self.vnfm.create(self.vnfd_id)
         for task, body in self.kind.before:
             request_body = body or self.request(instance_id)
@@ -169,7 +169,7 @@ class Matrix(testtools.TestCase):
     def wait_operation(self, location: str) -> Any:
         return self.vnfm.wait_operation(location, OPERATION_TIMEOUT_S)
 
-    # what goes wrong
+    # faults
 
     def arm(
         self,
@@ -179,7 +179,7 @@ class Matrix(testtools.TestCase):
         *,
         rollback: bool = False,
     ) -> None:
-        """Let something go wrong at a step."""
+        """Inject a fault at a step."""
         steps = self.kind.rollback_steps if rollback else self.kind.steps
         if fault != "raises":
             crash = (steps.index(step), fault == "killed after")
@@ -198,10 +198,10 @@ class Matrix(testtools.TestCase):
         self.driver.faults.discard(instance_id)
         (self.faults / instance_id).unlink(missing_ok=True)
 
-    # what is right
+    # expected results
 
     def expected(self, step: str, fault: str) -> list[str]:
-        """Tell the states that an operation goes through by itself."""
+        """Return the states that an operation passes before a decision."""
         began = [self.kind.first_state]
         if self.kind.first_state == "STARTING":
             began.append("PROCESSING")
@@ -219,14 +219,14 @@ class Matrix(testtools.TestCase):
         return ("retry", "rollback") if self.kind.reversible else ("retry",)
 
     def objects(self, instance_id: str) -> dict[tuple[str, str], str]:
-        """Tell what there is in the cluster: (kind, name) -> uid."""
+        """Return the objects of the cluster: (kind, name) -> uid."""
         place = self.namespaces.get(instance_id)
         return self.vnfm.cluster.uids(place) if place else {}
 
     def assert_right(
         self, instance_id: str, op_occ: Any, states: list[str]
     ) -> None:
-        """Compare the state, who was told what, and who holds the instance."""
+        """Check the state, the notifications and the lock of the instance."""
         self.assertEqual(states[-1], op_occ["operationState"], op_occ)
         self.assert_notified(op_occ["id"], states)
         failed = states[-1] == "FAILED_TEMP"
@@ -234,7 +234,7 @@ class Matrix(testtools.TestCase):
         self.assertEqual(states[-1] != "COMPLETED", "error" in op_occ)
 
     def assert_changes_reported(self, op_occ: Any, step: str) -> None:
-        """See that what was changed on the VIM before it failed is told."""
+        """Check that changes on the VIM before the failure are reported."""
         steps = self.kind.steps
         if "INFRA" in steps:
             changed = steps.index(step) >= steps.index("INFRA")
@@ -242,7 +242,7 @@ class Matrix(testtools.TestCase):
             self.assertEqual(changed, has_changes, op_occ)
 
     def assert_offered(self, location: str, op_occ: Any) -> None:
-        """See that rollback is offered where it can be done, else refused."""
+        """Check that rollback is offered if it is possible, else refused."""
         self.assertEqual(self.kind.reversible, "rollback" in op_occ["_links"])
         if not self.kind.reversible:
             refused = self.vnfm.call("POST", f"{location}/rollback")
@@ -256,7 +256,7 @@ class Matrix(testtools.TestCase):
         return "is held by" in answer.detail
 
     def assert_notified(self, op_occ_id: str, states: list[str]) -> None:
-        """Compare what the subscriber was told, in its order."""
+        """Check the notifications of the subscriber, in their order."""
         notifications = self.receiver.wait(
             len(states), vnfLcmOpOccId=op_occ_id
         )
@@ -265,7 +265,7 @@ class Matrix(testtools.TestCase):
         )
 
     def test_start(self) -> None:
-        """Each step fails, or the conductor dies around its commit."""
+        """Each step fails, or the conductor crashes around its commit."""
         cases = itertools.product(self.kind.steps, FAULTS, self.decisions())
         self.all_at_once(self.started, cases)
 
@@ -320,14 +320,14 @@ class Matrix(testtools.TestCase):
         before: dict[tuple[str, str], str],
         after: dict[tuple[str, str], str],
     ) -> None:
-        """See that nothing is left over, nothing is missing, and only pods
-        that a scale had taken away are new.
+        """Check that no object is left over, none is missing, and only pods
+        that a scale had deleted are new.
         """
 
-        def firm(found: dict[tuple[str, str], str]) -> dict[Any, str]:
+        def without_pods(found: dict[tuple[str, str], str]) -> dict[Any, str]:
             return {k: uid for k, uid in found.items() if k[0] != "pods"}
 
-        self.assertEqual(firm(before), firm(after))
+        self.assertEqual(without_pods(before), without_pods(after))
         pods = [
             sum(k[0] == "pods" for k in found) for found in (before, after)
         ]
@@ -335,7 +335,7 @@ class Matrix(testtools.TestCase):
 
 
 class ReversibleMatrix(Matrix):
-    """The same for what can be rolled back, and its rollback's own steps."""
+    """The same for operations with a rollback, and the rollback's steps."""
 
     def test_rollback(self) -> None:
         """A rollback's step fails; another rollback ends it."""
@@ -371,7 +371,7 @@ class ReversibleMatrix(Matrix):
 def _cases() -> Iterator[type[Matrix]]:
     for kind in KINDS:
         name = "".join(word.title() for word in kind.name.split())
-        # known by its name in this module, for those who run it alone
+        # an attribute of this module, so that it can be run alone
         base = ReversibleMatrix if kind.reversible else Matrix
         made = type(f"Test{name}", (base,), {"kind": kind})
         made.__module__ = __name__
@@ -385,6 +385,6 @@ CASES: Final = tuple(_cases())
 def load_tests(
     loader: unittest.TestLoader, _tests: Any, _pattern: Any
 ) -> unittest.TestSuite:
-    """Take the kinds, not what they are made of."""
+    """Load the cases of each kind, not their base classes."""
     suites = map(loader.loadTestsFromTestCase, CASES)
     return unittest.TestSuite(suites)

@@ -1,6 +1,7 @@
-"""Whatever a stranger sends is taken or refused; nothing breaks, or leaks.
+"""Random input is accepted or refused; nothing breaks, and nothing leaks.
 
-TACKER_CNF_FUZZ_ROUNDS says how many, TACKER_CNF_FUZZ_SEED where to begin.
+TACKER_CNF_FUZZ_ROUNDS is the number of rounds, TACKER_CNF_FUZZ_SEED the seed
+of the first.
 """
 
 import contextlib
@@ -30,7 +31,7 @@ from tests.unit.vnfd.test_mutations import mutated_bytes
 
 ROUNDS = int(os.environ.get("TACKER_CNF_FUZZ_ROUNDS", "300"))
 SEED = int(os.environ.get("TACKER_CNF_FUZZ_SEED", "20261121"))
-#: MiB that all rounds together may need more than one alone
+#: MiB that all rounds may use more than one round
 MEMORY = 256
 LIMITS = {"max_unpacked_bytes": 5 * 10**6, "max_files": 200}
 REPLY = {
@@ -48,11 +49,11 @@ class FuzzTest(testtools.TestCase):
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
-        #: what happened how often
+        #: outcome -> number of rounds
         self.outcomes: dict[str, int] = {}
 
     def seeded_rounds(self, rounds: int) -> Any:
-        """Give each round its own dice, so that it can be played again."""
+        """Seed the random numbers of each round, to make it repeatable."""
         before = memory()
         for number in range(SEED, SEED + rounds):
             with self.create_package(number):
@@ -84,7 +85,7 @@ class TestPackages(FuzzTest):
         conf.set_override("trusted_certificates", str(vendor), "catalogue")
         self.reader = PackageReader(conf)
 
-    def test_right_ones_are_taken(self) -> None:
+    def test_valid_packages_are_accepted(self) -> None:
         for number, files in enumerate(self.corpus.valid_packages):
             archive = self.root / "package.csar"
             archive.write_bytes(test_packages.build_zip(files))
@@ -108,7 +109,7 @@ class TestPackages(FuzzTest):
         self.assertEqual({"taken", "refused"}, self.outcomes.keys())
 
     def check_files(self, tree: Path) -> None:
-        """See that nothing is elsewhere, and make place again."""
+        """Check that no file is elsewhere, and delete the package's files."""
         entries = {path.name for path in self.root.iterdir()} - {tree.name}
         self.assertEqual({"package.csar", "vendor.pem"}, entries)
         for path in sorted(tree.rglob("*"), reverse=True):
@@ -121,7 +122,7 @@ class TestPackages(FuzzTest):
 class TestService(test_packages.PackageTest):
     options = {"catalogue": LIMITS}  # noqa: RUF012
 
-    def test_whatever_is_uploaded(self) -> None:
+    def test_mutated_uploads(self) -> None:
         corpus = self.useFixture(Corpus())
         path = self.create_package()
         for number in range(SEED, SEED + max(ROUNDS // 20, 10)):
@@ -146,7 +147,7 @@ class TestService(test_packages.PackageTest):
 
 
 class TestManifests(FuzzTest):
-    """Updates and changes to a package with odd Kubernetes manifests."""
+    """Updates and changes to a package with mutated Kubernetes manifests."""
 
     def setUp(self) -> None:
         super().setUp()

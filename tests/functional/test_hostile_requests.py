@@ -1,4 +1,4 @@
-"""Requests that nobody means well with; each is refused and costs little."""
+"""Hostile requests; each is refused and costs little."""
 
 import io
 from typing import Any
@@ -23,7 +23,7 @@ NUL_PATHS = (
 
 
 class EndlessBody(io.RawIOBase):
-    """A body without an end, which counts what is taken of it."""
+    """An endless body that counts the bytes that are read."""
 
     taken = 0
 
@@ -55,7 +55,7 @@ class TestBodies(test_http.HttpTest):
             environ["CONTENT_TYPE"] = kind
         return Response(request.get_response(self.vnfm.app)), source
 
-    def test_what_is_over_the_limit_is_not_read(self) -> None:
+    def test_a_body_over_the_limit_is_not_read(self) -> None:
         form = "application/x-www-form-urlencoded"
         for kind in ("application/json", "", form, "text/plain"):
             for length in ("20000000", None):
@@ -69,7 +69,7 @@ class TestBodies(test_http.HttpTest):
         self.assertEqual(201, answer.status, str(answer.content))
         self.assertEqual({"a": 1}, answer.json["userDefinedData"])
 
-    def test_bodies_that_are_no_json(self) -> None:
+    def test_bodies_that_are_not_json(self) -> None:
         for body, says in (
             (b"\xff\xfe", "The body is not JSON"),
             (b'{"vnfdId": "\xff"}', "The body is not JSON"),
@@ -102,12 +102,12 @@ class TestBodies(test_http.HttpTest):
         answer = self.call("GET", "/v1.0/vims?name=%00")
         self.assert_problem(400, answer, "NUL")
 
-    def test_a_charset_may_be_asked_for(self) -> None:
+    def test_a_charset_can_be_requested(self) -> None:
         kind = {"Accept": "application/json; charset=utf-8"}
         answer = self.call("GET", test_http.INSTANCES, None, kind)
         self.assertEqual(200, answer.status)
 
-    def test_a_slash_more_asks_for_no_version(self) -> None:
+    def test_an_additional_slash_needs_no_version(self) -> None:
         request = webob.Request.blank("/vnflcm/v2/api_versions/")
         answer = Response(request.get_response(self.vnfm.app))
         self.assertEqual(200, answer.status)
@@ -120,7 +120,7 @@ class TestPackages(test_packages.PackageTest):
             answer = self.call("GET", f"{path}/artifacts/{name}")
             self.assert_problem(404, answer, "")
 
-    def test_an_empty_artifact_is_there(self) -> None:
+    def test_an_empty_artifact_is_found(self) -> None:
         files = self.files | {"Files/empty": b""}
         path = self.onboarded(test_packages.build_zip(files))
         answer = self.call("GET", f"{path}/artifacts/Files/empty")
@@ -145,7 +145,7 @@ class TestPackages(test_packages.PackageTest):
 
 
 class TestSecrets(test_lifecycle.LifecycleTest):
-    def test_they_lie_encrypted_and_are_not_shown(self) -> None:
+    def test_secrets_are_stored_encrypted_and_not_shown(self) -> None:
         instance_id = self.vnfm.create()
         done = self.vnfm.run(
             instance_id,
@@ -169,7 +169,7 @@ class TestSecrets(test_lifecycle.LifecycleTest):
 
 
 class TestBugs(test_lifecycle.LifecycleTest):
-    def test_one_in_looking_does_not_hide_the_failure(self) -> None:
+    def test_a_bug_in_observe_does_not_hide_the_failure(self) -> None:
         def bug(_task: Any) -> None:
             raise RuntimeError
 

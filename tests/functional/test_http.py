@@ -1,4 +1,4 @@
-"""HTTP as such: what is answered to requests, and above all to bad ones."""
+"""HTTP: paths, negotiation, versions, headers, and invalid requests."""
 
 import io
 import json
@@ -42,7 +42,7 @@ class HttpTest(testtools.TestCase):
 
 
 class TestPaths(HttpTest):
-    def test_there_is_nothing(self) -> None:
+    def test_unknown_paths(self) -> None:
         for path in (
             "/",
             "//",
@@ -58,7 +58,7 @@ class TestPaths(HttpTest):
         ):
             self.assert_problem(404, self.call("GET", path), "nothing at /")
 
-    def test_version_1_is_answered_with_version_2(self) -> None:
+    def test_a_path_of_version_1_names_version_2(self) -> None:
         answer = self.call("GET", "/vnflcm/v1/vnf_instances")
         self.assert_problem(404, answer, "--os-tacker-api-version 2")
 
@@ -103,7 +103,7 @@ class TestPaths(HttpTest):
     def test_a_slash_at_the_end_does_not_matter(self) -> None:
         self.assertEqual(200, self.call("GET", f"{INSTANCES}/").status)
 
-    def test_both_roots_lead_to_the_same(self) -> None:
+    def test_both_roots_are_the_same(self) -> None:
         vnfd_id = self.vnfm.onboard()
         body = {"vnfdId": vnfd_id}
         made = self.call("POST", "/v2/vnf_instances", body)
@@ -118,7 +118,7 @@ class TestPaths(HttpTest):
 
 
 class TestNegotiation(HttpTest):
-    def test_what_is_not_given_here_is_not_acceptable(self) -> None:
+    def test_a_type_that_is_not_available_is_not_acceptable(self) -> None:
         for path, accept in (
             (INSTANCES, "text/html"),
             (INSTANCES, "application/xml, text/*"),
@@ -161,7 +161,7 @@ class TestNegotiation(HttpTest):
                 self.assertIn(answer.status, {400, 404}, url)
         self.assertLess(15, found)
 
-    def test_what_is_given_here_is(self) -> None:
+    def test_a_type_that_is_available_is_acceptable(self) -> None:
         for accept in (
             "*/*",
             "application/*",
@@ -184,7 +184,7 @@ class TestNegotiation(HttpTest):
             answer = self.call(method, path, b"{}", {"Content-Type": kind})
             self.assert_problem(415, answer, f"not {kind}")
 
-    def test_json_may_be_called_text(self) -> None:
+    def test_json_can_be_sent_as_text(self) -> None:
         for kind in (
             "text/plain",
             "Application/JSON",
@@ -239,7 +239,7 @@ class TestBodies(HttpTest):
         ):
             self.assert_problem(400, self.send(body.encode()), message)
 
-    def test_a_path_leads_deep_into_a_request(self) -> None:
+    def test_the_path_of_a_nested_error(self) -> None:
         path = f"{INSTANCES}/x/instantiate"
         for body, message in (
             ({}, "missing required field `flavourId`"),
@@ -277,7 +277,7 @@ class TestBodies(HttpTest):
 
     def test_a_body_at_the_limit(self) -> None:
         body = b'{"vnfdId": "x"}'.ljust(1000)
-        # it is read, and there is no such VNFD
+        # it is read, and the VNFD is not found
         self.assert_problem(422, self.send(body))
         self.assert_problem(413, self.send(body + b" "))
 
@@ -300,25 +300,25 @@ class TestVersion(HttpTest):
             request.headers["Version"] = version
         return Response(request.get_response(self.vnfm.app))
 
-    def test_it_is_required(self) -> None:
+    def test_the_version_is_required(self) -> None:
         for path in (INSTANCES, "/v2/vnf_instances", f"{OP_OCCS}/x"):
             answer = self.ask(None, path)
             self.assert_problem(400, answer, "Version: the header is required")
 
-    def test_it_has_a_form(self) -> None:
+    def test_malformed_versions(self) -> None:
         for version in ("", "2", "2.0", "v2.0.0", "2.0.0-", "2.0.0 ", "2.0.x"):
             self.assert_problem(
                 400, self.ask(version), "not of the form x.y.z"
             )
 
-    def test_there_is_one(self) -> None:
+    def test_the_supported_version(self) -> None:
         for version in ("1.0.0", "2.1.0", "2.0.1", "3.0.0", "20.0.0"):
             answer = self.ask(version)
             self.assert_problem(406, answer, "is not supported, only 2.0.0")
         for version in ("2.0.0", "2.0.0-impl:tacker:1.0"):
             self.assertEqual(200, self.ask(version).status)
 
-    def test_some_ask_for_none(self) -> None:
+    def test_paths_without_a_version(self) -> None:
         for path in (
             "/vnflcm/api_versions",
             "/vnflcm/v2/api_versions",
@@ -343,7 +343,7 @@ class TestVersion(HttpTest):
                 self.ask(None, path).json,
             )
 
-    def test_answers_and_errors_say_theirs(self) -> None:
+    def test_responses_and_errors_have_the_version(self) -> None:
         for version, path, status in (
             ("2.0.0", INSTANCES, 200),
             ("2.0.0", "/v2/vnf_instances", 200),
@@ -357,12 +357,12 @@ class TestVersion(HttpTest):
             self.assertEqual("2.0.0", answer.headers["Version"])
             self.assertEqual("none", answer.headers["Accept-Ranges"])
 
-    def test_other_interfaces_have_their_own(self) -> None:
+    def test_each_interface_has_its_version(self) -> None:
         self.assertNotIn("Version", self.ask(None, PACKAGES).headers)
 
 
 class TestAnswers(HttpTest):
-    def test_where_a_new_thing_is(self) -> None:
+    def test_location_of_a_created_resource(self) -> None:
         vnfd_id = self.vnfm.onboard()
         made = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
         where = f"http://localhost{INSTANCES}/{made.json['id']}"
@@ -380,7 +380,7 @@ class TestAnswers(HttpTest):
         self.assertTrue(where.startswith(f"http://localhost{OP_OCCS}/"))
         self.vnfm.wait_operation(where)
 
-    def test_what_was_deleted_leaves_no_body(self) -> None:
+    def test_a_deletion_has_no_body(self) -> None:
         instance_id = self.vnfm.create()
         answer = self.call("DELETE", f"{INSTANCES}/{instance_id}")
         self.assertEqual((204, b""), (answer.status, answer.content))
@@ -388,7 +388,7 @@ class TestAnswers(HttpTest):
         answer = self.call("GET", f"{INSTANCES}/{instance_id}")
         self.assert_problem(404, answer)
 
-    def test_every_answer_has_a_request_id(self) -> None:
+    def test_every_response_has_a_request_id(self) -> None:
         ids = {
             self.call("GET", path).headers["X-Openstack-Request-Id"]
             for path in (INSTANCES, INSTANCES, "/nowhere", "/healthcheck")
@@ -412,7 +412,7 @@ class TestEndpoint(HttpTest):
 
 
 class TestBugs(HttpTest):
-    def test_the_inside_of_a_bug_stays_inside(self) -> None:
+    def test_a_bug_is_not_exposed(self) -> None:
         def bug(_: Any) -> None:
             raise RuntimeError("hunter2")
 
@@ -430,7 +430,7 @@ class TestBugs(HttpTest):
         done = self.vnfm.run(instance_id, "instantiate", request)
         self.assertEqual("COMPLETED", done["operationState"])
 
-    def test_the_log_says_what_it_was(self) -> None:
+    def test_a_bug_is_logged(self) -> None:
         def bug(_: Any) -> None:
             raise RuntimeError("a bug")
 
@@ -514,7 +514,7 @@ class TestPolicy(HttpTest):
         )
         self.assert_problem(403, answer)
 
-    def test_without_a_token_there_are_versions_and_health(self) -> None:
+    def test_versions_and_health_without_a_token(self) -> None:
         for path in (
             "/healthcheck",
             "/vnflcm/api_versions",

@@ -1,4 +1,4 @@
-"""Calls to others: who we are, whom we trust, and what goes wrong."""
+"""The HTTP client: authentication, trusted certificates, and failures."""
 
 import asyncio
 import base64
@@ -68,7 +68,7 @@ class TestAuthentication(testtools.TestCase):
                 answer = client.get(receiver.url)
         return answer.status_code
 
-    def test_nothing_is_sent_that_was_not_agreed(self) -> None:
+    def test_no_credentials_are_sent_unless_configured(self) -> None:
         receiver = self.useFixture(HttpReceiver())
         self.assertEqual(204, self.call(receiver, None))
         self.assertNotIn("Authorization", receiver.requests[0].headers)
@@ -98,7 +98,7 @@ class TestAuthentication(testtools.TestCase):
             self.assertEqual(204, client.get(receiver.url).status_code)
         self.assertEqual(2, receiver.issued_tokens)
 
-    def test_an_unknown_caller_gets_an_error(self) -> None:
+    def test_an_unknown_client_gets_an_error(self) -> None:
         receiver = self.useFixture(HttpReceiver(oauth2=("vnfm", "s3cret")))
         wrong = oauth2(receiver, clientPassword="guessed")
         refused = self.assertRaises(
@@ -107,7 +107,7 @@ class TestAuthentication(testtools.TestCase):
         self.assertIn("answered 401", str(refused))
         self.assertNotIn("guessed", str(refused))
 
-    def test_what_is_no_token_is_not_used(self) -> None:
+    def test_an_invalid_token_is_not_used(self) -> None:
         receiver = self.useFixture(HttpReceiver(oauth2=("vnfm", "s3cret")))
         for body in (b"{}", b"x", b'{"access_token": "two\\nlines"}'):
             receiver.responder = functools.partial(_answer, body)
@@ -116,7 +116,7 @@ class TestAuthentication(testtools.TestCase):
             )
             self.assertIn("gave no token", str(refused))
 
-    def test_no_more_of_an_answer_is_read_than_a_token_needs(self) -> None:
+    def test_a_response_larger_than_a_token_is_not_read(self) -> None:
         receiver = self.useFixture(HttpReceiver())
         long = b'{"access_token": "x", "scope": "' + b"x" * 2**20 + b'"}'
         receiver.responder = functools.partial(_answer, long)
@@ -169,7 +169,7 @@ class TestAuthentication(testtools.TestCase):
         self.assertEqual({204}, asyncio.run(call()))
         self.assertEqual(2, receiver.issued_tokens)
 
-    def test_parameters_go_with_their_way(self) -> None:
+    def test_parameters_have_to_match_the_auth_type(self) -> None:
         for given, message in (
             ({"authType": []}, "length"),
             ({"authType": ["BASIC"]}, "authType BASIC: give paramsBasic"),
@@ -243,7 +243,7 @@ class TestTls(testtools.TestCase):
             204, self.call(receiver, HttpClientOptions(verify=False))
         )
 
-    def test_the_certificate_is_shown_where_it_was_agreed(self) -> None:
+    def test_the_client_certificate_is_sent_where_configured(self) -> None:
         receiver = self.receiver(wants_certificate=True)
         self.assertRaises(
             errors.PeerFailed, self.call, receiver, self.client_options
@@ -278,7 +278,7 @@ class TestTls(testtools.TestCase):
         )
         self.assertEqual(1, receiver.issued_tokens)
 
-    def test_a_certificate_that_is_not_here_cannot_be_agreed(self) -> None:
+    def test_a_client_certificate_that_is_not_configured(self) -> None:
         receiver = self.receiver()
         given = self.by_certificate(receiver, "another")
         for client_options, message in (
@@ -328,7 +328,7 @@ class TestCalls(testtools.TestCase):
         self.assertEqual(307, self.call(receiver.url).status_code)
         self.assertEqual(["/"], [r.path for r in receiver.requests])
 
-    def test_the_environment_does_not_lead_elsewhere(self) -> None:
+    def test_proxies_of_the_environment_are_ignored(self) -> None:
         receiver = self.useFixture(HttpReceiver())
         proxy = self.useFixture(HttpReceiver())
         for name in ("HTTP_PROXY", "ALL_PROXY"):

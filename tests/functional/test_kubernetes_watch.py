@@ -1,4 +1,4 @@
-"""The Kubernetes driver as it watches a cluster."""
+"""Watches of the Kubernetes driver."""
 
 import contextlib
 import queue
@@ -18,13 +18,13 @@ from tacker_cnf.sol.common import VimConnectionInfo
 from tests.fixtures.cluster import CORE, CnfCase
 from tests.fixtures.tcp_proxy import TcpProxy
 
-#: what a watch tells when changes may have been missed everywhere
+#: reported when changes of any instance may have been missed
 MISSED_EVERYWHERE = ("missed", None)
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
 class WatchCase(CnfCase):
-    """A watch of its own, in a thread of its own."""
+    """A watch in a thread."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -38,9 +38,7 @@ class WatchCase(CnfCase):
         self.addCleanup(self.stop_watch)
 
     def stop_watch(self) -> None:
-        self.cancel_token.cancel(
-            errors.Cancelled("Called off."), forceful=True
-        )
+        self.cancel_token.cancel(errors.Cancelled("Cancelled."), forceful=True)
 
     def on_missed(self, tenant: str | None) -> None:
         self.events.put(("missed", tenant))
@@ -48,7 +46,7 @@ class WatchCase(CnfCase):
     def watch(
         self, missed: Callable[[str | None], None] | None = None, **access: str
     ) -> None:
-        """Begin to watch."""
+        """Start the watch."""
         vim = msgspec.convert(
             self.cluster.vim(**access)["vim1"], VimConnectionInfo
         )
@@ -77,21 +75,21 @@ class WatchCase(CnfCase):
         threading.Thread(target=run, daemon=True).start()
 
     def assert_events(self, *expected: tuple[str, str | None]) -> None:
-        """Wait until all of these are told, and nothing else is."""
+        """Wait until all of these, and no other, are reported."""
         left = set(expected)
         while left:
-            told = self.events.get(timeout=60)
-            self.assertIn(told, expected)
-            left.discard(told)
+            event = self.events.get(timeout=60)
+            self.assertIn(event, expected)
+            left.discard(event)
 
     def drain_events(self) -> None:
-        """Forget what was told, until nothing more comes."""
+        """Discard events until no more are reported."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self.events.get(timeout=0.3)
 
     def pod(self, name: str, instance: str, **more: Any) -> None:
-        """Make a pod that says it belongs to an instance."""
+        """Create a pod with the label of an instance."""
         body = {
             "metadata": {
                 "name": name,
@@ -108,7 +106,7 @@ class WatchCase(CnfCase):
 
 
 class TestWatch(WatchCase):
-    def test_pods_that_come_and_go(self) -> None:
+    def test_pods_that_are_created_and_deleted(self) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
         self.pod("a", "one")
@@ -130,7 +128,7 @@ class TestWatch(WatchCase):
         self.pod("a", "one")
         self.assert_events(("changed", "one"))
 
-    def test_it_ends_at_once(self) -> None:
+    def test_a_cancelled_watch_ends_at_once(self) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
         time.sleep(0.2)  # the cluster is silent, the watch is read
@@ -138,7 +136,7 @@ class TestWatch(WatchCase):
         # it would be read for a minute
         self.assertIsInstance(self.results.get(timeout=40), errors.Cancelled)
 
-    def test_a_watch_that_is_cut_goes_on_where_it_was(self) -> None:
+    def test_a_broken_watch_continues_at_its_resource_version(self) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
         self.pod("a", "one")
@@ -157,7 +155,7 @@ class TestWatch(WatchCase):
             self.results.get(timeout=60), errors.VimUnreachable
         )
 
-    def test_a_token_that_is_wrong(self) -> None:
+    def test_an_invalid_token(self) -> None:
         self.watch(bearer_token="wrong")
         self.assertIsInstance(self.results.get(timeout=60), errors.VimRejected)
 
@@ -169,7 +167,9 @@ class TestForgottenEvents(WatchCase):
         )
         super().setUp()
 
-    def test_what_the_cluster_has_forgotten_may_have_been_missed(self) -> None:
+    def test_an_expired_resource_version_is_reported_as_missed_changes(
+        self,
+    ) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
         self.relay.refuse()
@@ -184,7 +184,7 @@ class TestForgottenEvents(WatchCase):
 
 
 class TestNamespaces(WatchCase):
-    """Credentials that reach some namespaces, and not the whole cluster."""
+    """Credentials for some namespaces, and not for the whole cluster."""
 
     def allow(self, namespace: str) -> None:
         path = f"{RBAC}/namespaces/{namespace}"
@@ -206,7 +206,7 @@ class TestNamespaces(WatchCase):
             },
         )
 
-    def test_each_is_watched_while_vnfs_live_there(self) -> None:
+    def test_each_namespace_is_watched_while_it_has_vnfs(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.drivers.kubernetes.pod_watch.NAMESPACE_POLL_S", 0.1
@@ -237,7 +237,7 @@ class TestNamespaces(WatchCase):
         self.stop_watch()
         self.assertIsInstance(self.results.get(timeout=60), errors.Cancelled)
 
-    def test_one_that_is_left_ends_while_the_cluster_is_silent(self) -> None:
+    def test_an_unused_watch_ends_while_the_cluster_is_silent(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.drivers.kubernetes.pod_watch.NAMESPACE_POLL_S", 0.1
@@ -256,7 +256,7 @@ class TestNamespaces(WatchCase):
         thread.join(60)
         self.assertFalse(thread.is_alive())
 
-    def test_one_that_breaks_is_watched_again(self) -> None:
+    def test_a_failed_watch_is_restarted(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.drivers.kubernetes.pod_watch.RETRY_DELAY_S", 0.1
@@ -268,18 +268,18 @@ class TestNamespaces(WatchCase):
         def missed(tenant: str | None) -> None:
             tries.append(tenant)
             if len(tries) == 1:
-                raise RuntimeError("nobody thought of it")
+                raise RuntimeError("an unexpected error")
             self.events.put(("missed", tenant))
 
         self.allow(self.vnfm.namespace)
         token = self.cluster.sandbox.viewer_token
         self.watch(missed, bearer_token=token)
         self.assert_events(("missed", self.vnfm.namespace))
-        self.assertIn("nobody thought of it", log.output)
+        self.assertIn("an unexpected error", log.output)
         self.pod("a", "one")
         self.assert_events(("changed", "one"))
 
-    def test_one_that_is_forbidden_blocks_no_other(self) -> None:
+    def test_a_forbidden_namespace_blocks_no_other(self) -> None:
         forbidden = self.cluster.namespace()
         self.tenants.add(forbidden)
         self.allow(self.vnfm.namespace)

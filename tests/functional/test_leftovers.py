@@ -1,4 +1,4 @@
-"""What is left on a VIM of a VNF instance that should have nothing there."""
+"""Leftovers: objects on a VIM of a VNF instance that should have none."""
 
 import contextlib
 import threading
@@ -40,7 +40,7 @@ spec:
 
 class LeftoverCase(CnfCase):
     def create_failing(self) -> Any:
-        """Instantiate a VNF of which one image is missing."""
+        """Instantiate a VNF with an image that does not exist."""
         instance_id = self.vnfm.create_with_files(pod=POD)
         failed = self.vnfm.run(instance_id, "instantiate", self.request())
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
@@ -53,7 +53,7 @@ class LeftoverCase(CnfCase):
         return self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
 
     def create_late_objects(self, instance_id: str) -> None:
-        """Create what a conductor posts after its lease: labelled objects."""
+        """Create labelled objects, as a conductor does after its lease."""
         labels = {"tacker_vnf_instance_id": instance_id}
         meta = {"name": "late", "labels": labels}
         core = f"{CORE}/namespaces/{self.vnfm.namespace}"
@@ -75,7 +75,7 @@ class LeftoverCase(CnfCase):
         )
 
     def labelled(self, instance_id: str) -> set[str]:
-        """List what is there with the label of an instance."""
+        """List the objects with the label of an instance."""
         core = f"{CORE}/namespaces/{self.vnfm.namespace}"
         found = self.cluster.call("GET", f"{core}/configmaps")["items"]
         found += self.objects().values()
@@ -87,20 +87,20 @@ class LeftoverCase(CnfCase):
         }
 
     def full_resync(self) -> None:
-        """Let the conductor look at everything once."""
+        """Run a full resync of the conductor."""
         upkeep = self.vnfm.conductor.synchronizer
         self.assertTrue(upkeep.lease_set.acquire(RESYNC_LEASE))
         upkeep.full_resync()
 
     def removed(self, instance_id: str) -> None:
-        """Wait until nothing of an instance is left."""
+        """Wait until an instance has no objects."""
         waiting.until(lambda: not self.labelled(instance_id), "the removal")
 
 
 class TestFailed(LeftoverCase):
-    """An instantiation that was given up, and what it made."""
+    """Objects of an instantiation that was failed."""
 
-    def test_the_deletion_waits_until_it_is_removed(self) -> None:
+    def test_the_deletion_waits_until_they_are_removed(self) -> None:
         failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "fail")
@@ -114,11 +114,13 @@ class TestFailed(LeftoverCase):
         )
         self.assertEqual(set(), self.labelled(instance_id))
 
-    def test_a_sync_removes_it_and_another_try_may_begin(self) -> None:
+    def test_a_sync_removes_them_and_allows_another_instantiation(
+        self,
+    ) -> None:
         failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "fail")
-        # another request would leave what the first one made
+        # another request would leave the objects of the first one
         other = self.vnfm.deployment_only()
         refused = self.vnfm.task(instance_id, "instantiate", other)
         self.assertEqual(409, refused.status)
@@ -135,7 +137,7 @@ class TestFailed(LeftoverCase):
         answer = self.vnfm.task(instance_id, "sync", None)
         return answer.status == 409 and "has nothing on" in answer.detail
 
-    def test_a_turn_removes_it(self) -> None:
+    def test_a_full_resync_removes_them(self) -> None:
         failed = self.create_failing()
         self.full_resync()  # an operation holds the instance
         instance_id = failed["vnfInstanceId"]
@@ -146,9 +148,11 @@ class TestFailed(LeftoverCase):
 
 
 class TestOrphans(LeftoverCase):
-    """What a conductor made when its operation was another's."""
+    """Objects that a conductor created after it lost its operation."""
 
-    def test_a_turn_removes_what_came_after_the_rollback(self) -> None:
+    def test_a_full_resync_removes_objects_created_after_the_rollback(
+        self,
+    ) -> None:
         failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "rollback")
@@ -180,7 +184,7 @@ class TestOrphans(LeftoverCase):
         (line,) = [one for one in log.splitlines() if unknown in one]
         self.assertIn("Objects of an unknown VNF instance found", line)
 
-    def test_a_cluster_of_which_one_namespace_is_open(self) -> None:
+    def test_credentials_for_one_namespace(self) -> None:
         rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
         self.cluster.allow_viewer(self.vnfm.namespace, rule)
         token = self.cluster.sandbox.viewer_token
@@ -198,12 +202,12 @@ class TestWatch(LeftoverCase):
         return CnfService({"sync_watch": True, "lease": 3.0})
 
     def other_namespace_request(self) -> dict[str, Any]:
-        """Make a request for another namespace of the same cluster."""
+        """Build a request for another namespace of the same cluster."""
         request = self.vnfm.deployment_only()
         request["additionalParams"]["namespace"] = self.cluster.namespace()
         return request
 
-    def test_pods_that_come_too_late_are_removed_at_once(self) -> None:
+    def test_late_pods_are_removed_at_once(self) -> None:
         self.vnfm.start_vnf(self.other_namespace_request())
         failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
@@ -225,13 +229,13 @@ class TestClaim(testtools.TestCase):
         return self.vnfm.task(self.vnf, "instantiate", REQUEST)
 
     def fail_instantiation(self) -> None:
-        """Let an instantiation fail when it has created something."""
+        """Let an instantiation fail after it has created an object."""
 
-        def left(_: Any) -> None:
+        def fail_with_leftover(_: Any) -> None:
             self.driver.vnfcs[self.vnf] = (A_VNFC,)
             raise errors.NotReady("It is broken.")
 
-        self.driver.before["apply"] = left
+        self.driver.before["apply"] = fail_with_leftover
         failed = self.vnfm.run(self.vnf, "instantiate", REQUEST)
         self.vnfm.decide(failed["id"], "fail")
         self.driver.before.clear()
@@ -239,7 +243,7 @@ class TestClaim(testtools.TestCase):
     def clean(self) -> None:
         self.vnfm.conductor.synchronizer.sync.sync_instance(self.vnf)
 
-    def test_no_operation_begins_meanwhile(self) -> None:
+    def test_no_operation_starts_during_the_removal(self) -> None:
         self.fail_instantiation()
         answers = []
         self.driver.before["clean"] = lambda _: answers.append(
@@ -252,7 +256,7 @@ class TestClaim(testtools.TestCase):
         self.assertNotIn(self.vnf, self.driver.vnfcs)
         self.assertEqual(202, self.instantiate().status)
 
-    def test_a_claim_whose_conductor_is_lost_runs_out(self) -> None:
+    def test_a_claim_of_a_lost_conductor_expires(self) -> None:
         self.fail_instantiation()
         claim_started, lost = threading.Event(), threading.Event()
         self.addCleanup(lost.set)
@@ -269,7 +273,7 @@ class TestClaim(testtools.TestCase):
         self.assertEqual(409, self.instantiate().status)
         waiting.until(lambda: self.instantiate().status == 202, "the start")
         waiting.until(lambda: self.state() == "INSTANTIATED", "its end")
-        # what the lost one says now is not heard, and nothing is deleted
+        # the lost conductor's result is ignored, and nothing is deleted
         lost.set()
         thread.join(60)
         self.assertIn(self.vnf, self.driver.vnfcs)
@@ -284,9 +288,9 @@ class TestClaim(testtools.TestCase):
         made.seek(0)
         return str(made.read())
 
-    def test_an_administrator_gives_it_up(self) -> None:
+    def test_an_administrator_drops_it(self) -> None:
         def unreachable(_: Any) -> None:
-            raise errors.VimUnreachable("It is gone for good.")
+            raise errors.VimUnreachable("It was shut down.")
 
         Path(self.vnfm.state_path, "own.conf").write_text(
             f"[DEFAULT]\nstate_path = {self.vnfm.state_path}\n"
@@ -326,7 +330,7 @@ class TestClaim(testtools.TestCase):
         self,
     ) -> None:
         def take_over(_: Any) -> None:
-            """Let another conductor end the operation, rolled back."""
+            """Let another conductor roll back the operation."""
             op_occ, instance = models.VnfLcmOpOcc, models.VnfInstance
             with self.vnfm.parts.store.writer() as session:
                 session.execute(

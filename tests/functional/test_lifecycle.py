@@ -1,4 +1,4 @@
-"""The life of a VNF, told over HTTP; the VIM is the fake one."""
+"""The lifecycle of a VNF over HTTP, with the fake driver."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 SCALE_OUT = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
 SCALE_IN = {"type": "SCALE_IN", "aspectId": "web_aspect"}
 TERMINATE = {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 5}
-#: one of each, as the flavour wants it
+#: one VNFC of each VDU, as the flavour defines it
 ONE_OF_EACH = ["agent", "cache", "probe", "store", "web"]
 BROKEN = "quota exceeded"
 
@@ -27,14 +27,14 @@ class LifecycleTest(testtools.TestCase):
         self.vnfm = self.useFixture(Vnfm())
 
     def run_completed(self, instance_id: str, task: str, body: Any) -> Any:
-        """Run an operation that ends well; give what it changed."""
+        """Run an operation that completes; return its resource changes."""
         done = self.vnfm.run(instance_id, task, body)
         self.assertEqual("COMPLETED", done["operationState"])
         self.assertNotIn("error", done)
         return self.changes(done)
 
     def changes(self, op_occ: Any) -> dict[str, list[str]]:
-        """Tell which VDUs VNFCs were added to and removed from."""
+        """Return the VDUs of added and removed VNFCs: change -> VDUs."""
         changes_by_vdu: dict[str, list[str]] = {}
         for vnfc in op_occ["resourceChanges"].get("affectedVnfcs", ()):
             changes_by_vdu.setdefault(vnfc["changeType"], []).append(
@@ -43,7 +43,7 @@ class LifecycleTest(testtools.TestCase):
         return {kind: sorted(vdus) for kind, vdus in changes_by_vdu.items()}
 
     def inject_fault(self, *verbs: str, half: str | None = None) -> None:
-        """Let verbs of the VIM fail, perhaps after a VNFC was made."""
+        """Let methods of the driver fail, optionally after one VNFC."""
 
         def fail(task: InfraTask) -> None:
             if half:
@@ -59,7 +59,7 @@ class LifecycleTest(testtools.TestCase):
         self.vnfm.driver.before.clear()
 
     def run_failing(self, instance_id: str, task: str, body: Any) -> Any:
-        """Run an operation that fails; give it."""
+        """Run an operation that fails; return it."""
         failed = self.vnfm.run(instance_id, task, body)
         self.assert_failed(failed)
         return failed
@@ -76,7 +76,7 @@ class LifecycleTest(testtools.TestCase):
         )
 
     def on_vim(self, instance_id: str) -> list[str]:
-        """Tell the VDUs of what the VIM has of an instance."""
+        """Return the VDUs of an instance's VNFCs on the VIM."""
         vnfcs = self.vnfm.driver.vnfcs.get(instance_id, ())
         return sorted(vnfc.vdu_id for vnfc in vnfcs)
 
@@ -84,7 +84,7 @@ class LifecycleTest(testtools.TestCase):
         return self.vnfm.instance(instance_id)["instantiatedVnfInfo"]
 
     def list_recorded(self, instance_id: str) -> list[str]:
-        """Tell the VDUs of what is known of an instance."""
+        """Return the VDUs of an instance's recorded VNFCs."""
         vnfcs = self.info(instance_id)["vnfcResourceInfo"]
         return sorted(vnfc["vduId"] for vnfc in vnfcs)
 
@@ -101,7 +101,7 @@ class LifecycleTest(testtools.TestCase):
 
 
 class TestTime(LifecycleTest):
-    def test_the_time_to_end_is_not_part_of_that_of_the_operation(
+    def test_the_graceful_timeout_is_not_part_of_the_operation_timeout(
         self,
     ) -> None:
         instance_id = self.vnfm.create_instantiated()
@@ -166,7 +166,7 @@ class TestLife(LifecycleTest):
         )
         self.assertEqual([], self.vnfm.call("GET", INSTANCES).json)
 
-    def test_it_may_come_to_life_again_as_another_flavour(self) -> None:
+    def test_it_can_be_instantiated_again_with_another_flavour(self) -> None:
         one = self.vnfm.create_instantiated()
         self.run_completed(one, "terminate", TERMINATE)
         self.run_completed(
@@ -174,13 +174,13 @@ class TestLife(LifecycleTest):
         )
         self.assertEqual("small", self.info(one)["flavourId"])
 
-    def test_a_level_is_where_it_starts(self) -> None:
+    def test_the_instantiation_level(self) -> None:
         one = self.vnfm.create_instantiated(instantiationLevelId="busy")
         self.assertEqual(2, self.level(one))
         self.assertEqual(3, self.list_recorded(one).count("web"))
         self.assertEqual(3, self.list_recorded(one).count("store"))
 
-    def test_two_instances_do_not_touch_each_other(self) -> None:
+    def test_two_instances_are_independent(self) -> None:
         one = self.vnfm.create_instantiated()
         two = self.vnfm.create(self.vnfm.instance(one)["vnfdId"])
         self.run_completed(two, "instantiate", INSTANTIATE)
@@ -224,7 +224,7 @@ class TestLife(LifecycleTest):
 
 
 class TestRetry(LifecycleTest):
-    def test_each_operation_may_be_tried_again(self) -> None:
+    def test_each_operation_can_be_retried(self) -> None:
         one = self.vnfm.create()
         for task, body, changed in (
             ("instantiate", INSTANTIATE, {"ADDED": ONE_OF_EACH}),
@@ -243,10 +243,10 @@ class TestRetry(LifecycleTest):
             self.assertEqual(changed, self.changes(done), task)
         self.assertEqual("NOT_INSTANTIATED", self.state(one))
         self.assertEqual([], self.on_vim(one))
-        # leave was asked for once each
+        # each grant was requested once
         self.assertEqual(5, len(self.vnfm.nfvo.requests))
 
-    def test_it_goes_on_from_what_was_made(self) -> None:
+    def test_a_retry_continues_from_the_created_vnfcs(self) -> None:
         one = self.vnfm.create_instantiated()
         self.inject_fault("apply", half="web")
         body = SCALE_OUT | {"numberOfSteps": 2}
@@ -276,7 +276,7 @@ class TestRollback(LifecycleTest):
         self.repair()
         self.run_completed(one, "instantiate", INSTANTIATE)
 
-    def test_of_a_scale_restores_what_was(self) -> None:
+    def test_of_a_scale_restores_the_former_level(self) -> None:
         one = self.vnfm.create_instantiated()
         self.run_completed(one, "scale", SCALE_OUT)
         before = self.vnfm.instance(one)
@@ -290,7 +290,7 @@ class TestRollback(LifecycleTest):
         self.assertEqual([*ONE_OF_EACH, "web"], self.on_vim(one))
         self.run_completed(one, "scale", SCALE_IN)
 
-    def test_one_that_fails_may_be_asked_for_again(self) -> None:
+    def test_a_failed_rollback_can_be_repeated(self) -> None:
         one = self.vnfm.create()
         self.inject_fault("apply", half="web")
         failed = self.run_failing(one, "instantiate", INSTANTIATE)
@@ -302,7 +302,7 @@ class TestRollback(LifecycleTest):
         self.assertEqual("ROLLED_BACK", back["operationState"])
         self.assertEqual([], self.on_vim(one))
 
-    def test_after_one_that_failed_it_may_be_tried_again(self) -> None:
+    def test_a_retry_is_possible_after_a_failed_rollback(self) -> None:
         one = self.vnfm.create()
         self.inject_fault("apply", "destroy")
         failed = self.run_failing(one, "instantiate", INSTANTIATE)
@@ -312,7 +312,7 @@ class TestRollback(LifecycleTest):
         self.assertEqual("COMPLETED", done["operationState"])
         self.assertEqual(ONE_OF_EACH, self.on_vim(one))
 
-    def test_what_was_healed_or_terminated_stays_so(self) -> None:
+    def test_heal_and_terminate_cannot_be_rolled_back(self) -> None:
         one = self.vnfm.create_instantiated()
         self.inject_fault("replace", "destroy")
         for task, body in (("heal", {}), ("terminate", TERMINATE)):
@@ -345,7 +345,7 @@ class TestFail(LifecycleTest):
             self.repair()
             self.run_completed(one, task, body)
 
-    def test_its_answer_is_the_operation(self) -> None:
+    def test_its_response_is_the_operation(self) -> None:
         one = self.vnfm.create()
         self.inject_fault("apply")
         failed = self.run_failing(one, "instantiate", INSTANTIATE)
@@ -357,7 +357,7 @@ class TestFail(LifecycleTest):
 
 
 class TestRecordedState(LifecycleTest):
-    def test_what_a_failed_operation_left_is_reported(self) -> None:
+    def test_changes_of_a_failed_operation_are_reported(self) -> None:
         one = self.vnfm.create_instantiated()
         before = self.vnfm.instance(one)
         for verb, task, body in (
@@ -377,7 +377,7 @@ class TestRecordedState(LifecycleTest):
         failed = self.run_failing(one, "scale", SCALE_OUT)
         self.assertNotIn("resourceChanges", failed)
 
-    def test_a_bug_of_a_driver_keeps_its_inside(self) -> None:
+    def test_a_bug_of_a_driver_is_not_exposed(self) -> None:
         def bug(_: InfraTask) -> None:
             raise RuntimeError("hunter2")
 
@@ -416,7 +416,7 @@ class TestGrant(LifecycleTest):
             self.vnfm.nfvo.fails_with = None
             self.run_completed(one, task, body)
 
-    def test_an_nfvo_that_breaks_is_a_refusal(self) -> None:
+    def test_an_error_of_the_nfvo_is_a_refusal(self) -> None:
         one = self.vnfm.create()
         self.vnfm.nfvo.fails_with = RuntimeError("hunter2")
         refused = self.vnfm.run(one, "instantiate", INSTANTIATE)

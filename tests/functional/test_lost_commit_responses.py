@@ -1,4 +1,4 @@
-"""A commit came through and its answer was lost; callers come in between."""
+"""Commits whose responses are lost, and requests between transactions."""
 
 import threading
 from collections.abc import Iterator
@@ -24,10 +24,10 @@ class StoreCase(testtools.TestCase):
 
 
 class TestLostAnswers(StoreCase):
-    """Whoever repeats a transaction finds that it was made."""
+    """A repeated transaction finds that it was committed."""
 
     def drop_commit_responses(self, count: int) -> list[int]:
-        """Lose the answers to the next commits of who writes op-occs."""
+        """Lose the responses to the next commits of op-occ writers."""
         left = [count]
         store, usual = self.store, self.store.writer
 
@@ -42,7 +42,7 @@ class TestLostAnswers(StoreCase):
         store.writer = writer  # type: ignore[method-assign]
         return left
 
-    def test_an_operation_goes_on_as_if_nothing_had_happened(self) -> None:
+    def test_an_operation_completes(self) -> None:
         instance_id = self.vnfm.create()
         left = self.drop_commit_responses(3)  # STARTING, PROCESSING, COMPLETED
         end = self.vnfm.run(instance_id, "instantiate", REQUEST)
@@ -67,9 +67,9 @@ class TestLostAnswers(StoreCase):
 
 
 class TestInBetween(StoreCase):
-    def test_what_was_changed_while_a_request_was_judged_stays(self) -> None:
-        """A modification begins and ends between the look at an instance
-        and its reservation.
+    def test_a_change_during_the_checks_of_a_request_is_kept(self) -> None:
+        """A modification starts and ends after a request has read the
+        instance, and before it reserves it.
         """
         instance_id = self.vnfm.create_instantiated()
         path = f"{INSTANCES}/{instance_id}"
@@ -84,7 +84,7 @@ class TestInBetween(StoreCase):
         def modify(_task: Any) -> None:
             calls.append(1)
             if len(calls) == 1:
-                # a caller of its own: this thread is in a request
+                # another client: this thread is in a request
                 other = threading.Thread(target=patch)
                 other.start()
                 other.join()
@@ -96,7 +96,7 @@ class TestInBetween(StoreCase):
         vim = self.vnfm.instance(instance_id)["vimConnectionInfo"]["vim1"]
         self.assertEqual({"zone": "new"}, vim["extra"])
 
-    def test_an_instance_that_never_settles_is_reported(self) -> None:
+    def test_an_instance_that_changes_all_the_time_is_reported(self) -> None:
         instance_id = self.vnfm.create_instantiated()
 
         def change(_task: Any) -> None:
@@ -109,7 +109,7 @@ class TestInBetween(StoreCase):
         self.assertEqual(409, answer.status)
         self.assertIn("changes all the time", answer.detail)
 
-    def test_a_retry_comes_while_the_former_try_is_ending(self) -> None:
+    def test_a_retry_while_the_former_try_is_ending(self) -> None:
         def fail(_task: Any) -> None:
             raise RuntimeError
 
@@ -139,7 +139,9 @@ class TestInBetween(StoreCase):
             202, self.vnfm.call("POST", f"{location}/retry").status
         )
         came = threading.Event()
-        came.wait(0.3)  # the wake-up has come and found it there
+        came.wait(
+            0.3
+        )  # the wake-up was received while the claim was still held
         goes.set()
         end = self.vnfm.wait_operation(location, 4.0)
         self.assertEqual("COMPLETED", end["operationState"])

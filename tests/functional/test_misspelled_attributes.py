@@ -1,4 +1,4 @@
-"""A request that is nearly right is refused, and never half understood."""
+"""Requests with misspelled attributes are refused."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class TestAttributes(testtools.TestCase):
         self.assertEqual(400, answer.status, str(answer.content))
         return answer.detail
 
-    def test_an_attribute_that_is_nearly_known_is_refused(self) -> None:
+    def test_a_misspelled_attribute_is_refused(self) -> None:
         one, up = f"{ROOT}/{self.fresh}", f"{ROOT}/{self.up}"
         vim = {"vim1": {"vimtype": "fake", "interfaceInfo": {}}}
         cases: list[tuple[str, str, Any, str, str, str]] = [
@@ -102,7 +102,7 @@ class TestAttributes(testtools.TestCase):
                     detail,
                 )
 
-    def test_what_is_far_from_anything_known_is_ignored(self) -> None:
+    def test_an_unrelated_attribute_is_ignored(self) -> None:
         vim = {"vim1": {**FAKE_VIM["vim1"], "moon": {"vimtype": 1}}}
         body = {
             "flavourId": "simple",
@@ -114,7 +114,7 @@ class TestAttributes(testtools.TestCase):
         done = self.vnfm.run(self.fresh, "instantiate", body)
         self.assertEqual("COMPLETED", done["operationState"])
 
-    def test_null_is_as_good_as_absent(self) -> None:
+    def test_null_is_the_same_as_absent(self) -> None:
         body = {
             "flavourId": "simple",
             "instantiationLevelId": None,
@@ -142,7 +142,7 @@ class TestAttributes(testtools.TestCase):
         detail = self.refused("POST", ROOT, {"vnfdId": None})
         self.assertIn("got `null` - at `$.vnfdId`", detail)
 
-    def test_null_of_a_merge_patch_still_takes_away(self) -> None:
+    def test_null_of_a_merge_patch_deletes(self) -> None:
         for name in ("given", None):
             body = {"vnfInstanceName": name}
             done = self.vnfm.modify(self.up, body)

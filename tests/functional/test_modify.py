@@ -1,4 +1,4 @@
-"""PATCH of a VNF instance, and the operation that it begins."""
+"""PATCH of a VNF instance, and the operation that it starts."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ SCALE = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
 UNKNOWN_VNFC: dict[str, Any] = {
     "vnfcInfoModifications": [{"id": "moon", "vnfcConfigurableProperties": {}}]
 }
-#: of every attribute that is patched by itself
+#: a value for every attribute that is patched on its own
 CHANGES: dict[str, Any] = {
     "vnfInstanceName": "renamed",
     "vnfInstanceDescription": "moved to hall 2",
@@ -28,7 +28,7 @@ RENAME = {"vnfInstanceName": "renamed"}
 
 class ModifyCase(CheckTest):
     def modify(self, instance_id: str, body: Any) -> Any:
-        """Modify an instance; give its operation, which has to go well."""
+        """Modify an instance; return its operation, which has to complete."""
         op_occ = self.vnfm.modify(instance_id, body)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
         self.assertEqual("MODIFY_INFO", op_occ["operation"])
@@ -89,7 +89,7 @@ class TestAttributes(ModifyCase):
         for kept in (found.metadata, found.extensions):
             self.assertEqual(hidden | {"more": 2}, kept)
 
-    def test_null_takes_away(self) -> None:
+    def test_null_deletes(self) -> None:
         instance_id = self.vnfm.create()
         self.modify(instance_id, CHANGES)
         patch = {
@@ -107,10 +107,10 @@ class TestAttributes(ModifyCase):
             self.assertNotIn(attribute, found)
         self.assertEqual("moved to hall 2", found["vnfInstanceDescription"])
 
-    def test_a_patch_that_changes_nothing_is_an_operation_too(self) -> None:
+    def test_a_patch_without_changes_is_an_operation(self) -> None:
         instance_id = self.vnfm.create()
         self.modify(instance_id, CHANGES)
-        for patch in ({}, CHANGES, {"metadata": {"nobody": None}}):
+        for patch in ({}, CHANGES, {"metadata": {"missing": None}}):
             op_occ = self.modify(instance_id, patch)
             self.assertNotIn("changedInfo", op_occ)
 
@@ -124,7 +124,7 @@ class TestAttributes(ModifyCase):
         answer = self.call("PATCH", path, b"{}", plain)
         self.assert_problem(415, answer, "merge-patch+json")
 
-    def test_no_request_at_all(self) -> None:
+    def test_requests_that_are_invalid(self) -> None:
         instance_id = self.vnfm.create()
         for body, message in (
             ({"vnfInstanceName": 1}, "$.vnfInstanceName"),
@@ -135,11 +135,11 @@ class TestAttributes(ModifyCase):
         ):
             self.assert_refused(400, instance_id, body, message)
 
-    def test_the_grant_is_not_asked_for(self) -> None:
+    def test_no_grant_is_requested(self) -> None:
         self.modify(self.vnfm.create(), CHANGES)
         self.assertEqual([], self.vnfm.nfvo.requests)
 
-    def test_a_list_can_ask_for_it(self) -> None:
+    def test_the_operation_can_be_listed(self) -> None:
         instance_id = self.vnfm.create()
         self.modify(instance_id, CHANGES)
         path = "/vnflcm/v2/vnf_lcm_op_occs?filter=(eq,operation,MODIFY_INFO)"
@@ -150,7 +150,7 @@ class TestAttributes(ModifyCase):
 
 
 class TestOrder(ModifyCase):
-    def test_there_free_and_right(self) -> None:
+    def test_not_found_then_busy_then_invalid(self) -> None:
         bodies: list[Any] = [{}, UNKNOWN_VNFC, {"vnfdId": UNKNOWN_ID}]
         for body in bodies:
             answer = self.vnfm.patch("none", body)
@@ -172,7 +172,7 @@ class TestOrder(ModifyCase):
 
 
 class TestVnfcs(ModifyCase):
-    def test_what_was_set_survives_other_operations(self) -> None:
+    def test_patched_attributes_survive_other_operations(self) -> None:
         up = self.vnfm.create_instantiated()
         info = self.vnfm.instance(up)["instantiatedVnfInfo"]
         vnfc_id = info["vnfcInfo"][0]["id"]
@@ -226,7 +226,7 @@ class TestVimConnections(ModifyCase):
         access = task.vim_connections["vim1"].access_info
         self.assertEqual({"bearer_token": "n3w"}, access)
 
-    def test_credentials_go_to_no_other_address(self) -> None:
+    def test_credentials_are_sent_to_no_other_address(self) -> None:
         stored = {"accessInfo": {"bearer_token": "s3cret"}}
         up = self.vnfm.create_instantiated(
             vimConnectionInfo={"vim1": FAKE_VIM["vim1"] | stored}
@@ -244,7 +244,7 @@ class TestVimConnections(ModifyCase):
         self.assertEqual(own["interfaceInfo"], reached.interface_info)
         self.assertEqual(own["accessInfo"], reached.access_info)
 
-    def test_the_registered_vims_that_are_named_have_to_stay(self) -> None:
+    def test_registered_vims_in_use_cannot_be_deleted(self) -> None:
         one, two = self.vim("one"), self.vim("two")
         up = self.vnfm.create_instantiated(
             vimConnectionInfo={"v": {"vimId": one}}
@@ -258,7 +258,7 @@ class TestVimConnections(ModifyCase):
         self.vnfm.run(up, "terminate", {"terminationType": "FORCEFUL"})
         self.assertEqual(204, self.deletion(two))
 
-    def test_what_would_not_reach_the_vnf_is_refused(self) -> None:
+    def test_connections_that_do_not_reach_the_vnf_are_refused(self) -> None:
         up = self.vnfm.create_instantiated()
         noop = {"vimType": "noop", "interfaceInfo": {"endpoint": "y"}}
         for patch, message in (
@@ -277,7 +277,7 @@ class TestVimConnections(ModifyCase):
             body: Any = {"vimConnectionInfo": patch}
             self.assert_refused(400, up, body, message)
 
-    def test_an_instance_on_no_vim_is_reached_by_none(self) -> None:
+    def test_an_instance_on_no_vim(self) -> None:
         body = {"vimConnectionInfo": FAKE_VIM}
         self.assert_refused(
             400, self.vnfm.create(), body, "is not instantiated"
@@ -318,7 +318,7 @@ class TestVnfd(ModifyCase):
             self.assertEqual("NOT_IN_USE", self.usage(before["vnfdId"]))
             self.assertEqual("IN_USE", self.usage(newer))
 
-    def test_what_follows_is_of_the_other_package(self) -> None:
+    def test_later_operations_use_the_other_package(self) -> None:
         up = self.vnfm.create_instantiated()
         newer = self.newer()
         self.modify(up, {"vnfdId": newer})
@@ -328,12 +328,12 @@ class TestVnfd(ModifyCase):
         self.assertEqual("COMPLETED", op_occ["operationState"])
         self.assertEqual(newer, seen[0].package.vnfd.id)
 
-    def test_its_own_changes_nothing(self) -> None:
+    def test_its_own_package_changes_nothing(self) -> None:
         up = self.vnfm.create_instantiated()
         own = self.vnfm.instance(up)["vnfdId"]
         self.assertNotIn("changedInfo", self.modify(up, {"vnfdId": own}))
 
-    def test_a_package_has_to_be_there_and_enabled(self) -> None:
+    def test_a_package_has_to_be_onboarded_and_enabled(self) -> None:
         instance_id = self.vnfm.create()
         self.assert_refused(
             422, instance_id, {"vnfdId": UNKNOWN_ID}, UNKNOWN_ID
@@ -347,7 +347,7 @@ class TestVnfd(ModifyCase):
         body = {"vnfdId": other}
         self.assert_refused(422, instance_id, body, "is disabled")
 
-    def test_a_vnf_that_runs_has_to_fit(self) -> None:
+    def test_a_running_vnf_has_to_be_compatible(self) -> None:
         up = self.vnfm.create_instantiated()
         name = "Definitions/five_kinds_df_simple.yaml"
         csar = self.useFixture(Csar())
@@ -361,8 +361,8 @@ class TestVnfd(ModifyCase):
         self.modify(self.vnfm.create(), body)
 
 
-END = "told.operation == 'modify_information_end'"
-FAILS = f"self.write(told); {END} and exit(1)"
+END = "script_input.operation == 'modify_information_end'"
+FAILS = f"self.write(script_input); {END} and exit(1)"
 
 
 class TestScripts(ScriptCase):
@@ -379,7 +379,7 @@ class TestScripts(ScriptCase):
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
         return instance_id
 
-    def test_they_see_the_instance_before_and_after(self) -> None:
+    def test_scripts_receive_the_instance_before_and_after(self) -> None:
         up = self.create_running(self.recording())
         op_occ = self.vnfm.modify(up, RENAME)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
@@ -390,7 +390,7 @@ class TestScripts(ScriptCase):
         self.assertNotIn("vnfInstanceName", start["vnfInstance"])
         self.assertEqual("renamed", end["vnfInstance"]["vnfInstanceName"])
 
-    def test_they_are_those_of_the_old_package(self) -> None:
+    def test_the_scripts_of_the_old_package_run(self) -> None:
         up = self.create_running(self.recording())
         other = self.vnfm.onboard(self.useFixture(Csar()))
         self.vnfm.modify(up, {"vnfdId": other})
@@ -398,7 +398,9 @@ class TestScripts(ScriptCase):
         self.assertEqual(other, end["vnfInstance"]["vnfdId"])
         self.assertNotEqual(other, start["vnfInstance"]["vnfdId"])
 
-    def test_an_instance_that_is_down_has_no_flavour_to_name_any(self) -> None:
+    def test_no_script_runs_for_an_instance_that_is_not_instantiated(
+        self,
+    ) -> None:
         instance_id = self.instance(self.recording())
         op_occ = self.vnfm.modify(instance_id, RENAME)
         self.assertEqual("COMPLETED", op_occ["operationState"])
@@ -411,7 +413,7 @@ class TestScripts(ScriptCase):
         self.assertIn("modify_information_end", op_occ["error"]["detail"])
         return op_occ
 
-    def test_rolled_back_the_instance_is_as_it_was(self) -> None:
+    def test_a_rollback_restores_the_instance(self) -> None:
         up = self.create_running(self.recording(FAILS))
         before = self.vnfm.instance(up)
         other = self.vnfm.onboard(self.useFixture(Csar()))
@@ -428,12 +430,12 @@ class TestScripts(ScriptCase):
             before["vnfdId"],
             self.read_script_inputs()[-1]["vnfInstance"]["vnfdId"],
         )
-        # nothing of it is held any more
+        # no former state is recorded any more
         self.delete_package(other)
 
-    def test_a_retry_goes_on_from_the_start(self) -> None:
+    def test_a_retry_starts_again(self) -> None:
         runs = f"Path({str(self.inputs_path)!r}).read_text().count('information_end')"
-        once = f"self.write(told); {END} and {runs} == 1 and exit(1)"
+        once = f"self.write(script_input); {END} and {runs} == 1 and exit(1)"
         up = self.create_running(self.recording(once))
         op_occ = self.failing(up, RENAME)
         end = self.vnfm.decide(op_occ["id"], "retry")
@@ -441,7 +443,7 @@ class TestScripts(ScriptCase):
         self.assertEqual(RENAME, end["changedInfo"])
         self.assertEqual("renamed", self.vnfm.instance(up)["vnfInstanceName"])
 
-    def test_given_up_the_instance_is_as_it_was_and_free(self) -> None:
+    def test_fail_restores_and_releases_the_instance(self) -> None:
         up = self.create_running(self.recording(FAILS))
         before = self.vnfm.instance(up)
         other = self.vnfm.onboard(self.useFixture(Csar()))

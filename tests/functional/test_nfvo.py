@@ -1,4 +1,4 @@
-"""Leave is asked of an NFVO that is reached by HTTP (SOL003 clause 9)."""
+"""Grants of an NFVO over HTTP (SOL003 clause 9)."""
 
 import datetime
 import email.utils
@@ -31,7 +31,7 @@ INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 
 def hang(_: ReceivedRequest) -> Response:
     time.sleep(20)
-    raise AssertionError("nobody waits for this")
+    raise AssertionError("no client waits for this")
 
 
 def always_respond(answer: Response) -> Callable[[ReceivedRequest], Response]:
@@ -43,13 +43,13 @@ def die(_: ReceivedRequest) -> Response:
 
 
 def options(nfvo: NfvoServer, **more: Any) -> dict[str, dict[str, Any]]:
-    """Give the configuration of a service that asks an NFVO."""
+    """Return the configuration of a service with an NFVO: group -> options."""
     own = {"endpoint": nfvo.url, "poll_interval": 0.05, "grant_timeout": 10.0}
     return {"api": {"endpoint": HERE}, "nfvo": own | more}
 
 
 class NfvoTest(testtools.TestCase):
-    """A service, and an NFVO that it asks."""
+    """A service and its NFVO."""
 
     #: configuration of [nfvo]
     more: ClassVar[dict[str, Any]] = {}
@@ -68,7 +68,7 @@ class NfvoTest(testtools.TestCase):
         return self.run_task("instantiate", **INSTANTIATE | body)
 
     def assert_rolled_back(self, end: Any, status: int, message: str) -> None:
-        """Make sure that nothing was done, and that the instance is free."""
+        """Check that nothing was changed, and that the instance is free."""
         self.assertEqual("ROLLED_BACK", end["operationState"], end)
         self.assertEqual(status, end["error"]["status"])
         self.assertIn(message, end["error"]["detail"])
@@ -78,7 +78,7 @@ class NfvoTest(testtools.TestCase):
 
 
 class TestGranted(NfvoTest):
-    def test_what_the_nfvo_is_asked(self) -> None:
+    def test_the_grant_request(self) -> None:
         end = self.instantiate(
             instantiationLevelId=None, additionalParams={"colour": "red"}
         )
@@ -116,11 +116,11 @@ class TestGranted(NfvoTest):
         self.nfvo.grant_attributes = {"id": "a-grant"}
         self.assertEqual("a-grant", self.instantiate()["grantId"])
 
-    def test_it_may_take_its_time(self) -> None:
+    def test_the_grant_is_polled(self) -> None:
         self.nfvo.pending_polls = 3
         self.assertEqual("COMPLETED", self.instantiate()["operationState"])
         self.assertEqual(1, len(self.nfvo.grant_requests))
-        # at the address that is configured, wherever Location leads
+        # at the configured address, whatever host Location has
         (path,) = {r.path for r in self.nfvo.requests if r.method == "GET"}
         self.assertRegex(path, "^/grant/v1/grants/[0-9a-f-]{36}$")
 
@@ -133,7 +133,7 @@ class TestGranted(NfvoTest):
 
         return answer
 
-    def test_it_says_when_to_come_back(self) -> None:
+    def test_retry_after_of_a_pending_grant(self) -> None:
         soon = datetime.datetime.now(datetime.UTC)
         soon += datetime.timedelta(seconds=2)
         for retry_after, least in (
@@ -149,7 +149,7 @@ class TestGranted(NfvoTest):
             self.run_task("terminate", terminationType="FORCEFUL")
             self.nfvo.requests.clear()
 
-    def test_it_is_busy_for_a_moment(self) -> None:
+    def test_retry_after_of_a_busy_nfvo(self) -> None:
         busy = {"Retry-After": "0"}
         self.nfvo.next_responses = [
             lambda _: problem_response(503, "come back", **busy),
@@ -162,7 +162,7 @@ class TestGranted(NfvoTest):
 class TestRefused(NfvoTest):
     more: ClassVar[dict[str, Any]] = {"grant_timeout": 1.0}
 
-    def test_at_once(self) -> None:
+    def test_rejected_at_once(self) -> None:
         self.nfvo.next_responses = [
             lambda _: problem_response(403, "no room in the cloud")
         ]
@@ -172,7 +172,7 @@ class TestRefused(NfvoTest):
             "The NFVO rejected the operation: no room in the cloud",
         )
 
-    def test_after_a_while(self) -> None:
+    def test_rejected_after_polling(self) -> None:
         self.nfvo.pending_polls = 1
         self.nfvo.next_responses = [
             lambda r: self.nfvo.respond_to_grant_request(r.json),
@@ -182,13 +182,13 @@ class TestRefused(NfvoTest):
         self.nfvo.pending_polls = 0
         self.assert_rolled_back(end, 403, "no room in the cloud")
 
-    def test_it_grants_a_part(self) -> None:
+    def test_a_partial_grant(self) -> None:
         self.nfvo.edit_grant = lambda grant: grant["addResources"].pop()
         end = self.instantiate()
         self.nfvo.edit_grant = lambda _: None
         self.assert_rolled_back(end, 403, "requested resources")
 
-    def test_what_it_answers_is_no_grant(self) -> None:
+    def test_responses_that_are_no_grant(self) -> None:
         other = {"vnfLcmOpOccId": "other"}
         for answer, message in (
             (
@@ -227,7 +227,7 @@ class TestRefused(NfvoTest):
         self.nfvo.grant_attributes = {}
         self.assert_rolled_back(end, 503, "The NFVO's grant is for another")
 
-    def test_it_forgets_what_it_thought_about(self) -> None:
+    def test_a_pending_grant_is_not_found_later(self) -> None:
         self.nfvo.pending_polls = 1
         self.nfvo.next_responses = [
             lambda r: self.nfvo.respond_to_grant_request(r.json),
@@ -244,7 +244,7 @@ class TestRefused(NfvoTest):
         message = "The NFVO did not decide within 1 seconds."
         self.assert_rolled_back(end, 503, message)
 
-    def test_it_is_busy_all_the_time(self) -> None:
+    def test_it_stays_busy(self) -> None:
         self.nfvo.next_responses = [
             always_respond(problem_response(503, "come back"))
         ] * 1000
@@ -253,19 +253,19 @@ class TestRefused(NfvoTest):
         message = "within 1 seconds. Last response 503: come back"
         self.assert_rolled_back(end, 503, message)
 
-    def test_it_does_not_answer_at_all(self) -> None:
+    def test_it_does_not_answer(self) -> None:
         self.nfvo.next_responses = [hang]
         message = "The NFVO did not decide within 1 seconds."
         self.assert_rolled_back(self.instantiate(), 503, message)
 
-    def test_its_answer_is_endless(self) -> None:
+    def test_its_response_is_too_large(self) -> None:
         flood = b" " * (17 * 1024 * 1024)
         self.nfvo.next_responses = [lambda _: (201, {}, flood)]
         self.assert_rolled_back(
             self.instantiate(), 503, "is larger than 16777216 bytes"
         )
 
-    def test_a_refused_scale_leaves_what_runs(self) -> None:
+    def test_a_rejected_scale_changes_nothing(self) -> None:
         self.instantiate()
         before = self.vnfm.instance(self.instance_id)
         self.nfvo.next_responses = [lambda _: problem_response(403, "enough")]
@@ -275,8 +275,8 @@ class TestRefused(NfvoTest):
 
 
 class TestUnreachable(NfvoTest):
-    def test_it_goes_in_the_middle_and_comes_back(self) -> None:
-        """Its answer is lost: it is asked again, in the same words."""
+    def test_a_lost_response(self) -> None:
+        """The response is lost: the same request is sent again."""
 
         def lost(request: ReceivedRequest) -> Response:
             self.nfvo.respond_to_grant_request(request.json)
@@ -289,7 +289,7 @@ class TestUnreachable(NfvoTest):
         keys = {r.headers["Idempotency-Key"] for r in self.nfvo.requests}
         self.assertEqual(1, len(keys))
 
-    def test_it_goes_while_it_thinks(self) -> None:
+    def test_a_lost_response_of_a_pending_grant(self) -> None:
         self.nfvo.pending_polls = 2
         self.nfvo.next_responses = [
             lambda r: self.nfvo.respond_to_grant_request(r.json),
@@ -312,7 +312,7 @@ class TestUnreachable(NfvoTest):
         end = self.vnfm.wait_operation(location)
         self.assertEqual("COMPLETED", end["operationState"], end)
 
-    def test_a_retry_does_not_ask_again(self) -> None:
+    def test_a_retry_uses_the_same_grant(self) -> None:
         def fail(_: Any) -> None:
             raise errors.InfraError("quota exceeded")
 
@@ -330,7 +330,7 @@ class TestUnreachable(NfvoTest):
 class TestLost(NfvoTest):
     more: ClassVar[dict[str, Any]] = {"grant_timeout": 0.5}
 
-    def test_it_never_comes_back(self) -> None:
+    def test_it_stays_unreachable(self) -> None:
         self.nfvo.stop()
         end = self.instantiate()
         self.assertEqual("ROLLED_BACK", end["operationState"])
@@ -348,7 +348,7 @@ OTHER = {
 
 
 class TestAnswer(NfvoTest):
-    """What the NFVO says with its grant is done."""
+    """The content of the grant is applied."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -373,7 +373,7 @@ class TestAnswer(NfvoTest):
     def vims(self) -> Any:
         return self.vnfm.instance(self.instance_id)["vimConnectionInfo"]
 
-    def test_it_names_the_vim(self) -> None:
+    def test_it_specifies_the_vim(self) -> None:
         self.nfvo.grant_attributes = {"vimConnectionInfo": {"cloud": OTHER}}
         end = self.instantiate_anywhere()
         self.assertEqual("COMPLETED", end["operationState"], end)
@@ -385,7 +385,7 @@ class TestAnswer(NfvoTest):
         self.assertEqual(["cloud"], list(self.vims()))
         self.assertNotIn("t0ken", str(self.vims()))
 
-    def test_it_names_a_registered_vim(self) -> None:
+    def test_it_specifies_a_registered_vim(self) -> None:
         vim_id = self.register()
         path = f"/v1.0/vims/{vim_id}"
         self.nfvo.grant_attributes = {
@@ -401,7 +401,7 @@ class TestAnswer(NfvoTest):
         self.run_task("terminate", terminationType="FORCEFUL")
         self.assertEqual(204, self.vnfm.call("DELETE", path).status)
 
-    def test_registered_credentials_go_to_no_other_address(self) -> None:
+    def test_registered_credentials_are_sent_to_no_other_address(self) -> None:
         vim_connection = {"vimId": self.register(), "vimType": "fake"}
         endpoint = {"interfaceInfo": {"endpoint": "https://else.example"}}
         self.nfvo.grant_attributes = {
@@ -411,7 +411,7 @@ class TestAnswer(NfvoTest):
         (vim,) = self.tasks[0].vim_connections.values()
         self.assertEqual({}, vim.access_info)
 
-    def test_what_it_says_goes_over_what_the_request_says(self) -> None:
+    def test_the_grant_overrides_the_request(self) -> None:
         self.nfvo.grant_attributes = {"vimConnectionInfo": {"vim1": OTHER}}
         end = self.instantiate(
             vimConnectionInfo={"vim1": OTHER | {"extra": {"a": 1}}} | FAKE_VIM
@@ -422,7 +422,7 @@ class TestAnswer(NfvoTest):
             "https://cloud.example", vim.interface_info["endpoint"]
         )
 
-    def test_what_it_names_stands_in_for_the_default_vim(self) -> None:
+    def test_the_vim_of_the_grant_overrides_the_default_vim(self) -> None:
         self.register(is_default=True)
         self.nfvo.grant_attributes = {"vimConnectionInfo": {"cloud": OTHER}}
         self.instantiate_anywhere()
@@ -432,7 +432,7 @@ class TestAnswer(NfvoTest):
         end = self.instantiate_anywhere()
         self.assert_rolled_back(end, 400, "no VIM is named")
 
-    def test_it_names_a_vim_that_cannot_be_used(self) -> None:
+    def test_it_specifies_a_vim_that_cannot_be_used(self) -> None:
         unknown_vim = OTHER | {"vimType": "moon"}
         for vim, message in (
             ({"vimId": "unknown"}, "no VIM unknown is registered"),
@@ -446,7 +446,9 @@ class TestAnswer(NfvoTest):
             self.assert_rolled_back(end, 400, message)
             self.run_task("terminate", terminationType="FORCEFUL")
 
-    def test_it_sends_no_credentials_elsewhere(self) -> None:
+    def test_credentials_of_the_request_are_sent_to_no_other_address(
+        self,
+    ) -> None:
         stored = {"accessInfo": {"bearer_token": "s3cret"}}
         moved = {key: OTHER[key] for key in ("vimType", "interfaceInfo")}
         self.nfvo.grant_attributes = {"vimConnectionInfo": {"vim1": moved}}
@@ -457,7 +459,7 @@ class TestAnswer(NfvoTest):
         )
         self.assert_rolled_back(end, 400, "include accessInfo, too")
 
-    def test_a_flavour_is_checked_before_the_vim_is_known(self) -> None:
+    def test_the_flavour_is_checked_before_the_grant(self) -> None:
         body = {"flavourId": "huge"}
         answer = self.vnfm.task(self.instance_id, "instantiate", body)
         self.assertEqual(400, answer.status)
@@ -492,7 +494,7 @@ class TestAnswer(NfvoTest):
         (image,) = task.grant.vim_assets.software_images
         self.assertEqual("b", image.vim_software_image_id)
 
-    def test_a_retry_works_with_the_same_answer(self) -> None:
+    def test_a_retry_applies_the_same_grant(self) -> None:
         def fail(_: Any) -> None:
             raise errors.InfraError("quota exceeded")
 
@@ -513,7 +515,7 @@ class TestAnswer(NfvoTest):
         (vim,) = task.vim_connections.values()
         self.assertEqual({"password": "s3cret"}, vim.access_info)
 
-    def test_a_rollback_works_where_it_was_granted(self) -> None:
+    def test_a_rollback_uses_the_vim_of_the_grant(self) -> None:
         def fail(_: Any) -> None:
             raise errors.InfraError("quota exceeded")
 
@@ -534,7 +536,7 @@ class TestAnswer(NfvoTest):
 class TestStopped(NfvoTest):
     """A conductor is stopped while it waits for the NFVO."""
 
-    def test_another_one_starts_again(self) -> None:
+    def test_another_conductor_requests_it_again(self) -> None:
         self.nfvo.pending_polls = 1_000_000
         answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
         location = answer.headers["Location"]
@@ -548,14 +550,14 @@ class TestStopped(NfvoTest):
         self.addCleanup(other.stop)
         end = self.vnfm.wait_operation(location)
         self.assertEqual("COMPLETED", end["operationState"], end)
-        # in the same words
+        # by the same request
         posts = [r.body for r in self.nfvo.requests if r.method == "POST"]
         self.assertEqual(2, len(posts))
         self.assertEqual(1, len(set(posts)))
 
 
 class TestCancelled(NfvoTest):
-    """A caller cancels an operation that waits for the NFVO."""
+    """A client cancels an operation that waits for the NFVO."""
 
     def cancel(self, mode: str) -> None:
         answer = self.vnfm.task(self.instance_id, "instantiate", INSTANTIATE)
@@ -568,7 +570,7 @@ class TestCancelled(NfvoTest):
         self.nfvo.pending_polls = 0
         self.assert_rolled_back(end, 409, "cancelled")
 
-    def test_while_it_thinks(self) -> None:
+    def test_while_the_grant_is_pending(self) -> None:
         for mode in ("GRACEFUL", "FORCEFUL"):
             self.nfvo.pending_polls = 1_000_000
             self.nfvo.requests.clear()
@@ -584,7 +586,7 @@ class TestCancelled(NfvoTest):
 
 
 def asked() -> GrantRequest:
-    """Make a request for the grant of an instantiation."""
+    """Build a grant request of an instantiation."""
     return grant_plan.build(
         an_op_occ(),
         InstantiateVnfRequest(flavour_id="simple"),
@@ -635,7 +637,7 @@ class TestCancelledWait(testtools.TestCase):
     def cancel(self, *, forceful: bool) -> None:
         self.cancel_token.cancel(errors.Cancelled(), forceful=forceful)
 
-    def test_while_the_nfvo_thinks(self) -> None:
+    def test_cancel_while_the_grant_is_pending(self) -> None:
         self.server.pending_polls = 1_000_000
         waiting = self.ask(poll_interval=30.0)
         self.server.wait_requests()
@@ -649,14 +651,14 @@ class TestCancelledWait(testtools.TestCase):
         self.cancel(forceful=True)
         self.assert_ends(waiting)
 
-    def test_while_it_cannot_be_reached(self) -> None:
+    def test_while_it_is_unreachable(self) -> None:
         self.server.stop()
         waiting = self.ask(poll_interval=30.0)
         self.cancel(forceful=True)
         self.assert_ends(waiting)
 
     def test_gracefully(self) -> None:
-        """Nothing has begun that would have to go on to its end."""
+        """Nothing has started that a graceful cancel would wait for."""
         self.server.pending_polls = 1_000_000
         waiting = self.ask(poll_interval=30.0)
         self.server.wait_requests()
@@ -672,7 +674,7 @@ class TestCancelledWait(testtools.TestCase):
 
 
 class TestClientAuthentication(testtools.TestCase):
-    """How the service proves to the NFVO who it is."""
+    """Authentication of the service at the NFVO."""
 
     def grant(self, server: NfvoServer, **more: Any) -> None:
         conf = configured(server)
@@ -724,7 +726,7 @@ class TestClientAuthentication(testtools.TestCase):
         own = {"auth_type": "TLS_CERT"}
         shown = {"ca_file": ca, "client_certificate": client_pem}
         self.grant(server, nfvo=own, outgoing=shown)
-        # without a certificate, and without knowing whom to trust
+        # without a certificate, and without a CA bundle
         short = {"grant_timeout": 0.5}
         for nfvo, outgoing in (
             (short, {"ca_file": ca}),
@@ -740,9 +742,9 @@ class TestClientAuthentication(testtools.TestCase):
 
 
 class TestConfigured(testtools.TestCase):
-    """What is missing is told when the service starts."""
+    """Missing options are reported when the service starts."""
 
-    def test_what_is_missing(self) -> None:
+    def test_missing_options(self) -> None:
         server = self.useFixture(NfvoServer())
         token = "OAUTH2_CLIENT_CREDENTIALS"
         for group, name, value, message in (

@@ -1,4 +1,4 @@
-"""A CNF that an NFVO leads: it has the package, and knows the cluster."""
+"""A CNF whose package and cluster are provided by an NFVO."""
 
 from typing import Any
 
@@ -42,16 +42,16 @@ class TestNfvoManaged(testtools.TestCase):
         end = self.run_task(task, **body)
         self.assertEqual("COMPLETED", end["operationState"], end)
 
-    def test_its_whole_life(self) -> None:
+    def test_its_whole_lifecycle(self) -> None:
         self.nfvo.grant_attributes = self.assign_vim
         self.nfvo.pending_polls = 2
         self.assert_completed("instantiate", flavourId="simple")
         self.nfvo.grant_attributes = {}
-        (asked,) = self.nfvo.grant_requests
+        (grant_request,) = self.nfvo.grant_requests
         info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
         self.assertEqual(
             {vnfc["vduId"] for vnfc in info["vnfcResourceInfo"]},
-            {resource["vduId"] for resource in asked["addResources"]},
+            {resource["vduId"] for resource in grant_request["addResources"]},
         )
         self.assert_completed("scale", type="SCALE_OUT", aspectId="web_aspect")
         vnfc = info["vnfcInfo"][0]["id"]
@@ -68,7 +68,7 @@ class TestNfvoManaged(testtools.TestCase):
         left = set(self.cluster.objects(self.namespace)) - self.empty
         self.assertEqual(set(), {key for key in left if key[0] not in kept})
 
-    def test_the_parameters_it_gives_are_checked(self) -> None:
+    def test_the_parameters_of_the_grant_are_checked(self) -> None:
         parameters = self.assign_vim["additionalParams"] | {
             "lcm-kubernetes-def-files": ["moon.yaml"]
         }

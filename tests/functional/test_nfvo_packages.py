@@ -1,4 +1,4 @@
-"""VNF packages that the NFVO has are fetched when they are needed."""
+"""VNF packages of the NFVO are fetched when they are needed."""
 
 import threading
 from collections.abc import Callable
@@ -62,7 +62,7 @@ class PackageTest(testtools.TestCase):
 
 
 class TestFetch(PackageTest):
-    def test_a_package_that_is_not_here_is_fetched(self) -> None:
+    def test_a_missing_package_is_fetched(self) -> None:
         answer = self.create()
         self.assertEqual(201, answer.status, str(answer.content))
         self.assertEqual(self.vnfd_id, answer.json["vnfdId"])
@@ -83,12 +83,12 @@ class TestFetch(PackageTest):
         versions = {r.headers["Version"] for r in self.nfvo.requests}
         self.assertEqual({"2.1.0"}, versions)
 
-    def test_once_is_enough(self) -> None:
+    def test_it_is_fetched_once(self) -> None:
         self.create()
         self.nfvo.stop()
         self.assertEqual(201, self.create().status)
 
-    def test_it_works_as_any_other(self) -> None:
+    def test_it_can_be_instantiated(self) -> None:
         instance_id = self.create().json["id"]
         end = self.vnfm.run(
             instance_id,
@@ -97,12 +97,12 @@ class TestFetch(PackageTest):
         )
         self.assertEqual("COMPLETED", end["operationState"], end)
 
-    def test_what_was_uploaded_is_not_asked_for(self) -> None:
+    def test_an_uploaded_package_is_not_fetched(self) -> None:
         vnfd_id = self.vnfm.onboard()
         self.assertEqual(201, self.create(vnfd_id).status)
         self.assertEqual([], self.nfvo.requests)
 
-    def test_many_at_once(self) -> None:
+    def test_concurrent_requests_fetch_it_once(self) -> None:
         barrier = threading.Barrier(4)
 
         def create(_: int) -> int:
@@ -129,18 +129,18 @@ class TestModify(PackageTest):
         self.assertEqual(self.vnfd_id, found["vnfdId"])
         self.assertEqual(2, len(self.packages()))
 
-    def test_a_change_of_the_package_fetches_it_too(self) -> None:
+    def test_a_change_of_the_package_fetches_it(self) -> None:
         up = self.vnfm.create_instantiated()
         end = self.vnfm.run(up, "change_vnfpkg", {"vnfdId": self.vnfd_id})
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.assertEqual(self.vnfd_id, self.vnfm.instance(up)["vnfdId"])
 
-    def test_the_nfvo_is_not_requested_for_an_unknown_instance(self) -> None:
+    def test_nothing_is_fetched_for_an_unknown_instance(self) -> None:
         answer = self.vnfm.patch("none", {"vnfdId": self.vnfd_id})
         self.assert_problem(404, answer, "There is no VNF instance")
         self.assertEqual([], self.nfvo.requests)
 
-    def test_what_cannot_be_fetched_changes_nothing(self) -> None:
+    def test_a_package_that_cannot_be_fetched_changes_nothing(self) -> None:
         instance_id = self.vnfm.create(self.vnfm.onboard())
         before = self.vnfm.instance(instance_id)
         answer = self.vnfm.patch(instance_id, {"vnfdId": "moon"})
@@ -184,12 +184,12 @@ class TestNotUsable(PackageTest):
             self.nfvo.add_package(self.csar, **more)
             self.assert_problem(422, self.create(), message)
 
-    def test_it_is_not_what_the_nfvo_says(self) -> None:
+    def test_its_checksum_does_not_match(self) -> None:
         checksum = {"algorithm": "SHA-512", "hash": "00"}
         self.nfvo.add_package(self.csar, checksum=checksum)
         self.assert_problem(422, self.create(), "its checksum differs")
 
-    def test_it_holds_another_vnfd(self) -> None:
+    def test_it_contains_another_vnfd(self) -> None:
         other = self.useFixture(Csar()).read()
         self.nfvo.packages[self.vnfd_id] = other, {}
         self.assert_problem(422, self.create(), "The package holds the VNFD")
@@ -218,7 +218,7 @@ class TestPackageDeleted(PackageTest):
         self.useFixture(NfvoServer(port=self.nfvo.port)).add_package(self.csar)
         self.assertEqual(201, self.create().status)
 
-    def test_it_answers_something_else(self) -> None:
+    def test_invalid_responses(self) -> None:
         for answer, message in (
             (
                 problem_response(500, "I am on fire"),
@@ -232,7 +232,7 @@ class TestPackageDeleted(PackageTest):
             self.nfvo.next_responses = [always_respond(answer)]
             self.assert_problem(503, self.create(), message)
 
-    def test_the_content_is_not_there(self) -> None:
+    def test_the_content_is_not_found(self) -> None:
         ask = self.nfvo._default_response
         self.nfvo.responder = lambda request: (
             problem_response(404, "gone")
@@ -241,7 +241,7 @@ class TestPackageDeleted(PackageTest):
         )
         self.assert_problem(503, self.create(), "The NFVO responded 404")
 
-    def test_it_goes_in_the_middle(self) -> None:
+    def test_the_connection_breaks(self) -> None:
         ask = self.nfvo._default_response
 
         def break_off(request: ReceivedRequest) -> Response:

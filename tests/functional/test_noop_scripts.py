@@ -1,4 +1,4 @@
-"""A script that would do nothing is refused, and ours replace but theirs."""
+"""Scripts that would do nothing, and scripts that are replaced."""
 
 import dataclasses
 from typing import Any
@@ -13,7 +13,7 @@ from tests.functional.test_scripts import (
 
 IDLE = """\
 class Driver:
-    def instantiate_end(self, told):
+    def instantiate_end(self, script_input):
         raise SystemExit("It ran")
 """
 
@@ -21,7 +21,7 @@ class Driver:
 class TestEntryPoint(ScriptCase):
     hooks = ("instantiate_end",)
 
-    def test_a_class_that_nothing_calls_is_refused(self) -> None:
+    def test_a_class_that_is_never_used_is_refused(self) -> None:
         files = {
             SCRIPT: IDLE,
             FLAVOUR: flavour_with_scripts("instantiate_end"),
@@ -40,7 +40,7 @@ class TestEntryPoint(ScriptCase):
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         return str(end["error"]["detail"])
 
-    def test_one_that_is_hidden_fails_when_it_runs(self) -> None:
+    def test_an_imported_class_that_is_never_used_fails(self) -> None:
         detail = self.failed("from impl import Driver", **{"impl.py": IDLE})
         self.assertIn("Driver: defined or imported, and never", detail)
         hidden = "try:\n    import impl\nexcept OSError:\n    pass\nelse:\n"
@@ -50,7 +50,7 @@ class TestEntryPoint(ScriptCase):
             self.failed(hidden, **{"impl.py": f"LOG = None\n{IDLE}"}),
         )
 
-    def test_one_that_acts_is_right(self) -> None:
+    def test_a_script_that_acts_is_accepted(self) -> None:
         acts = f"open({str(self.inputs_path)!r}, 'w').close()"
         for script, more in (
             (f"def a_start():\n    {acts}\na_start()", ""),
@@ -62,12 +62,12 @@ class TestEntryPoint(ScriptCase):
             self.assertEqual("COMPLETED", end["operationState"], end)
             self.assertTrue(self.inputs_path.exists())
 
-    def test_one_that_reads_its_input_is_right(self) -> None:
+    def test_a_script_that_reads_its_input_is_accepted(self) -> None:
         script = f"import sys\nsys.stdin.read()\n{IDLE}\nprint(end='')"
         end = self.instantiate(self.instance(script))
         self.assertEqual("COMPLETED", end["operationState"], end)
 
-    def test_one_without_hooks_need_not_read(self) -> None:
+    def test_a_script_without_hooks_need_not_read_its_input(self) -> None:
         script = f"open({str(self.inputs_path)!r}, 'w').close()"
         end = self.instantiate(self.instance(script))
         self.assertEqual("COMPLETED", end["operationState"], end)
@@ -101,7 +101,7 @@ class TestVendors(ScriptCase):
         text += "    def modify_information_end(self): pass\n"
         text += "import sys\nsys.stdin.read()\n"
         end = self.create_instantiated(text)
-        # ours has no such hook
+        # the built-in driver has no such hook
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertIn(
             f"{self.script}: replaced by tacker_cnf.mgmt_drivers."

@@ -1,4 +1,4 @@
-"""The dispatcher as a process of its own, beside the service."""
+"""The notification dispatcher as a process beside the service."""
 
 import json
 import os
@@ -34,7 +34,7 @@ loopback_callbacks = true
 
 
 def children(pid: int) -> list[int]:
-    """Tell the processes that a process has started."""
+    """Return the pids of the child processes of a process."""
     found: list[int] = []
     for children_file in Path(f"/proc/{pid}/task").glob("*/children"):
         found += map(int, children_file.read_text().split())
@@ -45,7 +45,9 @@ class ProcessTest(testtools.TestCase):
     def wait_until(self, condition: Any, timeout: float = 120.0) -> None:
         until = time.monotonic() + timeout
         while not condition():
-            self.assertLess(time.monotonic(), until, "it did not come true")
+            self.assertLess(
+                time.monotonic(), until, "The condition is not true"
+            )
             time.sleep(0.02)
 
 
@@ -59,11 +61,11 @@ class TestDispatcherProcess(ProcessTest):
         self.log = Path(state, "service.log")
         file = Path(state, "service.conf")
         file.write_text(CONFIGURATION.format(state=state))
-        self.telling = DispatcherSupervisor(
+        self.supervisor = DispatcherSupervisor(
             self.vnfm.parts.store, ["--config-file", str(file)]
         )
-        self.telling.start()
-        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+        self.supervisor.start()
+        self.vnfm.dispatcher = self.supervisor  # type: ignore[assignment]
         self.vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
         self.vnfd_id = self.vnfm.onboard()
         self.wait_until(lambda: self.log_says("are sent from here", 1))
@@ -72,13 +74,13 @@ class TestDispatcherProcess(ProcessTest):
         return self.log.exists() and self.log.read_text().count(what) >= times
 
     def process(self) -> Any:
-        return self.telling._process
+        return self.supervisor._process
 
     def test_events_of_another_process_are_sent_at_once(self) -> None:
         self.vnfm.create(self.vnfd_id)
         self.receiver.wait(1)
 
-    def test_one_that_dies_is_restarted(self) -> None:
+    def test_a_crashed_dispatcher_is_restarted(self) -> None:
         first = self.process()
         first.kill()
         self.vnfm.create(self.vnfd_id)
@@ -86,7 +88,7 @@ class TestDispatcherProcess(ProcessTest):
         self.assertNotEqual(first.pid, self.process().pid)
         self.assertTrue(self.log_says("are sent from here", 2))
 
-    def test_one_that_is_stopped_releases_its_lease(self) -> None:
+    def test_a_stopped_dispatcher_releases_its_lease(self) -> None:
         first = self.process()
         first.terminate()
         self.assertEqual(0, first.wait(60))
@@ -95,29 +97,31 @@ class TestDispatcherProcess(ProcessTest):
 
     def test_it_ends_with_its_parent(self) -> None:
         process = self.process()
-        self.telling.stop()
+        self.supervisor.stop()
         self.assertEqual(0, process.returncode)
-        self.telling.wake()  # somebody may be late
-        self.telling = DispatcherSupervisor(
+        self.supervisor.wake()  # a late wake-up does no harm
+        self.supervisor = DispatcherSupervisor(
             self.vnfm.parts.store, ["--config-file=x"]
         )
-        self.telling.start()
-        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+        self.supervisor.start()
+        self.vnfm.dispatcher = self.supervisor  # type: ignore[assignment]
 
-    def test_one_that_hangs_is_killed_and_blocks_no_other(self) -> None:
+    def test_a_dispatcher_that_hangs_is_killed_and_blocks_no_other(
+        self,
+    ) -> None:
         name = "tacker_cnf.cmd.dispatcher_supervisor.STOP_TIMEOUT_S"
         self.useFixture(fixtures.MonkeyPatch(name, 0.2))
         process = self.process()
         process.send_signal(signal.SIGSTOP)
-        for _ in range(100_000):  # more than a pipe holds
-            self.telling.wake()
-        self.telling.stop()
+        for _ in range(100_000):  # more than the buffer of a pipe
+            self.supervisor.wake()
+        self.supervisor.stop()
         self.assertEqual(-signal.SIGKILL, process.returncode)
-        self.telling = DispatcherSupervisor(
+        self.supervisor = DispatcherSupervisor(
             self.vnfm.parts.store, ["--config-file=x"]
         )
-        self.telling.start()
-        self.vnfm.dispatcher = self.telling  # type: ignore[assignment]
+        self.supervisor.start()
+        self.vnfm.dispatcher = self.supervisor  # type: ignore[assignment]
 
 
 class TestSandbox(ProcessTest):
@@ -173,7 +177,7 @@ class TestSandbox(ProcessTest):
         self.check_manage_commands()
 
     def check_manage_commands(self) -> None:
-        """The programs work on it by what it tells, whatever is in conf.d."""
+        """The commands use the printed options, whatever is in conf.d."""
         other = "[DEFAULT]\nstate_path = /nowhere\n"
         (self.state / "conf.d" / "own.conf").write_text(other)
         stdout = self.useFixture(fixtures.StringStream("stdout")).stream

@@ -1,4 +1,4 @@
-"""What subscribers are told of the life of a VNF, and how surely."""
+"""Notifications of the lifecycle of a VNF, and their delivery."""
 
 import datetime
 import threading
@@ -26,7 +26,7 @@ from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
 PATH = "/vnflcm/v2/subscriptions"
 FAST_RETRY = {"retry_interval": 0.02, "max_retry_interval": 0.1}
-#: seconds that no test waits
+#: seconds, longer than any test
 RETRY_INTERVAL_S = 600.0
 INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 TERMINATE = {"terminationType": "FORCEFUL"}
@@ -56,12 +56,12 @@ class NotificationTest(testtools.TestCase):
     def wait_notifications(
         self, count: int, receiver: HttpReceiver | None = None
     ) -> list[Any]:
-        """Give what was told, as (operation, status, state)."""
+        """Wait for notifications; return each as (operation, status, state)."""
         came = (receiver or self.receiver).wait(count)
         return [_summarize(request.json) for request in came]
 
-    def left(self) -> int:
-        """Count what is still to be told, or is kept of events."""
+    def count_pending(self) -> int:
+        """Count the pending deliveries and the stored events."""
         with self.vnfm.parts.store.reader() as session:
             return sum(
                 session.scalar(sa.select(sa.func.count()).select_from(table))
@@ -79,7 +79,9 @@ class NotificationTest(testtools.TestCase):
     def wait_until(self, condition: Any, timeout: float = 120.0) -> None:
         until = time.monotonic() + timeout
         while not condition():
-            self.assertLess(time.monotonic(), until, "it did not come true")
+            self.assertLess(
+                time.monotonic(), until, "The condition is not true"
+            )
             time.sleep(0.02)
 
 
@@ -110,7 +112,7 @@ DELETED = [("VnfIdentifierDeletionNotification",)]
 
 
 class TestSequences(NotificationTest):
-    def test_a_whole_life(self) -> None:
+    def test_a_whole_lifecycle(self) -> None:
         self.subscribe()
         instance_id = self.vnfm.create_instantiated()
         self.vnfm.run(instance_id, "terminate", TERMINATE)
@@ -123,7 +125,7 @@ class TestSequences(NotificationTest):
             + DELETED,
             self.wait_notifications(8),
         )
-        self.wait_until(lambda: self.left() == 0)
+        self.wait_until(lambda: self.count_pending() == 0)
 
     def failed(self) -> str:
         self.vnfm.driver.before["apply"] = _refuse
@@ -134,7 +136,7 @@ class TestSequences(NotificationTest):
         self.vnfm.driver.before.clear()
         return str(op_occ["id"])
 
-    def test_failure_and_what_is_decided_then(self) -> None:
+    def test_failure_and_decisions(self) -> None:
         for decision, states in (
             ("retry", ("PROCESSING", "COMPLETED")),
             ("rollback", ("ROLLING_BACK", "ROLLED_BACK")),
@@ -176,7 +178,7 @@ class TestSequences(NotificationTest):
 
 
 class TestContent(NotificationTest):
-    def test_how_it_is_sent_and_where_its_links_lead(self) -> None:
+    def test_the_request_and_its_links(self) -> None:
         subscription_id = self.subscribe()
         instance_id = self.vnfm.create_instantiated()
         first, *_, last = self.receiver.wait(4)
@@ -195,7 +197,7 @@ class TestContent(NotificationTest):
         self.assertEqual(subscription_id, last.json["subscriptionId"])
         self.assertEqual(instance_id, first.json["vnfInstanceId"])
 
-    def test_links_lead_where_the_operator_says(self) -> None:
+    def test_links_use_the_configured_endpoint(self) -> None:
         vnfm = self.useFixture(Vnfm(api={"endpoint": "https://vnfm/base/"}))
         vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
         instance_id = vnfm.create()
@@ -238,7 +240,7 @@ class TestContent(NotificationTest):
         received = self.receiver.wait(4)
         self.assertNotIn(b"pw-x", b"".join(r.body for r in received))
 
-    def test_only_what_was_asked_for(self) -> None:
+    def test_only_subscribed_notifications_are_sent(self) -> None:
         types = ["VnfLcmOperationOccurrenceNotification"]
         wanted = {
             "notificationTypes": types,
@@ -256,12 +258,12 @@ class TestContent(NotificationTest):
         self.assertEqual(
             steps("TERMINATE", "COMPLETED"), self.wait_notifications(1)
         )
-        self.wait_until(lambda: self.left() == 0)
+        self.wait_until(lambda: self.count_pending() == 0)
         self.assertEqual([], none.received)
 
 
 class TestAuthentication(NotificationTest):
-    def test_notifications_carry_what_was_agreed(self) -> None:
+    def test_notifications_are_authenticated(self) -> None:
         self.receiver = self.useFixture(
             HttpReceiver(oauth2=("vnfm", "s3cret"))
         )
@@ -408,16 +410,16 @@ class TestFailures(NotificationTest):
         with self.vnfm.parts.store.reader() as session:
             count = sa.select(sa.func.count()).select_from(models.Delivery)
             self.assertEqual(0, session.scalar(count))
-        time.sleep(1.5)  # more than the interval at which it looks
+        time.sleep(1.5)  # more than the poll interval
         seen = len(self.receiver.requests)
-        time.sleep(0.5)  # more than any pause between two tries
+        time.sleep(0.5)  # more than any delay between two attempts
         self.assertEqual(seen, len(self.receiver.requests))
 
 
 class TestOtherProcesses(NotificationTest):
     options: ClassVar[dict[str, Any]] = {"poll_interval": RETRY_INTERVAL_S}
 
-    def test_what_an_api_server_writes_is_sent_at_once(self) -> None:
+    def test_events_of_an_api_server_are_sent_at_once(self) -> None:
         self.subscribe()
         self.vnfm.create()
         self.receiver.wait(1)
@@ -455,7 +457,7 @@ class TestParked(NotificationTest):
         self.wait_until(lambda: "1 parked" in self.manage(*LIST))
         return subscription_id
 
-    def test_it_is_listed_and_sent_again(self) -> None:
+    def test_parked_notifications_are_listed_and_sent_again(self) -> None:
         for status in (400, 503):
             self.receiver = self.useFixture(HttpReceiver())
             subscription_id = self.park_subscription(status)
@@ -471,15 +473,15 @@ class TestParked(NotificationTest):
             output = self.manage("notifications", "resend", subscription_id)
             self.assertIn("1 ", output)
             self.receiver.wait(1)
-            self.wait_until(lambda: self.left() == 0)
+            self.wait_until(lambda: self.count_pending() == 0)
             self.assertIn("Nothing is parked", self.manage(*LIST))
 
-    def test_it_is_dropped(self) -> None:
+    def test_parked_notifications_are_dropped(self) -> None:
         self.park_subscription(404)
         self.assertIn("1 ", self.manage("notifications", "drop"))
-        self.assertEqual(0, self.left())
+        self.assertEqual(0, self.count_pending())
 
-    def test_later_ones_go_on(self) -> None:
+    def test_later_notifications_are_sent(self) -> None:
         self.park_subscription(404)
         self.receiver.status = 204
         instance_id = self.vnfm.create_instantiated()
@@ -512,8 +514,8 @@ class TestDispatchers(NotificationTest):
             CREATED + steps("INSTANTIATE", *done), self.wait_notifications(4)
         )
 
-    def test_it_goes_on_when_the_database_was_away(self) -> None:
-        """Every call fails for a while, some after what they did."""
+    def test_it_continues_after_an_outage_of_the_database(self) -> None:
+        """Every call fails for some time, some calls after their commit."""
         self.subscribe()
         instance_id = self.vnfm.create_instantiated()
         self.wait_notifications(4)
@@ -523,7 +525,9 @@ class TestDispatchers(NotificationTest):
 
         def refuse(*_: Any) -> None:
             if broken.is_set() and _is_dispatcher():
-                raise sa.exc.OperationalError("", {}, Exception("is away"))
+                raise sa.exc.OperationalError(
+                    "", {}, Exception("is unreachable")
+                )
 
         for event in ("begin", "commit"):
             sa.event.listen(engine, event, refuse)
@@ -535,10 +539,10 @@ class TestDispatchers(NotificationTest):
         self.assertEqual(
             steps("TERMINATE", *done), self.wait_notifications(7)[4:]
         )
-        self.wait_until(lambda: self.left() == 0)
+        self.wait_until(lambda: self.count_pending() == 0)
 
-    def test_an_answer_of_the_database_that_was_lost(self) -> None:
-        """What was committed while nobody heard of it is told at last."""
+    def test_a_lost_response_of_the_database(self) -> None:
+        """An event whose commit was not acknowledged is sent once."""
         self.subscribe()
         instance_id = self.vnfm.create()
         self.wait_notifications(1)
@@ -563,9 +567,9 @@ class TestDispatchers(NotificationTest):
         self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
         self.assertEqual(CREATED + DELETED, self.wait_notifications(2))
         self.assertEqual(1, len(lost))
-        self.wait_until(lambda: self.left() == 0)
+        self.wait_until(lambda: self.count_pending() == 0)
 
-    def test_two_neither_double_nor_reorder(self) -> None:
+    def test_two_dispatchers_send_each_once_and_in_order(self) -> None:
         self.subscribe()
         other = self.start_dispatcher()
         other.start()
@@ -580,7 +584,7 @@ class TestDispatchers(NotificationTest):
         for thread in threads:
             thread.join()
         received = self.receiver.wait(4 * 7)
-        self.wait_until(lambda: self.left() == 0)
+        self.wait_until(lambda: self.count_pending() == 0)
         self.assertEqual(4 * 7, len(received))
         done = ("STARTING", "PROCESSING", "COMPLETED")
         for instance_id in {r.json["vnfInstanceId"] for r in received}:

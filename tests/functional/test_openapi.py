@@ -1,4 +1,4 @@
-"""What is answered at /openapi.json."""
+"""GET /openapi.json."""
 
 from typing import Any, ClassVar
 
@@ -20,13 +20,13 @@ class TestDocument(test_http.HttpTest):
     def test_without_an_endpoint_the_server_is_the_request_host(
         self,
     ) -> None:
-        told = self.call("GET", PATH).json
-        self.assertEqual([{"url": "/"}], told["servers"])
+        document = self.call("GET", PATH).json
+        self.assertEqual([{"url": "/"}], document["servers"])
 
     def test_without_keystone_there_is_no_token(self) -> None:
-        told = self.call("GET", PATH).json
-        self.assertNotIn("security", told)
-        self.assertNotIn("securitySchemes", told["components"])
+        document = self.call("GET", PATH).json
+        self.assertNotIn("security", document)
+        self.assertNotIn("securitySchemes", document["components"])
 
     def test_it_is_the_same_each_time(self) -> None:
         first = self.call("GET", PATH).content
@@ -39,9 +39,9 @@ class TestDocumentBehindAProxy(test_http.HttpTest):
     }
 
     def test_the_server_is_the_endpoint(self) -> None:
-        told = self.call("GET", PATH).json
+        document = self.call("GET", PATH).json
         self.assertEqual(
-            [{"url": "https://vnfm.example/nfv"}], told["servers"]
+            [{"url": "https://vnfm.example/nfv"}], document["servers"]
         )
 
 
@@ -50,11 +50,11 @@ class TestDocumentWithKeystone(test_http.HttpTest):
         "api": {"auth_strategy": "keystone"}
     }
 
-    def test_it_documents_the_token_and_needs_none(self) -> None:
-        told = self.call("GET", PATH).json
-        self.assertEqual([{"keystone": []}], told["security"])
-        scheme = told["components"]["securitySchemes"]["keystone"]
+    def test_it_documents_the_token_and_is_public(self) -> None:
+        document = self.call("GET", PATH).json
+        self.assertEqual([{"keystone": []}], document["security"])
+        scheme = document["components"]["securitySchemes"]["keystone"]
         self.assertEqual("X-Auth-Token", scheme["name"])
-        itself = told["paths"][PATH]["get"]
+        itself = document["paths"][PATH]["get"]
         self.assertEqual([], itself["security"])
         self.assertNotIn("401", itself["responses"])

@@ -1,4 +1,4 @@
-"""What a failure tells, and who may go on with what another conductor had."""
+"""Failures of operations, and the claims of lost conductors."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ LEASE = 3.0
 
 
 class FaultCase(testtools.TestCase):
-    """A service whose conductor may die."""
+    """A service whose conductor can crash."""
 
     resume = False
 
@@ -36,7 +36,7 @@ class FaultCase(testtools.TestCase):
 
 class TestErrors(FaultCase):
     def failed(self, error: Exception) -> Any:
-        """Let the VIM fail; give the end of an instantiation."""
+        """Let the VIM fail; return the failed instantiation."""
 
         def fail(_task: Any) -> None:
             raise error
@@ -45,7 +45,7 @@ class TestErrors(FaultCase):
         instance_id = self.vnfm.create()
         return self.vnfm.run(instance_id, "instantiate", self.request)
 
-    def test_the_nfvo_refuses(self) -> None:
+    def test_the_nfvo_rejects_the_grant(self) -> None:
         self.vnfm.nfvo.fails_with = errors.GrantRejected("not today")
         instance_id = self.vnfm.create()
         end = self.vnfm.run(instance_id, "instantiate", self.request)
@@ -53,21 +53,21 @@ class TestErrors(FaultCase):
         self.assertEqual(403, end["error"]["status"])
         self.assertEqual("not today", end["error"]["detail"])
 
-    def test_the_vim_cannot(self) -> None:
+    def test_the_vim_fails(self) -> None:
         end = self.failed(errors.InfraError("quota exceeded"))
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(422, end["error"]["status"])
         self.assertEqual("quota exceeded", end["error"]["detail"])
 
     def test_a_driver_that_reports_invalid_progress(self) -> None:
-        """The VIM was changed, and nobody can say what there is now."""
+        """The VIM was changed, and its present state is unknown."""
         self.vnfm.driver.apply = lambda _: "nonsense"  # type: ignore[assignment,method-assign,return-value]
         instance_id = self.vnfm.create()
         end = self.vnfm.run(instance_id, "instantiate", self.request)
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(500, end["error"]["status"])
 
-    def test_a_bug(self) -> None:
+    def test_an_unexpected_exception(self) -> None:
         end = self.failed(ZeroDivisionError("the inside of a bug"))
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(500, end["error"]["status"])
@@ -75,7 +75,7 @@ class TestErrors(FaultCase):
 
 
 class TestDeath(FaultCase):
-    """The conductor dies when the VIM was changed, before it says so."""
+    """The conductor crashes after the VIM was changed, before its commit."""
 
     def crash(self) -> Any:
         instance_id = self.vnfm.create()
@@ -97,13 +97,13 @@ class TestResume(TestDeath):
     resume = True
 
     def test_a_decision_is_needed(self) -> None:
-        """Nobody has to, where the operator allows to go on."""
+        """No decision is needed where the operator configured resumption."""
         self.assertEqual("COMPLETED", self.crash()["operationState"])
 
 
 class TestClaims(FaultCase):
-    def test_a_slow_owner_cannot_overrule_the_next(self) -> None:
-        """The first conductor freezes while it works, and wakes up after
+    def test_a_slow_owner_cannot_overwrite_the_next(self) -> None:
+        """The first conductor freezes during a step, and continues after
         another one has taken over.
         """
         blocked: list[Any] = []
@@ -111,9 +111,9 @@ class TestClaims(FaultCase):
         def freeze(task: Any) -> None:
             if not blocked:
                 blocked.append(task)
-                # nobody renews the lease of what is not held
+                # a lease that is not held is not renewed
                 self.conductor.claims.release(op_occ_id)
-                self.ignore_messages()
+                self.close_work_queue()
                 start_conductor(self.vnfm)
                 self.vnfm.wait_operation(location)
 
@@ -130,7 +130,7 @@ class TestClaims(FaultCase):
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(end, self.vnfm.call("GET", location).json)
 
-    def test_what_a_living_conductor_has_is_left_alone(self) -> None:
+    def test_an_operation_of_a_running_conductor_is_not_claimed(self) -> None:
         start_conductor(self.vnfm)
         calls = []
 
@@ -149,7 +149,7 @@ class TestClaims(FaultCase):
         self.assertEqual(1, len(calls))
 
     def test_a_lost_wake_up_only_delays(self) -> None:
-        self.ignore_messages()  # it takes the message, and does nothing
+        self.close_work_queue()  # the message is received and ignored
         instance_id = self.vnfm.create()
         answer = self.vnfm.task(instance_id, "instantiate", self.request)
         start_conductor(self.vnfm)
@@ -157,12 +157,12 @@ class TestClaims(FaultCase):
         self.assertEqual("COMPLETED", end["operationState"])
 
     def lease_until(self) -> float:
-        """Tell until when the operation is its conductor's."""
+        """Return the time at which the lease of the operation expires."""
         with self.vnfm.parts.store.reader() as session:
             until = session.scalar(sa.select(VnfLcmOpOcc.lease_until))
         return float(until or 0.0)
 
-    def ignore_messages(self) -> None:
+    def close_work_queue(self) -> None:
         self.conductor.queue.close()
 
 

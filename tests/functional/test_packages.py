@@ -1,4 +1,4 @@
-"""VNF packages over HTTP: onboarding, what is refused, reading, deleting."""
+"""VNF packages over HTTP: onboarding, refusals, reading, deletion."""
 
 import errno
 import io
@@ -40,7 +40,7 @@ def zip_files(content: bytes) -> dict[str, bytes]:
 
 
 def build_zip(files: Mapping[str, bytes | None]) -> bytes:
-    """Write a ZIP; what has no content is left out."""
+    """Build a ZIP: name -> content; a file without content is left out."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -50,7 +50,7 @@ def build_zip(files: Mapping[str, bytes | None]) -> bytes:
 
 
 def build_zip_with_symlink(files: Mapping[str, bytes]) -> bytes:
-    """Write a ZIP with a symbolic link in it."""
+    """Build a ZIP that contains a symbolic link."""
     written = io.BytesIO(build_zip(files))
     with zipfile.ZipFile(written, "a") as archive:
         entry = zipfile.ZipInfo("Files/link")
@@ -74,7 +74,7 @@ class PackageTest(testtools.TestCase):
         self.files = zip_files(self.good)
 
     def create_package(self) -> str:
-        """Make an empty package; give its path."""
+        """Create an empty package; return its path."""
         return f"{PACKAGES}/{self.call('POST', PACKAGES, {}).json['id']}"
 
     def upload(self, path: str, content: bytes) -> Response:
@@ -87,7 +87,7 @@ class PackageTest(testtools.TestCase):
         return path
 
     def list_contents(self) -> set[str]:
-        """Tell which contents lie there; nothing else may."""
+        """Return the stored contents; fail if there are other files."""
         root = Path(self.vnfm.state_path) / "packages"
         if not root.exists():
             return set()
@@ -110,7 +110,7 @@ class PackageTest(testtools.TestCase):
 
 
 class TestLife(PackageTest):
-    def test_from_nothing_to_nothing(self) -> None:
+    def test_from_creation_to_deletion(self) -> None:
         data = {"userDefinedData": {"owner": "me"}}
         made = self.call("POST", PACKAGES, data)
         self.assertEqual(201, made.status)
@@ -185,7 +185,7 @@ class TestLife(PackageTest):
             shown = self.call("GET", path).json
             self.assertEqual(left, shown["userDefinedData"])
 
-    def test_a_patch_is_all_or_nothing(self) -> None:
+    def test_a_refused_patch_changes_nothing(self) -> None:
         path = self.create_package()
         answer = self.modify(
             path, operationalState="ENABLED", userDefinedData={"a": 1}
@@ -193,7 +193,7 @@ class TestLife(PackageTest):
         self.assertEqual(409, answer.status)
         self.assertNotIn("userDefinedData", self.call("GET", path).json)
 
-    def test_patches_that_are_none(self) -> None:
+    def test_invalid_patches(self) -> None:
         path = self.create_package()
         for body, message in (
             ({}, "give operationalState"),
@@ -214,13 +214,13 @@ class TestLife(PackageTest):
 
 
 class TestDelete(PackageTest):
-    def test_an_enabled_package_stays(self) -> None:
+    def test_an_enabled_package_cannot_be_deleted(self) -> None:
         path = self.onboarded()
         answer = self.call("DELETE", path)
         self.assert_problem(409, answer, "is ENABLED; disable it first")
         self.assertEqual(200, self.call("GET", path).status)
 
-    def test_a_package_with_instances_stays(self) -> None:
+    def test_a_package_with_instances_cannot_be_deleted(self) -> None:
         path = self.onboarded()
         instance_id = self.vnfm.create(self.csar.vnfd_id)
         self.disable(path)
@@ -233,12 +233,12 @@ class TestDelete(PackageTest):
         self.assertEqual(204, self.call("DELETE", path).status)
         self.assertEqual(set(), self.list_contents())
 
-    def test_an_empty_package_goes(self) -> None:
+    def test_an_empty_package_can_be_deleted(self) -> None:
         self.assertEqual(
             204, self.call("DELETE", self.create_package()).status
         )
 
-    def test_content_that_cannot_go_now_goes_later(self) -> None:
+    def test_content_that_cannot_be_deleted_is_deleted_later(self) -> None:
         def full(*_: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -251,7 +251,7 @@ class TestDelete(PackageTest):
         self.vnfm.parts.catalogue.sweep()
         self.assertEqual(set(), self.list_contents())
 
-    def test_its_vnfd_may_come_back(self) -> None:
+    def test_its_vnfd_can_be_onboarded_again(self) -> None:
         for _ in range(2):
             path = self.onboarded()
             self.vnfm.create(self.csar.vnfd_id)
@@ -272,7 +272,7 @@ class TestDelete(PackageTest):
         self.assertEqual("Five Kinds", first["vnfProductName"])
         self.assertEqual("Six Kinds", second["vnfProductName"])
 
-    def test_there_is_none(self) -> None:
+    def test_an_unknown_package(self) -> None:
         for method, path in (
             ("GET", ""),
             ("DELETE", ""),
@@ -292,8 +292,8 @@ class TestDelete(PackageTest):
 
 
 class TestLeftovers(PackageTest):
-    def test_content_that_no_package_was_given_goes(self) -> None:
-        """Its process was killed after it was kept, before the commit."""
+    def test_content_without_a_package_is_deleted(self) -> None:
+        """The process was killed after it stored the content."""
         path = self.onboarded()
         content = self.vnfm.parts.catalogue.content
         with content.incoming() as staged, content.lock() as locked:
@@ -307,7 +307,7 @@ class TestLeftovers(PackageTest):
 
 class TestBadContent(PackageTest):
     def bad_contents(self) -> dict[str, tuple[bytes, str]]:
-        """Give contents that are refused, and what is told of each."""
+        """Return refused contents: name -> (content, text of the error)."""
         files = self.files
         top = files[TOP]
         for name in FLAVOURS:
@@ -349,7 +349,7 @@ class TestBadContent(PackageTest):
         self.assertEqual(202, self.upload(path, self.good).status)
 
     def put(self, path: str, body: bytes, length: int | None) -> Response:
-        """Send a body that is said to be of some length."""
+        """Send a body with this Content-Length."""
         request = webob.Request.blank(f"{path}/package_content", method="PUT")
         request.content_type = "application/zip"
         request.environ["wsgi.input"] = io.BytesIO(body)
@@ -369,7 +369,7 @@ class TestBadContent(PackageTest):
             self.assertEqual(set(), self.list_contents())
         self.assertEqual(202, self.put(path, self.good, None).status)
 
-    def test_other_paths_do_not_work_before(self) -> None:
+    def test_other_paths_are_refused_before_the_upload(self) -> None:
         path = self.create_package()
         for part in ("package_content", "vnfd", "artifacts/a"):
             answer = self.call("GET", f"{path}/{part}")
@@ -395,7 +395,7 @@ class TestTooLarge(PackageTest):
 
 
 class TestTwice(PackageTest):
-    def test_content_comes_once(self) -> None:
+    def test_content_can_be_uploaded_once(self) -> None:
         path = self.onboarded()
         other = self.useFixture(Csar()).read()
         for content in (self.good, other):
@@ -403,7 +403,7 @@ class TestTwice(PackageTest):
             self.assert_problem(409, answer, "has its content already")
         self.assertEqual(1, len(self.list_contents()))
 
-    def test_a_vnfd_comes_once(self) -> None:
+    def test_a_vnfd_can_be_onboarded_once(self) -> None:
         first = self.onboarded().rpartition("/")[2]
         path = self.create_package()
         answer = self.upload(path, self.good)
@@ -416,7 +416,7 @@ class TestTwice(PackageTest):
         other = self.useFixture(Csar()).read()
         self.assertEqual(202, self.upload(path, other).status)
 
-    def test_content_that_two_shared_stays_for_the_other(self) -> None:
+    def test_shared_content_stays_for_the_other_package(self) -> None:
         path = self.onboarded()
         refused = self.create_package()
         self.assertEqual(409, self.upload(refused, self.good).status)
@@ -439,13 +439,15 @@ class TestTwice(PackageTest):
             thread.join(60)
         return sorted(statuses)
 
-    def test_of_two_at_once_for_one_package_the_first_counts(self) -> None:
+    def test_of_two_concurrent_uploads_of_a_package_one_is_accepted(
+        self,
+    ) -> None:
         path = self.create_package()
         uploads = [(path, self.good)] * 3
         self.assertEqual([202, 409, 409], self.together(uploads))
         self.assertEqual(1, len(self.list_contents()))
 
-    def test_of_two_at_once_with_one_vnfd_the_first_counts(self) -> None:
+    def test_of_two_concurrent_uploads_of_a_vnfd_one_is_accepted(self) -> None:
         uploads = [(self.create_package(), self.good) for _ in range(3)]
         self.assertEqual([202, 409, 409], self.together(uploads))
         states = [
@@ -453,7 +455,7 @@ class TestTwice(PackageTest):
         ]
         self.assertEqual(["CREATED", "CREATED", "ONBOARDED"], sorted(states))
 
-    def test_different_packages_do_not_disturb_each_other(self) -> None:
+    def test_concurrent_uploads_of_different_packages(self) -> None:
         uploads = [
             (self.create_package(), self.useFixture(Csar()).read())
             for _ in range(4)
@@ -463,14 +465,14 @@ class TestTwice(PackageTest):
 
 
 class TestReading(PackageTest):
-    def test_the_content_as_it_came(self) -> None:
+    def test_the_content_is_unchanged(self) -> None:
         answer = self.call("GET", f"{self.onboarded()}/package_content")
         self.assertEqual("application/zip", answer.type)
         self.assertEqual(self.good, answer.content)
         self.assertEqual(str(len(self.good)), answer.headers["Content-Length"])
 
-    def test_one_that_is_deleted_meanwhile(self) -> None:
-        """Each answer is a 404, wherever the deletion comes between."""
+    def test_a_package_that_is_deleted_during_the_request(self) -> None:
+        """Each response is a 404, whenever the deletion happens."""
         path = self.onboarded()
         catalogue = self.vnfm.parts.catalogue
         find = catalogue._content_and_vnfd_id
@@ -536,7 +538,7 @@ class TestReading(PackageTest):
         answer = self.call("GET", path, headers={"Accept": "text/plain"})
         self.assert_problem(406, answer, "application/zip")
 
-    def test_a_vnfd_of_one_file_may_be_text(self) -> None:
+    def test_a_vnfd_of_one_file_can_be_text(self) -> None:
         path = f"{self.onboarded(self.single())}/vnfd"
         for accept, kind in (
             ("text/plain", "text/plain"),
@@ -551,14 +553,14 @@ class TestReading(PackageTest):
             answer = self.call("GET", path, headers={"Accept": accept})
             self.assert_problem(406, answer, "text/plain")
 
-    def test_a_vnfd_may_be_in_any_folder(self) -> None:
+    def test_a_vnfd_can_be_in_any_folder(self) -> None:
         meta = (
             b"TOSCA-Meta-File-Version: 1.0\nCSAR-Version: 1.1\n"
             b"Created-By: a vendor\nEntry-Definitions: VNFD/one.yaml\n"
         )
         (one,) = zip_files(self.single()).values()
         files = {META: meta, "VNFD/one.yaml": one}
-        # these are no part of the VNFD
+        # these are not part of the VNFD
         others = {"values.yaml": b"a: 1\n", "VNFD/chart.yaml": b"b: 1\n"}
         path = self.onboarded(build_zip(files | others))
         for accept, kind in (
@@ -584,8 +586,8 @@ class TestReading(PackageTest):
         answer = self.call("GET", path, headers={"Accept": "text/plain"})
         self.assert_problem(406, answer, "application/zip")
 
-    def test_a_vnfd_whose_files_were_not_noted(self) -> None:
-        """An earlier release has read it."""
+    def test_a_vnfd_whose_files_were_not_recorded(self) -> None:
+        """An earlier release onboarded it."""
         path = self.onboarded(self.single())
         with self.vnfm.parts.store.writer() as session:
             row = packages.get(session, path.rpartition("/")[2])
@@ -600,7 +602,7 @@ class TestReading(PackageTest):
         self.assertEqual({"one.yaml"}, set(zip_files(answer.content)))
 
     def single(self) -> bytes:
-        """Make a package whose VNFD is one file."""
+        """Build a package whose VNFD is one file."""
         vnfd = """\
 tosca_definitions_version: tosca_simple_yaml_1_2
 description: the only file
@@ -637,7 +639,7 @@ topology_template:
             self.assertEqual("application/octet-stream", answer.type)
             self.assertEqual(data, answer.content)
 
-    def test_there_is_no_such_artifact(self) -> None:
+    def test_an_unknown_artifact(self) -> None:
         path = f"{self.onboarded()}/artifacts"
         key = Path(self.vnfm.state_path) / "secrets.key"
         ways = ("../" * n for n in range(8))
@@ -659,7 +661,7 @@ topology_template:
         for name in ("", "/", "/etc/passwd"):
             self.assertEqual(404, self.call("GET", f"{path}{name}").status)
 
-    def test_nothing_of_it_may_be_changed(self) -> None:
+    def test_content_and_artifacts_are_read_only(self) -> None:
         self.onboarded()
         (name,) = self.list_contents()
         tree = Path(self.vnfm.state_path) / "packages" / name / "tree"

@@ -1,4 +1,4 @@
-"""On which terms callers ask: ETag, If-Match, Idempotency-Key."""
+"""Conditional and idempotent requests: ETag, If-Match, Idempotency-Key."""
 
 import re
 import threading
@@ -17,7 +17,7 @@ from tests.functional.test_request_checks import (
 
 SCALE = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
 RENAME = {"vnfInstanceName": "renamed"}
-#: what no resource has as its entity tag
+#: values that are the entity tag of no resource
 STALE = ('"stale"', 'W/"stale"', '"a", "b"')
 MALFORMED = ("5f1c", '"5f1c', '"5f1c" "5f1d"', "*, *", ",", "")
 
@@ -31,14 +31,14 @@ class PreconditionsTest(CheckTest):
         return tag
 
     def failed_scale(self) -> tuple[str, str]:
-        """Give the paths of an instance and of its operation, that failed."""
+        """Return the paths of an instance and of its failed operation."""
         up = self.vnfm.create_instantiated()
         failed = self.run_failing(up, "scale", SCALE)
         return f"{INSTANCES}/{up}", f"{OP_OCCS}/{failed['id']}"
 
 
 class TestTags(PreconditionsTest):
-    def test_an_instance_has_another_after_each_change(self) -> None:
+    def test_the_etag_of_an_instance_changes_with_each_change(self) -> None:
         instance_id = self.vnfm.create()
         path = f"{INSTANCES}/{instance_id}"
         seen = [self.tag(path)]
@@ -58,7 +58,7 @@ class TestTags(PreconditionsTest):
         self.assertEqual(len(seen), len(set(seen)), str(seen))
         self.assertEqual(seen[-1], self.tag(path))
 
-    def test_a_sync_that_finds_something_changes_it(self) -> None:
+    def test_a_sync_that_finds_changes_changes_the_etag(self) -> None:
         up = self.vnfm.create_instantiated()
         path = f"{INSTANCES}/{up}"
         before = self.tag(path)
@@ -66,7 +66,7 @@ class TestTags(PreconditionsTest):
         self.vnfm.conductor.synchronizer.sync.sync_instance(up)
         self.assertNotEqual(before, self.tag(path))
 
-    def test_an_operation_has_another_in_each_state(self) -> None:
+    def test_the_etag_of_an_operation_changes_with_its_state(self) -> None:
         up = self.vnfm.create_instantiated()
         gate, where = self.start_blocked(up, "scale", SCALE)
         running = self.tag(where)
@@ -76,7 +76,7 @@ class TestTags(PreconditionsTest):
         self.assertNotEqual(running, done)
         self.assertEqual(done, self.tag(where))
 
-    def test_each_try_that_fails_has_its_own(self) -> None:
+    def test_the_etag_changes_with_each_failed_retry(self) -> None:
         _, path = self.failed_scale()
         before = self.tag(path)
         self.vnfm.driver.before["apply"] = refuse
@@ -101,7 +101,7 @@ class TestIfMatch(PreconditionsTest):
         return self.call(method, path, body, {"If-Match": tag})
 
     def assert_stale(self, method: str, path: str, body: Any = None) -> None:
-        """Make sure that nothing is done for who saw something else."""
+        """Check that a request with a stale ETag changes nothing."""
         tag = self.tag_of(path)
         for other in (*STALE, f"W/{tag}"):
             answer = self.ask(method, path, body, other)
@@ -109,10 +109,10 @@ class TestIfMatch(PreconditionsTest):
         self.assertEqual(tag, self.tag_of(path))
 
     def tag_of(self, path: str) -> str:
-        """Give the tag of a resource, or of the one that a task is of."""
+        """Return the ETag of a resource, or of the resource of a task."""
         return self.tag(re.sub("/[a-z]+$", "", path))
 
-    def test_what_is_no_tag(self) -> None:
+    def test_malformed_tags(self) -> None:
         path = f"{INSTANCES}/{self.vnfm.create()}"
         for tag in MALFORMED:
             answer = self.ask("PATCH", path, RENAME, tag)
@@ -180,7 +180,7 @@ class TestIfMatch(PreconditionsTest):
             self.assertEqual(status, answer.status, str(answer.content))
 
     def test_a_stale_change_does_not_undo_another(self) -> None:
-        """Two read, both change; the second is told."""
+        """Two clients read and change it; the second gets 412."""
         instance_id = self.vnfm.create()
         path = f"{INSTANCES}/{instance_id}"
         seen = self.tag(path)
@@ -200,7 +200,7 @@ class TestIdempotency(PreconditionsTest):
     def assert_once(
         self, path: str, body: Any = None, **more: Any
     ) -> Response:
-        """Ask twice; give the answer, which has to be the same."""
+        """Send a request twice; return the response, the same for both."""
         first = self.ask(path, body, **more)
         self.assertIn(first.status, {200, 201, 202}, str(first.content))
         if "Location" in first.headers:
@@ -217,7 +217,7 @@ class TestIdempotency(PreconditionsTest):
         if OP_OCCS in location:
             self.vnfm.wait_operation(location)
 
-    def test_what_makes_something(self) -> None:
+    def test_requests_that_create_resources(self) -> None:
         vnfd_id = self.vnfm.onboard()
         for path, body in (
             (INSTANCES, {"vnfdId": vnfd_id}),
@@ -240,7 +240,9 @@ class TestIdempotency(PreconditionsTest):
         self.assert_once(path, RENAME, key="patch", method="PATCH")
         self.assertEqual(number + 1, len(self.op_occs()))
 
-    def test_a_repetition_is_answered_while_the_first_goes_on(self) -> None:
+    def test_a_repeated_request_is_answered_while_the_operation_runs(
+        self,
+    ) -> None:
         up = self.vnfm.create_instantiated()
         entered, go_on = threading.Event(), threading.Event()
         self.addCleanup(go_on.set)
@@ -279,7 +281,7 @@ class TestIdempotency(PreconditionsTest):
         answer = self.call("POST", f"{path}/cancel", body)
         self.assertEqual(409, answer.status)
 
-    def test_a_key_is_of_one_request(self) -> None:
+    def test_a_key_belongs_to_one_request(self) -> None:
         vnfd_id = self.vnfm.onboard()
         body = {"vnfdId": vnfd_id}
         made = self.ask(INSTANCES, body)
@@ -301,13 +303,13 @@ class TestIdempotency(PreconditionsTest):
             self.assertEqual(201, self.ask(PACKAGES, {}, key=key).status)
         self.assertEqual(2, len(self.call("GET", PACKAGES).json))
 
-    def test_what_is_no_key(self) -> None:
+    def test_malformed_keys(self) -> None:
         for key in ("", "a b", "k" * 256, "ü"):
             answer = self.ask(PACKAGES, {}, key=key)
             self.assert_problem(400, answer, "Idempotency-Key")
         self.assertEqual(201, self.ask(PACKAGES, {}, key="k" * 255).status)
 
-    def test_a_refusal_is_not_kept(self) -> None:
+    def test_a_refusal_is_not_recorded(self) -> None:
         up = self.vnfm.create_instantiated()
         gate, where = self.start_blocked(up, "scale", SCALE)
         path = f"{INSTANCES}/{up}/heal"
@@ -316,14 +318,14 @@ class TestIdempotency(PreconditionsTest):
         self.vnfm.wait_operation(where)
         self.assert_once(path, {})
 
-    def test_what_was_made_may_be_gone(self) -> None:
+    def test_the_created_resource_may_be_deleted(self) -> None:
         made = self.ask(PACKAGES, {})
         self.call("DELETE", f"{PACKAGES}/{made.json['id']}")
         answer = self.ask(PACKAGES, {})
         self.assert_problem(404, answer, made.json["id"])
         self.assertEqual([], self.call("GET", PACKAGES).json)
 
-    def test_many_at_once_act_once(self) -> None:
+    def test_concurrent_requests_act_once(self) -> None:
         path = f"{INSTANCES}/{self.vnfm.create_instantiated()}/scale"
         together = threading.Barrier(8)
 
@@ -338,7 +340,7 @@ class TestIdempotency(PreconditionsTest):
         self.vnfm.wait_operation(where)
         self.assertEqual(2, len(self.op_occs()))
 
-    def test_old_ones_are_forgotten(self) -> None:
+    def test_old_keys_are_deleted(self) -> None:
         self.ask(PACKAGES, {})
         conductor = self.vnfm.conductor
         conductor.delete_expired_keys()

@@ -1,4 +1,4 @@
-"""VIMs that a VNF provides: its scripts say so, and the VNFM keeps them."""
+"""VIMs that a VNF provides: its scripts return them, the VNFM stores them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ INSTANCES = "/vnflcm/v2/vnf_instances"
 def provides(
     name: str = "k8s", where: str = "https://k8s", **more: str
 ) -> str:
-    """Write down that a script provides a VIM."""
+    """Build the line of a script that provides a VIM."""
     given = {
         "type": "fake",
         "auth_url": where,
@@ -50,7 +50,7 @@ class ProvidedCase(ScriptedHooksCase):
         return self.vnfm.instance(instance_id)["vimConnectionInfo"]
 
     def create_providing(self) -> str:
-        """Make an instance that runs and provides VIM k8s."""
+        """Create a running instance that provides VIM k8s."""
         self.set_action("instantiate_end", provides())
         instance_id = self.create_scripted()
         self.up(instance_id)
@@ -58,7 +58,7 @@ class ProvidedCase(ScriptedHooksCase):
         return instance_id
 
     def create_vnf_on(self, vim_id: str) -> str:
-        """Make a VNF instance that lives on a registered VIM."""
+        """Create a VNF instance on a registered VIM."""
         instance_id = self.vnfm.create()
         vim_connections = {"vim1": {"vimId": vim_id}}
         body = {"flavourId": "simple", "vimConnectionInfo": vim_connections}
@@ -98,7 +98,7 @@ class TestLife(ProvidedCase):
             {instance_id: FAKE_VIM | {"k8s": vim_connection}, other: None},
             {one["id"]: one.get("vimConnectionInfo") for one in listed},
         )
-        # a script is told where its VNF lives, and no more
+        # the input of a script has the VIM of its VNF, and no other
         self.completed(instance_id, "heal")
         script_input = self.read_script_inputs()[-1]
         self.assertEqual("heal_end", script_input["operation"])
@@ -108,7 +108,7 @@ class TestLife(ProvidedCase):
         self.assertEqual({}, self.vims())
         self.assertNotIn("vimConnectionInfo", self.vnfm.instance(instance_id))
 
-    def test_others_live_on_it_and_go_on_when_it_is_renewed(self) -> None:
+    def test_other_vnfs_use_it_and_its_renewed_credentials(self) -> None:
         instance_id = self.create_providing()
         vim_id = self.vims()["k8s"]["id"]
         tenant = self.create_vnf_on(vim_id)
@@ -120,7 +120,7 @@ class TestLife(ProvidedCase):
         self.assertEqual("https://new", vim["auth_url"])
         self.assertIsNotNone(vim["updated_at"])
         self.completed(tenant, "heal")
-        # it stays for them when it is nobody's any more
+        # it stays for them when no VNF provides it any more
         self.terminate(instance_id)
         self.assertEqual(vim_id, self.vims()["k8s"]["id"])
         self.assertEqual(409, self.delete(vim_id).status)
@@ -143,7 +143,7 @@ class TestLife(ProvidedCase):
         answer = self.vnfm.call("GET", f"{INSTANCES}/{instance_id}")
         return str(answer.headers["ETag"])
 
-    def test_the_tag_is_good_for_a_condition(self) -> None:
+    def test_its_etag_changes_with_it(self) -> None:
         instance_id = self.create_providing()
         path = f"{INSTANCES}/{instance_id}"
         same = {"If-None-Match": self.tag(instance_id)}
@@ -157,7 +157,7 @@ class TestLife(ProvidedCase):
         answer = self.vnfm.call("DELETE", path, None, match)
         self.assertEqual(204, answer.status, str(answer.content))
 
-    def test_a_script_takes_it_back(self) -> None:
+    def test_a_script_withdraws_it(self) -> None:
         instance_id = self.create_providing()
         self.set_action(
             "heal_end", "self.vims['k8s'] = self.vims['none'] = None"
@@ -166,14 +166,14 @@ class TestLife(ProvidedCase):
         self.assertEqual({}, self.vims())
         self.assertEqual(FAKE_VIM, self.shown(instance_id))
 
-    def test_a_script_without_our_base(self) -> None:
+    def test_a_script_without_the_base_class(self) -> None:
         script_output = """{"vims": {"k8s": {"type": "fake", "auth_cred": {},
             "auth_url": "https://k8s", "extra": {"region": "north"}}}}"""
         self.set_action("instantiate_end", script_output)
         self.up(self.plain())
         self.assertEqual({"region": "north"}, self.vims()["k8s"]["extra"])
 
-    def test_a_patch_does_not_reach_it(self) -> None:
+    def test_a_patch_cannot_change_it(self) -> None:
         instance_id = self.create_providing()
         for entry in (None, {"extra": {"a": 1}}):
             patch = {"vimConnectionInfo": {"k8s": entry}}
@@ -219,7 +219,7 @@ class TestRefused(ProvidedCase):
         self.assertNotIn("k8s", self.shown(second))
         self.assertIn("k8s", self.vims())
 
-    def test_what_cannot_be(self) -> None:
+    def test_invalid_vims(self) -> None:
         hook = f"Script {SCRIPT} (heal_end): "
         instance_id = self.create_providing()
         for action, why in (
@@ -247,7 +247,7 @@ class TestRefused(ProvidedCase):
 
 
 class TestFailure(ProvidedCase):
-    """What counts is the good end of a hook's step."""
+    """VIMs are stored when the step of the hook completes."""
 
     def test_the_script_fails_itself(self) -> None:
         self.set_action("heal_end", f"{provides()}; raise ValueError")
@@ -278,14 +278,14 @@ class TestFailure(ProvidedCase):
         self.assertEqual({}, self.vims())
 
     def test_the_instance_is_deleted(self) -> None:
-        """Its instantiation was given up, so what it made may be there."""
+        """Its instantiation was failed, so its objects may still exist."""
         self.set_action("instantiate_start", provides())
         self.set_action("instantiate_end", "raise ValueError")
         instance_id = self.create_scripted()
         end = self.instantiate(instance_id)
         self.decide_and_check(end, "fail", "FAILED")
         path = f"{INSTANCES}/{instance_id}"
-        # what it has left on its VIM is removed first
+        # its leftovers on the VIM are removed first
         self.assertEqual(409, self.vnfm.call("DELETE", path).status)
         waiting.until(
             lambda: self.vnfm.call("DELETE", path).status == 204,
@@ -295,7 +295,7 @@ class TestFailure(ProvidedCase):
         self.assertEqual(204, self.delete(vim_id).status)
 
     def test_it_is_cancelled_at_its_end(self) -> None:
-        """The script runs when it is cancelled, and ends well."""
+        """The script runs when it is cancelled, and succeeds."""
         going, on = (
             self.inputs_path.parent / "going",
             self.inputs_path.parent / "on",
@@ -319,7 +319,7 @@ class TestFailure(ProvidedCase):
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertEqual({}, self.vims())
 
-    def test_the_conductor_dies_around_the_commit(self) -> None:
+    def test_the_conductor_crashes_around_the_commit(self) -> None:
         self.vnfm.conductor.stop()
         conductor = start_conductor(self.vnfm, CrashingConductor)
         for committed in (False, True):

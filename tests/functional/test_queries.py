@@ -54,7 +54,7 @@ class TestFilters(QueryTest):
             vnfd, "it's a, b", metadata={"x/y": 5, "t": ["u"]}
         )
         b = self.create_named(vnfd, "B")
-        # a filter, and whom it finds
+        # a filter and the instances that it finds
         cases = [
             (f"(eq,id,{a})", [a]),
             (f"(in,id,{a},{b})", [a, b]),
@@ -81,7 +81,7 @@ class TestFilters(QueryTest):
             short = self.ids("/v2/vnf_instances", text)
             self.assertEqual(expected, short, text)
 
-    def test_what_is_only_filtered_by_is_not_shown(self) -> None:
+    def test_an_attribute_of_the_filter_is_not_shown(self) -> None:
         self.vnfm.create_instantiated()
         text = "(eq,vimConnectionInfo/@key,vim1)"
         (shown,) = self.found(INSTANCES, filter=text)
@@ -156,7 +156,7 @@ class TestFilters(QueryTest):
                 ),
             )
 
-    def test_no_filter_helps_to_guess_a_secret(self) -> None:
+    def test_no_filter_reveals_a_secret(self) -> None:
         self.vnfm.create_instantiated(vimConnectionInfo=SECRET_VIM)
         access = "vimConnectionInfo/vim1/accessInfo"
         for path, name in (
@@ -222,7 +222,7 @@ class TestSelectors(QueryTest):
         brief = self.names(OP_OCCS)
         whole = self.names(OP_OCCS, "all_fields")
         self.assertEqual(heavy, whole - brief)
-        # as the openstack command has it
+        # as the openstack command sends it
         for name in ("exclude-fields", "exclude_fields"):
             self.assertEqual(
                 whole - {"resourceChanges"},
@@ -314,14 +314,14 @@ class TestPages(QueryTest):
                 between(answer.json)
         return found
 
-    def test_all_of_them_while_others_come_and_go(self) -> None:
+    def test_pages_while_resources_are_created_and_deleted(self) -> None:
         made = [self.create_named(self.vnfd, f"n{i}") for i in range(250)]
         added: list[str] = []
         deleted: list[str] = []
 
         def meanwhile(page: list[Any]) -> None:
             seen = made.index(page[-1]["id"]) if page else 0
-            # the last one of this page, and two that are still to come
+            # the last resource of this page, and two of later pages
             for deleted_id in made[seen : seen + 3]:
                 answer = self.vnfm.call("DELETE", f"{INSTANCES}/{deleted_id}")
                 if answer.status == 204:
@@ -356,7 +356,7 @@ class TestPages(QueryTest):
             self.assertEqual(lengths, [len(page) for page in pages])
             self.assertEqual(made, [r["id"] for p in pages for r in p])
 
-    def test_pages_are_full_whatever_is_filtered(self) -> None:
+    def test_pages_are_full_with_a_filter(self) -> None:
         self.page_size(2)
         for number in range(250):
             more = {"metadata": {"n": number}}
@@ -378,7 +378,7 @@ class TestPages(QueryTest):
                 self.assertEqual(2, len(page), text)
             self.assertEqual(max(1, (len(found) + 1) // 2), len(pages))
 
-    def test_the_next_page_is_asked_for_as_this_one(self) -> None:
+    def test_the_next_page_has_the_same_query(self) -> None:
         self.page_size(1)
         for _ in range(3):
             self.vnfm.create_instantiated()
@@ -428,7 +428,7 @@ class TestPages(QueryTest):
         link = self.vnfm.call("GET", INSTANCES).headers["Link"]
         self.assertTrue(link.startswith(f"<{endpoint}{INSTANCES}?"), link)
 
-    def test_a_marker_that_is_not_ours(self) -> None:
+    def test_an_invalid_marker(self) -> None:
         for path in LISTS:
             for marker in ("", "x", "bm90aGluZw"):
                 detail = self.refused(path, nextpage_opaque_marker=marker)

@@ -1,4 +1,4 @@
-"""What is checked before an operation begins, and in which order."""
+"""Checks before an operation starts, and their order."""
 
 import threading
 from typing import Any
@@ -17,12 +17,12 @@ INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 SCALE = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
 TERMINATE = {"terminationType": "FORCEFUL"}
 
-#: task -> a good request, and one whose parameter is wrong
+#: task -> a valid request, and one with an invalid parameter
 REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "instantiate": (INSTANTIATE, INSTANTIATE | {"flavourId": "huge"}),
     "scale": (SCALE, SCALE | {"aspectId": "moon"}),
     "heal": ({}, {"vnfcInstanceId": ["moon"]}),
-    # a wrong terminationType is no request at all
+    # a request with a wrong terminationType cannot be decoded
     "terminate": (TERMINATE, TERMINATE),
 }
 RUNNING = ("scale", "heal", "terminate")
@@ -30,7 +30,7 @@ DECISIONS = ("retry", "rollback", "fail")
 
 
 class DriverBlock:
-    """Holds a verb of the fake driver until it is opened."""
+    """Blocks a method of the fake driver until it is opened."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
@@ -69,9 +69,9 @@ class CheckTest(testtools.TestCase):
     def start_blocked(
         self, instance_id: str, task: str, body: Any
     ) -> tuple[DriverBlock, str]:
-        """Start an operation that stays in its driver."""
+        """Start an operation that blocks in its driver."""
         block = DriverBlock()
-        # whatever happens, nothing waits for it at the end
+        # it is opened even if the test fails
         self.addCleanup(block.open)
         for verb in ("apply", "replace", "destroy"):
             self.vnfm.driver.before[verb] = block
@@ -91,18 +91,18 @@ class CheckTest(testtools.TestCase):
 
 
 class TestOrder(CheckTest):
-    def test_first_that_it_is_there(self) -> None:
+    def test_1_it_exists(self) -> None:
         for task, requests in REQUESTS.items():
             for body in requests:
                 answer = self.vnfm.task("none", task, body)
                 self.assert_problem(404, answer, "There is no VNF instance")
 
-    def test_before_that_only_that_it_is_a_request(self) -> None:
+    def test_0_the_body_is_valid(self) -> None:
         for task in ("instantiate", "scale", "terminate"):
             answer = self.vnfm.task("none", task, {})
             self.assert_problem(400, answer, "missing required field")
 
-    def test_then_its_state(self) -> None:
+    def test_2_its_state(self) -> None:
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
         cases = [(idle, task) for task in RUNNING] + [(up, "instantiate")]
         for instance_id, task in cases:
@@ -111,7 +111,7 @@ class TestOrder(CheckTest):
                 self.assert_problem(409, answer, f"{task.upper()} is not")
         self.assertEqual(1, len(self.op_occs()))
 
-    def test_then_that_it_is_free(self) -> None:
+    def test_3_it_is_free(self) -> None:
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
         cases = [(idle, ["instantiate"]), (up, RUNNING)]
         for instance_id, tasks in cases:
@@ -125,7 +125,7 @@ class TestOrder(CheckTest):
             self.vnfm.wait_operation(where)
         self.assertEqual(3, len(self.op_occs()))
 
-    def test_a_failed_operation_reserves_it_as_well(self) -> None:
+    def test_a_failed_operation_reserves_it(self) -> None:
         up = self.vnfm.create_instantiated()
         failed = self.run_failing(up, "scale", SCALE)
         for task in RUNNING:
@@ -133,7 +133,7 @@ class TestOrder(CheckTest):
                 answer = self.vnfm.task(up, task, body)
                 self.assert_problem(409, answer, failed["id"])
 
-    def test_then_its_parameters(self) -> None:
+    def test_4_its_parameters(self) -> None:
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
         before = self.vnfm.instance(up)
         for instance_id, task, message in (
@@ -209,7 +209,7 @@ class TestParameters(CheckTest):
             self.vnfm.create_instantiated(), "terminate", cases
         )
 
-    def test_those_at_the_limit_are_taken(self) -> None:
+    def test_parameters_at_the_limit_are_accepted(self) -> None:
         instance_id = self.vnfm.create_instantiated()
         for kind in ("SCALE_OUT", "SCALE_IN"):
             body = SCALE | {"type": kind, "numberOfSteps": 4}
@@ -218,7 +218,7 @@ class TestParameters(CheckTest):
 
 
 class TestCreate(CheckTest):
-    def test_its_vnfd_has_to_be_there_and_enabled(self) -> None:
+    def test_its_vnfd_has_to_be_onboarded_and_enabled(self) -> None:
         answer = self.call("POST", INSTANCES, {"vnfdId": "moon"})
         self.assert_problem(422, answer, "moon")
         vnfd_id = self.vnfm.onboard()
@@ -229,7 +229,7 @@ class TestCreate(CheckTest):
             answer = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
             self.assertEqual(status, answer.status, state)
 
-    def test_an_instance_of_a_disabled_package_lives_on(self) -> None:
+    def test_an_instance_of_a_disabled_package_can_be_used(self) -> None:
         instance_id = self.vnfm.create()
         (package,) = self.call("GET", PACKAGES).json
         path = f"{PACKAGES}/{package['id']}"
@@ -243,7 +243,7 @@ class TestDelete(CheckTest):
     def delete(self, instance_id: str) -> Response:
         return self.call("DELETE", f"{INSTANCES}/{instance_id}")
 
-    def test_one_that_runs_stays(self) -> None:
+    def test_an_instantiated_vnf_cannot_be_deleted(self) -> None:
         up = self.vnfm.create_instantiated()
         answer = self.delete(up)
         self.assert_problem(409, answer, "is INSTANTIATED; terminate it first")
@@ -251,24 +251,24 @@ class TestDelete(CheckTest):
             "INSTANTIATED", self.vnfm.instance(up)["instantiationState"]
         )
 
-    def test_one_that_is_held_stays(self) -> None:
+    def test_a_reserved_instance_cannot_be_deleted(self) -> None:
         idle = self.vnfm.create()
         block, where = self.start_blocked(idle, "instantiate", INSTANTIATE)
         self.assert_problem(409, self.delete(idle), where.split("/")[-1])
         block.open()
         self.vnfm.wait_operation(where)
 
-    def test_one_whose_operation_failed_stays_until_that_is_decided(
+    def test_an_instance_with_a_failed_operation_cannot_be_deleted(
         self,
     ) -> None:
         idle = self.vnfm.create()
         failed = self.run_failing(idle, "instantiate", INSTANTIATE)
         self.assert_problem(409, self.delete(idle), failed["id"])
         self.vnfm.decide(failed["id"], "fail")
-        # and until what it left is removed
+        # and until its leftovers are removed
         self.assert_problem(409, self.delete(idle), failed["id"])
         waiting.until(lambda: self.delete(idle).status == 204, "the deletion")
-        # what was done to it is still told
+        # its operations can still be read
         path = f"{OP_OCCS}/{failed['id']}"
         self.assertEqual(
             "FAILED", self.call("GET", path).json["operationState"]
@@ -291,7 +291,7 @@ class TestDecisions(CheckTest):
         links = self.call("GET", f"{OP_OCCS}/{op_occ_id}").json["_links"]
         return set(links) - {"self", "vnfInstance"}
 
-    def test_there_is_none(self) -> None:
+    def test_an_unknown_operation(self) -> None:
         for decision in DECISIONS:
             answer = self.decide("none", decision)
             self.assert_problem(404, answer, "occurrence none")
@@ -312,7 +312,7 @@ class TestDecisions(CheckTest):
         self.vnfm.nfvo.fails_with = errors.GrantRejected()
         self.assert_all_refused(self.vnfm.run(up, "scale", SCALE))
 
-    def test_what_cannot_be_undone_is_not_rolled_back(self) -> None:
+    def test_operations_without_a_rollback(self) -> None:
         up = self.vnfm.create_instantiated()
         for task in ("heal", "terminate"):
             failed = self.run_failing(up, task, REQUESTS[task][0])
@@ -322,13 +322,13 @@ class TestDecisions(CheckTest):
             self.assertEqual({"retry", "fail"}, self.offered(failed["id"]))
             self.vnfm.decide(failed["id"], "fail")
 
-    def test_what_can_be_is_offered(self) -> None:
+    def test_possible_decisions_are_offered(self) -> None:
         up, idle = self.vnfm.create_instantiated(), self.vnfm.create()
         for instance_id, task in ((up, "scale"), (idle, "instantiate")):
             failed = self.run_failing(instance_id, task, REQUESTS[task][0])
             self.assertEqual(set(DECISIONS), self.offered(failed["id"]))
 
-    def test_of_several_at_once_one_counts(self) -> None:
+    def test_of_concurrent_decisions_one_is_accepted(self) -> None:
         up = self.vnfm.create_instantiated()
         failed = self.run_failing(up, "scale", SCALE)
         barrier = threading.Barrier(3)
@@ -350,7 +350,7 @@ class TestDecisions(CheckTest):
 
 
 class TestTogether(CheckTest):
-    def test_of_several_operations_at_once_one_is_accepted(self) -> None:
+    def test_of_concurrent_operations_one_is_accepted(self) -> None:
         up = self.vnfm.create_instantiated()
         block = DriverBlock()
         self.addCleanup(block.open)
@@ -378,7 +378,7 @@ class TestTogether(CheckTest):
 
 
 class TestConnectivity(CheckTest):
-    def test_only_of_connection_points_that_exist(self) -> None:
+    def test_only_for_connection_points_that_exist(self) -> None:
         up = self.vnfm.create_instantiated()
         config = {"linkPortId": "a-port"}
         body = {

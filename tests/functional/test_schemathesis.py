@@ -1,6 +1,7 @@
-"""The service against the document that it gives of itself.
+"""The service against its own OpenAPI document.
 
-TACKER_CNF_FUZZ_EXAMPLES has more tried, TACKER_CNF_FUZZ_SEED something else.
+TACKER_CNF_FUZZ_EXAMPLES sets the number of examples, TACKER_CNF_FUZZ_SEED the
+seed.
 """
 
 import fixtures
@@ -21,15 +22,15 @@ class Conformance(testtools.TestCase):
 
 
 class TestBorders(Conformance):
-    def test_what_is_at_the_borders_of_the_schemas(self) -> None:
+    def test_values_at_the_limits_of_the_schemas(self) -> None:
         self.assert_right("coverage")
 
 
 class TestChance(Conformance):
-    def test_what_chance_finds(self) -> None:
+    def test_random_values(self) -> None:
         self.assert_right("fuzzing")
 
 
 class TestSequences(Conformance):
-    def test_what_follows_one_upon_another(self) -> None:
+    def test_sequences_of_requests(self) -> None:
         self.assert_right("stateful")

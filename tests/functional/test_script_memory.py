@@ -1,4 +1,4 @@
-"""What the scripts of a VNF instance remember from one hook to the next."""
+"""The memory of a VNF instance's scripts from one hook to the next."""
 
 import datetime
 from typing import Any
@@ -20,7 +20,7 @@ HOOKS = (
     "terminate_end",
 )
 
-#: does what the test has written down for its hook
+#: executes the code that the test has written for its hook
 HOOK_SCRIPT = """\
     from pathlib import Path
     from tacker_cnf.lcm.scripted import ProvidedVim
@@ -28,55 +28,61 @@ HOOK_SCRIPT = """\
     from tacker_cnf.sol import base
 
     class Driver(MgmtDriver):
-        def act(self, told):
+        def act(self, script_input):
             with open({seen!r}, "a") as file:
-                file.write(base.encode(told).decode() + "\\n")
-            deed = Path({deeds!r}) / told.operation
-            if deed.exists():
-                exec(deed.read_text())
+                file.write(base.encode(script_input).decode() + "\\n")
+            action = Path({actions!r}) / script_input.operation
+            if action.exists():
+                exec(action.read_text())
 
         {hooks}
 
     Driver.main()
 """
 
-#: the same in plain JSON, without our base
+#: the same in plain JSON, without the base class
 PLAIN_HOOK_SCRIPT = """\
     import json
     import sys
     from pathlib import Path
 
-    told = json.load(sys.stdin)
+    script_input = json.load(sys.stdin)
     with open({seen!r}, "a") as file:
-        file.write(json.dumps(told) + "\\n")
-    deed = Path({deeds!r}) / told["operation"]
-    if deed.exists():
-        print(deed.read_text())
+        file.write(json.dumps(script_input) + "\\n")
+    action = Path({actions!r}) / script_input["operation"]
+    if action.exists():
+        print(action.read_text())
 """
 
 
 class ScriptedHooksCase(ScriptCase):
-    """A script does what its test says, hook by hook."""
+    """A script whose hooks do what the test sets."""
 
     hooks = HOOKS
 
     def setUp(self) -> None:
         super().setUp()
-        self.actions_dir = self.inputs_path.parent / "deeds"
+        self.actions_dir = self.inputs_path.parent / "actions"
         self.actions_dir.mkdir()
 
     def set_action(self, hook: str, action: str) -> None:
-        """Have the hook do something from now on."""
+        """Set what a hook does from now on."""
         (self.actions_dir / hook).write_text(action)
 
     def create_scripted(self) -> str:
-        """Make an instance whose script does as it is told."""
+        """Create an instance whose script does what `set_action` sets."""
         hooks = "\n\n        ".join(f"{h} = act" for h in self.hooks)
-        paths = {"seen": str(self.inputs_path), "deeds": str(self.actions_dir)}
+        paths = {
+            "seen": str(self.inputs_path),
+            "actions": str(self.actions_dir),
+        }
         return self.instance(HOOK_SCRIPT.format(hooks=hooks, **paths))
 
     def plain(self) -> str:
-        paths = {"seen": str(self.inputs_path), "deeds": str(self.actions_dir)}
+        paths = {
+            "seen": str(self.inputs_path),
+            "actions": str(self.actions_dir),
+        }
         return self.instance(PLAIN_HOOK_SCRIPT.format(**paths))
 
     def completed(self, instance_id: str, task: str, **body: Any) -> Any:
@@ -90,7 +96,7 @@ class ScriptedHooksCase(ScriptCase):
         return end
 
     def read_memories(self) -> dict[str, Any]:
-        """Tell what each hook was told to remember, the last time."""
+        """Return the memory that each hook received last: hook -> memory."""
         return {
             script_input["operation"]: script_input.get("memory")
             for script_input in self.read_script_inputs()
@@ -115,7 +121,7 @@ class TestMemory(ScriptedHooksCase):
             self.read_memories(),
         )
 
-    def test_it_is_forgotten_with_what_was_on_the_vim(self) -> None:
+    def test_it_is_deleted_at_termination(self) -> None:
         self.set_action("instantiate_end", "self.memory['a'] = 1")
         instance_id = self.create_scripted()
         self.up(instance_id)
@@ -124,7 +130,7 @@ class TestMemory(ScriptedHooksCase):
         self.up(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
-    def test_it_outlives_a_failure(self) -> None:
+    def test_it_survives_a_failure(self) -> None:
         self.set_action(
             "heal_start", "self.memory['done'] = 1; raise ValueError"
         )
@@ -138,7 +144,7 @@ class TestMemory(ScriptedHooksCase):
         self.assertEqual({"done": 1}, self.read_memories()["heal_start"])
         self.assertEqual({"done": 1}, self.read_memories()["heal_end"])
 
-    def test_a_rollback_is_reported(self) -> None:
+    def test_a_rollback_receives_it(self) -> None:
         self.set_action(
             "instantiate_end", "self.memory['a'] = 1; raise ValueError"
         )
@@ -149,12 +155,12 @@ class TestMemory(ScriptedHooksCase):
         self.assertEqual(
             {"a": 1}, self.read_memories()["instantiate_rollback_end"]
         )
-        # and then there is nothing any more that it is about
+        # then the instance has nothing on the VIM any more
         self.set_action("instantiate_end", "")
         self.up(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
-    def test_a_forceful_termination_that_goes_on(self) -> None:
+    def test_a_forceful_termination_that_continues(self) -> None:
         self.set_action(
             "terminate_start", "self.memory['a'] = 1; raise ValueError"
         )
@@ -168,7 +174,7 @@ class TestMemory(ScriptedHooksCase):
         self.up(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
-    def test_too_much(self) -> None:
+    def test_it_is_too_large(self) -> None:
         self.set_action("instantiate_end", "self.memory['a'] = 1")
         self.set_action("heal_start", "self.memory['a'] = 300_000 * 'b'")
         instance_id = self.create_scripted()
@@ -183,8 +189,8 @@ class TestMemory(ScriptedHooksCase):
         self.vnfm.decide(end["id"], "retry")
         self.assertEqual({"a": 1}, self.read_memories()["heal_start"])
 
-    def test_a_script_without_our_base(self) -> None:
-        """What it does not mention stays; null forgets it."""
+    def test_a_script_without_the_base_class(self) -> None:
+        """Without the key the memory stays; null deletes it."""
         self.set_action("instantiate_start", '{"memory": {"a": 1}}')
         self.set_action("heal_start", '{"memory": null}')
         instance_id = self.plain()
@@ -218,11 +224,11 @@ class TestMemory(ScriptedHooksCase):
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertIn("ValueError: ***", end["error"]["detail"])
         self.assertIn("heal_start, Scripts/hooks.py:\n***", end["scriptLog"])
-        # what it learnt is no change of the instance
+        # the memory is not part of the instance's representation
         after = self.vnfm.call("GET", path)
         self.assertEqual(before.headers["ETag"], after.headers["ETag"])
 
-    def test_a_conductor_that_lost_the_operation_keeps_nothing(self) -> None:
+    def test_a_conductor_that_lost_the_operation_stores_nothing(self) -> None:
         self.set_action(
             "instantiate_end", "self.memory['a'] = 1; raise ValueError"
         )

@@ -1,4 +1,4 @@
-"""Management scripts of a package, really run, around the fake VIM."""
+"""Management scripts of a package, run around the fake driver."""
 
 import base64
 import contextlib
@@ -36,9 +36,9 @@ RECORDING = """\
     from tacker_cnf.sol import base
 
     class Driver(MgmtDriver):
-        def write(self, told):
+        def write(self, script_input):
             with open({path!r}, "a") as file:
-                file.write(base.encode(told).decode() + "\\n")
+                file.write(base.encode(script_input).decode() + "\\n")
 
         {hooks}
 
@@ -47,7 +47,7 @@ RECORDING = """\
 
 
 def flavour_with_scripts(*hooks: str) -> str:
-    """Give the flavour's definition with a script at each hook."""
+    """Return the flavour's definition with a script at each hook."""
     interfaces = "".join(
         f"          {hook}: {{implementation: hooks}}\n" for hook in hooks
     )
@@ -73,10 +73,10 @@ class ScriptCase(testtools.TestCase):
         self.inputs_path = Path(self.vnfm.state_path) / "seen"
 
     def instance(self, script: str, *hooks: str, **more: str) -> str:
-        """Make an instance of a package with this script.
+        """Create an instance of a package with this script.
 
-        :param hooks: that it is named for; none: the usual ones
-        :param more: name -> text of files beside it
+        :param hooks: the hooks that run it; none: the usual ones
+        :param more: name -> text of other files of the package
         """
         files = {
             SCRIPT: textwrap.dedent(script),
@@ -101,15 +101,15 @@ class ScriptCase(testtools.TestCase):
         lines = self.inputs_path.read_text().splitlines()
         return [json.loads(line) for line in lines]
 
-    def recording(self, body: str = "self.write(told)") -> str:
+    def recording(self, body: str = "self.write(script_input)") -> str:
         hooks = "\n\n        ".join(
-            f"def {hook}(self, told): {body}" for hook in self.hooks
+            f"def {hook}(self, script_input): {body}" for hook in self.hooks
         )
         return RECORDING.format(path=str(self.inputs_path), hooks=hooks)
 
 
 class TestHooks(ScriptCase):
-    def test_they_run_around_the_change(self) -> None:
+    def test_scripts_run_around_the_change(self) -> None:
         instance_id = self.instance(self.recording())
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
@@ -140,9 +140,10 @@ class TestHooks(ScriptCase):
         ]
         self.assertEqual(["scale_start", "terminate_end"], hooks[2:])
 
-    def test_they_read_a_copy_of_the_package(self) -> None:
+    def test_scripts_read_a_copy_of_the_package(self) -> None:
         body = (
-            "import shutil; shutil.rmtree(told.package_dir); self.write(told)"
+            "import shutil; shutil.rmtree(script_input.package_dir); "
+            "self.write(script_input)"
         )
         instance_id = self.instance(self.recording(body))
         end = self.instantiate(instance_id)
@@ -177,12 +178,12 @@ class TestHooks(ScriptCase):
             hooks,
         )
 
-    def test_data_of_a_failed_run_comes_back(self) -> None:
+    def test_data_of_a_failed_run_is_passed_to_the_retry(self) -> None:
         script = """\
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Driver(MgmtDriver):
-                def instantiate_end(self, told):
+                def instantiate_end(self, script_input):
                     if self.user_script_err_handling_data is None:
                         self.user_script_err_handling_data = {"step": 3}
                         raise RuntimeError("stopped at step 3")
@@ -202,14 +203,14 @@ class TestHooks(ScriptCase):
         end = self.vnfm.decide(end["id"], "retry")
         self.assertEqual("COMPLETED", end["operationState"], end)
 
-    def test_tackers_protocol_is_spoken(self) -> None:
+    def test_the_protocol_of_tacker(self) -> None:
         script = f"""\
             import json
             import pickle
             import sys
-            told = pickle.load(sys.stdin.buffer)
+            script_input = pickle.load(sys.stdin.buffer)
             with open({str(self.inputs_path)!r}, "a") as file:
-                file.write(json.dumps(told) + "\\n")
+                file.write(json.dumps(script_input) + "\\n")
             sys.stdout.buffer.write(pickle.dumps({{"vnf_instance": {{}}}}))
         """
         end = self.instantiate(self.instance(script))
@@ -232,7 +233,7 @@ class TestHooks(ScriptCase):
             "INSTANTIATED", script_input["vnf_instance"]["instantiationState"]
         )
 
-    def test_the_environment_holds_no_secrets(self) -> None:
+    def test_the_environment_contains_no_secrets(self) -> None:
         os.environ["OS_PASSWORD"] = "s3cret"
         self.addCleanup(os.environ.pop, "OS_PASSWORD")
         script = f"""\
@@ -245,14 +246,14 @@ class TestHooks(ScriptCase):
 
 
 class TestCopies(ScriptCase):
-    """Whatever a script does to its package, that in the store stays."""
+    """Changes of a script to its copy do not reach the stored package."""
 
-    def test_a_large_file_is_no_link(self) -> None:
+    def test_a_large_file_is_copied(self) -> None:
         large = base64.b64encode(os.urandom(2 * 1024**2)).decode()
         script = f"""\
             import json, os, sys
-            told = json.load(sys.stdin)
-            path = told["packageDir"] + "/Scripts/image"
+            script_input = json.load(sys.stdin)
+            path = script_input["packageDir"] + "/Scripts/image"
             with open({str(self.inputs_path)!r}, "w") as file:
                 file.write(oct(os.stat(path).st_mode) + " " + path)
             os.chmod(path, 0o600)
@@ -271,7 +272,7 @@ class TestCopies(ScriptCase):
             self.vnfm.instance(instance_id)["vnfdId"]
         )
         kept = (tree.path / "Scripts/image").read_text()
-        self.assertTrue(kept == large)  # without a word of 2 MiB
+        self.assertTrue(kept == large)  # without 2 MiB in the message
 
     def test_a_package_that_cannot_be_copied(self) -> None:
         instance_id = self.instance(self.recording())
@@ -280,7 +281,9 @@ class TestCopies(ScriptCase):
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertIn("could not be copied", end["error"]["detail"])
 
-    def test_what_a_killed_conductor_left_goes_at_the_next_start(self) -> None:
+    def test_copies_of_a_killed_conductor_are_deleted_at_the_next_start(
+        self,
+    ) -> None:
         left = Path(self.vnfm.state_path) / "scripts" / "left" / "package0"
         left.mkdir(parents=True)
         (left / "image").touch(0o444)
@@ -292,7 +295,7 @@ class TestCopies(ScriptCase):
 
 
 class TestForceful(ScriptCase):
-    """A script that fails keeps no termination that is FORCEFUL."""
+    """A failed script does not stop a FORCEFUL termination."""
 
     def terminated(self, how: str) -> Any:
         script = "import sys; sys.exit('still in use')"
@@ -322,17 +325,17 @@ class TestForceful(ScriptCase):
 
 
 class TestReply(ScriptCase):
-    """What a script says changes the instance, as far as it may."""
+    """The output of a script changes the instance, where it is allowed."""
 
     def instantiate_printing(self, body: str) -> tuple[Any, str]:
-        """Instantiate with a script that says something; give the operation
-        and the instance's id.
+        """Instantiate with a script that prints an instance; return the
+        operation and the instance's id.
         """
         script = f"""\
             import json, sys
-            told = json.load(sys.stdin)
-            if told["operation"] == "instantiate_end":
-                instance = told["vnfInstance"]
+            script_input = json.load(sys.stdin)
+            if script_input["operation"] == "instantiate_end":
+                instance = script_input["vnfInstance"]
                 {body}
                 print(json.dumps({{"vnfInstance": instance}}))
         """
@@ -351,7 +354,7 @@ class TestReply(ScriptCase):
         self.assertEqual({"b": {}}, found["extensions"])
         self.assertEqual({"c": None}, found["vnfConfigurableProperties"])
 
-    def test_the_process_user_stays(self) -> None:
+    def test_other_attributes_cannot_be_changed(self) -> None:
         end, instance_id = self.instantiate_printing(
             "instance.update(id='x', vnfdId='x', vnfProvider='x', "
             "vnfInstanceName='x', instantiationState='NOT_INSTANTIATED', "
@@ -382,7 +385,7 @@ class TestReply(ScriptCase):
         (affected,) = end["resourceChanges"]["affectedVnfcs"]
         self.assertEqual("other", affected["id"])
 
-    def test_what_cannot_be(self) -> None:
+    def test_invalid_changes(self) -> None:
         found = "instance['instantiatedVnfInfo']['vnfcResourceInfo']"
         for body, message in (
             (f"{found}[0]['vduId'] = 'moon'", f"{SCRIPT} (instantiate_end)"),
@@ -401,9 +404,9 @@ class TestReply(ScriptCase):
         script = """\
             import pickle
             import sys
-            told = pickle.load(sys.stdin.buffer)
-            instance = told["vnf_instance"]
-            instance["metadata"] = {"by": told["operation"]}
+            script_input = pickle.load(sys.stdin.buffer)
+            instance = script_input["vnf_instance"]
+            instance["metadata"] = {"by": script_input["operation"]}
             sys.stdout.buffer.write(pickle.dumps({"vnf_instance": instance}))
         """
         instance_id = self.instance(script)
@@ -414,16 +417,16 @@ class TestReply(ScriptCase):
             self.vnfm.instance(instance_id)["metadata"],
         )
 
-    def test_a_driver_says_it(self) -> None:
+    def test_changes_by_a_driver_class(self) -> None:
         script = """\
             from tacker_cnf.lcm.scripted import InstanceChanges
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Driver(MgmtDriver):
-                def instantiate_end(self, told):
-                    known = told.vnf_instance.metadata
+                def instantiate_end(self, script_input):
+                    metadata = script_input.vnf_instance.metadata
                     self.changes = InstanceChanges(
-                        metadata={**known, "licence": 12}
+                        metadata={**metadata, "licence": 12}
                     )
 
             Driver.main()
@@ -433,13 +436,13 @@ class TestReply(ScriptCase):
         found = self.vnfm.instance(instance_id)
         self.assertEqual({"licence": 12}, found["metadata"])
 
-    def test_what_a_start_said_survives_a_lost_conductor(self) -> None:
+    def test_changes_of_a_start_hook_survive_a_lost_conductor(self) -> None:
         script = """\
             from tacker_cnf.lcm.scripted import InstanceChanges
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Driver(MgmtDriver):
-                def instantiate_start(self, told):
+                def instantiate_start(self, script_input):
                     self.changes = InstanceChanges(metadata={"begun": 1})
 
             Driver.main()
@@ -464,7 +467,7 @@ class TestReply(ScriptCase):
 
 
 class TestLog(ScriptCase):
-    """What a script writes on stderr is kept, without secrets."""
+    """The stderr of a script is stored, without secrets."""
 
     vim: Final = {
         "vim1": {
@@ -487,7 +490,7 @@ class TestLog(ScriptCase):
         detail = end["error"]["detail"]
         self.assertIn("posix.*** is not plain data", detail)
 
-    def test_it_is_kept(self) -> None:
+    def test_it_is_stored(self) -> None:
         end = self.run_script(
             "import sys; print('two', 'words', file=sys.stderr)"
         )
@@ -510,7 +513,7 @@ class TestLog(ScriptCase):
             print("a line that", end="", file=sys.stderr, flush=True)
             until = time.monotonic() + 120
             while not os.path.exists({str(self.inputs_path)!r}):
-                assert time.monotonic() < until, "nobody saw it"
+                assert time.monotonic() < until, "no client read it"
                 time.sleep(0.01)
             print(" ends", file=sys.stderr)
         """
@@ -532,10 +535,11 @@ class TestLog(ScriptCase):
     def test_without_secrets(self) -> None:
         script = """\
             import json, sys
-            told = json.load(sys.stdin)
-            vim = told["vnfInstance"].get("vimConnectionInfo") or {}
-            print(vim or told["request"]["vimConnectionInfo"], file=sys.stderr)
-            print(told["request"]["additionalParams"], file=sys.stderr)
+            script_input = json.load(sys.stdin)
+            request = script_input["request"]
+            vim = script_input["vnfInstance"].get("vimConnectionInfo") or {}
+            print(vim or request["vimConnectionInfo"], file=sys.stderr)
+            print(request["additionalParams"], file=sys.stderr)
             sys.exit(1)
         """
         key = "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----"
@@ -569,7 +573,7 @@ class TestLog(ScriptCase):
         ].values()
         self.assertEqual("hunter-2", vim["accessInfo"]["password"])
 
-    def test_or_without(self) -> None:
+    def test_vims_are_passed_without_credentials(self) -> None:
         self.vnfm.conf.set_override(
             "vim_credentials", group="scripts", override=False
         )
@@ -583,7 +587,7 @@ class TestLog(ScriptCase):
 
 class TestResume(ScriptCase):
     def test_a_script_that_ended_is_not_run_again(self) -> None:
-        """Its conductor was lost in the step that followed it."""
+        """Its conductor was lost in the step after the script."""
         instance_id = self.instance(self.recording())
         lost: list[Any] = []
 
@@ -608,7 +612,7 @@ class TestResume(ScriptCase):
 
 
 class TestMisbehaviour(ScriptCase):
-    """However a script ends, ours goes on and says what happened."""
+    """However a script ends, the conductor continues and reports it."""
 
     def failed(self, script: str) -> str:
         instance_id = self.instance(script)
@@ -639,7 +643,7 @@ class TestMisbehaviour(ScriptCase):
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Licence(MgmtDriver):
-                def instantiate_stop(self, told): pass
+                def instantiate_stop(self, script_input): pass
 
             Licence.main()
         """
@@ -647,12 +651,12 @@ class TestMisbehaviour(ScriptCase):
         message = "exit code 1: class Licence has no method instantiate_start"
         self.assertIn(message, detail)
 
-    def test_main_is_not_called(self) -> None:
+    def test_a_class_without_a_call_of_main(self) -> None:
         script = """\
             import tacker_cnf.mgmt_drivers.base as ours
 
             class Driver(ours.MgmtDriver):
-                def instantiate_start(self, told): pass
+                def instantiate_start(self, script_input): pass
 
             print(end="")
         """
@@ -713,7 +717,7 @@ class TestMisbehaviour(ScriptCase):
         self.assertIn("system is not plain data", self.failed(script))
 
     def test_a_pickle_of_a_script_for_tacker(self) -> None:
-        """Whatever stands in it, nothing of it is run or grows."""
+        """Its content is not executed, and cannot exhaust memory."""
         for dumped, message in (
             ("b'nonsense'", "no plain pickle"),
             ("b'\\x80\\x04]\\x94h\\x00a.'", "too deep"),
@@ -733,15 +737,15 @@ class TestMisbehaviour(ScriptCase):
             "no valid answer", self.failed("print('['*100000 + ']'*100000)")
         )
 
-    def test_deleting_what_it_got(self) -> None:
+    def test_deleting_its_directories(self) -> None:
         script = """\
             import json, os, shutil, sys
-            told = json.load(sys.stdin)
-            shutil.rmtree(told["packageDir"])
+            script_input = json.load(sys.stdin)
+            shutil.rmtree(script_input["packageDir"])
             shutil.rmtree(os.environ["HOME"])
-            sys.exit("all gone")
+            sys.exit("all deleted")
         """
-        self.assertIn("all gone", self.failed(script))
+        self.assertIn("all deleted", self.failed(script))
         self.assertEqual(
             "COMPLETED", self.instantiate_again()["operationState"]
         )
@@ -751,7 +755,7 @@ class TestMisbehaviour(ScriptCase):
         return self.instantiate(self.instance(""))
 
     def test_leaving_a_child_process(self) -> None:
-        """Even who leaves the process group goes with the script."""
+        """Processes outside the process group are killed with the script."""
         script = f"""\
             import os, time
             before = len(open({str(self.inputs_path)!r}).readlines())
@@ -790,8 +794,8 @@ class TestMisbehaviour(ScriptCase):
         self.assertFalse(is_running(int(self.inputs_path.read_text())))
 
     def test_stopping_its_supervisor(self) -> None:
-        """It is continued to be told to end; if it is stopped again and
-        again, everybody is killed from outside.
+        """It is continued, so that it can end; if it is stopped again and
+        again, all processes are killed from outside.
         """
         script = f"""\
             import os, signal, time
@@ -824,7 +828,7 @@ class TestMisbehaviour(ScriptCase):
         self.assertFalse(is_running(int(pid)))
 
     def test_leaving_a_child_process_with_its_pipes(self) -> None:
-        """Who ends its supervisor can leave a process, not our pipes."""
+        """A script that kills its supervisor can leave a process, no pipes."""
         script = f"""\
             import os, signal, time
             supervisor = os.getppid()
@@ -846,7 +850,7 @@ class TestMisbehaviour(ScriptCase):
             os.kill(int(self.inputs_path.read_text()), signal.SIGKILL)
 
     def count_pipes(self) -> int:
-        """Count those of this process that lead to others."""
+        """Count the pipes of this process."""
         links = []
         for handle in Path("/proc/self/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):

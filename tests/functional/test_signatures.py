@@ -1,4 +1,4 @@
-"""Signed packages (SOL004 5): what is taken, what is refused, and why."""
+"""Signed packages (SOL004 clause 5): acceptance and refusals."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ class SignatureTest(test_packages.PackageTest):
     signatures_mode: ClassVar[str] = "checked"
 
     def setUp(self) -> None:
-        # shadows the set-up of packages, which knows no certificates
+        # replaces the set-up of packages, which has no certificates
         super().setUp()
         self.signer = self.useFixture(Signer())
         self.authority = signing.create_identity("root", is_authority=True)
@@ -73,7 +73,7 @@ class SignatureTest(test_packages.PackageTest):
         )
 
     def assert_onboarded(self, content: bytes) -> Any:
-        """Onboard a package; show it; then make it go."""
+        """Onboard a package, read it and delete it; return what was read."""
         path = self.onboarded(content)
         shown = self.call("GET", path).json
         got = self.call("GET", f"{path}/package_content").content
@@ -97,7 +97,7 @@ class SignatureTest(test_packages.PackageTest):
 
 
 class TestOption1(SignatureTest):
-    def test_a_manifest_with_its_signature(self) -> None:
+    def test_a_signed_manifest(self) -> None:
         self.signed_by(
             self.vendor, "OPTION_1", build_zip(self.sign_option_1())
         )
@@ -162,7 +162,7 @@ class TestOption1(SignatureTest):
     def test_a_trusted_signer_with_another_key(
         self,
     ) -> None:
-        """What a certificate says of its key counts there as well."""
+        """The key usage of a trusted signer's certificate is checked, too."""
         for uses, message in (
             ({"key_encipherment": True}, "keyUsage has neither"),
             ({"digital_signature": True}, None),
@@ -201,7 +201,7 @@ class TestOption1(SignatureTest):
             files = self.sign_option_1(signer) | {CERTIFICATE: self.vendor.pem}
             self.refused(build_zip(files), message)
 
-    def test_what_was_changed_afterwards(self) -> None:
+    def test_changes_after_signing(self) -> None:
         files = self.sign_option_1()
         right = files[MANIFEST]
         begin = right.index(b"-----BEGIN")
@@ -227,7 +227,7 @@ class TestOption1(SignatureTest):
         files = self.files | {MANIFEST: manifest + signed}
         self.refused(build_zip(files), "of another content")
 
-    def test_packages_without_signature_are_taken(self) -> None:
+    def test_packages_without_a_signature_are_accepted(self) -> None:
         shown = self.assert_onboarded(self.good)
         self.assertNotIn("packageSecurityOption", shown)
         manifest = signing.build_manifest(self.files, MANIFEST)
@@ -243,7 +243,7 @@ class TestOption1(SignatureTest):
         self.refused(build_zip(files), message)
 
     def sign_file(self, pod: bytes, *more: bytes) -> dict[str, bytes]:
-        """Sign one file of a package by itself."""
+        """Sign a single file of a package."""
         block = b"\nSource: %s\nSignature: pod.cms\n" % POD.encode()
         manifest = signing.build_manifest(self.files, MANIFEST)
         first = manifest.index(f"Source: {POD}".encode())
@@ -290,7 +290,7 @@ class TestOption2(SignatureTest):
                 self.sign_option_2(self.vendor, *options),
             )
 
-    def test_its_files_are_given(self) -> None:
+    def test_its_files_can_be_downloaded(self) -> None:
         path = self.onboarded(self.sign_option_2())
         pod = self.call("GET", f"{path}/artifacts/{POD}").content
         self.assertEqual(test_packages.zip_files(self.good)[POD], pod)
@@ -303,7 +303,7 @@ class TestOption2(SignatureTest):
         content = self.sign_option_2(None, *alone, vnf_cert=b"x")
         self.refused(content, "a certificate beside it cannot be read")
 
-    def test_what_is_refused(self) -> None:
+    def test_invalid_archives(self) -> None:
         other = self.useFixture(Csar()).read()
         for content, message in (
             (self.sign_option_2(vnf_csar=other), "of another content"),
@@ -326,7 +326,7 @@ class TestOption2(SignatureTest):
         ):
             self.refused(content, message)
 
-    def test_what_is_no_package_beside_a_signature(self) -> None:
+    def test_a_signed_file_that_is_no_package(self) -> None:
         signed = self.signer.sign(b"x", self.vendor)
         content = build_zip({"vnf.csar": b"x", "vnf.cms": signed})
         self.refused(content, "cannot be read as zip")
@@ -337,7 +337,7 @@ class TestOption2(SignatureTest):
 class TestRequired(SignatureTest):
     signatures_mode = "required"
 
-    def test_only_signed_packages_are_taken(self) -> None:
+    def test_only_signed_packages_are_accepted(self) -> None:
         self.refused(self.good, "the package is not signed")
         manifest = signing.build_manifest(self.files, MANIFEST)
         files = self.files | {MANIFEST: manifest}
@@ -347,7 +347,7 @@ class TestRequired(SignatureTest):
         )
         self.signed_by(self.vendor, "OPTION_2", self.sign_option_2())
 
-    def test_definitions_that_pose_as_the_certificate(self) -> None:
+    def test_definitions_declared_as_the_certificate(self) -> None:
         meta = self.files.pop(META)
         manifest = signing.build_manifest(self.files, MANIFEST)
         signed = manifest + self.signer.sign(manifest, self.vendor)
@@ -365,7 +365,7 @@ class TestRequired(SignatureTest):
         files[META] = meta
         self.refused(build_zip(files), f"{META} {message}")
 
-    def test_the_entry_is_listed_whatever_it_poses_as(self) -> None:
+    def test_the_entry_is_signed_whatever_it_is_declared_as(self) -> None:
         metadata = NAMED + f"ETSI-Entry-Certificate: {TOP}\n".encode()
         meta = self.files[META].replace(NAMED, metadata)
         files = self.files | {META: meta}
@@ -396,7 +396,7 @@ class TestRequired(SignatureTest):
 class TestOff(SignatureTest):
     signatures_mode = "off"
 
-    def test_signatures_are_not_looked_at(self) -> None:
+    def test_signatures_are_not_verified(self) -> None:
         untrusted = signing.create_identity("stranger")
         for content in (
             build_zip(self.sign_option_1(untrusted)),
@@ -405,15 +405,15 @@ class TestOff(SignatureTest):
             shown = self.assert_onboarded(content)
             self.assertNotIn("packageSecurityOption", shown)
 
-    def test_digests_are(self) -> None:
+    def test_digests_are_verified(self) -> None:
         files = self.sign_option_1() | {POD: b"x"}
         self.refused(build_zip(files), f"the sha256 digest of {POD}")
 
 
 class TestTrusted(SignatureTest):
-    """Whose certificates are read, when, and what if they cannot be."""
+    """Trusted certificates: when they are read, and what if that fails."""
 
-    def test_no_trusted_certificate_where_they_are_checked(self) -> None:
+    def test_no_trusted_certificate_where_signatures_are_checked(self) -> None:
         log = self.useFixture(fixtures.FakeLogger())
         self.serve(signatures="checked")
         self.assertIn("every signed VNF package will be refused", log.output)
@@ -428,7 +428,9 @@ class TestTrusted(SignatureTest):
         error = self.assertRaises(errors.VnfmError, compose.parts, conf)
         self.assertIn(message, str(error))
 
-    def test_no_trusted_certificate_where_they_are_required(self) -> None:
+    def test_no_trusted_certificate_where_signatures_are_required(
+        self,
+    ) -> None:
         message = "signatures is required, and trusted_certificates has none"
         self.assert_start_fails(
             message, signatures="required", trusted_certificates=None
@@ -439,7 +441,7 @@ class TestTrusted(SignatureTest):
             message, signatures="required", trusted_certificates=trusted
         )
 
-    def test_what_cannot_be_read_at_the_start(self) -> None:
+    def test_certificates_that_cannot_be_read_at_the_start(self) -> None:
         bad = self.trusted / "bad.pem"
         bad.write_text("no certificate")
         for place, message in (
@@ -450,7 +452,7 @@ class TestTrusted(SignatureTest):
         ):
             self.assert_start_fails(message, trusted_certificates=str(place))
 
-    def test_what_cannot_be_read_any_more(self) -> None:
+    def test_certificates_that_cannot_be_read_later(self) -> None:
         log = self.useFixture(fixtures.FakeLogger())
         bad = self.trusted / "bad.pem"
         bad.write_text("no certificate")
@@ -459,6 +461,6 @@ class TestTrusted(SignatureTest):
         self.assert_problem(503, answer, "the log of this service tells why")
         self.assertNotIn(str(self.trusted), answer.detail)
         self.assertIn(f"{bad} cannot be read", log.output)
-        self.assert_onboarded(self.good)  # there is nothing to verify
+        self.assert_onboarded(self.good)  # it has no signature to verify
         bad.unlink()
         self.assert_onboarded(self.sign_option_2())

@@ -1,4 +1,4 @@
-"""The example of the page on signatures: every command, as it stands there."""
+"""The example of the page on signatures: every command as documented."""
 
 import json
 import os
@@ -25,7 +25,7 @@ BLOCK: Final = re.compile(
 
 class QuietHandler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Say nothing of each request."""
+        """Log no request."""
 
 
 class Server(ThreadingMixIn, WSGIServer):
@@ -53,7 +53,7 @@ class TestGuide(testtools.TestCase):
         return done.stdout
 
     def serve(self) -> str:
-        """Serve by what the page has made; give the address."""
+        """Start a service with the files of the page; return its address."""
         conf = self.vnfm.conf
         for name, value in (
             ("signatures", "required"),

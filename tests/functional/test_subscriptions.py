@@ -1,4 +1,4 @@
-"""Subscriptions: made, tested, listed, deleted; and their credentials."""
+"""Subscriptions: creation, test, list, deletion and credentials."""
 
 import json
 import urllib.parse
@@ -55,7 +55,7 @@ class SubscriptionTest(testtools.TestCase):
 
 
 class TestMade(SubscriptionTest):
-    def test_it_is_given_as_the_standard_has_it(self) -> None:
+    def test_its_representation(self) -> None:
         answer = self.subscribe(filter=FILTER, verbosity="SHORT")
         self.assertEqual(201, answer.status, str(answer.json))
         made = answer.json
@@ -74,12 +74,12 @@ class TestMade(SubscriptionTest):
         self.assertEqual(made, self.vnfm.call("GET", location).json)
         self.assertEqual([made], self.vnfm.call("GET", PATH).json)
 
-    def test_everything_in_full_is_the_default(self) -> None:
+    def test_all_notifications_in_full_are_the_default(self) -> None:
         made = self.subscribe().json
         self.assertEqual("FULL", made["verbosity"])
         self.assertNotIn("filter", made)
 
-    def test_it_is_found_under_the_short_path_too(self) -> None:
+    def test_the_short_path(self) -> None:
         answer = self.vnfm.call(
             "POST", "/v2/subscriptions", {"callbackUri": self.receiver.url}
         )
@@ -88,7 +88,7 @@ class TestMade(SubscriptionTest):
         self.assertEqual(answer.json, self.vnfm.call("GET", path).json)
         self.assertEqual(204, self.vnfm.call("DELETE", path).status)
 
-    def test_what_is_deleted_is_gone(self) -> None:
+    def test_a_deleted_subscription_is_not_found(self) -> None:
         path = self.subscribe().headers["Location"]
         self.assertEqual(204, self.vnfm.call("DELETE", path).status)
         for method in ("GET", "DELETE"):
@@ -96,7 +96,7 @@ class TestMade(SubscriptionTest):
             self.assertEqual(404, answer.status)
             self.assertIn("There is no subscription", answer.detail)
 
-    def test_the_same_again_leads_to_what_there_is(self) -> None:
+    def test_a_duplicate_redirects_to_the_subscription(self) -> None:
         first = self.subscribe(filter=FILTER, authentication=BASIC)
         again = self.subscribe(filter=FILTER, authentication=BASIC)
         self.assertEqual((303, b""), (again.status, again.content))
@@ -109,7 +109,7 @@ class TestMade(SubscriptionTest):
         for body in others:
             self.assertEqual(201, self.subscribe(**body).status)
 
-    def test_it_is_made_without_a_test_where_so_configured(self) -> None:
+    def test_the_test_request_can_be_disabled(self) -> None:
         vnfm = self.useFixture(Vnfm(notification={"test_callback": False}))
         body = {"callbackUri": "http://127.0.0.1:1/"}
         self.assertEqual(201, vnfm.call("POST", PATH, body).status)
@@ -173,8 +173,8 @@ class TestRefused(SubscriptionTest):
         self.assertIn("cannot be reached", answer.detail)
 
     def test_the_error_does_not_reveal_internal_hosts(self) -> None:
-        """An address that is refused, one where nobody is, and one that is
-        silent are told alike.
+        """A refused address, an unused one and one that is silent have the
+        same error.
         """
         vnfm = self.useFixture(
             Vnfm(notification={"loopback_callbacks": False})
@@ -187,7 +187,7 @@ class TestRefused(SubscriptionTest):
             "2130706433",
             "[::ffff:127.0.0.1]",
             "169.254.169.254",
-            "nobody.invalid",
+            "unknown.invalid",
         ):
             body = {"callbackUri": f"http://{host}:{port}/"}
             answer = vnfm.call("POST", PATH, body)
@@ -198,7 +198,7 @@ class TestRefused(SubscriptionTest):
         self.assertEqual(1, len(details), str(details))
         self.assertEqual([], self.receiver.requests)
 
-    def test_a_token_endpoint_inside_is_not_called(self) -> None:
+    def test_an_internal_token_endpoint_is_not_called(self) -> None:
         inside = self.useFixture(HttpReceiver())
         params = {
             "clientId": "vnfm",
@@ -277,7 +277,7 @@ class TestListed(SubscriptionTest):
         answer = self.vnfm.call("GET", f"{PATH}?filter={secret}")
         self.assertEqual(400, answer.status)
 
-    def test_selectors_are_not_known(self) -> None:
+    def test_selectors_are_not_supported(self) -> None:
         self.assertEqual(self.paths, self.list(exclude_fields="nonsense"))
 
     def test_pages(self) -> None:

@@ -1,4 +1,4 @@
-"""What a cluster does by itself is known after a sync."""
+"""Changes of a cluster by itself are recorded by a sync."""
 
 import time
 from typing import Any
@@ -9,7 +9,7 @@ from tacker_cnf import errors
 from tests.fixtures.cluster import APPS, CnfService
 from tests.fixtures.vnfm import Vnfm
 
-#: VDU -> the resource of the workload that makes its pods
+#: VDU -> the resource of the workload that creates its pods
 WORKLOADS = {
     "web": "deployments",
     "cache": "replicasets",
@@ -32,7 +32,7 @@ class TestSync(testtools.TestCase):
         return [v["vduId"] for v in self.vnfm.vnfcs(self.vnf).values()]
 
     def synced(self, done: Any) -> None:
-        """Ask for a sync until what is wanted is known."""
+        """Request syncs until the condition is true."""
         until = time.monotonic() + 60
         while not done():
             self.assertLess(time.monotonic(), until)
@@ -86,8 +86,8 @@ class TestSync(testtools.TestCase):
         self.assertEqual(2, self.level())
 
     def test_the_level_follows_the_pods_that_an_operation_finds(self) -> None:
-        """As after a scale that failed, was accepted as failed, and never
-        synchronized: a sync sees no difference any more.
+        """This happens after a failed scale that was never synchronized: a
+        sync finds no difference any more.
         """
         self.set_replicas(3)
         name = self.vnfm.vnfc_of(self.vnf, "web")
@@ -100,7 +100,9 @@ class TestSync(testtools.TestCase):
         info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
         return info["metadata"].get("unmatched_counts")
 
-    def test_what_was_lost_comes_back_by_a_heal_of_the_whole(self) -> None:
+    def test_lost_pods_are_recorded_after_a_heal_of_the_whole_vnf(
+        self,
+    ) -> None:
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
         self.cluster.call("DELETE", path)
         self.synced(lambda: self.states("web") == {"STOPPED"})
@@ -110,7 +112,7 @@ class TestSync(testtools.TestCase):
         self.assertIsNone(self.unmatched())
 
     def states(self, vdu: str) -> set[str]:
-        """Give the states of the VNFCs of a VDU."""
+        """Return the states of the VNFCs of a VDU."""
         info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
         return {
             vnfc["vnfcState"]
@@ -119,7 +121,7 @@ class TestSync(testtools.TestCase):
         }
 
     def properties(self, name: str) -> Any:
-        """Give what a client has set on a VNFC."""
+        """Return the properties that a client has set on a VNFC."""
         info = self.vnfm.instance(self.vnf)["instantiatedVnfInfo"]
         vnfc = next(v for v in info["vnfcInfo"] if v["id"] == name)
         return vnfc.get("vnfcConfigurableProperties")
@@ -130,7 +132,7 @@ class TestSync(testtools.TestCase):
         changes = done["resourceChanges"]["affectedVnfcs"]
         return sorted((c["changeType"], c["vduId"]) for c in changes)
 
-    def test_a_lost_pod_stays_known_and_is_healed_by_its_id(self) -> None:
+    def test_a_lost_pod_stays_recorded_and_is_healed_by_its_id(self) -> None:
         properties = {"a": "b"}
         change = {
             "id": "probe-probe",
@@ -189,14 +191,14 @@ class TestSync(testtools.TestCase):
         after = self.cluster.uids(self.vnfm.namespace)["pods", "probe"]
         self.assertEqual(before, after)
 
-    def test_a_look_changes_no_level(self) -> None:
+    def test_a_sync_without_changes_changes_no_level(self) -> None:
         before = self.vnfm.instance(self.vnf)
         self.assertFalse(
             self.vnfm.conductor.synchronizer.sync.sync_instance(self.vnf)
         )
         self.assertEqual(before, self.vnfm.instance(self.vnf))
 
-    def test_what_is_not_there_has_nothing_to_sync(self) -> None:
+    def test_an_instance_that_is_not_instantiated(self) -> None:
         self.assertEqual(
             404, self.vnfm.task("no-such-id", "sync", None).status
         )
@@ -206,7 +208,7 @@ class TestSync(testtools.TestCase):
 
 
 class TestRace(testtools.TestCase):
-    def test_an_operation_in_between_is_not_overwritten(self) -> None:
+    def test_a_concurrent_operation_is_not_overwritten(self) -> None:
         vnfm = self.useFixture(Vnfm())
         instance_id = vnfm.create_instantiated()
         looks = []
@@ -217,7 +219,7 @@ class TestRace(testtools.TestCase):
                 body = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
                 done = vnfm.run(instance_id, "scale", body)
                 self.assertEqual("COMPLETED", done["operationState"])
-                # what the look began with is old news by now
+                # the state that the sync has read is stale by now
                 vnfm.driver.vnfcs[instance_id] = ()
 
         once = vnfm.conductor.synchronizer.sync.sync_instance

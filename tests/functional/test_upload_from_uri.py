@@ -1,4 +1,4 @@
-"""upload_from_uri: packages that are fetched from elsewhere."""
+"""upload_from_uri: packages that are fetched from a URI."""
 
 import socket
 import threading
@@ -69,7 +69,7 @@ class UploadTest(test_packages.PackageTest):
         raise AssertionError(f"still {shown}")
 
     def failed(self, path: str, message: str) -> None:
-        """Wait until a fetch has failed, and see that it says why."""
+        """Wait until a fetch has failed, and check its error."""
         shown = self.wait_upload(path)
         self.assertEqual("CREATED", shown["onboardingState"])
         self.assertIn(message, shown["onboardingFailureDetails"]["detail"])
@@ -123,7 +123,7 @@ class TestFetch(UploadTest):
         self.assertEqual("ONBOARDED", shown["onboardingState"])
         self.assertNotIn("onboardingFailureDetails", shown)
 
-    def test_what_the_other_side_may_answer(self) -> None:
+    def test_responses_of_the_server(self) -> None:
         inside = {"Location": "http://127.0.0.1/secret"}
         zipped = {"Content-Encoding": "gzip"}
         for given, message in (
@@ -159,7 +159,7 @@ class TestFetch(UploadTest):
         self.ask(path, f"http://127.0.0.1:{port}/")
         self.failed(path, "cannot be reached")
 
-    def test_states_meanwhile(self) -> None:
+    def test_states_during_the_fetch(self) -> None:
         proceed, requested = threading.Event(), threading.Event()
         self.addCleanup(proceed.set)
 
@@ -190,7 +190,7 @@ class TestFetch(UploadTest):
         )
         self.assert_problem(409, self.ask(path), "has its content already")
 
-    def test_a_package_that_is_deleted_meanwhile(self) -> None:
+    def test_a_package_that_is_deleted_during_the_fetch(self) -> None:
         path = self.create_package()
 
         def serve_package(request: ReceivedRequest) -> Given:
@@ -211,7 +211,7 @@ class TestFetch(UploadTest):
             "the end of the fetch",
         )
 
-    def test_requests_that_are_none(self) -> None:
+    def test_invalid_requests(self) -> None:
         path = self.create_package()
         for more, message in (
             ({"authType": "OAUTH2_CLIENT_CREDENTIALS"}, "only BASIC"),
@@ -223,7 +223,7 @@ class TestFetch(UploadTest):
         answer = self.ask(f"{PACKAGES}/none")
         self.assert_problem(404, answer, "There is no VNF package none")
 
-    def test_where_it_may_not_be_fetched_from(self) -> None:
+    def test_addresses_that_are_not_allowed(self) -> None:
         path = self.create_package()
         for url in (
             "http://127.0.0.2/",
@@ -240,8 +240,8 @@ class TestFetch(UploadTest):
 
 
 class TestRebinding(UploadTest):
-    def test_the_address_that_was_judged_is_connected_to(self) -> None:
-        """The name leads elsewhere when it is looked up once more."""
+    def test_the_checked_address_is_connected_to(self) -> None:
+        """The name resolves to another address the second time."""
         looked_up: list[str] = []
         right = socket.getaddrinfo
 
@@ -274,7 +274,7 @@ class TestBounds(UploadTest):
     more: ClassVar[dict[str, Any]] = {"upload_timeout": 1.0}
 
     def test_time(self) -> None:
-        """One byte after the other comes in time, and never all of them."""
+        """Each byte is received in time, and never all of them."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             thread = threading.Thread(
                 target=self.send_bytewise, args=(server,)
@@ -314,7 +314,7 @@ class TestTls(UploadTest):
         )
         self.source.responder = self.serve_package
 
-    def test_the_certificate_is_that_of_the_name(self) -> None:
+    def test_the_certificate_has_to_match_the_name(self) -> None:
         authority = CA()
         file = Path(self.useFixture(fixtures.TempDir()).path) / "ca.pem"
         authority.cert_pem.write_to_path(file)
@@ -346,7 +346,7 @@ class TestOff(test_packages.PackageTest):
 
 
 class TestLost(UploadTest):
-    """Conductors die; somebody goes on, or the package is CREATED again."""
+    """Lost conductors: another continues, or the package is CREATED again."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -357,7 +357,7 @@ class TestLost(UploadTest):
     def insert_stale_upload(
         self, state: str, attempt: int, owner: str | None
     ) -> None:
-        """Write what a conductor leaves that is killed."""
+        """Insert the rows that a killed conductor leaves."""
         self.vnfm.conductor.stop()
         self.ask(self.path)
         with self.store.writer() as session:
@@ -371,13 +371,15 @@ class TestLost(UploadTest):
         conductor = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)
         conductor.start(self.vnfm.parts.transport)
         self.addCleanup(conductor.stop)
-        # the next that is to be lost
+        # the next conductor that is to be lost
         self.vnfm.conductor = conductor
 
-    def test_another_begins_again_when_the_lease_has_run_out(self) -> None:
+    def test_another_conductor_starts_again_after_the_lease_has_expired(
+        self,
+    ) -> None:
         for state in ("UPLOADING", "PROCESSING"):
             with self.subTest(state):
-                self.insert_stale_upload(state, 1, "somebody who is lost")
+                self.insert_stale_upload(state, 1, "a lost conductor")
                 self.start_conductor()
                 shown = self.wait_upload(self.path)
                 self.assertEqual("ONBOARDED", shown["onboardingState"])
@@ -389,19 +391,19 @@ class TestLost(UploadTest):
     def test_while_the_lease_lasts_no_other_conductor_starts(self) -> None:
         self.insert_stale_upload("UPLOADING", 1, None)
         leases.acquire(
-            self.store, f"upload {self.package_id}", "somebody", 60.0
+            self.store, f"upload {self.package_id}", "another conductor", 60.0
         )
         self.start_conductor()
         time.sleep(1.0)
         shown = self.call("GET", self.path).json
         self.assertEqual("UPLOADING", shown["onboardingState"])
         self.assertEqual([], self.source.requests)
-        leases.release_all(self.store, "somebody")
+        leases.release_all(self.store, "another conductor")
         self.assertEqual(
             "ONBOARDED", self.wait_upload(self.path)["onboardingState"]
         )
 
-    def test_a_package_that_conductors_die_of_is_given_up(self) -> None:
+    def test_a_package_that_kills_conductors_is_failed(self) -> None:
         self.insert_stale_upload("PROCESSING", 3, "the third")
         self.start_conductor()
         self.failed(self.path, "3 conductors were lost")
@@ -431,14 +433,14 @@ class TestLost(UploadTest):
         except errors.WrongState as error:
             self.assertIn("no longer to be fetched here", str(error))
         else:
-            self.fail("it went on")
+            self.fail("The fetch continued")
         with self.store.reader() as session:
             row = packages.get(session, self.package_id)
         self.assertEqual("UPLOADING", row.onboarding_state)
         self.assertIsNone(row.onboarding_failure_details)
         self.assertEqual(set(), self.list_contents())
 
-    def test_a_conductor_that_ends_leaves_it_to_others(self) -> None:
+    def test_a_stopped_conductor_leaves_it_to_others(self) -> None:
         self.vnfm.conductor.stop()
         self.ask(self.path)
         uploads = Uploads(
@@ -448,7 +450,7 @@ class TestLost(UploadTest):
         stop.set()
         for _ in range(
             MAX_ATTEMPTS + 1
-        ):  # nobody is lost: all of them may end
+        ):  # no conductor is lost: all of them may stop
             self.assertRaises(Stopped, uploads.fetch, self.package_id, stop)
             shown = self.call("GET", self.path).json
             self.assertEqual("UPLOADING", shown["onboardingState"])

@@ -1,4 +1,4 @@
-"""User data of a package, really run in a process of its own."""
+"""User data of a package, run in a process."""
 
 import concurrent.futures
 import dataclasses
@@ -42,7 +42,7 @@ LINK = {
         {"cpdId": "store_cp", "cpConfig": {"b": {"linkPortId": "q"}}},
     ],
 }
-#: as it is written for Tacker
+#: user data that is written for Tacker
 TACKERS = """
     import yaml
 
@@ -133,11 +133,11 @@ class UserDataCase(testtools.TestCase):
         )
 
     def run_failing(self, body: str) -> str:
-        """Have a method do something that fails; tell the error."""
+        """Run a method that fails; return the error."""
         body = textwrap.indent(textwrap.dedent(body), " " * 8)
         self.write(
             "class Mine:\n    @staticmethod\n"
-            f"    def instantiate(*told):\n{body}\n"
+            f"    def instantiate(*arguments):\n{body}\n"
         )
         error = self.assertRaises(
             errors.ScriptFailed, self.ask, "UserData/mine.py", "Mine"
@@ -169,7 +169,7 @@ class TestNames(UserDataCase):
             ({PATH: "UserData/named.py"}, CLASS),
             ({CLASS: "NamedUserData"}, PATH),
             ({PATH: 1, CLASS: "NamedUserData"}, PATH),
-            ({PATH: "UserData/nobody.py", CLASS: "Mine"}, "no file"),
+            ({PATH: "UserData/missing.py", CLASS: "Mine"}, "no file"),
             ({PATH: "../../etc/passwd", CLASS: "Mine"}, "no file"),
             ({PATH: "UserData/named.py", CLASS: "a b"}, "a Python class"),
         ):
@@ -180,7 +180,7 @@ class TestNames(UserDataCase):
             )
             self.assertIn(says, str(error))
 
-    def test_a_rollback_needs_it_in_the_former_package(self) -> None:
+    def test_a_rollback_needs_it_in_the_old_package(self) -> None:
         former_package = Path(self.useFixture(fixtures.TempDir()).path)
         question = self.build_question(
             **{PATH: "UserData/named.py", CLASS: "NamedUserData"}
@@ -196,7 +196,7 @@ class TestNames(UserDataCase):
         (former_package / "UserData" / "named.py").touch()
         self.user_data.check(question)
 
-    def test_none_is_ours(self) -> None:
+    def test_the_default_user_data(self) -> None:
         fields = self.user_data.fields(self.build_question())
         nfv = fields.parameters["nfv"]
         self.assertEqual("m1.tiny", nfv["VDU"]["front"]["computeFlavourId"])
@@ -212,7 +212,7 @@ class TestScripts(UserDataCase):
         self.assertEqual(f"Front and Store of {INSTANCE}", description)
         self.assertIn(f"a stack for {INSTANCE}", self.log)
 
-    def test_what_was_written_for_tacker(self) -> None:
+    def test_user_data_that_was_written_for_tacker(self) -> None:
         self.write("ASKED = 'for Tacker'\nprint('noise')", "sibling.py")
         self.write(TACKERS)
         result = self.ask("UserData/mine.py", "Mine")
@@ -225,20 +225,20 @@ class TestScripts(UserDataCase):
         self.assertTrue(result.existing)
         self.assertIn("noise", self.log)
 
-    def test_it_gets_no_credentials(self) -> None:
+    def test_it_receives_no_credentials(self) -> None:
         self.write(
             """
             import json, os
             class Mine:
                 @staticmethod
-                def instantiate(*told):
-                    return {"parameters": {"told": json.dumps(told),
+                def instantiate(*arguments):
+                    return {"parameters": {"arguments": json.dumps(arguments),
                                            "environ": dict(os.environ)}}
             """
         )
         parameters = self.ask("UserData/mine.py", "Mine").parameters
-        self.assertIn("vimConnectionInfo", parameters["told"])
-        self.assertNotIn("hunter2", parameters["told"])
+        self.assertIn("vimConnectionInfo", parameters["arguments"])
+        self.assertNotIn("hunter2", parameters["arguments"])
         environ = {"HOME", "TMPDIR", "PATH", "LANG", "LC_ALL", "TZ"}
         allowed_variables = environ | {"PYTHONPATH", "LC_CTYPE"}
         self.assertEqual(
@@ -251,10 +251,10 @@ class TestFailures(UserDataCase):
         error = self.run_failing("raise ValueError('of the package')")
         self.assertIn("ValueError: of the package", error)
         self.assertIn("UserData/mine.py", error)
-        # how it was asked concerns nobody
+        # the arguments of the call are not shown
         self.assertNotIn("child.py", error)
 
-    def test_answers_that_are_none(self) -> None:
+    def test_invalid_results(self) -> None:
         self.assertIn(
             "JSON", self.run_failing("return {'template': object()}")
         )
@@ -263,7 +263,7 @@ class TestFailures(UserDataCase):
             "nfv", self.run_failing("return {'parameters': {'nfv': 1}}")
         )
 
-    def test_a_class_or_a_method_that_is_not_there(self) -> None:
+    def test_a_missing_class_or_method(self) -> None:
         self.write("class Mine: pass")
         for name in ("Mine", "Yours"):
             error = self.assertRaises(
@@ -271,7 +271,7 @@ class TestFailures(UserDataCase):
             )
             self.assertIn("AttributeError", str(error))
 
-    def test_too_much(self) -> None:
+    def test_a_result_that_is_too_large(self) -> None:
         error = self.run_failing("return {'template': 'x' * 1_000_000}")
         self.assertIn("more than 100000 bytes", error)
 
@@ -282,7 +282,7 @@ class TestFailures(UserDataCase):
             import pathlib, threading
             class Mine:
                 @staticmethod
-                def instantiate(*told):
+                def instantiate(*arguments):
                     pathlib.Path({str(runs)!r}).touch()
                     threading.Event().wait()
             """

@@ -1,4 +1,4 @@
-"""Registered VIMs over HTTP, in the words of the openstack command."""
+"""Registered VIMs over HTTP, with the requests of the openstack command."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def a_vim(**overrides: Any) -> dict[str, Any]:
 
 
 class RecordingDriver(FakeDriver):
-    """A VIM that remembers who came, and may be out of reach."""
+    """A VIM that records connections, and can be unreachable."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class TestLife(VimTest):
         self.assertEqual(200, self.call("PUT", where, body).status)
         self.assertEqual(204, self.call("DELETE", where).status)
 
-    def test_there_is_none(self) -> None:
+    def test_an_unknown_vim(self) -> None:
         for method in ("GET", "DELETE", "PUT"):
             body = {"vim": {"name": "x"}} if method == "PUT" else None
             answer = self.call(method, f"{VIMS}/none", body)
@@ -117,7 +117,7 @@ class TestList(VimTest):
         found = self.call("GET", f"{VIMS}?{query}").json["vims"]
         return [vim["name"] for vim in found]
 
-    def test_all_or_some(self) -> None:
+    def test_filters(self) -> None:
         ids = {name: self.register(name=name) for name in "cab"}
         for query, found in (
             ("", "cab"),
@@ -130,7 +130,7 @@ class TestList(VimTest):
         ):
             self.assertEqual(list(found), self.names(query), query)
 
-    def test_only_some_fields(self) -> None:
+    def test_selected_fields(self) -> None:
         vim_id = self.register()
         answer = self.call("GET", f"{VIMS}?fields=id&fields=name&fields=odd")
         self.assertEqual(
@@ -139,7 +139,7 @@ class TestList(VimTest):
 
 
 class TestSecrets(VimTest):
-    def test_no_answer_has_them(self) -> None:
+    def test_no_response_contains_secrets(self) -> None:
         made = self.call("POST", VIMS, a_vim())
         where = f"{VIMS}/{made.json['vim']['id']}"
         change = {"vim": {"auth_cred": {"password": "letmein"}}}
@@ -148,12 +148,12 @@ class TestSecrets(VimTest):
             self.call("GET", where),
             self.call("GET", VIMS),
             self.call("PUT", where, change),
-            self.call("POST", VIMS, a_vim()),  # refused: the name is taken
+            self.call("POST", VIMS, a_vim()),  # refused: the name is in use
         ):
             for secret in HIDDEN:
                 self.assertNotIn(secret.encode(), answer.content)
 
-    def test_what_is_no_secret_is_shown(self) -> None:
+    def test_other_attributes_are_shown(self) -> None:
         shown = self.show(self.register())
         self.assertEqual(
             {"username": "me", "ssl_ca_cert": "public"}, shown["auth_cred"]
@@ -174,7 +174,7 @@ class TestDefault(VimTest):
         vims = self.call("GET", VIMS).json["vims"]
         return [vim["name"] for vim in vims if vim["is_default"]]
 
-    def test_there_is_one_at_most(self) -> None:
+    def test_there_is_at_most_one_default(self) -> None:
         one = self.register(name="one", is_default=True)
         self.assertEqual(["one"], self.defaults())
         two = self.register(name="two", is_default=True)
@@ -188,13 +188,13 @@ class TestDefault(VimTest):
         self.change(one, is_default=False)
         self.assertEqual([], self.defaults())
 
-    def test_a_refused_one_does_not_take_the_place(self) -> None:
+    def test_a_refused_vim_does_not_become_the_default(self) -> None:
         self.register(name="one", is_default=True)
         answer = self.call("POST", VIMS, a_vim(name="one", is_default=True))
         self.assertEqual(409, answer.status)
         self.assertEqual(["one"], self.defaults())
 
-    def test_a_request_that_names_no_vim_gets_it(self) -> None:
+    def test_a_request_without_a_vim_uses_it(self) -> None:
         vim_id = self.register(is_default=True)
         instance_id = self.vnfm.create()
         done = self.vnfm.run(
@@ -204,7 +204,7 @@ class TestDefault(VimTest):
         vims = self.vnfm.instance(instance_id)["vimConnectionInfo"]
         self.assertEqual(vim_id, vims["default"]["vimId"])
 
-    def test_without_one_a_request_has_to_name_it(self) -> None:
+    def test_without_a_default_a_request_has_to_specify_a_vim(self) -> None:
         answer = self.vnfm.task(
             self.vnfm.create(), "instantiate", {"flavourId": "simple"}
         )
@@ -212,7 +212,7 @@ class TestDefault(VimTest):
 
 
 class TestRefused(VimTest):
-    def test_bodies_that_are_wrong(self) -> None:
+    def test_invalid_bodies(self) -> None:
         for body, message in (
             ({}, "missing required field `vim`"),
             ({"vim": {}}, "missing required field `name` - at `$.vim`"),
@@ -228,7 +228,7 @@ class TestRefused(VimTest):
             self.assert_problem(400, answer, f"no driver for {kind!r}")
         self.assertEqual([], self.call("GET", VIMS).json["vims"])
 
-    def test_a_name_is_taken(self) -> None:
+    def test_names_are_unique(self) -> None:
         self.register()
         other = self.register(name="other")
         answer = self.call("POST", VIMS, a_vim())
@@ -237,7 +237,7 @@ class TestRefused(VimTest):
         self.assert_problem(409, answer, "Another VIM is named 'somewhere'")
         self.assertEqual("other", self.show(other)["name"])
 
-    def test_a_vim_that_does_not_answer(self) -> None:
+    def test_an_unreachable_vim(self) -> None:
         vim_id = self.register(name="reached")
         self.driver.is_reachable = False
         answer = self.call("POST", VIMS, a_vim())
@@ -254,7 +254,7 @@ class TestRefused(VimTest):
         # a new name needs no VIM
         self.assertEqual(200, self.change(vim_id, name="lost").status)
 
-    def test_a_vim_that_is_left_alone_takes_no_vnf(self) -> None:
+    def test_a_vim_of_type_noop_takes_no_vnf(self) -> None:
         vim_id = self.register(type="noop")
         request = {
             "flavourId": "simple",
@@ -263,7 +263,7 @@ class TestRefused(VimTest):
         answer = self.vnfm.task(self.vnfm.create(), "instantiate", request)
         self.assert_problem(400, answer, "VIMs of type noop accept no VNFs")
 
-    def test_a_connection_that_leads_nowhere(self) -> None:
+    def test_an_invalid_connection(self) -> None:
         instance_id = self.vnfm.create()
         endpoint = {"interfaceInfo": {"endpoint": "x"}}
         fake, noop = self.register(name="f"), self.register(type="noop")
@@ -299,7 +299,7 @@ class TestInUse(VimTest):
             "instantiate", flavourId="simple", vimConnectionInfo=vims
         )
 
-    def test_a_vim_stays_while_a_vnf_lives_on_it(self) -> None:
+    def test_a_vim_with_a_vnf_cannot_be_deleted(self) -> None:
         self.instantiate()
         message = f"VIM {self.vim_id} is in use by VNF instances"
         self.assert_problem(409, self.delete(), message)
@@ -310,7 +310,7 @@ class TestInUse(VimTest):
         self.run_task("terminate", terminationType="FORCEFUL")
         self.assertEqual(204, self.delete().status)
 
-    def test_a_vnf_that_failed_needs_it_until_it_is_decided(self) -> None:
+    def test_a_failed_vnf_needs_it_until_the_decision(self) -> None:
         def fail(_: Any) -> None:
             raise RuntimeError
 
@@ -321,7 +321,7 @@ class TestInUse(VimTest):
         self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual(204, self.delete().status)
 
-    def test_nothing_of_a_vnf_shows_its_secrets(self) -> None:
+    def test_secrets_are_not_shown_with_the_vnf(self) -> None:
         done = self.instantiate()
         for path in (
             f"/vnflcm/v2/vnf_instances/{self.instance_id}",

@@ -1,4 +1,4 @@
-"""What a cluster does by itself is known within a second or two."""
+"""Changes of a cluster by itself are recorded within seconds."""
 
 import contextlib
 import time
@@ -28,12 +28,12 @@ class Watched(testtools.TestCase):
         self.cluster = self.vnfm.cluster
 
     def list_recorded(self, vnf: str, vdu: str) -> set[str]:
-        """Tell the pods of a VDU that the service knows."""
+        """Return the recorded pods of a VDU."""
         vnfcs = self.vnfm.vnfcs(vnf).values()
         return {v["id"] for v in vnfcs if v["vduId"] == vdu}
 
     def list_cluster_pods(self, name: str) -> set[str]:
-        """Tell the pods of a workload that the cluster has."""
+        """Return the pods of a workload in the cluster."""
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/pods"
         return {
             pod["metadata"]["name"]
@@ -73,7 +73,7 @@ class TestWatch(Watched):
 
 
 class TestOwners(testtools.TestCase):
-    """Of several conductors, one watches a VIM."""
+    """One of several conductors watches a VIM."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -90,8 +90,8 @@ class TestOwners(testtools.TestCase):
     def wait_watched(self, count: int) -> None:
         waiting.until(lambda: len(self.driver.watches) == count, f"{count}")
 
-    def wait_vims_listed(self, *conductors: Conductor) -> None:
-        """Let conductors look which VIMs are in use, once."""
+    def list_vims_once(self, *conductors: Conductor) -> None:
+        """Let each conductor list the VIMs in use once."""
         for conductor in conductors:
             conductor.synchronizer.watches.refresh()
 
@@ -99,12 +99,12 @@ class TestOwners(testtools.TestCase):
         both = [self.vnfm.conductor, self.conductor()]
         vnf = self.vnfm.create_instantiated()
         self.wait_watched(1)
-        self.wait_vims_listed(*both)
+        self.list_vims_once(*both)
         self.assertEqual(1, len(self.driver.watches))
         first = self.driver.watches[0]
         both.sort(key=lambda one: not one.synchronizer.watches._active)
         both[0].stop()
-        self.wait_vims_listed(both[1])
+        self.list_vims_once(both[1])
         waiting.until(lambda: first not in self.driver.watches, "the end")
         self.wait_watched(1)
         self.driver.vnfcs[vnf] = ()
@@ -115,7 +115,7 @@ class TestOwners(testtools.TestCase):
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]
         return info.get("vnfcResourceInfo", [])
 
-    def test_a_lease_that_was_lost_ends_the_watch(self) -> None:
+    def test_a_lost_lease_ends_the_watch(self) -> None:
         vnf = self.vnfm.create_instantiated()
         self.wait_watched(1)
         with self.vnfm.parts.store.writer() as session:
@@ -129,7 +129,7 @@ class TestOwners(testtools.TestCase):
         self.assertEqual([], self.driver.watches)
         self.assertTrue(self.list_recorded(vnf))
 
-    def test_a_vim_that_is_used_no_longer(self) -> None:
+    def test_a_vim_that_is_no_longer_used(self) -> None:
         one, other = (
             self.vnfm.create_instantiated(),
             self.vnfm.create_instantiated(),
@@ -142,7 +142,7 @@ class TestOwners(testtools.TestCase):
         self.vnfm.run(other, "terminate", forceful)
         self.wait_watched(0)
 
-    def test_ways_to_reach_a_vim(self) -> None:
+    def test_connections_to_a_vim(self) -> None:
         self.vnfm.create_instantiated()
         fake = {"vimType": "fake", "interfaceInfo": {"endpoint": "x"}}
         named_otherwise = {"there": {**fake, "vimId": "some-id"}}
@@ -154,7 +154,7 @@ class TestOwners(testtools.TestCase):
         self.vnfm.create_instantiated(vimConnectionInfo=with_password)
         self.wait_watched(2)
 
-    def test_a_watch_that_breaks_is_begun_again(self) -> None:
+    def test_a_failed_watch_is_restarted(self) -> None:
         tries: list[Any] = []
 
         def fail_twice(task: Any) -> None:
@@ -167,7 +167,7 @@ class TestOwners(testtools.TestCase):
         self.wait_watched(1)
         self.assertEqual(3, len(tries))
 
-    def test_a_vim_that_stays_lost_is_left_to_others(self) -> None:
+    def test_a_vim_that_stays_unreachable_is_left_to_others(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.conductor.watches.RETRY_DELAYS_S", (0.01, 0.01)
@@ -183,13 +183,13 @@ class TestOwners(testtools.TestCase):
         waiting.until(lambda: watches._backoff_until, "the end of all tries")
         self.assertEqual([], self.leases())
         del self.driver.before["watch"]
-        self.wait_vims_listed(self.vnfm.conductor)
+        self.list_vims_once(self.vnfm.conductor)
         self.assertEqual([], self.driver.watches)
         self.conductor()
         self.wait_watched(1)
 
     def leases(self) -> list[str]:
-        """Tell the leases of watches."""
+        """Return the names of the leases of watches."""
         watches = models.Lease.name.startswith("watch ")
         with self.vnfm.parts.store.reader() as session:
             names = session.scalars(
@@ -197,7 +197,7 @@ class TestOwners(testtools.TestCase):
             )
             return list(names)
 
-    def test_what_changes_while_the_instance_is_reserved(self) -> None:
+    def test_changes_while_the_instance_is_reserved(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.conductor.synchronizer.BUSY_POLL_INTERVAL_S", 0.1
@@ -214,12 +214,14 @@ class TestOwners(testtools.TestCase):
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         self.driver.vnfcs[vnf] = ()
         self.driver.watches[0].on_change(vnf)
-        time.sleep(0.8)  # it has settled, and is held
+        time.sleep(
+            0.8
+        )  # the events are debounced, and the instance is reserved
         self.assertTrue(self.list_recorded(vnf))
         self.vnfm.decide(op_occ["id"], "fail")
         waiting.until(lambda: not self.list_recorded(vnf), "the change")
 
-    def test_one_question_for_all_that_are_held(self) -> None:
+    def test_one_query_for_all_reserved_instances(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.conductor.synchronizer.BUSY_POLL_INTERVAL_S", 0.2
@@ -236,7 +238,7 @@ class TestOwners(testtools.TestCase):
         for vnf in vnfs:
             self.driver.vnfcs[vnf] = ()
             self.driver.watches[0].on_change(vnf)
-        time.sleep(1.0)  # they have settled, and are held
+        time.sleep(1.0)  # the events are debounced, the instances reserved
         with self.record_queries() as queries:
             time.sleep(1.0)
         self.assertTrue(1 <= len(queries) <= 6, queries)
@@ -252,7 +254,7 @@ class TestOwners(testtools.TestCase):
 
     @contextlib.contextmanager
     def record_queries(self) -> Iterator[list[str]]:
-        """Collect the questions whether operations hold instances."""
+        """Record the queries for instances that operations reserve."""
         queries: list[str] = []
 
         def note(_: Any, __: Any, statement: str, *___: Any) -> None:
@@ -266,7 +268,7 @@ class TestOwners(testtools.TestCase):
         finally:
             sa.event.remove(engine, "before_cursor_execute", note)
 
-    def test_what_a_client_set_on_a_vnfc_stays(self) -> None:
+    def test_properties_that_a_client_set_on_a_vnfc_stay(self) -> None:
         vnf = self.vnfm.create_instantiated()
         self.wait_watched(1)
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]
@@ -282,7 +284,7 @@ class TestOwners(testtools.TestCase):
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]
         self.assertEqual([{**stays, **set_now}], info["vnfcInfo"])
 
-    def test_vnfs_of_others(self) -> None:
+    def test_vnfs_of_other_vnfms(self) -> None:
         vnf = self.vnfm.create_instantiated()
         self.wait_watched(1)
         watch = self.driver.watches[0]
@@ -291,7 +293,7 @@ class TestOwners(testtools.TestCase):
         watch.on_change(vnf)
         waiting.until(lambda: not self.list_recorded(vnf), "the change")
 
-    def test_nothing_goes_on_after_the_end(self) -> None:
+    def test_no_thread_runs_after_the_stop(self) -> None:
         self.vnfm.create_instantiated()
         self.wait_watched(1)
         self.assertTrue(self.vnfm.conductor.stop())
@@ -300,7 +302,7 @@ class TestOwners(testtools.TestCase):
 
 
 class TestPeriodicSync(testtools.TestCase):
-    """Without a watch, every instance is looked at from time to time."""
+    """Without a watch, every instance is synchronized periodically."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -312,7 +314,7 @@ class TestPeriodicSync(testtools.TestCase):
         info = self.vnfm.instance(vnf)["instantiatedVnfInfo"]
         return len(info.get("vnfcResourceInfo", ()))
 
-    def test_more_instances_than_stand_in_line(self) -> None:
+    def test_more_instances_than_the_queue_holds(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.conductor.synchronizer.BATCH_SIZE", 2
@@ -326,7 +328,7 @@ class TestPeriodicSync(testtools.TestCase):
             lambda: {*map(self.list_recorded, vnfs)} == {1}, "the changes"
         )
 
-    def test_an_instance_that_cannot_be_looked_at(self) -> None:
+    def test_an_instance_that_cannot_be_synchronized(self) -> None:
         lost, found = (
             self.vnfm.create_instantiated(),
             self.vnfm.create_instantiated(),
@@ -342,7 +344,7 @@ class TestPeriodicSync(testtools.TestCase):
         waiting.until(lambda: self.list_recorded(found) == 0, "the change")
         self.assertNotEqual(0, self.list_recorded(lost))
 
-    def test_one_conductor_does_it(self) -> None:
+    def test_one_conductor_synchronizes(self) -> None:
         other = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)
         other.start(self.vnfm.parts.transport)
         self.addCleanup(other.stop)
