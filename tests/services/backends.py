@@ -1,7 +1,7 @@
-"""The servers that these tests need, and a place of one's own on each.
+"""The servers that these tests need, and a separate database or vhost.
 
-Their addresses come from the environment. A test whose server does not
-answer is skipped, or fails where TACKER_CNF_SERVICES=required.
+Their addresses are read from the environment. A test whose server is
+unreachable is skipped, or fails where TACKER_CNF_SERVICES=required.
 """
 
 import atexit
@@ -39,7 +39,7 @@ REQUIRED = os.environ.get("TACKER_CNF_SERVICES") == "required"
 
 
 def skip_or_fail(case: testtools.TestCase, reason: str) -> None:
-    """Skip a test, or let it fail where everything has to be there."""
+    """Skip a test, or let it fail where every server is required."""
     if REQUIRED:
         case.fail(reason)
     case.skipTest(reason)
@@ -50,7 +50,7 @@ def _rabbit(url: str) -> Any:
     return kombu.connection.Connection(amqp)  # type: ignore[no-untyped-call]
 
 
-#: how to ask a server for the open transactions of others in one database
+#: dialect -> query for open transactions of other sessions in a database
 TRANSACTIONS = {
     "postgresql": "SELECT count(*) AS count FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -59,7 +59,7 @@ TRANSACTIONS = {
     " JOIN information_schema.processlist ON trx_mysql_thread_id = id"
     " WHERE db = database() AND id <> connection_id()",
 }
-#: how to ask for those of them that wait for another one's locks
+#: dialect -> query for those that wait for a lock
 WAITING = {
     "postgresql": "SELECT count(*) AS count FROM pg_stat_activity"
     " WHERE datname = current_database() AND wait_event_type = 'Lock'",
@@ -70,7 +70,7 @@ WAITING = {
 
 
 class Database(fixtures.Fixture):
-    """An empty database; it goes when the test ends."""
+    """An empty database; it is dropped when the test ends."""
 
     def __init__(self, case: testtools.TestCase, server: str) -> None:
         super().__init__()
@@ -102,22 +102,22 @@ class Database(fixtures.Fixture):
             connection.exec_driver_sql(statement)
 
     def execute(self, statement: str, **values: object) -> None:
-        """Change something behind the service's back."""
+        """Execute a statement beside the service."""
         with self.engine.begin() as connection:
             connection.execute(sa.text(statement), values)
 
     def has_no_transaction(self) -> bool:
-        """Tell whether nobody is in the middle of a transaction."""
+        """Return whether no other session has an open transaction."""
         found = self.fetch_row(TRANSACTIONS[self._server.get_backend_name()])
         return not found["count"]
 
     def has_lock_waiter(self) -> bool:
-        """Tell whether somebody waits for what another one holds."""
+        """Return whether a session waits for the lock of another one."""
         found = self.fetch_row(WAITING[self._server.get_backend_name()])
         return bool(found["count"])
 
     def fetch_row(self, query: str, **values: object) -> dict[str, object]:
-        """Read one row behind the service's back."""
+        """Read one row beside the service."""
         with self.engine.connect() as connection:
             row = connection.execute(sa.text(query), values)
             return dict(row.mappings().one())
@@ -126,9 +126,9 @@ class Database(fixtures.Fixture):
 class Broker(fixtures.Fixture):
     """A virtual host of RabbitMQ.
 
-    Queues are known by their names in a whole virtual host, so two services
-    may not share one. Where there is no ``rabbitmqctl`` to make one with, it
-    is the one that the address names, and the tests have to run serially.
+    Queue names are unique in a virtual host, so two services cannot share
+    one. Without ``rabbitmqctl`` to create one, the virtual host of the
+    address is used, and the tests have to run serially.
     """
 
     def __init__(self, case: testtools.TestCase) -> None:
@@ -151,17 +151,17 @@ class Broker(fixtures.Fixture):
         return RABBIT[: RABBIT.index("/", len("rabbit://")) + 1] + name
 
     def delete_queue(self, queue: str) -> None:
-        """Throw a queue away, with every message in it."""
+        """Delete a queue, with every message in it."""
         with _rabbit(self.url) as connection:
             connection.channel().queue_delete(queue)
 
 
 class VirtualHosts:
-    """Virtual hosts of RabbitMQ, made and dropped several at a time, as
+    """Virtual hosts of RabbitMQ, created and deleted several at a time, as
     ``rabbitmqctl`` takes most of a second to start.
     """
 
-    #: how many are made at a time
+    #: how many are created at a time
     BATCH = 8
 
     def __init__(self) -> None:
@@ -169,18 +169,18 @@ class VirtualHosts:
         self._used: list[str] = []
 
     def acquire(self) -> str:
-        """Give one that nobody has had."""
+        """Return a virtual host that was not used before."""
         if not self._unused:
             self._drop()
             self._create_hosts()
         return self._unused.pop()
 
     def release(self, name: str) -> None:
-        """Let one be dropped, with what is in it, when there is occasion."""
+        """Mark a virtual host for deletion, with its queues."""
         self._used.append(name)
 
     def close(self) -> None:
-        """Drop all that nobody has."""
+        """Delete all virtual hosts that are not in use."""
         self._used += self._unused
         self._unused.clear()
         self._drop()
@@ -198,7 +198,7 @@ class VirtualHosts:
             ],
         }
         with tempfile.TemporaryDirectory() as folder:
-            # rabbitmqctl reads it as the broker's user
+            # rabbitmqctl reads the file as the broker's user
             Path(folder).chmod(0o755)
             file = Path(folder) / "definitions.json"
             file.write_text(json.dumps(made))
@@ -229,7 +229,7 @@ atexit.register(VIRTUAL_HOSTS.close)
 
 
 def open_store(case: testtools.TestCase, server: str) -> Store:
-    """Open a database of a case's own, with all tables and a key."""
+    """Open a separate database for a test case, with all tables and a key."""
     key_file = Path(case.useFixture(fixtures.TempDir()).path) / "key"
     keys.create(key_file)
     VAULT.open(keys.load(key_file))

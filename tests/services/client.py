@@ -1,4 +1,4 @@
-"""A caller of the API, over a real connection."""
+"""A client of the API, over a real connection."""
 
 import json
 import urllib.error
@@ -21,7 +21,7 @@ OPERATION_TIMEOUT_S = 180.0
 
 
 class Response:
-    """An HTTP answer, and its JSON."""
+    """An HTTP response, and its JSON."""
 
     def __init__(self, status: int, headers: Any, content: bytes) -> None:
         self.status = status
@@ -38,7 +38,7 @@ class Response:
 
 
 def instantiation(files: str = FILES, namespace: str = "default") -> Any:
-    """Make the body of an instantiation of the sample CNF."""
+    """Build the body of an instantiation of the sample CNF."""
     return {
         "flavourId": "simple" if "pod" in files else "small",
         "additionalParams": {
@@ -51,7 +51,7 @@ def instantiation(files: str = FILES, namespace: str = "default") -> Any:
 
 
 class Client(fixtures.Fixture):
-    """Calls one API server."""
+    """Sends requests to one API server."""
 
     def __init__(self, endpoint: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Client(fixtures.Fixture):
         kind: str = "application/json",
         headers: Mapping[str, str] = {},
     ) -> Response:
-        """Make one request; what is not bytes is sent as JSON."""
+        """Send a request; a body that is not bytes is sent as JSON."""
         url = path if path.startswith("http") else self.endpoint + path
         request = urllib.request.Request(url, method=method)  # noqa: S310
         for name, value in {"Version": "2.0.0", **headers}.items():
@@ -84,13 +84,13 @@ class Client(fixtures.Fixture):
     def call_expecting(
         self, method: str, path: str, body: Any, status: int
     ) -> Any:
-        """Make a request that has to go well; give the JSON, if any."""
+        """Send a request that has to succeed; return its JSON, if any."""
         answer = self.call(method, path, body)
         assert answer.status == status, (answer.status, answer.content)
         return answer.json if answer.content else None
 
     def onboard(self, csar: bytes) -> str:
-        """Onboard a package and give its id."""
+        """Onboard a package and return its id."""
         made = self.call_expecting("POST", PACKAGES, {}, 201)["id"]
         path = f"{PACKAGES}/{made}/package_content"
         answer = self.call("PUT", path, csar, "application/zip")
@@ -98,7 +98,7 @@ class Client(fixtures.Fixture):
         return str(made)
 
     def onboard_sample(self) -> str:
-        """Onboard the sample CNF under a VNFD id of its own; give that."""
+        """Onboard the sample CNF with a unique VNFD id; return that id."""
         csar = self.useFixture(Csar())
         self.onboard(csar.read())
         return csar.vnfd_id
@@ -110,7 +110,7 @@ class Client(fixtures.Fixture):
         return str(made["vim"]["id"])
 
     def create(self, vnfd_id: str) -> str:
-        """Make a VNF instance and give its id."""
+        """Create a VNF instance and return its id."""
         body = {"vnfdId": vnfd_id, "vnfInstanceName": "a test's"}
         return str(self.call_expecting("POST", INSTANCES, body, 201)["id"])
 
@@ -123,7 +123,7 @@ class Client(fixtures.Fixture):
         return self.show(instance_id).get("instantiatedVnfInfo", {})
 
     def pods(self, instance_id: str, vdu: str | None = None) -> set[str]:
-        """Tell the pods of an instance, or of one of its VDUs."""
+        """Return the pods of an instance, or of one of its VDUs."""
         return {
             vnfc["id"]
             for vnfc in self.info(instance_id).get("vnfcResourceInfo", ())
@@ -134,11 +134,11 @@ class Client(fixtures.Fixture):
         return self.call_expecting("GET", f"{OP_OCCS}/{op_occ_id}", None, 200)
 
     def post_task(self, instance_id: str, task: str, body: Any) -> Response:
-        """Ask for a lifecycle operation."""
+        """Request a lifecycle operation."""
         return self.call("POST", f"{INSTANCES}/{instance_id}/{task}", body)
 
     def start_operation(self, instance_id: str, task: str, body: Any) -> str:
-        """Begin a lifecycle operation; give the id of its occurrence."""
+        """Start a lifecycle operation; return the id of its occurrence."""
         answer = self.post_task(instance_id, task, body)
         assert answer.status == 202, (answer.status, answer.content)
         return str(answer.headers["Location"].rsplit("/", 1)[1])
@@ -146,7 +146,7 @@ class Client(fixtures.Fixture):
     def wait_operation(
         self, op_occ_id: str, timeout: float = OPERATION_TIMEOUT_S
     ) -> Any:
-        """Wait until an operation has nothing more to do; give it."""
+        """Wait until an operation has ended or failed; return it."""
 
         def look() -> Any:
             op_occ = self.op_occ(op_occ_id)
@@ -155,7 +155,7 @@ class Client(fixtures.Fixture):
         return waiting.until(look, f"the end of {op_occ_id}", timeout)
 
     def run(self, instance_id: str, task: str, body: Any) -> Any:
-        """Carry a lifecycle operation out, which has to go well."""
+        """Run a lifecycle operation, which has to complete; return it."""
         op_occ = self.wait_operation(
             self.start_operation(instance_id, task, body)
         )
@@ -163,7 +163,7 @@ class Client(fixtures.Fixture):
         return op_occ
 
     def decide(self, op_occ_id: str, decision: str) -> Any:
-        """Decide about a failed operation and wait for its end."""
+        """Retry, roll back or fail an operation; return it at its end."""
         answer = self.call("POST", f"{OP_OCCS}/{op_occ_id}/{decision}")
         assert answer.status in {200, 202}, answer.content
         return self.wait_operation(op_occ_id)

@@ -1,4 +1,4 @@
-"""A Kubernetes cluster, and a look at it that is not the service's own."""
+"""A Kubernetes cluster, and requests to it beside the service's."""
 
 import json
 import ssl
@@ -12,7 +12,7 @@ from tests.fixtures.write_log import WriteLogProxy
 
 CORE = "/api/v1"
 APPS = "/apis/apps/v1"
-#: what a package may make, and where it is listed
+#: kinds that a package can create, and the paths of their lists
 LISTED = (
     f"{CORE}/pods",
     f"{CORE}/services",
@@ -45,7 +45,7 @@ class Cluster(fixtures.Fixture):
 
     @property
     def vim(self) -> dict[str, Any]:
-        """How a VIM is registered that is this cluster."""
+        """Return the body that registers this cluster as a VIM."""
         return {
             "type": "kubernetes",
             "auth_url": self.sandbox.endpoint,
@@ -80,7 +80,7 @@ class Cluster(fixtures.Fixture):
         return {pod["metadata"]["name"]: pod for pod in found["items"]}
 
     def list_all(self) -> set[tuple[str, str, str]]:
-        """Tell all that a package could have made: where, and its name."""
+        """Return all objects of VNFs: (kind, namespace, name)."""
         return {
             (
                 path,
@@ -93,8 +93,8 @@ class Cluster(fixtures.Fixture):
 
 
 class LoggedCluster(Cluster):
-    """The sandbox cluster behind a proxy that logs what is written to it,
-    unless it is written by the test itself.
+    """The sandbox cluster behind a proxy that logs writes, except those of
+    the test itself.
     """
 
     def _setUp(self) -> None:

@@ -1,4 +1,4 @@
-"""The service as it is deployed: its programs, each a process of its own."""
+"""The service as it is deployed: each program is a process."""
 
 import os
 import re
@@ -23,7 +23,7 @@ from tests.services.client import Client
 PROGRAMS = Path(sys.executable).parent
 LISTENING = re.compile(r"Listening at: (http://\S+)")
 CONDUCTOR_UP = re.compile(r"Conductor (\S+) is up")
-#: what a program may need to start on a machine that has much to do
+#: seconds to start a program on a busy machine
 START_TIMEOUT_S = 60.0
 
 
@@ -35,7 +35,7 @@ def environ() -> dict[str, str]:
 
 
 class Program(fixtures.Fixture):
-    """One running program; what it says is shown when a test fails."""
+    """A running program; its output is shown when a test fails."""
 
     def __init__(
         self, case: testtools.TestCase, program: Path, conf: Path, log: Path
@@ -71,7 +71,7 @@ class Program(fixtures.Fixture):
         return self.process.pid
 
     def wait_for_output(self, pattern: re.Pattern[str]) -> str:
-        """Wait until it says something; give the first group of that."""
+        """Wait until its output matches; return the match's first group."""
 
         def look() -> re.Match[str] | None:
             if self.process.poll() is not None:
@@ -84,19 +84,19 @@ class Program(fixtures.Fixture):
         self.process.send_signal(number)
 
     def kill(self) -> None:
-        """Let it die at once, as by a loss of power."""
+        """Kill it, as by a loss of power."""
         os.killpg(self.pid, signal.SIGKILL)
         self.process.wait(START_TIMEOUT_S)
 
     def stop(self, timeout: float = 60.0) -> tuple[int, float]:
-        """Tell it to end; give its exit code and the seconds it took."""
+        """Send SIGTERM; return the exit code and the seconds until its end."""
         start = time.monotonic()
         self.signal(signal.SIGTERM)
         code = self.process.wait(timeout)
         return code, time.monotonic() - start
 
     def memory(self) -> Mapping[int, float]:
-        """Tell the MiB that it, and each of its children, has resident."""
+        """Return the resident MiB of it and of each child: pid -> MiB."""
         threads = Path(f"/proc/{self.pid}/task")
         pids = [self.pid]
         for children in threads.glob("*/children"):
@@ -122,7 +122,7 @@ def _resident(pid: int) -> float:
 
 
 class Api(Program):
-    """An API server, and a caller of it."""
+    """An API server, and a client of it."""
 
     def _setUp(self) -> None:
         super()._setUp()
@@ -134,7 +134,7 @@ class Api(Program):
 
 
 class Conductor(Program):
-    """A conductor, and the name under which it claims operations."""
+    """A conductor, and the owner name by which it claims operations."""
 
     def _setUp(self) -> None:
         super()._setUp()
@@ -164,7 +164,7 @@ class Deployment(fixtures.Fixture):
             "api": {"auth_strategy": "noauth", "port": 0},
             "conductor": {"sweep_interval": 0.3},
             "database": {},
-            # where the subscribers of tests are
+            # the subscribers of tests are on loopback
             "notification": {"loopback_callbacks": True},
         }
         for group, values in options.items():
@@ -184,8 +184,8 @@ class Deployment(fixtures.Fixture):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Do as tacker-cnf-manage does, which takes longer to start than to
-        work; its own tests are elsewhere.
+        """Set up the database as tacker-cnf-manage does, without the time to
+        start it; its own tests are elsewhere.
         """
         conf = configuration.load([f"--config-file={self.conf}"])
         keys.create(keys.key_file_path(conf))
@@ -194,7 +194,7 @@ class Deployment(fixtures.Fixture):
         store.close()
 
     def configure(self, name: str, **changed: dict[str, Any]) -> Path:
-        """Write a configuration file, somewhat changed."""
+        """Write a configuration file with these changes."""
         path = self.folder / name
         with path.open("w") as file:
             for group in {**self.options, **changed}:
@@ -213,7 +213,7 @@ class Deployment(fixtures.Fixture):
     def run(
         self, program: str, conf: Path | None = None, *arguments: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program that ends by itself."""
+        """Run a program until it exits."""
         given = f"--config-file={conf or self.conf}"
         return subprocess.run(
             [str(self.programs / program), given, *arguments],
@@ -247,7 +247,7 @@ class Deployment(fixtures.Fixture):
         return self.folder / f"{name}-{self._started}.log"
 
     def claim_row(self, op_occ_id: str) -> dict[str, Any]:
-        """Read what the conductors have agreed on about an operation."""
+        """Read the claim of an operation from the database."""
         return self.database.fetch_row(
             "SELECT operation_state, owner, fence, step, lease_until"
             " FROM vnf_lcm_op_occs WHERE id = :id",

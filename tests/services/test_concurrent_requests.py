@@ -1,5 +1,5 @@
-"""Two callers at once, of two API servers on one database: for each pair of
-what can be asked of a VNF, one wins and nothing is left half done.
+"""Two concurrent requests to two API servers on one database: for each pair
+of requests to a VNF, one is accepted and no partial change is left.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ SMALL = instantiation("configmap secret deployment")
 
 
 def task(name: str, body: Any) -> Call:
-    """Make a call that asks for a lifecycle operation."""
+    """Build a call that requests a lifecycle operation."""
     return lambda client, vnf: client.post_task(vnf, name, body)
 
 
@@ -44,7 +44,7 @@ def delete(client: Client, vnf: str) -> Response:
 
 
 def decision(name: str) -> Call:
-    """Make a call that decides about a failed operation."""
+    """Build a call that retries, rolls back or fails an operation."""
     body = {"cancelMode": "FORCEFUL"} if name == "cancel" else None
     return lambda client, op_occ_id: client.call(
         "POST", f"{OP_OCCS}/{op_occ_id}/{name}", body
@@ -55,20 +55,20 @@ def scale(way: str) -> Any:
     return {"type": way, "aspectId": "web_aspect"}
 
 
-#: what can be asked of an instance that is not instantiated
+#: requests to an instance that is not instantiated
 DOWN: Final[Mapping[str, Call]] = {
     "instantiate": task("instantiate", SMALL),
     "modify": modify,
     "delete": delete,
 }
-#: what can be asked of one that is
+#: requests to an instantiated one
 UP: Final[Mapping[str, Call]] = {
     "scale": task("scale", scale("SCALE_OUT")),
     "heal": task("heal", {}),
     "terminate": task("terminate", {"terminationType": "FORCEFUL"}),
     "modify": modify,
 }
-#: a decision -> what becomes of the operation
+#: decision -> the end of the operation
 ENDS: Final = {
     "retry": "COMPLETED",
     "rollback": "ROLLED_BACK",
@@ -81,7 +81,7 @@ class PairCase(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        # nobody but the callers is to hold an instance
+        # only the two clients are to reserve an instance
         quiet = {"sync_watch": False, "sync_interval": 0}
         self.deployment = self.useFixture(
             Deployment(self, self.server, conductor=quiet)
@@ -95,7 +95,7 @@ class PairCase(testtools.TestCase):
 
     @contextlib.contextmanager
     def frozen_conductor(self) -> Iterator[None]:
-        """Let nothing be carried out meanwhile."""
+        """Freeze the conductor, so that no operation runs."""
         waiting.until(self.freeze_conductor, "a conductor that holds no locks")
         try:
             yield
@@ -103,7 +103,7 @@ class PairCase(testtools.TestCase):
             self.conductor.signal(signal.SIGCONT)
 
     def freeze_conductor(self) -> bool:
-        """Freeze the conductor, unless it is in the middle of something."""
+        """Freeze the conductor, unless it has an open transaction."""
         self.conductor.signal(signal.SIGSTOP)
         if self.deployment.database.has_no_transaction():
             return True
@@ -111,7 +111,7 @@ class PairCase(testtools.TestCase):
         return False
 
     def call_both(self, pair: Iterable[Call], of: str) -> list[Response]:
-        """Make two calls at the same time, each of a server of its own."""
+        """Make two calls at the same time, each to another server."""
         together = threading.Barrier(2)
 
         def make(client: Client, call: Call) -> Response:
@@ -135,7 +135,7 @@ class PairCase(testtools.TestCase):
         return int(str(found["count"]))
 
     def busy_operation(self, vnf: str) -> Any:
-        """Tell which operation holds an instance."""
+        """Return the operation that reserves an instance."""
         found = self.deployment.database.fetch_row(
             "SELECT busy_with FROM vnf_instances WHERE id = :id", id=vnf
         )
@@ -146,7 +146,7 @@ class TestOperations(PairCase):
     def run_race(
         self, calls: Mapping[str, Call], pair: Sequence[str], vnf: str
     ) -> str:
-        """Let two ask; give which of them won, and let it end."""
+        """Run two requests; return which was accepted, after its end."""
         before = self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
         with self.frozen_conductor():
             answers = self.call_both((calls[name] for name in pair), vnf)
@@ -170,7 +170,7 @@ class TestOperations(PairCase):
         return winner
 
     def check_deleted(self, vnf: str, lost: Response) -> None:
-        """Make sure that nothing is left of an instance."""
+        """Check that an instance and its objects are deleted."""
         self.check_problem(lost, 404, 409)
         self.assertEqual(0, self.count("vnf_instances", "id", vnf))
         self.assertEqual(0, self.count("vim_uses", "vnf_instance_id", vnf))
@@ -182,7 +182,7 @@ class TestOperations(PairCase):
         for pair in itertools.product(DOWN, repeat=2):
             vnf = self.client.create(self.vnfd_id)
             if self.run_race(DOWN, pair, vnf) == "instantiate":
-                # there is one such Deployment in the namespace
+                # the namespace has one such Deployment
                 body = {"terminationType": "FORCEFUL"}
                 self.client.run(vnf, "terminate", body)
 
@@ -204,7 +204,7 @@ class TestOperations(PairCase):
 
 class TestDecisions(PairCase):
     def failed(self, vnf: str) -> str:
-        """Begin an operation and have it fail; nothing is carried out."""
+        """Start an operation and set it to FAILED_TEMP; no step is run."""
         op_occ_id = self.client.start_operation(
             vnf, "scale", scale("SCALE_OUT")
         )
@@ -216,7 +216,7 @@ class TestDecisions(PairCase):
         return op_occ_id
 
     def run_race(self, pair: tuple[str, ...], vnf: str) -> Any:
-        """Let two decide; give the answers, and the operation's end."""
+        """Run two decisions; return the responses and the operation's end."""
         with self.frozen_conductor():
             op_occ_id = self.failed(vnf)
             answers = self.call_both(map(decision, pair), op_occ_id)
@@ -224,7 +224,7 @@ class TestDecisions(PairCase):
         return answers, self.client.wait_operation(op_occ_id)
 
     def check_released(self, op_occ: Any, vnf: str, size: int) -> None:
-        """Make sure that the instance is free, and as it was."""
+        """Check that the instance is free and unchanged."""
         self.assertIsNone(self.busy_operation(vnf))
         if op_occ["operationState"] == "COMPLETED":
             self.client.run(vnf, "scale", scale("SCALE_IN"))
@@ -247,7 +247,7 @@ class TestDecisions(PairCase):
             self.assertEqual(ENDS[winner], op_occ["operationState"])
             self.check_released(op_occ, vnf, size)
 
-    def test_a_cancel_comes_after_another_decision_or_not_at_all(self) -> None:
+    def test_a_cancel_follows_another_decision_or_is_refused(self) -> None:
         vnf = self.client.create(self.vnfd_id)
         self.client.run(vnf, "instantiate", SMALL)
         size = len(self.client.pods(vnf))

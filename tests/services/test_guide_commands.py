@@ -1,4 +1,4 @@
-"""The guide's pages of commands, typed in as they stand there."""
+"""The guide's pages of commands, run as they are documented."""
 
 import json
 import os
@@ -27,7 +27,7 @@ INI, YAML, JSON = (
     )
     for kind in ("ini", "yaml", "json")
 )
-#: what is another one each time
+#: values that differ each time
 NAMES = (
     re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     re.compile(r"\b[0-9a-z]{6,10}-[0-9a-z]{5}\b"),
@@ -43,7 +43,7 @@ class Command(NamedTuple):
 
 
 def commands(page: str) -> Iterator[Command]:
-    """Find what a page has its reader type."""
+    """Yield the commands of a page, with their output."""
     for block in BLOCK.findall(page):
         text = re.sub(r"^   ", "", block, flags=re.MULTILINE).strip("\n")
         for one in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
@@ -57,14 +57,14 @@ def commands(page: str) -> Iterator[Command]:
 
 
 def mask_names(text: str) -> str:
-    """Put the same name in the place of all that are made up."""
+    """Replace all generated names by the same one."""
     for pattern in NAMES:
         text = pattern.sub("NAME", text)
     return text.strip()
 
 
 class PageCase(testtools.TestCase):
-    """A test of one page: its commands print what it says they do."""
+    """A test of one page: its commands print what it documents."""
 
     name = ""
     tools: tuple[str, ...] = ()
@@ -74,18 +74,18 @@ class PageCase(testtools.TestCase):
         super().setUp()
         for tool in self.tools:
             if shutil.which(tool) is None:
-                skip_or_fail(self, f"{tool} is not there")
+                skip_or_fail(self, f"{tool} is not installed")
         self.command = self.useFixture(OpenstackCommand(self))
         path = ROOT / "doc" / "source" / "user" / self.name
         self.page = path.read_text()
 
     def settings(self) -> str:
-        """Give the configuration that the page wants."""
+        """Return the configuration of the page."""
         (settings,) = INI.findall(self.page)
         return re.sub(r"^   ", "", settings, flags=re.MULTILINE)
 
     def check(self) -> None:
-        """Type in all that the page says, in the sandbox that there is."""
+        """Run all commands of the page in the sandbox; check their output."""
         found = list(commands(self.page))
         self.assertGreater(len(found), 10)
         printed = self.type(found)
@@ -97,11 +97,11 @@ class PageCase(testtools.TestCase):
             )
 
     def create_instantiated(self) -> str:
-        """Make the instance that the page speaks of."""
+        """Create the instance of the page."""
         raise NotImplementedError
 
     def environ(self) -> dict[str, str]:
-        """Tell what a reader of the page has set."""
+        """Return the environment of the page's reader."""
         kept = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
         return kept | {
             "PATH": f"{self.command.folder}:{os.environ['PATH']}",
@@ -109,7 +109,7 @@ class PageCase(testtools.TestCase):
         }
 
     def type(self, typed: list[Command]) -> list[str]:
-        """Type commands into a shell; give what each prints."""
+        """Run commands in a shell; return the output of each."""
         script = f"\necho {MARK}\n".join(command.typed for command in typed)
         environ = self.environ() | {"VNF": self.create_instantiated()}
         done = subprocess.run(
@@ -161,7 +161,7 @@ class TestHealAgain(PageCase):
 
 
 class TestHealVnf(PageCase):
-    """On a real Heat, by the two commands that a user has."""
+    """The page on a real Heat, with the two clients of a user."""
 
     name = "heal-vnf.rst"
     tools = ("jq",)
@@ -173,7 +173,7 @@ class TestHealVnf(PageCase):
         self.check()
 
     def write_clouds(self) -> None:
-        """Fill the file that the page shows."""
+        """Write the clouds.yaml of the page."""
         (shown,) = YAML.findall(self.page)
         clouds = yaml.safe_load(shown)
         vnfm, heat = clouds["clouds"]["vnfm"], clouds["clouds"]["heat"]

@@ -1,4 +1,4 @@
-"""The life of a VNF on real servers, API and conductor apart."""
+"""The lifecycle of a VNF on real servers, with API and conductor processes."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
 
 VDUS = {"probe": 1, "cache": 1, "web": 1, "agent": 2, "store": 1}
-#: what an idle process may have resident, in MiB
+#: limit of the resident memory of an idle process, in MiB
 MEMORY = 120
 
 
 def changed(op_occ: Any) -> list[tuple[str, str]]:
-    """Tell what an operation did to which VDU."""
+    """Return the resource changes of an operation: (change, VDU)."""
     affected = op_occ.get("resourceChanges", {}).get("affectedVnfcs", ())
     return sorted((one["changeType"], one["vduId"]) for one in affected)
 
@@ -32,7 +32,7 @@ class TestOnPostgresql(testtools.TestCase):
         self.client = self.api.client
 
     def check_running(self, counts: dict[str, int]) -> None:
-        """Make sure that record and cluster agree, and say these numbers."""
+        """Check that record and cluster have these numbers of pods."""
         info = self.client.info(self.instance)
         vnfc_resources = info["vnfcResourceInfo"]
         found = {
@@ -101,7 +101,7 @@ class TestOnPostgresql(testtools.TestCase):
             self.check_running(VDUS)
             self.assertNotIn(uid, self.uids())
         before = self.uids()
-        self.client.run(self.instance, "heal", {"cause": "a whim"})
+        self.client.run(self.instance, "heal", {"cause": "a test"})
         self.check_running(VDUS)
         self.assertEqual(set(), before & self.uids())
 

@@ -1,4 +1,4 @@
-"""Notifications on real databases, when conductors come and go."""
+"""Notifications on real databases, while conductors start and stop."""
 
 import os
 import signal
@@ -65,8 +65,8 @@ class TestNotifications(testtools.TestCase):
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
 
     def wait_states(self, instance_id: str, count: int) -> list[Any]:
-        """Wait until one instance was told of so many events; give the state
-        of each. One may be told twice.
+        """Wait until this many events of an instance are received; return
+        the state of each. One may be received twice.
         """
         came = count
         while True:
@@ -98,7 +98,7 @@ class TestNotifications(testtools.TestCase):
 
     def test_a_killed_conductor_delays_and_loses_nothing(self) -> None:
         killed_conductor = self.deployment.conductor()
-        self.receiver.delay = 0.2  # something is always on its way
+        self.receiver.delay = 0.2  # some request is always in flight
         first = self.run_lifecycle()
         killed_conductor.kill()
         self.receiver.delay = 0.0
@@ -110,10 +110,10 @@ class TestNotifications(testtools.TestCase):
             )
         waiting.until(self.wait_outbox_empty, "an empty outbox")
 
-    def test_a_stalled_conductor_is_relieved(self) -> None:
+    def test_a_stalled_conductor_is_replaced(self) -> None:
         conductors = [self.deployment.conductor() for _ in range(2)]
         self.run_lifecycle()
-        # whichever sends: each of them stands still for a while
+        # whichever sends: each of them is frozen for some time
         for conductor in conductors:
             os.killpg(conductor.pid, signal.SIGSTOP)
             instance_id = self.client.create(self.vnfd_id)

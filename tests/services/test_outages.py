@@ -1,8 +1,8 @@
-"""What operations need goes away for some seconds, at each of their steps.
+"""Outages of some seconds of each dependency, at each step of operations.
 
-All kinds of operations are held at a step, the database, the cluster, the
-NFVO or the subscriber goes, the step goes on meanwhile, and they come back.
-Nobody has to decide anything.
+All kinds of operations are blocked at a step; the database, the cluster, the
+NFVO or the subscriber becomes unreachable, the step continues, and the
+dependency recovers. No operation needs a decision.
 """
 
 import contextlib
@@ -37,21 +37,21 @@ from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
 
 SMALL: Final = "configmap secret deployment"
-#: seconds for which it is gone, and after which the steps go on meanwhile
+#: seconds of an outage, and after which the steps continue during it
 GONE: Final = 5.0
 HELD: Final = 1.0
 #: seconds that a pod takes to start, so that it is waited for
 SLOW: Final = 2.0
 
-#: says that it is there, and waits while it is told to
+#: creates a file when it runs, and waits while its phase is blocked
 SCRIPT_TEXT: Final = """\
     import json, pathlib, sys, time
-    told = json.load(sys.stdin)
-    phase = told["operation"].rpartition("_")[2]
+    script_input = json.load(sys.stdin)
+    phase = script_input["operation"].rpartition("_")[2]
     folder = pathlib.Path({folder!r})
     hold = folder / f"hold-{{phase}}"
     if hold.exists():
-        (folder / f"{{told['vnfInstance']['id']}}-{{phase}}").touch()
+        (folder / f"{{script_input['vnfInstance']['id']}}-{{phase}}").touch()
     while hold.exists():
         time.sleep(0.02)
     print("{{}}")
@@ -60,7 +60,7 @@ PHASES: Final = {"PREAMBLE": "start", "POSTAMBLE": "end"}
 
 
 class BlockingNfvo(NfvoServer):
-    """Grants when it is let."""
+    """Grants after it is released."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,11 +161,15 @@ class OutageCase(testtools.TestCase):
         self.assertEqual(202, answer.status)
         return str(answer.headers["Location"].rpartition("/")[2])
 
-    # holding operations at a step
+    # blocking operations at a step
 
     @contextlib.contextmanager
     def block_step(self, step: str) -> Iterator[Callable[[str, str], bool]]:
-        """Hold operations at a step; give who tells that one is there."""
+        """Block operations at a step.
+
+        Yield a function that returns whether an operation is there; it takes
+        the ids of the instance and of the operation.
+        """
         if step == "GRANT":
             self.nfvo.let.clear()
             yield self.is_waiting_for_grant
@@ -230,11 +234,11 @@ class OutageCase(testtools.TestCase):
             for kind, (instance_id, op_occ_id) in zip(
                 kinds, op_occ_ids.items(), strict=True
             ):
-                where = f"{what} gone at {step} of {kind.name}"
+                where = f"{what} unreachable at {step} of {kind.name}"
                 self.assert_done(where, kind, instance_id, op_occ_id)
 
     def check_api(self, what: str) -> None:
-        """Ask the API while something is gone."""
+        """Send requests to the API during an outage."""
         answer = self.client.call("GET", INSTANCES)
         self.assertEqual(503 if what == "database" else 200, answer.status)
 
@@ -275,7 +279,7 @@ class TestPeers(OutageCase):
 
 
 def _states(notifications: list[ReceivedRequest]) -> list[str]:
-    """Tell the states in the order in which they were told first: what was
-    not acknowledged may have been told twice.
+    """Return the states in the order of their first notification: one that
+    was not acknowledged may have been sent twice.
     """
     return list(dict.fromkeys(r.json["operationState"] for r in notifications))

@@ -1,4 +1,4 @@
-"""Two callers change one VNF package: the second sees what the first did."""
+"""Two clients change one VNF package: the second reads the first change."""
 
 import threading
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class TestPackageStates(testtools.TestCase):
 
     @contextmanager
     def first_caller(self, state: OperationalState) -> Iterator[None]:
-        """Be the first caller, who is not done until this ends."""
+        """Run the first client's transaction until the context ends."""
         with self.vnfm.parts.store.writer() as session:
             row = packages.get(session, self.package_id, lock=True)
             row.operational_state = state
@@ -42,7 +42,7 @@ class TestPackageStates(testtools.TestCase):
             yield
 
     def second_caller(self, method: str, body: Any = None) -> Future[Response]:
-        """Be the second caller; come back when he waits for the first."""
+        """Start the second client's request; wait until it waits for a lock."""
         called = threading.Event()
 
         def call() -> Response:
@@ -53,7 +53,7 @@ class TestPackageStates(testtools.TestCase):
         called.wait()
         waiting.until(
             lambda: self.database.has_lock_waiter() or answer.done(),
-            "the second caller",
+            "the second client",
             60.0,
         )
         return answer

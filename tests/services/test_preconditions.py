@@ -1,4 +1,4 @@
-"""Terms of requests that two API servers on one database see at once."""
+"""Conditional and idempotent requests to two API servers on one database."""
 
 import threading
 from collections import Counter
@@ -30,7 +30,7 @@ Call = Callable[[Client], Response]
 def make_call(
     method: str, path: str, body: Any, terms: dict[str, str]
 ) -> Call:
-    """Make a call on terms."""
+    """Build a call with these headers."""
     return lambda client: client.call(method, path, body, headers=terms)
 
 
@@ -47,7 +47,7 @@ class TestTerms(testtools.TestCase):
         self.vnfd_id = self.client.onboard_sample()
 
     def call_concurrently(self, *calls: Call) -> list[Response]:
-        """Make calls at the same time, of one server and of the other."""
+        """Make calls at the same time, to both servers in turn."""
         together = threading.Barrier(len(calls))
 
         def make(number: int, call: Call) -> Response:
@@ -60,14 +60,14 @@ class TestTerms(testtools.TestCase):
     def check_acted_once(
         self, method: str, path: str, body: Any, key: str
     ) -> Response:
-        """Send the same many times; give the one answer that all got."""
+        """Send a request many times; return the response, the same for all."""
         terms = {"Idempotency-Key": key}
         call = make_call(method, path, body, terms)
         answers = self.call_concurrently(*[call] * CALLERS)
         contents = str([answer.content for answer in answers])
         for status in {answer.status for answer in answers}:
             self.assertIn(status, {200, 201, 202}, contents)
-        # by either server, whose names differ
+        # from either server, whose URLs differ
         paths = {_path(a.headers.get("Location")) for a in answers}
         self.assertEqual(1, len(paths), contents)
         again = call(self.client)
@@ -78,7 +78,7 @@ class TestTerms(testtools.TestCase):
     def count(self, path: str) -> int:
         return len(self.client.call_expecting("GET", path, None, 200))
 
-    def test_what_is_made_with_a_key_is_made_once(self) -> None:
+    def test_a_resource_is_created_once_with_a_key(self) -> None:
         for number in range(1, ROUNDS + 1):
             body = {"vnfdId": self.vnfd_id}
             key = f"instance-{number}"
@@ -88,7 +88,7 @@ class TestTerms(testtools.TestCase):
             self.check_acted_once("POST", PACKAGES, {}, key)
             self.assertEqual(number + 1, self.count(PACKAGES))
 
-    def test_a_task_with_a_key_begins_one_operation(self) -> None:
+    def test_a_task_with_a_key_starts_one_operation(self) -> None:
         self.deployment.conductor()
         vnf = self.client.create(self.vnfd_id)
         more = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
@@ -107,7 +107,7 @@ class TestTerms(testtools.TestCase):
             self.assertEqual("COMPLETED", ended["operationState"])
             self.assertEqual(done, self.count(OP_OCCS))
 
-    def test_a_decision_with_a_key_is_taken_once(self) -> None:
+    def test_a_decision_with_a_key_is_accepted_once(self) -> None:
         self.deployment.conductor()
         unknown_vim = {
             "vimType": "ETSINFV.KUBERNETES.V_1",
@@ -123,7 +123,7 @@ class TestTerms(testtools.TestCase):
         answer = self.check_acted_once("POST", path, None, "fail")
         self.assertEqual("FAILED", answer.json["operationState"])
 
-    def test_one_of_those_with_the_same_etag_changes_it(self) -> None:
+    def test_one_of_the_requests_with_the_same_etag_changes_it(self) -> None:
         self.deployment.conductor()
         vnf = self.client.create(self.vnfd_id)
         path = f"{INSTANCES}/{vnf}"
@@ -146,7 +146,7 @@ class TestTerms(testtools.TestCase):
             ]
             self.assertEqual(number, found["count"])
 
-    def test_what_was_changed_is_not_deleted_unseen(self) -> None:
+    def test_a_deletion_with_a_stale_etag_is_refused(self) -> None:
         for number in range(ROUNDS):
             vnf = self.client.create(self.vnfd_id)
             path = f"{INSTANCES}/{vnf}"

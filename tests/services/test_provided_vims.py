@@ -1,4 +1,4 @@
-"""VIMs that VNFs provide: who comes at the same moment finds one truth."""
+"""VIMs that VNFs provide: concurrent transactions stay consistent."""
 
 import datetime
 import threading
@@ -77,14 +77,14 @@ class TestOnPostgresql(testtools.TestCase):
         write()
 
     def list_provided(self) -> dict[str, str]:
-        """Tell whose each VIM is, and that there are no others."""
+        """Return the provider of each VIM: VIM name -> instance id."""
         with self.store.reader() as session:
             found = vims.list_provided(session)
             self.assertEqual(len(vims.find(session)), len(found))
         return {vim.name: vim.vnf_instance_id for vim in found}
 
     def vim(self) -> str:
-        """Let instance a provide a VIM; give the VIM's id."""
+        """Let instance a provide a VIM; return the VIM's id."""
         self.update_provided("a", {"k8s": CLUSTER})
         with self.store.reader() as session:
             return vims.list_provided(session)[0].vim_id
@@ -92,7 +92,7 @@ class TestOnPostgresql(testtools.TestCase):
     def run_blocked(
         self, first: Callable[[Any], None], then: Callable[[], T]
     ) -> Future[T]:
-        """Begin a transaction, and end it when a second one waits for it."""
+        """Start a transaction, and end it when a second one waits for it."""
         with self.store.writer() as session:
             first(session)
             session.flush()
@@ -102,7 +102,7 @@ class TestOnPostgresql(testtools.TestCase):
             )
         return second
 
-    def test_two_take_the_same_name(self) -> None:
+    def test_two_instances_provide_the_same_name(self) -> None:
         now = datetime.datetime.now(datetime.UTC)
         provided_vims = {"also": CLUSTER, "k8s": CLUSTER}
         second = self.run_blocked(
@@ -116,7 +116,7 @@ class TestOnPostgresql(testtools.TestCase):
         self.assertIn("instance b names VIM 'k8s' as its own", str(error))
         self.assertEqual({"k8s": "a"}, self.list_provided())
 
-    def test_many_take_the_same_names(self) -> None:
+    def test_many_instances_provide_the_same_names(self) -> None:
         provided_vims = {"one": CLUSTER, "two": CLUSTER}
         for _ in range(ROUNDS):
             together = threading.Barrier(4)

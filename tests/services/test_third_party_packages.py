@@ -1,9 +1,9 @@
-"""VNF packages that others have made.
+"""VNF packages of third parties.
 
 TACKER_CNF_REAL_PACKAGES names a directory with their sources, one a
-directory; these tests are skipped without it. The scripts that their VNFDs
-name may have been left out: one that does nothing takes their place, or what
-a script of the reference implementation is known by.
+directory; these tests are skipped without it. Scripts that their VNFDs name
+may be missing: they are replaced by one that does nothing, or by the parts
+that identify a script of the reference implementation.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ WORKLOADS = {"Pod", "ReplicaSet", "Deployment", "DaemonSet", "StatefulSet"}
 class RealPackage(fixtures.Fixture):
     """A package's source as a CSAR; its TOSCA.meta stays as it is.
 
-    :param vnfd_id: to be that of its VNFD, where two packages have the same
+    :param vnfd_id: replaces the VNFD's, where two packages have the same
     :param files: path -> text that is added
     """
 
@@ -98,14 +98,14 @@ class RealPackage(fixtures.Fixture):
         return [one for one in yaml.safe_load_all(text) if one]
 
     def files(self) -> list[str]:
-        """Tell the manifests, those that others refer to first."""
+        """Return the manifests, those that others refer to first."""
         names = [p.name for p in (self.source / MANIFESTS).glob("*.yaml")]
 
-        def late(name: str) -> tuple[bool, str]:
+        def sort_key(name: str) -> tuple[bool, str]:
             kinds = {one["kind"] for one in self.documents(name)}
             return bool(kinds & WORKLOADS), name
 
-        return sorted(names, key=late)
+        return sorted(names, key=sort_key)
 
 
 class RealPackages(testtools.TestCase):
@@ -191,7 +191,7 @@ class TestContainerUpdatePackages(RealPackages):
         self.run_task("heal", {"vnfcInstanceId": [f"VDU2-{one}"]})
         self.assertEqual(counts, self.vdus())
         self.assertNotIn(one, self.cluster.pods())
-        self.run_task("heal", {"cause": "a whim"})
+        self.run_task("heal", {"cause": "a test"})
         self.assertEqual(counts, self.vdus())
 
 
@@ -208,7 +208,7 @@ WORKLOAD_FILES = {
     "daemon-set.yaml": {"VDU6": 2},
 }
 COUNTS = sum(map(Counter, WORKLOAD_FILES.values()), Counter[str]())
-#: it binds a Pod to a node that this cluster has not
+#: binds a Pod to a node that this cluster does not have
 BINDING = "bindings.yaml"
 #: VDU3 as a Deployment
 FAILING = "deployment_fail_test.yaml"
@@ -216,7 +216,7 @@ UNSCHEDULABLE = re.compile(
     r"Pod (vdu\S+) is not ready: Unschedulable: "
     r"0/2 nodes are available: 2 Too many pods"
 )
-#: what the StatefulSet needs beside its own file
+#: files that the StatefulSet needs beside its own
 NEEDS = (
     "storage-class.yaml",
     "persistent-volume-0.yaml",
@@ -225,7 +225,7 @@ NEEDS = (
 
 
 class TestPackageOfEveryKind(RealPackages):
-    """Manifests of nearly everything that a cluster knows."""
+    """Manifests of nearly all kinds of a cluster."""
 
     name = "test_instantiate_cnf_resources"
 
@@ -296,7 +296,7 @@ class TestPackageOfEveryKind(RealPackages):
         self.assertEqual(len(namespaces["items"]), len(after["items"]))
 
     def check_objects(self, documents: list[dict[str, Any]]) -> None:
-        """Make sure that what can be kept was kept, as this instance's."""
+        """Check that all stored objects exist, with the instance's label."""
         for one in documents:
             if one["kind"].endswith("Review"):
                 continue
@@ -319,7 +319,7 @@ class TestPackageOfEveryKind(RealPackages):
             self.assertEqual(self.instance, labels["tacker_vnf_instance_id"])
 
     def test_deployment_that_cannot_run(self) -> None:
-        """Fail clearly where the nodes take no pod, and leave nothing."""
+        """It fails clearly if no node takes the pods, and leaves no object."""
         self.onboard(self.name)
         untouched = self.cluster.list_all()
         for number in (1, 2):

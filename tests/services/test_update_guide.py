@@ -1,5 +1,5 @@
-"""Updates of a CNF by the openstack command: the page of the user guide that
-walks through one, and packages that others have made.
+"""Updates of a CNF by the openstack command: the page of the user guide, and
+third-party packages.
 """
 
 import os
@@ -34,7 +34,7 @@ class GuideCase(testtools.TestCase):
         (self.folder / "sandbox").symlink_to(self.sandbox.folder / "state")
 
     def run_script(self, script: str) -> str:
-        """Run commands as one who reads the page would; give what they say."""
+        """Run commands as a reader of the page does; return their output."""
         environ = {
             name: value
             for name, value in os.environ.items()
@@ -55,7 +55,7 @@ class GuideCase(testtools.TestCase):
         return done.stdout
 
     def commands(self) -> str:
-        """Give all commands of the page, for this sandbox."""
+        """Return all commands of the page, for this sandbox."""
         text = PAGE.read_text()
         blocks = map(textwrap.dedent, BLOCK.findall(text))
         script = "\n".join(blocks)
@@ -109,7 +109,7 @@ class TestPage(GuideCase):
 
 BEFORE: Final = "test_cnf_container_update_before"
 AFTER: Final = "test_cnf_container_update_after"
-#: of the package that comes after: both have the same
+#: VNFD id of the second package: both have the same
 NEW_VNFD: Final = "58bcc1c6-1400-46ec-b7fb-e508bf7e00e9"
 MANIFESTS: Final = "Files/kubernetes"
 UPDATE: Final = f"""
@@ -132,14 +132,14 @@ pods >after.txt
 
 
 class TestContainerUpdatePackages(GuideCase):
-    """The walk of the page, with the packages that Tacker is tested by."""
+    """The steps of the page, with the packages of Tacker's own tests."""
 
     def test_update(self) -> None:
         if SOURCES is None:
             self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
         source = Path(SOURCES)
         if not (source / BEFORE).is_dir():
-            self.skipTest(f"there is no {source / BEFORE}")
+            self.skipTest(f"{source / BEFORE} does not exist")
         before = self.useFixture(RealPackage(source / BEFORE))
         after = self.useFixture(RealPackage(source / AFTER, NEW_VNFD))
         self.assertNotEqual(NEW_VNFD, before.vnfd_id)

@@ -1,4 +1,4 @@
-"""Packages by address: by the real command, and when conductors are killed."""
+"""upload_from_uri: by the real command, and with killed conductors."""
 
 import threading
 from typing import Any
@@ -61,7 +61,7 @@ upload_schemes = http
 class TestKilledConductor(testtools.TestCase):
     server = POSTGRESQL
 
-    def test_another_goes_on(self) -> None:
+    def test_another_conductor_continues(self) -> None:
         deployment = self.useFixture(
             Deployment(
                 self,

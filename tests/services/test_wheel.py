@@ -30,7 +30,7 @@ from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment, environ
 from tests.services.openstack_command import ROOT
 
-#: what a wheel is built from
+#: the sources of a wheel
 SOURCES: Final = (
     "LICENSE",
     "README.rst",
@@ -47,12 +47,12 @@ INI: Final = re.compile(
 COMMAND: Final = re.compile(
     r"^    ((?:pip|tacker-cnf-)[^#\n]*?) *(?:#.*)?$", re.MULTILINE
 )
-#: a package's script, which runs in a process of its own
+#: a package's script, which runs in a separate process
 HOOK: Final = """\
     from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
     class Driver(MgmtDriver):
-        def instantiate_end(self, told):
+        def instantiate_end(self, script_input):
             return None
 
     Driver.main()
@@ -138,7 +138,7 @@ class Wheel(fixtures.Fixture):
         """
         home = self.folder / "venv"
         run(sys.executable, "-m", "venv", home, cwd=self.folder)
-        # compiled when imported, which is less than all of it
+        # modules are compiled when imported, which are not all
         options = ("--quiet", "--no-compile")
         programs = home / "bin"
         wanted = f"{self.path}{extra}"
@@ -180,7 +180,7 @@ class TestWheel(testtools.TestCase):
         super().setUp()
         self.wheel = self.useFixture(Wheel())
 
-    def test_a_fresh_environment_runs_the_life_of_a_vnf(self) -> None:
+    def test_a_fresh_environment_runs_the_lifecycle_of_a_vnf(self) -> None:
         install, *setup, api, conductor = COMMAND.findall(production())
         programs = self.install(install)
         self.assertIn("usage:", run(programs / api, "--help", cwd=programs))
