@@ -1,4 +1,4 @@
-"""The main job, end to end, over REST; run it by ``tools/demo``."""
+"""The lifecycle of a CNF, end to end, over REST; run by ``tools/demo``."""
 
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ FILES = (
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 OPERATION_TIMEOUT_S = 600.0
-#: seconds that removing what the demo created may take
+#: seconds in which the objects of the demo have to be deleted
 CLEANUP_TIMEOUT_S = 120.0
 
 
@@ -52,7 +52,7 @@ class Interrupted(BaseException):
 
 
 class ApiClient:
-    """The API, as any client sees it."""
+    """A client of the API."""
 
     def __init__(self, api: str) -> None:
         self.api = api
@@ -64,7 +64,7 @@ class ApiClient:
         body: Any = None,
         kind: str = "application/json",
     ) -> tuple[Any, Any]:
-        """Make a request; give its JSON and its headers."""
+        """Send a request; return its JSON and its headers."""
         url = path if path.startswith("http") else self.api + path
         request = urllib.request.Request(url, method=method)
         request.add_header("Version", "2.0.0")
@@ -114,7 +114,7 @@ class Story:
             print(text, flush=True)
 
     def step(self, name: str, act: Callable[[], str], note: str = "") -> None:
-        """Run one step, measure its time, and print the state it ends in."""
+        """Run one step, measure its time, and print its state."""
         start = time.monotonic()
         state = "FAILED"
         try:
@@ -197,9 +197,9 @@ class Story:
         self.task("terminate", "terminate", end)
 
     def clean_up(self) -> None:
-        """Remove what a demo that did not reach its end has created.
+        """Delete what a failed or interrupted demo has created.
 
-        :raises DemoFailed: something is left
+        :raises DemoFailed: objects are left
         """
         if not self.instance:
             return
@@ -220,7 +220,7 @@ class Story:
                 return
 
     def stop_operation(self) -> None:
-        """Cancel the operation that is under way, or give up a failed one."""
+        """Cancel the running operation, or fail one in FAILED_TEMP."""
         query = f"?filter=(eq,vnfInstanceId,{self.instance})"
         found, _ = self.rest_client.call("GET", OP_OCCS + query)
         for op_occ in found:
@@ -232,7 +232,7 @@ class Story:
                 mode = {"cancelMode": "FORCEFUL"}
                 self.rest_client.call("POST", f"{path}/cancel", mode)
             except DemoFailed as error:
-                if error.status != 409:  # it may have ended meanwhile
+                if error.status != 409:  # it may have ended
                     raise
             state = self.rest_client.wait_operation(path)["operationState"]
         if state == "FAILED_TEMP":
@@ -248,7 +248,7 @@ class Story:
 
 
 def run_story(story: Story, vim: dict[str, Any], namespace: str) -> None:
-    """Tell the whole story."""
+    """Run all steps."""
     vnfd_id = str(uuid.uuid4())
     with tempfile.TemporaryDirectory() as folder:
         source = ROOT / "samples" / "cnf"
@@ -284,7 +284,7 @@ def change(story: Story) -> None:
     story.task("scale in", "scale", in_)
     one = next(v["id"] for v in story.vnfcs() if v["vduId"] == "web")
     story.task("heal one VNFC", "heal", {"vnfcInstanceId": [one]}, one)
-    story.task("heal the whole VNF", "heal", {}, "deleted and made anew")
+    story.task("heal the whole VNF", "heal", {}, "deleted and created again")
     story.print_progress(
         f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}"
     )
@@ -294,7 +294,7 @@ def change(story: Story) -> None:
 def sandbox(
     arguments: argparse.Namespace, state: Path
 ) -> Iterator[dict[str, str]]:
-    """Run the sandbox; yield how to reach it."""
+    """Run the sandbox; yield its addresses, as in ``sandbox.json``."""
     command = [
         sys.executable,
         str(ROOT / "tools" / "sandbox.py"),
@@ -353,10 +353,10 @@ def interrupt(number: int, _: object) -> NoReturn:
 
 
 def main() -> int:
-    """Run the demo; return 0 when every step ended well."""
+    """Run the demo; return 0 if every step succeeded."""
     parser = argparse.ArgumentParser(
         prog="tools/demo",
-        description="The life of a VNF on Kubernetes, from package to heal.",
+        description="The lifecycle of a VNF on Kubernetes.",
     )
     parser.add_argument("--kubeconfig", type=Path, help="a cluster of yours")
     parser.add_argument(

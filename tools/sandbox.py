@@ -130,15 +130,15 @@ def configure(state: Path) -> cfg.ConfigOpts:
 
 
 @contextlib.contextmanager
-def cluster(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def cluster(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield the kubeconfig of the cluster that is used."""
-    if asked.kubeconfig:
-        yield kubeconfig.read(asked.kubeconfig)
+    if options.kubeconfig:
+        yield kubeconfig.read(options.kubeconfig)
         return
     made = SandboxCluster(
-        port=asked.cluster_port,
-        nodes=asked.nodes,
-        pod_start_delay=asked.pod_start_delay,
+        port=options.cluster_port,
+        nodes=options.nodes,
+        pod_start_delay=options.pod_start_delay,
     )
     made.start()
     try:
@@ -181,48 +181,50 @@ def check_port(port: int) -> None:
             ) from None
 
 
-def serve(asked: argparse.Namespace, state: Path) -> None:
+def serve(options: argparse.Namespace, state: Path) -> None:
     """Serve until SIGTERM or SIGINT."""
-    check_port(asked.port)
+    check_port(options.port)
     conf = configure(state)
     shared = compose.parts(conf, rpc.EMBEDDED)
     conductor = compose.conductor(shared)
-    telling = DispatcherSupervisor(shared.store, arguments(state))
-    folder = asked.kubeconfig.parent if asked.kubeconfig else Path()
-    with cluster(asked) as reached:
-        vim = kubeconfig.vim(reached, folder)
+    dispatcher = DispatcherSupervisor(shared.store, arguments(state))
+    folder = options.kubeconfig.parent if options.kubeconfig else Path()
+    with cluster(options) as cluster_config:
+        vim = kubeconfig.vim(cluster_config, folder)
         server = waitress.create_server(
             compose.application(shared),
             host="127.0.0.1",
-            port=asked.port,
+            port=options.port,
             threads=16,
             ident=None,
             max_request_body_size=conf.catalogue.max_package_bytes,
         )
         conductor.start(shared.transport)
-        telling.start()
+        dispatcher.start()
         _write(state / "vim.yaml", yaml.safe_dump(vim))
-        _announce(state, f"http://127.0.0.1:{server.effective_port}", reached)
+        _announce(
+            state, f"http://127.0.0.1:{server.effective_port}", cluster_config
+        )
         try:
             server.run()  # SystemExit ends it
         finally:
             print("Stopping ...", flush=True)
             conductor.stop()
-            telling.stop()
+            dispatcher.stop()
             shared.store.close()
 
 
-def _announce(state: Path, api: str, reached: dict[str, Any]) -> None:
+def _announce(state: Path, api: str, cluster_config: dict[str, Any]) -> None:
     """Print the addresses, and write them to ``sandbox.json``."""
     facts = {
         "api": api,
-        "cluster": kubeconfig.server(reached),
+        "cluster": kubeconfig.server(cluster_config),
         "kubeconfig": str(state / "kubeconfig"),
         "vim": str(state / "vim.yaml"),
         "state": str(state),
         "configuration": shlex.join(arguments(state)),
     }
-    _write(state / "kubeconfig", yaml.safe_dump(reached))
+    _write(state / "kubeconfig", yaml.safe_dump(cluster_config))
     print(GUIDE.format(**facts), flush=True)
     ready = state / "sandbox.json"
     _write(ready.with_suffix(".new"), json.dumps(facts))
@@ -236,11 +238,11 @@ def _write(path: Path, text: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the sandbox."""
-    asked = _parser().parse_args(argv)
+    options = _parser().parse_args(argv)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
     with contextlib.ExitStack() as stack:
-        state = asked.state or Path(
+        state = options.state or Path(
             stack.enter_context(
                 tempfile.TemporaryDirectory(
                     prefix="tacker-cnf-", ignore_cleanup_errors=True
@@ -249,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         try:
             with alone(state.resolve()):
-                serve(asked, state.resolve())
+                serve(options, state.resolve())
         except (OSError, cfg.Error, errors.VnfmError) as error:
             print(f"tools/sandbox: {error}", file=sys.stderr)
             return 1
