@@ -103,16 +103,16 @@ class Coordination:
         script_input = self._script_input(vnfc, vnfc_id, address, found)
         runner.execute(
             [task.package.path],
-            lambda trees: self._script_run(trees, script_input),
+            lambda package_dirs: self._script_run(package_dirs, script_input),
             dataclasses.replace(self._limits, timeout=timeout),
             task.cancel_token,
             ScriptCallbacks(save=task.save_log),
         )
 
     def _script_run(
-        self, trees: Sequence[Path], script_input: Mapping[str, Any]
+        self, package_dirs: Sequence[Path], script_input: Mapping[str, Any]
     ) -> ScriptRun[bool]:
-        path = trees[0] / self._script
+        path = package_dirs[0] / self._script
         uses_pickle = protocol.detect_protocol(path) is ScriptProtocol.PICKLE
         return ScriptRun(
             name=self._script,
@@ -132,6 +132,9 @@ class Coordination:
         address: str | None,
         found: InfraResult,
     ) -> dict[str, Any]:
+        """Build the input: the parameters of the VDU, ssh_ip (if known),
+        is_rollback, LcmCoordRequest, inst and vnfc_info_id.
+        """
         task = self._task
         root = f"{self._endpoint}/vnflcm/v2"
         links = {

@@ -9,6 +9,7 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.drivers.retry_policy import Unreachable
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 

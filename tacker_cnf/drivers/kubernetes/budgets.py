@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 

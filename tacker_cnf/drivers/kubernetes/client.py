@@ -22,6 +22,7 @@ from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 FIELD_MANAGER: Final = "tacker_cnf"
@@ -301,9 +302,9 @@ def _shut_down(response: Any) -> None:
 
 
 def _lines(response: Any) -> Iterator[bytes]:
-    rest = b""
+    remainder = b""
     for chunk in response.stream(None, decode_content=True):
-        *lines, rest = (rest + chunk).split(b"\n")
+        *lines, remainder = (remainder + chunk).split(b"\n")
         yield from filter(None, lines)
 
 

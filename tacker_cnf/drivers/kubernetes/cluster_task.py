@@ -26,6 +26,7 @@ from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 PODS: Final = ("v1", "Pod")

@@ -49,6 +49,7 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: all additionalParams that this driver reads
@@ -58,7 +59,7 @@ PARAMETERS: Final = parameters.names_of(
     coordination.Parameters,
     HealParameters,
 ) - {inventory.OBJECT_KINDS_KEY}
-#: timeout for a first answer when a cluster is probed or watched
+#: seconds of retries when a cluster is probed, searched or watched
 PROBE_TIMEOUT_S: Final = 1.0
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.client import Cluster
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: reasons of waiting containers that are considered faults

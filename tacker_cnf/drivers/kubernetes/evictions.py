@@ -19,6 +19,7 @@ from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: interval of retries that do not depend on a change of a budget
@@ -64,7 +65,7 @@ class Evictions:
             return None
         return list(found)
 
-    def require_eviction(self, pods: Iterable[Object]) -> bool:
+    def eviction_required(self, pods: Iterable[Object]) -> bool:
         """Return whether pods have to be evicted, instead of just deleted.
 
         :raises VimRejected: a pod has several budgets; it cannot be evicted

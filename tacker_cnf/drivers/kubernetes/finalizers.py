@@ -7,6 +7,7 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.readiness_checks import FaultGrace
 from tacker_cnf.drivers.kubernetes.waiting import MAX_WATCH_S
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: finalizers of the garbage collector, removed with the dependents
@@ -43,11 +44,11 @@ class Finalizers:
                 body["metadata"]["uid"], names
             )
             if remaining_s <= 0:
-                raise self._not_released(body["metadata"]["name"], names)
+                raise self._not_removed_error(body["metadata"]["name"], names)
             next_check_s = min(next_check_s, remaining_s)
         return next_check_s
 
-    def _not_released(self, name: str, names: str) -> errors.NotReady:
+    def _not_removed_error(self, name: str, names: str) -> errors.NotReady:
         return errors.NotReady(
             f"{self._kind} {name} was deleted and is held by its finalizers "
             f"({names}), which were not removed within {self._timeout:.3g} "

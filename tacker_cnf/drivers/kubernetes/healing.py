@@ -15,6 +15,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 )
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 
@@ -161,7 +162,7 @@ class Healing:
             cluster_task.waiter.deadline,
             cluster_task.progress,
         )
-        return evictions if evictions.require_eviction(pods) else None
+        return evictions if evictions.eviction_required(pods) else None
 
     def _evict_in_batches(
         self, pods: Sequence[Object], evictions: Evictions

@@ -10,6 +10,7 @@ from tacker_cnf.drivers.kubernetes.manifests import VDU_LABEL, Rendered
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: key of the instance's metadata: the kinds of which it may have objects

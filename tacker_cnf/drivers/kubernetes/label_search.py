@@ -19,6 +19,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 
 LOG = log.getLogger(__name__)
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 #: kinds that copy the labels of another object, and are deleted with it
 DERIVED_KINDS: Final = frozenset({"Endpoints", "EndpointSlice", "Event"})
@@ -52,7 +53,7 @@ def search(cluster: Cluster, task: SearchTask) -> Mapping[str, Sequence[str]]:
     :returns: instance id -> kind and name of its objects
     """
     found: dict[str, list[str]] = {}
-    objects = _Objects(cluster, task)
+    objects = _ObjectSearch(cluster, task)
     for item in objects.all():
         if not item.is_deleting:
             found.setdefault(item.instance_id, []).append(str(item))
@@ -68,7 +69,7 @@ def clean(cluster: Cluster, task: SearchTask) -> Sequence[str]:
     :raises InfraError: some objects could not be found or deleted; all others
         are deleted
     """
-    objects = _Objects(cluster, task)
+    objects = _ObjectSearch(cluster, task)
     found = sorted(objects.all(), key=_deletion_order)
     failed: list[errors.InfraError] = []
     for item in found:
@@ -92,7 +93,7 @@ def _deletion_order(found: LabelledObject) -> int:
     )
 
 
-class _Objects:
+class _ObjectSearch:
     """The labelled objects of a cluster, as far as they can be listed."""
 
     def __init__(self, cluster: Cluster, task: SearchTask) -> None:

@@ -11,6 +11,7 @@ from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: delay until the nodes of deleted pods are checked first, and the longest

@@ -15,6 +15,7 @@ from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
 from tacker_cnf.lcm.vnfc_ids import LOST
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tacker_cnf.drivers.kubernetes.client import FIELD_MANAGER
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 #: a set of fields, in the format of FieldsV1
 Fields = Mapping[str, Any]

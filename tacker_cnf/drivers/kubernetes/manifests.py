@@ -18,6 +18,7 @@ from tacker_cnf.drivers.kubernetes.api_errors import Invalid
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 #: group, kind and name
 Key = tuple[str, str, str]

@@ -29,6 +29,7 @@ from tacker_cnf.drivers.kubernetes.package_change import (
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: kinds that create pods, or are pods

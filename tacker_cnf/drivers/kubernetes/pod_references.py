@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 #: (kind, name) of an object of the core API
 Reference = tuple[str, str]

@@ -17,6 +17,7 @@ from tacker_cnf.drivers.kubernetes.manifests import Manifest
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: annotation: id of the operation that has changed the object
@@ -30,7 +31,8 @@ _CONTAINER_FIELDS: Final = ("containers", "initContainers")
 
 
 def changed_images(spec: Object, wanted: Object) -> Object:
-    """Build a patch of the containers whose image changes.
+    """Build a patch of the containers whose image changes: containers and
+    initContainers -> [{name, image}]; empty if no image changes.
 
     :param spec: present spec of a pod, a workload or a template
     :param wanted: spec of the same object in its manifest

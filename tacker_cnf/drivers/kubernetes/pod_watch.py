@@ -23,6 +23,7 @@ from tacker_cnf.runtime.cancellation import CancelToken
 
 LOG = log.getLogger(__name__)
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: duration of a watch request; it is repeated from its last resourceVersion

@@ -19,6 +19,7 @@ from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import Deadline
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 
@@ -253,25 +254,25 @@ class Waiter:
 
         :raises NotReady: they are not deleted in time
         """
-        left: list[Object] = []
+        remaining: list[Object] = []
         lost_nodes = LostNodes(self._cluster)
         finalizer_check = Finalizers("Pod", self._finalizer_timeout)
 
         def check(found: Iterable[Object]) -> Pending | None:
-            left[:] = [p for p in found if p["metadata"]["uid"] in uids]
+            remaining[:] = [p for p in found if p["metadata"]["uid"] in uids]
             self._progress(
-                f"{len(left)} of {len(uids)} pods still being deleted"
+                f"{len(remaining)} of {len(uids)} pods still being deleted"
             )
             next_check_s = min(
-                lost_nodes.check(left), finalizer_check.check(left)
+                lost_nodes.check(remaining), finalizer_check.check(remaining)
             )
-            return Pending(next_check_s) if left else None
+            return Pending(next_check_s) if remaining else None
 
         if not self._wait("v1", "Pod", check, self._rendered.selector):
             names = ", ".join(
                 f"{finalizers.describe_blocked(pod)} on node "
                 f"{pod['spec'].get('nodeName')}"
-                for pod in left
+                for pod in remaining
             )
             raise errors.NotReady(
                 f"Pods were not deleted in time: {names}."
@@ -285,19 +286,23 @@ class Waiter:
 
         :raises NotReady: they are not deleted in time
         """
-        left: list[Object] = []
+        remaining: list[Object] = []
         finalizer_check = Finalizers(kind, self._finalizer_timeout)
 
         def check(found: Iterable[Object]) -> Pending | None:
-            left[:] = [b for b in found if b["metadata"]["uid"] in uids]
+            remaining[:] = [b for b in found if b["metadata"]["uid"] in uids]
             names = events.join_warnings(
-                map(finalizers.describe_blocked, left)
+                map(finalizers.describe_blocked, remaining)
             )
             self._progress(
-                f"{len(left)} of {len(uids)} {kind} objects still being deleted"
-                + (f": {names}" if left else "")
+                f"{len(remaining)} of {len(uids)} {kind} objects still being deleted"
+                + (f": {names}" if remaining else "")
             )
-            return Pending(finalizer_check.check(left)) if left else None
+            return (
+                Pending(finalizer_check.check(remaining))
+                if remaining
+                else None
+            )
 
         selector = self._rendered.selector
         try:
@@ -306,7 +311,7 @@ class Waiter:
             return  # the kind or the namespace was deleted, with its objects
         if not in_time:
             names = events.join_warnings(
-                map(finalizers.describe_blocked, left)
+                map(finalizers.describe_blocked, remaining)
             )
             raise errors.NotReady(
                 f"Objects of kind {kind} were not deleted in time: {names}."

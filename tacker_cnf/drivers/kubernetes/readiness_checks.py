@@ -15,6 +15,7 @@ from tacker_cnf.drivers.kubernetes.inventory import (
 )
 from tacker_cnf.drivers.kubernetes.waiting import Pending
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 
@@ -113,12 +114,12 @@ class PodReadiness:
             if is_ready(pod):
                 self._fault_grace.clear(uid)
             elif fault := events.fault(pod):
-                left = self._fault_grace.remaining(
+                remaining_s = self._fault_grace.remaining(
                     uid, events.fault_category(fault)
                 )
-                if left <= 0:
+                if remaining_s <= 0:
                     self._fail(pod, fault)
-                next_check_s = min(next_check_s, left)
+                next_check_s = min(next_check_s, remaining_s)
         return next_check_s
 
     def _fail(self, pod: Object, fault: str) -> None:

@@ -30,6 +30,7 @@ from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
@@ -53,7 +54,7 @@ class ScaleRollback:
     def restore(self, workloads: Sequence[Manifest]) -> list[str]:
         """Set the previous size, and wait for the pods that can become ready.
 
-        :returns: what is not ready, as it was before; as sentences
+        :returns: what is still broken, as sentences
         :raises InfraError: the cluster failed, or was not ready in time
         """
         cluster_task = self._cluster_task
@@ -169,7 +170,7 @@ class ScaleRollback:
             except NotFound:
                 continue
             except Forbidden as error:
-                LOG.warning("Deletion cost not set: %s", error)
+                LOG.warning("Deletion cost not set: error=%s", error)
                 return
 
     def _annotate(self, meta: Object, annotations: Object) -> None:

@@ -32,6 +32,7 @@ from tacker_cnf.drivers.kubernetes.pod_update import (
     changed_images,
 )
 
+#: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
 
 #: fields of a ConfigMap or Secret that an update changes
@@ -380,8 +381,8 @@ def _bytes(text: Any) -> Any:
 
 
 def content(body: Object) -> dict[str, Object]:
-    """Return data and binaryData of a ConfigMap or Secret as the API server
-    stores them: with the stringData of a Secret in its data.
+    """Return the content of a ConfigMap or Secret as the API server stores it:
+    ``data`` (of a Secret with its stringData) and ``binaryData``.
     """
     found = {
         name: {key: text or "" for key, text in _map(body, name).items()}

@@ -36,13 +36,13 @@ def workload(
 
 
 def replicas(
-    ready: int, made: int | None = None, seen: int = 1, **more: int
+    ready: int, total: int | None = None, observed: int = 1, **more: int
 ) -> dict[str, int]:
     """Build a status without the fields that are zero, as an API server."""
-    made = ready if made is None else made
-    numbers = {"replicas": made, "readyReplicas": ready} | more
+    total = ready if total is None else total
+    numbers = {"replicas": total, "readyReplicas": ready} | more
     found = {name: number for name, number in numbers.items() if number}
-    return found | {"observedGeneration": seen}
+    return found | {"observedGeneration": observed}
 
 
 def nodes(*numbers: int) -> dict[str, int]:
@@ -72,7 +72,7 @@ REPLICAS: list[tuple[Object, bool]] = [
     (workload(replicas(4), replicas=3), False),
     # the controller has not observed the new number
     (workload(replicas(3), generation=2, replicas=3), False),
-    (workload(replicas(3, seen=2), generation=2, replicas=3), True),
+    (workload(replicas(3, observed=2), generation=2, replicas=3), True),
     (workload({}, replicas=0), False),
 ]
 DAEMONS: list[tuple[Object, bool]] = [
