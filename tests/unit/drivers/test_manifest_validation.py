@@ -168,4 +168,4 @@ class TestManifestValidation(testtools.TestCase):
         error = self.assertRaises(
             errors.InvalidParameters, update_plans.update, self.tree(files)
         )
-        self.assertIn("holds a Secret of example.com; only", str(error))
+        self.assertIn("contains a Secret of example.com; only", str(error))
