@@ -1,4 +1,4 @@
-"""Configuration: one module an option group, nothing global."""
+"""Configuration: one module for each option group, nothing global."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tacker_cnf.conf import opts
 
 
 def new() -> cfg.ConfigOpts:
-    """Make the configuration of one process, with every option known."""
+    """Create the configuration of a process, with all options registered."""
     conf = cfg.ConfigOpts()
     for group, options in opts.OPTION_GROUPS.items():
         conf.register_opts(
@@ -24,7 +24,7 @@ def new() -> cfg.ConfigOpts:
 def load(
     args: Sequence[str], conf: cfg.ConfigOpts | None = None
 ) -> cfg.ConfigOpts:
-    """Read the command line and the files it names.
+    """Parse the command line and the configuration files it names.
 
     :raises oslo_config.cfg.Error: an option is unknown or has a bad value
     """

@@ -1,56 +1,62 @@
-"""[api]: the HTTP edge."""
+"""[api]: the API server."""
 
 from oslo_config import cfg
 
 OPTIONS = (
     cfg.StrOpt("host", default="127.0.0.1", help="Address to listen on."),
-    cfg.PortOpt("port", default=9890, help="Port to listen on; 0 takes any."),
+    cfg.PortOpt(
+        "port", default=9890, help="Port to listen on; 0: any free port."
+    ),
     cfg.IntOpt(
         "workers", default=1, min=1, help="Number of server processes."
     ),
     cfg.IntOpt(
-        "threads", default=16, min=1, help="Requests a process serves at once."
+        "threads",
+        default=16,
+        min=1,
+        help="Number of concurrent requests of a process.",
     ),
     cfg.IntOpt(
         "keepalive_timeout",
         default=90,
         min=1,
-        help="Seconds for which an idle connection of a client is kept open. "
-        "A proxy in front has to close its idle connections sooner.",
+        help="Seconds after which an idle connection of a client is closed. "
+        "A proxy in front must close its idle connections earlier.",
     ),
     cfg.URIOpt(
         "endpoint",
         schemes=["http", "https"],
-        help="How clients reach this API, used in Location and _links. "
-        "Without it, the Host header of each request tells.",
+        help="URL under which clients reach this API, used in Location and "
+        "_links. Default: the Host header of each request.",
     ),
     cfg.StrOpt(
         "auth_strategy",
         default="keystone",
         choices=[
             ("keystone", "each request carries a Keystone token"),
-            ("noauth", "every caller is an administrator: for a laboratory"),
+            ("noauth", "each client is an administrator: for tests only"),
         ],
-        help="How callers prove who they are.",
+        help="How clients authenticate.",
     ),
     cfg.IntOpt(
         "max_body_bytes",
         default=1_000_000,
         min=1,
-        help="Largest request body other than the content of a VNF package.",
+        help="Largest request body in bytes, except the content of a VNF "
+        "package.",
     ),
     cfg.FloatOpt(
         "idempotency_lifetime",
         default=86400.0,
         min=0.0,
-        help="Seconds for which it is known what a request with an "
-        "Idempotency-Key made; up to ten minutes longer.",
+        help="Seconds for which the result of a request with an "
+        "Idempotency-Key is stored. It is deleted up to ten minutes later.",
     ),
     cfg.IntOpt(
         "page_size",
         default=100,
         min=1,
-        help="Most entries of a list that one answer has; its Link header "
-        "leads to the next ones.",
+        help="Maximum number of list entries in a response; its Link header "
+        "has the URL of the next page.",
     ),
 )

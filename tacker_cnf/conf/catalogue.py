@@ -25,17 +25,17 @@ OPTIONS = (
         "max_ratio",
         default=200,
         min=2,
-        help="How many times larger than its compressed form a file of a "
-        "package may be.",
+        help="Maximum compression ratio of a file in a package: unpacked "
+        "size divided by compressed size.",
     ),
     cfg.ListOpt(
         "upload_hosts",
         default=[],
         help="Hosts from which packages may be fetched (upload_from_uri); "
-        "none: it is off. A host that is named may have a private address; "
-        "a loopback or link-local one has to be named itself, or localhost. "
-        "``*.example.com`` and ``*`` mean all such hosts that have public "
-        "addresses.",
+        "empty: upload_from_uri is disabled. A listed host may have a "
+        "private address; for a loopback or link-local address, list the "
+        "address itself, or localhost. ``*.example.com`` and ``*`` match "
+        "only hosts with public addresses.",
     ),
     cfg.ListOpt(
         "upload_schemes",
@@ -47,26 +47,27 @@ OPTIONS = (
         "upload_timeout",
         default=3600.0,
         min=1.0,
-        help="Seconds that the fetching of one package may take.",
+        help="Maximum seconds to fetch a package.",
     ),
     cfg.StrOpt(
         "signatures",
         default="checked",
         choices=(
-            ("required", "Only packages with a good signature are taken."),
+            ("required", "Packages without a valid signature are rejected."),
             (
                 "checked",
-                "A package may be signed; then its signature has to be good.",
+                "Packages with an invalid signature are rejected.",
             ),
-            ("off", "Signatures are not looked at."),
+            ("off", "Signatures are ignored."),
         ),
-        help="What is asked of the signatures of VNF packages (SOL004 5).",
+        help="How signatures of VNF packages are verified (SOL004 5).",
     ),
     cfg.StrOpt(
         "trusted_certificates",
-        help="File with the certificates (PEM or DER), or directory of such "
-        "files (.pem, .crt, .cer, .cert), of those who may sign VNF packages "
-        "or of the authorities that vouch for them. They are read anew for "
-        "each package. Where signatures are required, there has to be one.",
+        help="File with certificates (PEM or DER), or directory of such "
+        "files (.pem, .crt, .cer, .cert): the trusted signers of VNF "
+        "packages, or the authorities that issued their certificates. They "
+        "are read again for each package. At least one is needed if "
+        "signatures are required.",
     ),
 )

@@ -1,8 +1,8 @@
-"""[conductor]: who carries operations out, and for how long it is trusted."""
+"""[conductor]: how conductors run operations."""
 
 from oslo_config import cfg
 
-#: operations that may have a time of their own
+#: operations with a timeout of their own
 OPERATIONS_WITH_TIMEOUT = (
     "instantiate",
     "scale",
@@ -18,42 +18,43 @@ OPTIONS = (
         "workers",
         default=32,
         min=1,
-        help="Operations that one conductor carries out at once.",
+        help="Number of operations that a conductor runs concurrently.",
     ),
     cfg.FloatOpt(
         "lease",
         default=30.0,
         min=1.0,
-        help="Seconds after which a conductor that is not heard of has lost "
-        "its operations. It reports three times in this span.",
+        help="Seconds without a heartbeat after which a conductor loses its "
+        "operations. It sends three heartbeats in this time.",
     ),
     cfg.FloatOpt(
         "sweep_interval",
         default=10.0,
         min=0.1,
-        help="Seconds between two searches for operations that nobody "
-        "carries out: their message was lost, or their conductor died.",
+        help="Seconds between two searches for operations that no conductor "
+        "runs: their message was lost, or their conductor died.",
     ),
     cfg.BoolOpt(
         "resume_infra",
         default=False,
-        help="Let another conductor go on with an operation whose conductor "
-        "died while it changed the VIM, which is safe to repeat. Otherwise "
-        "the operation becomes FAILED_TEMP and waits for a decision.",
+        help="Let another conductor continue an operation whose conductor "
+        "died while it changed the VIM; changes to a VIM are safe to repeat. "
+        "False: the operation becomes FAILED_TEMP and waits for a client to "
+        "retry, roll back or fail it.",
     ),
     cfg.FloatOpt(
         "operation_timeout",
         default=3600.0,
         min=1.0,
-        help="Seconds one try of an operation may take in all, beside the "
-        "gracefulTerminationTimeout of a request.",
+        help="Maximum seconds for one attempt of an operation, in addition "
+        "to the gracefulTerminationTimeout of a request.",
     ),
     *(
         cfg.FloatOpt(
             f"{operation}_timeout",
             min=1.0,
-            help=f"The same for {operation.upper()} alone; without it, "
-            "operation_timeout holds.",
+            help=f"The same for {operation.upper()}. Default: "
+            "operation_timeout.",
         )
         for operation in OPERATIONS_WITH_TIMEOUT
     ),
@@ -61,20 +62,22 @@ OPTIONS = (
         "stop_timeout",
         default=30.0,
         min=0.0,
-        help="Seconds a conductor that was told to stop waits for its "
-        "operations; others take over what is left.",
+        help="Seconds that a stopping conductor waits for its operations; "
+        "other conductors take over those that remain.",
     ),
     cfg.BoolOpt(
         "sync_watch",
         default=True,
-        help="Watch the VIMs, so that what they do to a VNF by themselves is "
-        "known within seconds. One conductor watches a VIM for all.",
+        help="Watch the VIMs, so that changes that a VIM makes to a VNF by "
+        "itself are recorded within seconds. Each VIM is watched by one "
+        "conductor.",
     ),
     cfg.FloatOpt(
         "sync_interval",
         default=300.0,
         min=0.0,
-        help="Seconds between two looks at every VNF instance, for what no "
-        "watch has told; 0: never. One conductor does it for all.",
+        help="Seconds between two synchronizations of all VNF instances with "
+        "their VIMs, for changes that no watch reported; 0: never. One "
+        "conductor does it for all.",
     ),
 )

@@ -7,49 +7,49 @@ OPTIONS = (
         "ready_timeout",
         default=500.0,
         min=0.1,
-        help="Seconds within which what was changed in a cluster has to be "
-        "ready, and what was deleted has to be gone.",
+        help="Seconds within which changed objects have to be ready, and "
+        "deleted objects have to be removed from the cluster.",
     ),
     cfg.FloatOpt(
         "failure_grace",
         default=20.0,
         min=0.0,
-        help="Seconds that a pod may show a fault which seldom heals by "
-        "itself (image cannot be pulled, container crashes, no node has "
-        "room, quota exceeded) before the operation fails.",
+        help="Seconds for which a pod may report a fault that seldom "
+        "resolves itself (image cannot be pulled, container crashes, no node "
+        "has capacity, quota exceeded) before the operation fails.",
     ),
     cfg.FloatOpt(
         "request_timeout",
         default=30.0,
         min=0.1,
-        help="Seconds a cluster has to answer one request.",
+        help="Maximum seconds for a request to the API server of a cluster.",
     ),
     cfg.FloatOpt(
         "contact_timeout",
         default=10.0,
         min=0.0,
-        help="Seconds for which an operation tries to reach a cluster that "
-        "has not answered it yet.",
+        help="Seconds for which an operation retries its first request to a "
+        "cluster while the API server is unreachable.",
     ),
     cfg.FloatOpt(
         "outage_timeout",
         default=30.0,
         min=0.0,
-        help="Seconds for which an operation bears that a cluster no longer "
-        "answers, as when its API server starts anew.",
+        help="Seconds for which an operation retries requests while the API "
+        "server of a cluster is unreachable, for example during a restart.",
     ),
     cfg.FloatOpt(
         "finalizer_timeout",
         default=180.0,
         min=0.0,
-        help="Seconds for which the same finalizers may hold an object that "
-        "was deleted before the operation fails and names them.",
+        help="Seconds for which finalizers may block the deletion of an "
+        "object, without any change of them, before the operation fails.",
     ),
     cfg.FloatOpt(
         "disruption_timeout",
         default=60.0,
         min=0.0,
-        help="Seconds for which a PodDisruptionBudget may allow no "
-        "disruption before the heal of several VNFCs fails.",
+        help="Seconds for which a PodDisruptionBudget may block evictions "
+        "before the heal of several VNFCs fails.",
     ),
 )

@@ -1,4 +1,4 @@
-"""[nfvo]: the NFVO that is asked for leave."""
+"""[nfvo]: the NFVO that grants operations."""
 
 from oslo_config import cfg
 
@@ -6,44 +6,48 @@ OPTIONS = (
     cfg.URIOpt(
         "endpoint",
         schemes=["http", "https"],
-        help="Where the NFVO's APIs begin: /grant/v1 and /vnfpkgm/... follow. "
-        "Without it this service grants its operations itself and knows only "
-        "the VNF packages that were uploaded to it. With it, [api] endpoint "
-        "has to be set, too.",
+        help="Base URL of the NFVO's APIs, without /grant/v1 and "
+        "/vnfpkgm/... . If it is not set, this service grants its operations "
+        "itself and uses only the VNF packages that were uploaded to it. If "
+        "it is set, [api] endpoint must be set, too.",
     ),
     cfg.StrOpt(
         "auth_type",
         default="NONE",
         choices=[
-            ("NONE", "it does not"),
-            ("BASIC", "by user_name and password"),
+            ("NONE", "no authentication"),
+            ("BASIC", "user_name and password"),
             (
                 "OAUTH2_CLIENT_CREDENTIALS",
-                "by a token from token_endpoint",
+                "a token of token_endpoint",
             ),
-            ("TLS_CERT", "by [outgoing] client_certificate"),
+            ("TLS_CERT", "[outgoing] client_certificate"),
         ],
-        help="How this service proves to the NFVO who it is.",
+        help="How this service authenticates to the NFVO.",
     ),
-    cfg.StrOpt("user_name", default="", help="Of auth_type BASIC."),
+    cfg.StrOpt("user_name", default="", help="User name for auth_type BASIC."),
     cfg.StrOpt(
-        "password", default="", secret=True, help="Of auth_type BASIC."
+        "password",
+        default="",
+        secret=True,
+        help="Password for auth_type BASIC.",
     ),
     cfg.StrOpt(
         "client_id",
         default="",
-        help="Of auth_type OAUTH2_CLIENT_CREDENTIALS.",
+        help="Client id for auth_type OAUTH2_CLIENT_CREDENTIALS.",
     ),
     cfg.StrOpt(
         "client_password",
         default="",
         secret=True,
-        help="Of auth_type OAUTH2_CLIENT_CREDENTIALS.",
+        help="Client password for auth_type OAUTH2_CLIENT_CREDENTIALS.",
     ),
     cfg.URIOpt(
         "token_endpoint",
         schemes=["http", "https"],
-        help="Where tokens are got; of auth_type OAUTH2_CLIENT_CREDENTIALS.",
+        help="URL of the token endpoint for auth_type "
+        "OAUTH2_CLIENT_CREDENTIALS.",
     ),
     cfg.StrOpt(
         "grant_version",
@@ -55,38 +59,36 @@ OPTIONS = (
         "grant_timeout",
         default=600.0,
         min=0.1,
-        help="Seconds the NFVO may take for one grant in all, be it that it "
-        "thinks, be it that it cannot be reached meanwhile.",
+        help="Maximum seconds to get a grant from the NFVO, including the "
+        "time during which it is unreachable.",
     ),
     cfg.FloatOpt(
         "poll_interval",
         default=2.0,
         min=0.01,
-        help="Seconds between two looks whether the NFVO has decided, and "
-        "between two tries to reach it, unless it says itself when to come "
-        "back (Retry-After).",
+        help="Seconds between two polls of a pending grant, and between two "
+        "attempts to reach the NFVO, unless it sends Retry-After.",
     ),
     cfg.BoolOpt(
         "fallback_best_effort",
         default=False,
-        help="Whether the NFVO is told that a placement constraint which it "
-        "cannot meet need not be met (fallbackBestEffort).",
+        help="Value of fallbackBestEffort in placement constraints: whether "
+        "the NFVO may grant an operation if it cannot meet them.",
     ),
     cfg.ListOpt(
         "zones",
         default=["nova"],
-        help="Zones in which VNFCs are put when this service grants its "
-        "operations itself: all in the first, and those that an "
-        "anti-affinity rule of the VNFD wants in different zones in one "
-        "after the other. Empty: it names none, and the VIM chooses. "
-        "Clusters of Kubernetes choose always.",
+        help="Zones for VNFCs when this service grants its operations "
+        "itself: the first zone, except that VNFCs with an anti-affinity "
+        "rule of scope zone in the VNFD are distributed over all zones in "
+        "turn. Empty: the VIM chooses. A Kubernetes cluster always chooses.",
     ),
     cfg.StrOpt(
         "package_version",
         default="2.1.0",
         regex=r"^[12]\.[0-9]+\.[0-9]+$",
         help="Version of the NFVO's VNF package management API (SOL003 "
-        "clause 10). Of version 1 /vnfpkgm/v1/vnf_packages is used, of "
-        "version 2 /vnfpkgm/v2/onboarded_vnf_packages.",
+        "clause 10). Version 1 uses /vnfpkgm/v1/vnf_packages, version 2 "
+        "/vnfpkgm/v2/onboarded_vnf_packages.",
     ),
 )

@@ -1,4 +1,4 @@
-"""[notification]: how subscribers are told of lifecycle changes."""
+"""[notification]: how notifications are sent to subscribers."""
 
 from oslo_config import cfg, types
 
@@ -6,64 +6,64 @@ OPTIONS = (
     cfg.BoolOpt(
         "test_callback",
         default=True,
-        help="Make sure with a GET that answers 204 that a callbackUri can "
-        "be reached, before a subscription is made (SOL003 5.4.18.3.1).",
+        help="Test a callbackUri with a GET, which has to be answered by "
+        "204, before the subscription is created (SOL003 5.4.18.3.1).",
     ),
     cfg.BoolOpt(
         "loopback_callbacks",
         default=False,
-        help="Let subscribers name this machine itself (127.0.0.1, ::1) as "
-        "callbackUri and tokenEndpoint: to try it out.",
+        help="Allow loopback addresses (127.0.0.1, ::1) in callbackUri and "
+        "tokenEndpoint: for tests only.",
     ),
     cfg.ListOpt(
         "refused_networks",
         default=[],
         item_type=types.String(),
-        help="Networks, as 192.0.2.0/24, that subscribers must not name. "
-        "Link-local addresses and those of the metadata of clouds are refused "
-        "in any case.",
+        help="Networks, such as 192.0.2.0/24, that are not allowed in "
+        "callbackUri and tokenEndpoint. Link-local addresses and those of "
+        "cloud metadata services are never allowed.",
     ),
     cfg.IntOpt(
         "max_requests",
         default=4,
         min=1,
-        help="Notifications that are sent to one subscriber at once, each "
-        "about another VNF instance.",
+        help="Maximum number of concurrent requests to a subscriber, each "
+        "for a different VNF instance.",
     ),
     cfg.FloatOpt(
         "retry_interval",
         default=1.0,
         min=0.01,
-        help="Seconds after which a notification that failed is sent again. "
-        "Each further failure doubles them.",
+        help="Seconds after which a failed notification is sent again. Each "
+        "further failure doubles the interval.",
     ),
     cfg.FloatOpt(
         "max_retry_interval",
         default=300.0,
         min=0.01,
-        help="Most seconds between two tries, unless the subscriber asks for "
-        "more by Retry-After.",
+        help="Maximum seconds between two attempts, unless the subscriber "
+        "sends a longer Retry-After.",
     ),
     cfg.FloatOpt(
         "park_after",
         default=86400.0,
         min=0.0,
-        help="Seconds for which a notification is tried in vain before it is "
-        "parked: it is kept, and sent again when an operator asks for it.",
+        help="Seconds of failed attempts after which a notification is "
+        "parked: it is stored until an operator resends or drops it.",
     ),
     cfg.FloatOpt(
         "poll_interval",
         default=1.0,
         min=0.05,
-        help="Seconds between two looks for changes that other conductors "
-        "wrote down, and for those of API servers of which no message came. "
-        "All else is seen at once.",
+        help="Seconds between two searches for changes that other conductors "
+        "recorded, and for those of API servers whose message was lost. All "
+        "other changes are sent immediately.",
     ),
     cfg.FloatOpt(
         "lease",
         default=30.0,
         min=1.0,
-        help="Seconds after which another conductor sends the notifications "
-        "when the one that did is not heard of.",
+        help="Seconds without a heartbeat of the conductor that sends the "
+        "notifications after which another conductor takes over.",
     ),
 )

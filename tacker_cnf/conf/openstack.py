@@ -7,49 +7,48 @@ OPTIONS = (
         "stack_timeout",
         default=1200.0,
         min=0.1,
-        help="Seconds within which Heat has to be done with what it was "
-        "asked to do to a stack.",
+        help="Maximum seconds for an action of Heat on a stack.",
     ),
     cfg.FloatOpt(
         "request_timeout",
         default=30.0,
         min=0.1,
-        help="Seconds that Keystone and Heat have to answer one request.",
+        help="Maximum seconds for a request to Keystone or Heat.",
     ),
     cfg.FloatOpt(
         "contact_timeout",
         default=10.0,
         min=0.0,
-        help="Seconds for which an operation tries to reach an OpenStack "
-        "that has not answered it yet.",
+        help="Seconds for which an operation retries its first request to an "
+        "OpenStack while it is unreachable.",
     ),
     cfg.FloatOpt(
         "outage_timeout",
         default=30.0,
         min=0.0,
-        help="Seconds for which an operation bears that Keystone or Heat no "
-        "longer answers, as when it is restarted.",
+        help="Seconds for which an operation retries requests while Keystone "
+        "or Heat is unreachable, for example during a restart.",
     ),
     cfg.IntOpt(
         "graceful_termination_timeout",
         default=10,
         min=0,
-        help="Seconds that a VNF may take to end when it is terminated "
-        "gracefully and the request does not say for how long.",
+        help="Seconds to wait for a VNF during a graceful termination whose "
+        "request has no gracefulTerminationTimeout.",
     ),
     cfg.ListOpt(
         "fallback_zones",
         default=[],
-        help="Availability zones to try, in this order, for VNFCs that find "
-        "no host in the zone they were granted, unless an anti-affinity rule "
-        "of the VNFD forbids it; a heal begins with the zone that they were in. "
-        "Empty: such an operation fails.",
+        help="Availability zones to try, in this order, for VNFCs for which "
+        "Nova finds no host in the granted zone, unless an anti-affinity "
+        "rule of the VNFD forbids it; a heal begins with the current zone. "
+        "Empty: the operation fails.",
     ),
     cfg.BoolOpt(
         "heal_whole_all",
         default=False,
-        help="What a heal of the whole VNF means whose request does not say "
-        "additionalParams.all. True: its stack is deleted and created again. "
-        "False: all servers are made anew in the stack, which stays.",
+        help="Default of additionalParams.all in requests to heal the whole "
+        "VNF. True: the stack is deleted and created again. False: the stack "
+        "remains, and all its servers are recreated.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Collects the option groups, for the program and for the sample file."""
+"""The option groups, for the programs and for the sample file."""
 
 import importlib.metadata
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +39,6 @@ OPTION_GROUPS: Final[Mapping[str, Sequence[cfg.Opt]]] = {
 
 
 def list_opts() -> Iterator[tuple[str, Sequence[Any]]]:
-    """Tell oslo-config-generator what there is (entry point)."""
+    """Yield all options to oslo-config-generator (entry point)."""
     yield from OPTION_GROUPS.items()
     yield "database", db_options.database_opts

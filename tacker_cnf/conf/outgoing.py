@@ -1,4 +1,4 @@
-"""[outgoing]: how this service calls others over HTTP."""
+"""[outgoing]: HTTP requests that this service sends."""
 
 from oslo_config import cfg
 
@@ -6,35 +6,34 @@ OPTIONS = (
     cfg.BoolOpt(
         "verify",
         default=True,
-        help="Make sure by their certificates that others are who they "
-        "should be. Without it anybody in between can read and change all "
-        "that is sent: for a laboratory.",
+        help="Verify the TLS certificates of servers. False: requests can be "
+        "read and changed on their way: for tests only.",
     ),
     cfg.StrOpt(
         "ca_file",
-        help="File with the certificates (PEM) of the authorities that are "
-        "trusted. Default: those of the operating system.",
+        help="File with the certificates (PEM) of the trusted authorities. "
+        "Default: those of the operating system.",
     ),
     cfg.StrOpt(
         "client_certificate",
-        help="File with the certificate (PEM) by which this service proves "
-        "who it is, to those that want TLS_CERT or OAUTH2_CLIENT_CERT.",
+        help="File with the client certificate (PEM) of this service, for "
+        "TLS_CERT and OAUTH2_CLIENT_CERT.",
     ),
     cfg.StrOpt(
         "client_key",
         help="File with the key of client_certificate (PEM, not encrypted). "
-        "Default: it is in the same file.",
+        "Default: the file of the certificate.",
     ),
     cfg.FloatOpt(
         "connect_timeout",
         default=5.0,
         min=0.1,
-        help="Seconds within which a connection has to be made.",
+        help="Maximum seconds to open a connection.",
     ),
     cfg.FloatOpt(
         "timeout",
         default=20.0,
         min=0.1,
-        help="Seconds that another service may be silent while it answers.",
+        help="Maximum seconds between two parts of a response.",
     ),
 )

@@ -1,4 +1,4 @@
-"""[scripts]: what the code in a VNF package may use."""
+"""[scripts]: limits of the scripts in VNF packages."""
 
 from oslo_config import cfg
 
@@ -7,7 +7,7 @@ OPTIONS = (
         "timeout",
         default=900.0,
         min=0.1,
-        help="Seconds a management script may take.",
+        help="Maximum seconds for a management script.",
     ),
     cfg.IntOpt(
         "max_memory_bytes",
@@ -25,27 +25,27 @@ OPTIONS = (
         "max_output_bytes",
         default=1024**2,
         min=1,
-        help="What a script may write on stdout, in bytes.",
+        help="Maximum output of a script on stdout, in bytes.",
     ),
     cfg.IntOpt(
         "max_log_bytes",
         default=64 * 1024,
         min=1,
-        help="How much of what a script writes on stderr is kept, in bytes; "
-        "the end of it.",
+        help="Number of bytes of a script's stderr that are stored: the last "
+        "ones.",
     ),
     cfg.BoolOpt(
         "vim_credentials",
         default=True,
-        help="Whether scripts are told the credentials of the VIMs on which "
-        "their VNF is. Scripts that work on the VIM need them.",
+        help="Whether the input of scripts contains the credentials of the "
+        "VIMs of their VNF. Scripts that call the VIM need them.",
     ),
     cfg.BoolOpt(
         "replace_reference_drivers",
         default=True,
-        help="Whether a management script is replaced that is a driver of "
-        "OpenStack Tacker, which it needs and which is not here: one that "
-        "imports tacker and defines ContainerUpdateMgmtDriver with "
-        "modify_information_end. False: it runs as it is.",
+        help="Whether to replace a management driver of OpenStack Tacker, "
+        "which cannot run without it: a script that imports tacker and "
+        "defines ContainerUpdateMgmtDriver with modify_information_end. "
+        "False: the script runs as it is.",
     ),
 )
