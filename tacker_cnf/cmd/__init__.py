@@ -1,1 +1,1 @@
-"""The programs: the only places that choose the concrete parts."""
+"""The programs: the only modules that choose implementations."""

@@ -15,7 +15,7 @@ from tacker_cnf.cmd.notification_waker import NotificationWaker
 
 
 class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
-    """gunicorn, told by our configuration instead of its own."""
+    """gunicorn with the configuration of this service instead of its own."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
@@ -29,10 +29,10 @@ class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
             "threads": options.threads,
             "worker_class": "gthread",
             "proc_name": "tacker-cnf-api",
-            # the content of a package may take its time
+            # the upload of a package may take long
             "timeout": 0,
             "graceful_timeout": 10,
-            # an idle connection holds no thread
+            # an idle connection occupies no thread
             "keepalive": options.keepalive_timeout,
             "control_socket_disable": True,
         }
@@ -41,26 +41,26 @@ class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
                 self.cfg.set(name, value)
 
     def load(self) -> Wsgi:
-        """Make the application, in each worker its own."""
+        """Build the application of a worker."""
         return _application(self._conf)
 
 
 def application() -> Wsgi:
-    """Give the WSGI application to any server; the configuration is that of
-    oslo.config's usual places.
+    """Return the WSGI application for any server; the configuration is read
+    from oslo.config's default files.
     """
     return _application(configuration.load([]))
 
 
 def _application(conf: cfg.ConfigOpts) -> Wsgi:
-    # a worker that boots while the database is away answers 503 until then
+    # a worker that starts without a database answers 503 until it is up
     shared = compose.parts(conf, connect=False)
     NotificationWaker(shared.store, rpc.Client(shared.transport))
     return compose.application(shared)
 
 
 def serve(conf: cfg.ConfigOpts) -> None:
-    """Check what can be checked before workers start, and serve."""
+    """Check the configuration and the schema, then start the workers."""
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     shared.store.close()

@@ -1,4 +1,4 @@
-"""How the parts of a process are put together, once for every program."""
+"""Build the components of a process, for all programs."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What API servers and conductors share."""
+    """The components that API servers and conductors have in common."""
 
     conf: cfg.ConfigOpts
     store: Store
@@ -43,8 +43,8 @@ def parts(
 ) -> Parts:
     """Open the store, the keys, the packages and the queue.
 
-    :param queue: the queue's URL; default: the one that is configured
-    :param connect: try the database now
+    :param queue: the URL of the queue; default: that of the configuration
+    :param connect: whether to connect to the database now
 
     :raises VnfmError: there is no key file
     """
@@ -60,8 +60,8 @@ def parts(
 
 
 def application(shared: Parts) -> "Wsgi":
-    """Make the API."""
-    # a conductor is a quarter smaller without
+    """Build the WSGI application of the API."""
+    # imported here: a conductor needs a quarter less memory without them
     from tacker_cnf.api import app
     from tacker_cnf.notification.webhook_client import CallbackTester
     from tacker_cnf.services.operations import OperationService
@@ -98,7 +98,7 @@ def application(shared: Parts) -> "Wsgi":
 
 
 def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
-    """Make a conductor."""
+    """Build a conductor."""
     base.precompile_types()
     return Conductor(
         shared.conf,
@@ -110,9 +110,10 @@ def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
 
 
 def packages_of(shared: Parts) -> PackageSource:
-    """Choose where the packages that VNF instances are made of come from.
+    """Return the source of the packages of VNF instances: the NFVO if one is
+    configured, else the catalogue.
 
-    :raises VnfmError: [nfvo] is not complete
+    :raises VnfmError: an option of [nfvo] is missing
     """
     conf = shared.conf
     if not conf.nfvo.endpoint:
@@ -121,9 +122,10 @@ def packages_of(shared: Parts) -> PackageSource:
 
 
 def nfvo_of(conf: cfg.ConfigOpts) -> Nfvo:
-    """Choose who is asked for leave.
+    """Return the NFVO that grants operations: the configured one, or this
+    service itself.
 
-    :raises VnfmError: [nfvo] is not complete
+    :raises VnfmError: an option of [nfvo] is missing
     """
     if conf.nfvo.endpoint:
         return HttpNfvo(conf, NfvoClient(conf))

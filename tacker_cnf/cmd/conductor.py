@@ -1,4 +1,4 @@
-"""tacker-cnf-conductor: carries lifecycle operations out."""
+"""tacker-cnf-conductor: runs lifecycle operations."""
 
 import functools
 import logging
@@ -16,11 +16,11 @@ LOG = log.getLogger(__name__)
 
 
 def serve(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
-    """Carry operations out until SIGTERM or SIGINT.
+    """Run operations until SIGTERM or SIGINT.
 
-    :param arguments: what the configuration was read by
+    :param arguments: the command line, which names the configuration
     """
-    # before it is up: who sees it in the log may tell it to end
+    # before the start is logged: a signal may follow at once
     stop_requested = start.stop_event_on_signals()
     shared = compose.parts(conf)
     start.check_schema(shared.store)
@@ -28,13 +28,13 @@ def serve(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
     dispatcher = DispatcherSupervisor(shared.store, arguments)
     conductor.start(shared.transport)
     dispatcher.start()
-    LOG.info("Conductor %s is up", conductor.claims.owner)
+    LOG.info("Conductor started: owner=%s", conductor.claims.owner)
     stop_requested.wait()
-    LOG.info("Conductor %s goes", conductor.claims.owner)
+    LOG.info("Conductor stopping: owner=%s", conductor.claims.owner)
     stopped = conductor.stop()
     dispatcher.stop()
     if not stopped:
-        # its threads wait for a VIM, and what they do is others' by now
+        # threads still wait for a VIM; other conductors have their operations
         logging.shutdown()
         os._exit(0)
     shared.transport.cleanup()

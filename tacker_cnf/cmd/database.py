@@ -1,4 +1,4 @@
-"""The database, as commands of an administrator use it."""
+"""Database access of the commands of tacker-cnf-manage."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tacker_cnf.db.types import VAULT
 
 @contextlib.contextmanager
 def open_store(conf: cfg.ConfigOpts) -> Iterator[Store]:
-    """Open the database, and close it at the end of the block."""
+    """Open the database for the length of a block."""
     VAULT.open(keys.load(keys.key_file_path(conf)))
     store = session.open_store(conf)
     try:

@@ -1,8 +1,8 @@
-"""The program that tells subscribers: the child of a conductor.
+"""The program that sends notifications: a child process of the conductor.
 
-In a process of its own it takes nothing from the operations. It ends when its
-parent ends, however that happens: standard input is a pipe from there. A byte
-that comes through it means that there is something new.
+In a process of its own it takes no processor time from the operations. It
+ends when its parent ends, however that happens: standard input is a pipe from
+the parent. A byte in the pipe means that there are new notifications.
 """
 
 import os
@@ -18,19 +18,19 @@ from tacker_cnf.db.types import VAULT
 from tacker_cnf.notification.dispatcher import Dispatcher
 from tacker_cnf.sol import base
 
-#: how far it gives way to operations where the processor is short
+#: nice value: operations have priority
 NICENESS: Final = 5
-#: bytes that are read at once: each means the same
+#: bytes of one read; all bytes have the same meaning
 WAKE_READ_BYTES: Final = 4096
 
 
 def serve(conf: cfg.ConfigOpts) -> None:
-    """Tell subscribers until standard input or SIGTERM says the end.
+    """Send notifications until the end of standard input, or SIGTERM.
 
     :raises VnfmError: there is no key file
     """
     os.nice(NICENESS)
-    # Ctrl-C goes to the parent as well, which says when to end
+    # the parent receives Ctrl-C as well, and stops this process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     base.precompile_types()
     VAULT.open(keys.load(keys.key_file_path(conf)))

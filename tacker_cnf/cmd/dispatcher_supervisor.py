@@ -1,4 +1,4 @@
-"""The dispatcher as a child process, which is there as long as this one."""
+"""Run the dispatcher as a child process, as long as this process runs."""
 
 import contextlib
 import os
@@ -15,24 +15,24 @@ from tacker_cnf.db.session import Store
 LOG = log.getLogger(__name__)
 
 PROGRAM: Final = "tacker_cnf.cmd.dispatcher"
-#: seconds after which one that has ended is started anew
+#: seconds between the end of a dispatcher and the start of the next one
 RESTART_DELAY_S: Final = 2.0
-#: seconds it has to end
+#: seconds after which a dispatcher that does not stop is killed
 STOP_TIMEOUT_S: Final = 10.0
 
 
 class DispatcherSupervisor:
     """Keeps a dispatcher running, and wakes it.
 
-    :param store: where this process writes down what happens
-    :param arguments: of the command line: which configuration it reads
+    :param store: the store in which this process records events
+    :param arguments: the command line, which names the configuration
     """
 
     def __init__(self, store: Store, arguments: Sequence[str]) -> None:
         self._store = store
-        # -P: no module is taken from the directory where this was started
+        # -P: no module is imported from the working directory
         self._command = [sys.executable, "-P", "-m", PROGRAM, *arguments]
-        # one pipe for all that are started, one after another
+        # one pipe for all dispatchers, which run one after another
         self._wake_reader, wake_writer = os.pipe()
         os.set_blocking(wake_writer, False)
         self._wake_writer = os.fdopen(wake_writer, "wb", buffering=0)
@@ -43,23 +43,27 @@ class DispatcherSupervisor:
         )
 
     def start(self) -> None:
-        """Have a dispatcher from here on."""
+        """Start the dispatcher and its supervision."""
         self._thread.start()
         self._store.listeners.append(self.wake)
 
     def wake(self) -> None:
-        """Tell it that there is something new, from any thread."""
-        with contextlib.suppress(OSError, ValueError):  # it is just ending
-            self._wake_writer.write(b".")  # a full pipe says it already
+        """Wake the dispatcher because of new events; thread-safe."""
+        with contextlib.suppress(OSError, ValueError):  # it is stopping
+            self._wake_writer.write(b".")  # a full pipe wakes it as well
 
     def stop(self) -> None:
-        """Let it end, and wait for that."""
+        """Stop the dispatcher and wait for its end."""
         self._store.listeners.remove(self.wake)
         self._stopping.set()
         self._wake_writer.close()
         self._thread.join(STOP_TIMEOUT_S)
         if self._thread.is_alive() and self._process:
-            LOG.warning("The dispatcher does not end, and is killed")
+            LOG.warning(
+                "Dispatcher killed: timeout_s=%s pid=%s",
+                STOP_TIMEOUT_S,
+                self._process.pid,
+            )
             self._process.kill()
             self._thread.join()
         os.close(self._wake_reader)
@@ -70,8 +74,8 @@ class DispatcherSupervisor:
                 with subprocess.Popen(  # noqa: S603
                     self._command, stdin=self._wake_reader
                 ) as self._process:
-                    outcome = f"ended with {self._process.wait()}"
+                    reason = f"exit status {self._process.wait()}"
             except OSError as error:
-                outcome = f"cannot be started ({error})"
+                reason = str(error)
             if not self._stopping.wait(RESTART_DELAY_S):
-                LOG.warning("The dispatcher %s: there is a new one", outcome)
+                LOG.warning("Dispatcher ended, restarting: reason=%s", reason)

@@ -1,4 +1,6 @@
-"""tacker-cnf-manage leftovers: what failed instantiations left on VIMs."""
+"""tacker-cnf-manage leftovers: resources that failed instantiations left on
+VIMs.
+"""
 
 import argparse
 
@@ -10,11 +12,11 @@ from tacker_cnf.db import leftovers
 
 
 def list_all(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """List the VNF instances that may have something left on a VIM."""
+    """List the VNF instances that may have left resources on a VIM."""
     with database.open_store(conf) as store, store.reader() as reader:
         found = leftovers.list_marked(reader)
     if not found:
-        return "Nothing is left."
+        return "No VNF instance has leftovers."
     lines = [
         f"VNF instance {instance_id}: {', '.join(left) or 'not known yet'}"
         for instance_id, left in found.items()
@@ -23,11 +25,11 @@ def list_all(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
 
 
 def drop(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
-    """Give up what one VNF instance may have left on a VIM."""
+    """Forget the resources that a VNF instance may have left on a VIM."""
     if arguments.instance is None:
         raise errors.BadRequest("Name the VNF instance.")
     with database.open_store(conf) as store, store.writer() as writer:
         had_leftovers = leftovers.unmark(writer, arguments.instance)
     if not had_leftovers:
-        return f"VNF instance {arguments.instance} has nothing left."
+        return f"VNF instance {arguments.instance} has no leftovers."
     return f"VNF instance {arguments.instance} may be deleted."

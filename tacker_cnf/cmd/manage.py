@@ -1,4 +1,6 @@
-"""tacker-cnf-manage: the schema, the keys, notifications and leftovers."""
+"""tacker-cnf-manage: manage conductors, the schema, keys, notifications and
+leftovers.
+"""
 
 import argparse
 import sys
@@ -15,7 +17,7 @@ from tacker_cnf.db.types import VAULT
 
 
 def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """Bring the database to the schema of this release."""
+    """Upgrade the database to the schema of this release."""
     path = keys.key_file_path(conf)
     if path.exists():  # rows of an older release may have to be encrypted
         VAULT.open(keys.load(path))
@@ -26,26 +28,26 @@ def db_upgrade(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
 
 
 def db_version(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """Tell the version of the database and that of this release."""
+    """Print the schema version of the database and that of this release."""
     found = schema.version(session.open_store(conf))
     return f"Database: version {found}; this release: {schema.HEAD}."
 
 
 def keys_create(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """Make the key file, unless it is there."""
+    """Create the key file, unless it exists."""
     path = keys.key_file_path(conf)
-    return f"{path}: {'made' if keys.create(path) else 'is there'}."
+    return f"{path}: {'created' if keys.create(path) else 'exists'}."
 
 
 def keys_rotate(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """Put a new key on top of the key file; older ones still decrypt."""
+    """Add a new first key to the key file; the others still decrypt."""
     path = keys.key_file_path(conf)
     keys.rotate(path)
-    return f"{path}: a new key encrypts after the services are restarted."
+    return f"{path}: new key added; restart the services to use it."
 
 
 def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """List the conductors that are alive."""
+    """List the live conductors."""
     with session.open_store(conf).reader() as reader:
         found = conductors.list_alive(reader)
     if not found:
@@ -54,10 +56,13 @@ def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     return "\n".join([header, *map(_conductor, found)])
 
 
-def _conductor(one: Conductor) -> str:
-    host, pid, _ = one.owner.rsplit(":", 2)
-    times = (f"{t:%Y-%m-%dT%H:%M:%SZ}" for t in (one.started, one.heartbeat))
-    return _row(host, pid, *times, str(one.operations))
+def _conductor(conductor: Conductor) -> str:
+    host, pid, _ = conductor.owner.rsplit(":", 2)
+    times = (
+        f"{t:%Y-%m-%dT%H:%M:%SZ}"
+        for t in (conductor.started, conductor.heartbeat)
+    )
+    return _row(host, pid, *times, str(conductor.operations))
 
 
 def _row(host: str, pid: str, *others: str) -> str:
@@ -79,7 +84,7 @@ COMMANDS: dict[str, Command | dict[str, Command]] = {
     },
     "leftovers": {"list": leftovers.list_all, "drop": leftovers.drop},
 }
-#: what of its area a command is about, if not all of it
+#: command -> name of its argument, an id
 ID_ARGUMENTS: Final = {
     undelivered.resend: "subscription",
     undelivered.drop: "subscription",
@@ -91,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tacker-cnf-manage", description=__doc__
     )
-    # in the order in which they are given: what comes later counts
+    # in the order of the command line: later files override earlier ones
     for option in ("--config-file", "--config-dir"):
         parser.add_argument(
             option,

@@ -1,4 +1,4 @@
-"""Tells the conductors that this process has something to be told."""
+"""Wake the dispatchers when this process records an event."""
 
 import threading
 
@@ -7,8 +7,9 @@ from tacker_cnf.db.session import Store
 
 
 class NotificationWaker:
-    """Sends one message for all that happened since the last; no request
-    waits for the broker. One that is lost is no failure: dispatchers poll.
+    """Sends the conductors one message for all events since the last one.
+
+    No request waits for the broker. A message may be lost: dispatchers poll.
     """
 
     def __init__(self, store: Store, conductors: rpc.Client) -> None:

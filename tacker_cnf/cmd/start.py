@@ -1,4 +1,4 @@
-"""What every server does first, and last."""
+"""Start and stop of all servers."""
 
 import contextlib
 import ctypes
@@ -22,9 +22,9 @@ DATABASE_ERRORS: Final = (
     db_errors.DBError,
     sqlalchemy.exc.SQLAlchemyError,
     DatabaseTimeout,
-    ImportError,  # of the driver that the URL names
+    ImportError,  # the driver in the URL is not installed
 )
-#: what hinders a program that is not wrong itself
+#: errors of the configuration or the environment, not of the program
 STARTUP_ERRORS: Final = (
     errors.VnfmError,
     cfg.Error,
@@ -40,7 +40,10 @@ PR_SET_DUMPABLE: Final = 4
 def run_server(
     name: str, serve: Callable[[cfg.ConfigOpts], None], argv: Sequence[str]
 ) -> int:
-    """Read the configuration and serve; tell in one line what hinders it."""
+    """Read the configuration and serve; print a startup error in one line.
+
+    :returns: the exit status
+    """
     limit_malloc_arenas()
     disable_ptrace()
     try:
@@ -54,43 +57,43 @@ def run_server(
 
 
 def error_summary(error: Exception) -> str:
-    """Tell a hindrance in one line."""
+    """Return a startup error in one line."""
     if isinstance(error, DATABASE_ERRORS):
         return f"The database cannot be used: {first_line(error)}"
     return str(error)
 
 
 def limit_malloc_arenas() -> None:
-    """Let glibc keep two heaps instead of one for each thread, which would
-    hold on to what a single large answer needed.
+    """Limit glibc to two heaps instead of one for each thread, each of which
+    would retain the memory of its largest response.
     """
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
 
 
 def disable_ptrace() -> None:
-    """Let no other process of this user, such as a package's script, look
-    into this one: neither its memory nor its environment.
+    """Prevent other processes of this user, such as a package's script, from
+    reading the memory and the environment of this one.
     """
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def check_schema(store: Store) -> None:
-    """Make sure that the database is of this release.
+    """Check that the database has the schema of this release.
 
-    :raises VnfmError: it is not
+    :raises VnfmError: the schema has another version
     """
     found = schema.version(store)
     if found != schema.HEAD:
         raise errors.VnfmError(
-            f"The database is of version {found}, this release needs "
-            f"{schema.HEAD}. `tacker-cnf-manage db upgrade` brings it there."
+            f"The database has schema version {found}, this release needs "
+            f"{schema.HEAD}. Run `tacker-cnf-manage db upgrade`."
         )
 
 
 def stop_event_on_signals() -> threading.Event:
-    """Give what SIGTERM and SIGINT set from now on."""
+    """Return an event that SIGTERM and SIGINT set from now on."""
     stop_requested = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop_requested.set())

@@ -1,4 +1,4 @@
-"""tacker-cnf-manage notifications: what could not be told for long."""
+"""tacker-cnf-manage notifications: parked notifications."""
 
 import argparse
 
@@ -10,38 +10,39 @@ from tacker_cnf.db.deliveries import ParkedDelivery
 
 
 def list_all(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
-    """List the notifications that are parked."""
+    """List the parked notifications."""
     with database.open_store(conf) as store, store.reader() as reader:
         found = deliveries.list_parked(reader)
     if not found:
-        return "Nothing is parked."
+        return "No notification is parked."
     return "\n".join([*map(_format_delivery, found), f"{len(found)} parked."])
 
 
 def _format_delivery(delivery: ParkedDelivery) -> str:
     event = delivery.announcement
     op_occ = event.op_occ
-    what = (
+    event_name = (
         f"{op_occ.operation} {op_occ.operation_state}"
         if op_occ
         else event.type.value
     )
     return (
-        f"{event.time_stamp:%Y-%m-%dT%H:%M:%SZ} {what} of VNF instance "
+        f"{event.time_stamp:%Y-%m-%dT%H:%M:%SZ} {event_name} of VNF instance "
         f"{event.subject.id} to {delivery.callback_uri} (subscription "
-        f"{delivery.subscription_id}), {delivery.attempts} tries: {delivery.error}"
+        f"{delivery.subscription_id}), {delivery.attempts} attempts: "
+        f"{delivery.error}"
     )
 
 
 def resend(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
-    """Send what is parked again, of all or of one subscription."""
+    """Resend parked notifications, of all subscriptions or of one."""
     with database.open_store(conf) as store, store.writer() as writer:
         count = deliveries.resend(writer, arguments.subscription)
     return f"{count} will be sent again."
 
 
 def drop(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> str:
-    """Forget what is parked, of all or of one subscription."""
+    """Drop parked notifications, of all subscriptions or of one."""
     with database.open_store(conf) as store, store.writer() as writer:
         count = deliveries.delete_parked(writer, arguments.subscription)
     return f"{count} dropped."

@@ -295,7 +295,7 @@ class TestClaim(testtools.TestCase):
         Path(self.vnfm.state_path, "own.conf").write_text(
             f"[DEFAULT]\nstate_path = {self.vnfm.state_path}\n"
         )
-        self.assertIn("Nothing is left.", self.manage("list"))
+        self.assertIn("No VNF instance has leftovers.", self.manage("list"))
         self.fail_instantiation()
         self.driver.before["clean"] = unreachable
         path = f"{INSTANCES}/{self.vnf}"

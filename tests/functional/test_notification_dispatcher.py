@@ -185,7 +185,9 @@ class TestSandbox(ProcessTest):
         with fixtures.MonkeyPatch("sys.stdout", stdout):
             code = manage.main([*command, "notifications", "list"])
         stdout.seek(0)
-        self.assertEqual((0, "Nothing is parked.\n"), (code, stdout.read()))
+        self.assertEqual(
+            (0, "No notification is parked.\n"), (code, stdout.read())
+        )
 
     def test_its_dispatcher_does_not_outlive_it(self) -> None:
         os.kill(self.sandbox.pid, signal.SIGKILL)

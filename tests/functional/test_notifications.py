@@ -474,7 +474,7 @@ class TestParked(NotificationTest):
             self.assertIn("1 ", output)
             self.receiver.wait(1)
             self.wait_until(lambda: self.count_pending() == 0)
-            self.assertIn("Nothing is parked", self.manage(*LIST))
+            self.assertIn("No notification is parked", self.manage(*LIST))
 
     def test_parked_notifications_are_dropped(self) -> None:
         self.park_subscription(404)

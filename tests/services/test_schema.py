@@ -36,7 +36,7 @@ class TestSchemaOnPostgresql(testtools.TestCase):
             database={"connection": new.url},
         )
         for command, says in {
-            "keys create": "secrets.key: made.",
+            "keys create": "secrets.key: created.",
             "db upgrade": f"from version None to {schema.HEAD}.",
         }.items():
             done = self.deployment.manage(command, conf)
