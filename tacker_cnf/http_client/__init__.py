@@ -1,1 +1,1 @@
-"""How this service speaks HTTP to others."""
+"""HTTP clients of this service."""

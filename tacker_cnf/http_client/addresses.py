@@ -1,4 +1,4 @@
-"""Addresses, and what they stand for."""
+"""IP addresses, and the addresses that are embedded in them."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -8,25 +8,25 @@ import httpx
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-#: addresses that stand for others: how IPv4 is reached over IPv6 (RFC 6052)
+#: IPv4 addresses embedded in IPv6 addresses (RFC 6052)
 NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
-#: what private networks were once, and Python says is global (RFC 3879)
+#: former private networks, which Python counts as global (RFC 3879)
 SITE_LOCAL: Final = ipaddress.IPv6Network("fec0::/10")
 
 
 def effective_port(url: httpx.URL) -> int:
-    """Tell the port of a URL, said or meant."""
+    """Return the port of a URL, explicit or by default."""
     return url.port or {"https": 443}.get(url.scheme, 80)
 
 
 def parse(text: object) -> Address:
-    """Read an address, without the interface it may be bound to."""
+    """Parse an address; an IPv6 zone is ignored."""
     return ipaddress.ip_address(str(text).partition("%")[0])
 
 
 def effective_addresses(address: Address) -> Iterator[Address]:
-    """Give an address, and those that it stands for."""
+    """Yield an address, and those that are embedded in it."""
     yield address
     if isinstance(address, ipaddress.IPv4Address):
         return

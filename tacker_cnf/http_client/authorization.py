@@ -1,4 +1,4 @@
-"""How a request proves who sent it: httpx's flows for the ways of SOL013."""
+"""Client authentication: httpx's flows for the methods of SOL013."""
 
 import asyncio
 import base64
@@ -24,9 +24,9 @@ from tacker_cnf.sol.authentication import (
     SubscriptionAuthentication,
 )
 
-#: seconds before its end at which a token is no longer used
+#: seconds before its expiry at which a token is no longer used
 TOKEN_EXPIRY_MARGIN_S: Final = 10.0
-#: seconds a token is good for when its issuer does not tell
+#: lifetime in seconds of a token without expires_in
 DEFAULT_TOKEN_LIFETIME_S: Final = 300.0
 
 Request = httpx.Request
@@ -42,11 +42,11 @@ class Token(msgspec.Struct, frozen=True):
 
 class OAuth2(httpx.Auth):
     """IETF RFC 6749, 4.4: a token is fetched once, used until it expires,
-    and renewed when it is refused.
+    and renewed when a server rejects it (401).
 
-    :param build_token_request: makes the request for a token
+    An object is used by threads or by one event loop, not by both.
 
-    One of these is used by threads or by one event loop, not by both.
+    :param build_token_request: builds the request for a token
     """
 
     def __init__(self, build_token_request: Callable[[], Request]) -> None:
@@ -68,7 +68,7 @@ class OAuth2(httpx.Auth):
         if (yield request).status_code != 401:
             return
         with self._lock:
-            if used_token == self._token:  # nobody else has renewed it
+            if used_token == self._token:  # no other thread has renewed it
                 response = yield self._build_token_request()
                 response.read()
                 self._store_token(response)
@@ -102,9 +102,9 @@ class OAuth2(httpx.Auth):
         return self._token
 
     def _store_token(self, response: Response) -> None:
-        """Keep a token.
+        """Store the token of a response.
 
-        :raises PeerFailed: the answer has none
+        :raises PeerFailed: the response contains no token
         """
         host = response.request.url.netloc.decode()
         if response.status_code != 200:
@@ -115,7 +115,8 @@ class OAuth2(httpx.Auth):
             token = msgspec.json.decode(response.content, type=Token)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise errors.PeerFailed(
-                f"The token endpoint {host} gave no token."
+                f"The response of the token endpoint {host} has no valid "
+                "token."
             ) from None
         self._token = token.access_token
         self._expires_at = (
@@ -135,7 +136,9 @@ def _with_client_password(params: ParamsOauth2ClientCredentials) -> httpx.Auth:
 
 
 def _with_client_certificate(params: ParamsOauth2ClientCert) -> httpx.Auth:
-    """RFC 8705, 2: the TLS connection proves who asks for the token."""
+    """Return a flow whose token requests authenticate by the client
+    certificate of the TLS connection (RFC 8705, 2).
+    """
     client_id = {"client_id": params.client_id}
     return OAuth2(lambda: _token_request(params.token_endpoint, client_id))
 
@@ -169,7 +172,7 @@ def _client_cert(authentication: SubscriptionAuthentication) -> httpx.Auth:
     return _with_client_certificate(authentication.params_oauth2_client_cert)
 
 
-#: the ways, from the one that is preferred to the one that is not
+#: the authentication methods in order of preference
 AUTH_FLOWS: Final[
     Mapping[AuthType, Callable[[SubscriptionAuthentication], httpx.Auth]]
 ] = {
@@ -184,7 +187,7 @@ CERTIFICATE_AUTH_TYPES: Final = frozenset(
 
 
 def flow(authentication: SubscriptionAuthentication | None) -> httpx.Auth:
-    """Choose, of the ways that a peer takes, the one that is preferred."""
+    """Return the preferred one of the methods that a peer accepts."""
     if authentication is None:
         return httpx.Auth()
     auth_type = next(
@@ -198,7 +201,7 @@ def flow(authentication: SubscriptionAuthentication | None) -> httpx.Auth:
 def needs_client_certificate(
     authentication: SubscriptionAuthentication | None,
 ) -> bool:
-    """Tell whether a peer wants to see our certificate."""
+    """Check whether a peer requires our client certificate."""
     return (
         authentication is not None
         and not CERTIFICATE_AUTH_TYPES.isdisjoint(authentication.auth_type)
@@ -209,9 +212,9 @@ def check(
     authentication: SubscriptionAuthentication | None,
     client_options: HttpClientOptions,
 ) -> None:
-    """Make sure that this service can prove who it is, as a peer wants it.
+    """Check that this service has the client certificate a peer requires.
 
-    :raises Unprocessable: it has no certificate, or not the one that is meant
+    :raises Unprocessable: this service has no certificate, or a different one
     """
     if authentication is None or not needs_client_certificate(authentication):
         return
@@ -229,15 +232,15 @@ def check(
         ):
             return
     raise errors.Unprocessable(
-        "authentication: certificateRef names another certificate than this "
-        "service has."
+        "authentication: certificateRef is not the thumbprint of the client "
+        "certificate of this service."
     )
 
 
 def thumbprint(path: str) -> str:
-    """Tell the SHA-256 of the first certificate in a file, in base64url.
+    """Return the SHA-256 of the first certificate in a file, in base64url.
 
-    :raises ValueError: the file has none
+    :raises ValueError: the file has no certificate
     :raises OSError: the file cannot be read
     """
     pem = Path(path).read_text(encoding="ascii")

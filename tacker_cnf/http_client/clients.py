@@ -1,7 +1,7 @@
-"""HTTP clients with the same manners, for threads and for asyncio.
+"""HTTP clients with the same options, for threads and for asyncio.
 
-TLS is verified, no redirect is followed, nothing is taken from the
-environment: where a request goes is only what our caller says.
+TLS certificates are verified, redirects are not followed, and proxies of the
+environment are ignored: a request is only sent to the URL of the caller.
 """
 
 import contextlib
@@ -19,21 +19,23 @@ from oslo_config import cfg
 from tacker_cnf import errors
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy, SsrfPolicyTransport
 
-# they log addresses, which may have a token in them, and headers
+# they log headers, and URLs, which may contain a token
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class HttpClientOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How others are called."""
+    """The options of [outgoing]."""
 
     verify: bool = True
-    #: default: whom the operating system trusts
+    #: default: the authorities that the operating system trusts
     ca_file: str | None = None
     client_certificate: str | None = None
-    #: default: in the file of the certificate
+    #: default: the file of the certificate
     client_key: str | None = None
+    #: seconds
     connect_timeout: float = 5.0
+    #: seconds
     timeout: float = 20.0
 
 
@@ -49,10 +51,11 @@ def client(
     use_client_certificate: bool = False,
     **options: Any,
 ) -> httpx.Client:
-    """Make a client for threads.
+    """Build a client for threads.
 
-    :param use_client_certificate: show our certificate to who asks for it
-    :param options: of httpx, such as base_url and auth
+    :param use_client_certificate: send our certificate if a server requests
+        one
+    :param options: options of httpx, such as base_url and auth
 
     :raises VnfmError: a certificate or a key cannot be read
     """
@@ -71,7 +74,7 @@ def async_client(
     use_client_certificate: bool = False,
     **options: Any,
 ) -> httpx.AsyncClient:
-    """Make a client for asyncio, which goes where a guard allows it.
+    """Build a client for asyncio, which connects where a policy allows it.
 
     :raises VnfmError: a certificate or a key cannot be read
     """
@@ -106,8 +109,9 @@ def _client_arguments(
 def ssl_context(
     client_options: HttpClientOptions, *, use_client_certificate: bool = False
 ) -> ssl.SSLContext:
-    """Say whom we trust and who we are; the files are read once, for all the
-    system's authorities take tens of milliseconds.
+    """Return the TLS context with the trusted authorities and the client
+    certificate; it is cached, as the system's authorities take tens of
+    milliseconds to load.
 
     :raises VnfmError: a certificate or a key cannot be read
     """
@@ -121,7 +125,8 @@ def ssl_context(
             )
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise errors.VnfmError(
-            f"[outgoing]: a certificate or a key cannot be read: {error}."
+            "[outgoing]: ca_file, client_certificate or client_key cannot be "
+            f"read: {error}."
         ) from None
     if not client_options.verify:
         context.check_hostname = False
@@ -130,27 +135,32 @@ def ssl_context(
 
 
 def _refuse_password() -> str:
-    """Keep OpenSSL from asking at the terminal."""
+    """Prevent OpenSSL from prompting on the terminal.
+
+    :raises ValueError: always
+    """
     raise ValueError("client_key is encrypted")
 
 
 @contextlib.contextmanager
 def translated_errors(url: str) -> Iterator[None]:
-    """Tell what goes wrong in a call as one of our errors.
+    """Convert the errors of httpx in a block.
 
-    :raises PeerUnreachable: nobody answers there, or not in time
-    :raises PeerFailed: what answers does not speak HTTP
+    :raises PeerUnreachable: the peer is unreachable, or a timeout expired
+    :raises PeerFailed: the response is not valid HTTP
     """
     host = parse.urlsplit(url).netloc.rpartition("@")[2]
     try:
         yield
     except (httpx.TimeoutException, TimeoutError):
-        raise errors.PeerUnreachable(f"{host} is silent.") from None
+        raise errors.PeerUnreachable(
+            f"{host} did not answer in time."
+        ) from None
     except httpx.NetworkError as error:
         raise errors.PeerUnreachable(
             f"{host} cannot be reached: {error or type(error).__name__}."
         ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise errors.PeerFailed(
-            f"{host} did not answer as HTTP has it: {error}."
+            f"{host} sent an invalid HTTP response: {error}."
         ) from None

@@ -1,9 +1,9 @@
-"""Requests to one address whose answers are short: a notification each.
+"""Requests with short responses to one URL: notifications to a subscriber.
 
-httpx needs 25 times the processor time of what this does for the same
-request, which counts where each change of a VNF is told to many: it would be
-taken from the operations. So the requests that are many go this way, straight
-over asyncio's streams, and those that are few, as for a token, by httpx.
+httpx needs 25 times as much processor time for the same request, which
+matters when each change of a VNF is sent to many subscribers. So
+notifications are sent over asyncio's streams, and rare requests, such as
+those for a token, by httpx.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from urllib import parse
 import httpx
 import msgspec
 
-#: what is read of an answer's body so that its connection can be kept
+#: most bytes of a body that are read in order to keep the connection
 MAX_RESPONSE_BYTES: Final = 65536
 _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-5]\d\d)(?: |\r|\Z)")
 _PORTS: Final = {"http": 80, "https": 443}
@@ -25,7 +25,7 @@ _BODILESS_STATUSES: Final = frozenset({204, 304})
 
 
 class HttpResponse(msgspec.Struct, frozen=True):
-    """What was answered; the body is nobody's business."""
+    """A response without its body, which is read and discarded."""
 
     status: int
     #: names in lower case
@@ -34,7 +34,7 @@ class HttpResponse(msgspec.Struct, frozen=True):
 
 
 class ConnectionClosed(Exception):
-    """The other side has let go of a connection."""
+    """The peer has closed the connection."""
 
 
 class HttpConnection:
@@ -56,12 +56,12 @@ class HttpConnection:
     async def exchange(
         self, request: bytes, read_timeout: float
     ) -> HttpResponse:
-        """Ask, and read the answer.
+        """Send a request and read the response.
 
-        :param patience: seconds the other side may be silent
+        :param read_timeout: seconds for the complete exchange
 
-        :raises ConnectionClosed: it has closed the connection
-        :raises httpx.HTTPError: it does not answer as HTTP has it
+        :raises ConnectionClosed: the peer has closed the connection
+        :raises httpx.HTTPError: the response is late or not valid HTTP
         """
         try:
             async with asyncio.timeout(read_timeout):
@@ -74,10 +74,10 @@ class HttpConnection:
                     length = int(response.headers["content-length"])
                     await self._reader.readexactly(length)
         except TimeoutError:
-            raise httpx.ReadTimeout("no answer in time") from None
+            raise httpx.ReadTimeout("no response in time") from None
         except asyncio.IncompleteReadError as error:
             if error.partial:
-                raise _protocol_error("the answer ended early") from None
+                raise _protocol_error("the response is incomplete") from None
             raise ConnectionClosed from None
         except ConnectionError:
             raise ConnectionClosed from None
@@ -92,28 +92,28 @@ class HttpConnection:
             except asyncio.LimitOverrunError:
                 raise _protocol_error("the headers are too long") from None
             response = read_head(head)
-            if response.status >= 200:  # those before are on their way
+            if response.status >= 200:  # 1xx: the final response follows
                 return response
 
 
-def _protocol_error(what: str) -> httpx.RemoteProtocolError:
-    return httpx.RemoteProtocolError(what)
+def _protocol_error(reason: str) -> httpx.RemoteProtocolError:
+    return httpx.RemoteProtocolError(reason)
 
 
 def read_head(head: bytes) -> HttpResponse:
-    """Read the status and the headers of an answer (IETF RFC 9112).
+    """Parse the status line and the headers of a response (IETF RFC 9112).
 
-    :raises httpx.RemoteProtocolError: they are none
+    :raises httpx.RemoteProtocolError: a line is malformed
     """
     first, *lines = head[:-4].split(b"\r\n")
     found = _STATUS.match(first)
     if found is None:
-        raise _protocol_error("that is no status line")
+        raise _protocol_error("malformed status line")
     headers = {}
     for line in lines:
         name, colon, value = line.partition(b":")
         if not colon:
-            raise _protocol_error("that is no header")
+            raise _protocol_error("malformed header")
         headers[name.decode("latin-1").lower()] = value.strip().decode(
             "latin-1"
         )
@@ -126,7 +126,7 @@ def read_head(head: bytes) -> HttpResponse:
 
 
 def _is_reusable(status: int, headers: Mapping[str, str]) -> bool:
-    """Tell whether another request may follow on the same connection."""
+    """Check whether the connection can be used for another request."""
     if "close" in headers.get("connection", "").lower():
         return False
     if status in _BODILESS_STATUSES:
@@ -142,11 +142,13 @@ def _is_reusable(status: int, headers: Mapping[str, str]) -> bool:
 
 
 class ConnectionPool:
-    """Calls one address, over as many connections as there are calls at once.
+    """Sends requests to one URL, each concurrent one over its own connection.
 
-    :param ssl_context: gives whom we trust and who we are, where TLS is spoken
-    :param headers: what each request says
-    :param resolve: gives the addresses of a host
+    :param ssl_context: returns the TLS context; called for https only
+    :param headers: headers of all requests
+    :param connect_timeout: seconds to open a connection
+    :param timeout: seconds for a request and its response
+    :param resolve: returns the addresses of a host and port
     """
 
     def __init__(
@@ -174,9 +176,9 @@ class ConnectionPool:
     async def send(
         self, method: str, body: bytes, headers: Mapping[str, str]
     ) -> HttpResponse:
-        """Make one request.
+        """Send a request.
 
-        :raises httpx.HTTPError: there is no answer, or it is not HTTP
+        :raises httpx.HTTPError: there is no response, or it is not valid HTTP
         """
         head = (
             f"{method} {self._target} HTTP/1.1\r\n{self._header_lines}"
@@ -193,7 +195,7 @@ class ConnectionPool:
         try:
             return await self._send_over(await self._connect(), request)
         except ConnectionClosed:
-            raise httpx.ReadError("it closed the connection") from None
+            raise httpx.ReadError("the peer closed the connection") from None
 
     async def _send_over(
         self, connection: HttpConnection, request: bytes
@@ -222,11 +224,11 @@ class ConnectionPool:
     async def _open_connection(
         self, addresses: Sequence[str]
     ) -> HttpConnection:
-        """Connect to the first that lets us.
+        """Connect to the first address that accepts the connection.
 
-        :raises OSError: none does
+        :raises OSError: no address accepts it
         """
-        problem = OSError("it has no address")
+        problem = OSError("the host has no address")
         for address in addresses:
             try:
                 reader, writer = await asyncio.open_connection(
@@ -241,7 +243,7 @@ class ConnectionPool:
         raise problem
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the idle connections."""
         for connection in self._idle:
             connection.close()
         self._idle.clear()

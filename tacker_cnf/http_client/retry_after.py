@@ -1,13 +1,13 @@
-"""How long another one wants to be left alone."""
+"""The header Retry-After."""
 
 import datetime
 import email.utils
 
 
 def retry_after(text: str) -> float | None:
-    """Read the header Retry-After (IETF RFC 9110, 10.2.3).
+    """Parse the header Retry-After (IETF RFC 9110, 10.2.3).
 
-    :returns: seconds; None: it says nothing that can be understood
+    :returns: seconds; None: the header is malformed
     """
     if text.isascii() and text.isdigit():
         return float(text[:9])

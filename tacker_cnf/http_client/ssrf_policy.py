@@ -1,7 +1,7 @@
-"""Which addresses subscribers may have this service call.
+"""The addresses to which subscribers may have this service connect.
 
-The name of a host is looked up once, and an address that was judged is the
-one that is connected to.
+A host name is resolved once, and the connection is made to the address that
+was checked.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from tacker_cnf.http_client.addresses import Address
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-#: where clouds tell a machine its secrets, beside the link-local ones
+#: metadata services of clouds with addresses that are not link-local
 METADATA_ADDRESSES: Final = tuple(
     map(
         ipaddress.ip_network,
@@ -30,16 +30,16 @@ METADATA_ADDRESSES: Final = tuple(
 
 
 class SsrfPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """Finds where to connect to; private networks are allowed."""
+    """Resolves hosts to allowed addresses; private networks are allowed."""
 
-    #: whether this machine itself may be called
     allow_loopback: bool = False
     denied_networks: tuple[Network, ...] = ()
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
-        """Look a host up.
+        """Return the addresses of a host.
 
-        :raises httpx.ConnectError: it has no address, or one that is refused
+        :raises httpx.ConnectError: the host has no address, or one that is
+            not allowed
         """
         loop = asyncio.get_running_loop()
         try:
@@ -50,7 +50,7 @@ class SsrfPolicy(msgspec.Struct, frozen=True, kw_only=True):
             addresses.parse(socket_address[0]) for *_, socket_address in found
         ]
         if not all(map(self._is_allowed, resolved)):
-            raise httpx.ConnectError("that address is not called from here")
+            raise httpx.ConnectError("the address is not allowed")
         return [str(address) for address in resolved]
 
     def _is_allowed(self, address: Address) -> bool:
@@ -58,37 +58,39 @@ class SsrfPolicy(msgspec.Struct, frozen=True, kw_only=True):
             map(self._is_permitted, addresses.effective_addresses(address))
         )
 
-    def _is_permitted(self, one: Address) -> bool:
-        if one.is_loopback:
+    def _is_permitted(self, address: Address) -> bool:
+        if address.is_loopback:
             return self.allow_loopback
         is_special = (
-            one.is_multicast or one.is_unspecified or one.is_link_local
+            address.is_multicast
+            or address.is_unspecified
+            or address.is_link_local
         )
         return not is_special and not any(
-            one in network
+            address in network
             for network in (*METADATA_ADDRESSES, *self.denied_networks)
         )
 
 
 def policy_from_conf(conf: cfg.ConfigOpts) -> SsrfPolicy:
-    """Read [notification].
+    """Build the policy from [notification].
 
-    :raises VnfmError: what should be a network is none
+    :raises VnfmError: an entry of refused_networks is not a network
     """
     options = conf.notification
     try:
-        refused = tuple(map(ipaddress.ip_network, options.refused_networks))
+        denied = tuple(map(ipaddress.ip_network, options.refused_networks))
     except ValueError as error:
         raise errors.VnfmError(
             f"[notification] refused_networks: {error}."
         ) from None
     return SsrfPolicy(
-        allow_loopback=options.loopback_callbacks, denied_networks=refused
+        allow_loopback=options.loopback_callbacks, denied_networks=denied
     )
 
 
 class SsrfPolicyTransport(httpx.AsyncBaseTransport):
-    """Connects where a guard allows it, and nowhere else."""
+    """Connects only to addresses that a policy allows."""
 
     def __init__(
         self, ssrf_policy: SsrfPolicy, inner: httpx.AsyncBaseTransport

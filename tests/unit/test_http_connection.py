@@ -104,7 +104,11 @@ class TestWire(testtools.TestCase):
                 httpx.RemoteProtocolError,
                 "header",
             ),
-            (b"HTTP/1.1 204 X\r\nA: b!", httpx.RemoteProtocolError, "early"),
+            (
+                b"HTTP/1.1 204 X\r\nA: b!",
+                httpx.RemoteProtocolError,
+                "incomplete",
+            ),
             (b"HTTP/1.1 204 X\r\nA: b", httpx.ReadTimeout, "in time"),
             (
                 b"HTTP/1.1 204 X\r\n" + b"A: b\r\n" * 20000 + b"\r\n",
@@ -114,7 +118,7 @@ class TestWire(testtools.TestCase):
             (
                 b"HTTP/1.1 500 X\r\nContent-Length: 9\r\n\r\nx!",
                 httpx.RemoteProtocolError,
-                "early",
+                "incomplete",
             ),
         ):
             refused = self.assertRaises(kind, self.lead, response)
