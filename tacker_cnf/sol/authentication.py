@@ -1,4 +1,4 @@
-"""How this service proves to another who it is (SOL013 8.3.4)."""
+"""How this service authenticates to a peer (SOL013 8.3.4)."""
 
 import enum
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class ParamsBasic(SolType):
 
     def __post_init__(self) -> None:
         if ":" in self.user_name:
-            raise ValueError("a userName has no colon in it")
+            raise ValueError("userName must not contain a colon")
 
 
 class ParamsOauth2ClientCredentials(SolType):
@@ -61,7 +61,7 @@ class ParamsOauth2ClientCert(SolType):
         check_address("tokenEndpoint", self.token_endpoint)
 
 
-#: what has to be told with a way of authentication
+#: authType -> attribute with its parameters
 PARAMS: Final[Mapping[AuthType, str]] = {
     AuthType.BASIC: "params_basic",
     AuthType.OAUTH2_CLIENT_CREDENTIALS: "params_oauth2_client_credentials",
@@ -72,8 +72,8 @@ PARAMS: Final[Mapping[AuthType, str]] = {
 class SubscriptionAuthentication(SolType):
     """SOL013 8.3.4.
 
-    The standard lets parameters be agreed elsewhere; here they are given
-    with the way they belong to.
+    The standard allows parameters to be agreed by other means; here each
+    authType requires its parameters.
     """
 
     auth_type: Annotated[tuple[AuthType, ...], msgspec.Meta(min_length=1)]
@@ -94,5 +94,5 @@ class SubscriptionAuthentication(SolType):
                 and getattr(self, attribute) is None
             ):
                 raise ValueError(
-                    f"authType {auth_type}: give {names[attribute]}"
+                    f"authType {auth_type} requires {names[attribute]}"
                 )

@@ -1,4 +1,4 @@
-"""What every SOL data type is made of."""
+"""The base of all SOL data types."""
 
 import contextlib
 import datetime as dt
@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar, dataclass_transform
 
 import msgspec
 
-#: what people call a thing; a column holds it
+#: a display name, stored in a column
 Name = Annotated[str, msgspec.Meta(max_length=255)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 DateTime = Annotated[dt.datetime, msgspec.Meta(tz=True)]
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class _KeywordOnly(msgspec.StructMeta):
-    """Hands kw_only down: msgspec inherits every setting but this one."""
+    """Inherits kw_only, as msgspec does with all other settings."""
 
     def __new__(
         cls,
@@ -42,47 +42,47 @@ class SolType(
 ):
     """Base of the ETSI types: schema, value and JSON in one class.
 
-    Absent equals empty: an optional attribute that was not given has its
-    default and is left out of the JSON. Attributes that a type does not know
-    are ignored (SOL013 4.3.4).
+    An optional attribute that is absent has its default value; a default
+    value is left out of the JSON. Unknown attributes are ignored (SOL013
+    4.3.4).
     """
 
 
 def precompile_types() -> None:
-    """Have msgspec look at every type that there is by now.
+    """Have msgspec compile all types that are defined so far.
 
-    To be called when modules have been imported and before values are read
-    in several threads: msgspec (0.22) looks at a type when the first value
-    of it is read, and two threads that do so at once crash the process.
+    Call it after all imports and before several threads decode values:
+    msgspec (0.22) compiles a type when it decodes the first value of it, and
+    two threads that do so concurrently crash the process.
     """
     kinds: list[type] = [msgspec.Struct]
     while kinds:
         kind = kinds.pop()
         kinds += kind.__subclasses__()
-        with contextlib.suppress(TypeError):  # it is never read
+        with contextlib.suppress(TypeError):  # it is never decoded
             msgspec.json.Decoder(kind)
 
 
 def encode(value: Any) -> bytes:
-    """Give the JSON of a SOL value, as UTF-8."""
+    """Return the JSON of a SOL value, in UTF-8."""
     return msgspec.json.encode(value)
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
-    """Read JSON into a SOL type.
+    """Parse the JSON of a SOL type.
 
-    :raises msgspec.ValidationError: an attribute is wrong; the message ends
+    :raises msgspec.ValidationError: an attribute is invalid; the message ends
         in its JSON path
-    :raises msgspec.DecodeError: this is not JSON
+    :raises msgspec.DecodeError: the data is not JSON
     """
     return msgspec.json.decode(data, type=kind)
 
 
 def utc_seconds(moment: dt.datetime) -> dt.datetime:
-    """Give a moment as it is told: in UTC, in whole seconds.
+    """Convert a time to UTC and whole seconds, as the API reports it.
 
-    :raises ValueError: the moment has no time zone
+    :raises ValueError: the time has no time zone
     """
     if moment.tzinfo is None:
-        raise ValueError("a time needs its time zone")
+        raise ValueError("the time has no time zone")
     return moment.astimezone(dt.UTC).replace(microsecond=0)

@@ -44,8 +44,8 @@ class ApiVersionInformation(SolType):
 class VimConnectionInfo(SolType):
     """SOL003 4.4.1.6.
 
-    The standard requires vimType. Here vimId will do alone: what is missing
-    comes from the VIM that is registered under it.
+    The standard requires vimType. Here vimId alone is sufficient: missing
+    attributes are those of the VIM that is registered under this id.
     """
 
     vim_id: Identifier | None = None
@@ -56,11 +56,13 @@ class VimConnectionInfo(SolType):
 
     def __post_init__(self) -> None:
         if self.vim_id is None and self.vim_type is None:
-            raise ValueError("give vimType, or the vimId of a registered VIM")
+            raise ValueError(
+                "vimType, or the vimId of a registered VIM, is required"
+            )
 
 
 class ResourceHandle(SolType):
-    """SOL003 4.4.1.7. A virtualised resource, as the VIM knows it."""
+    """SOL003 4.4.1.7. The reference of a virtualised resource in its VIM."""
 
     vim_connection_id: Identifier | None = None
     resource_provider_id: Identifier | None = None
@@ -89,7 +91,7 @@ class AddressRange(SolType):
 
 
 class IpAddresses(SolType):
-    """SOL003 4.4.1.10c, inner type. Exactly one way to give addresses."""
+    """SOL003 4.4.1.10c, inner type. Exactly one attribute with addresses."""
 
     type: IpType
     fixed_addresses: tuple[str, ...] = ()
@@ -105,8 +107,8 @@ class IpAddresses(SolType):
         )
         if sum(map(bool, alternatives)) != 1:
             raise ValueError(
-                "give exactly one of fixedAddresses, numDynamicAddresses and"
-                " addressRange"
+                "exactly one of fixedAddresses, numDynamicAddresses and"
+                " addressRange is required"
             )
         _check_addresses(self)
 
@@ -122,7 +124,9 @@ def _check_addresses(ip_addresses: IpAddresses) -> None:
         except ValueError:
             kind = None
         if kind != ip_addresses.type:
-            raise ValueError(f"{address!r} is no {ip_addresses.type} address")
+            raise ValueError(
+                f"{address!r} is not an {ip_addresses.type} address"
+            )
 
 
 class IpOverEthernetAddressData(SolType):
@@ -134,7 +138,7 @@ class IpOverEthernetAddressData(SolType):
 
     def __post_init__(self) -> None:
         if not (self.mac_address or self.ip_addresses):
-            raise ValueError("give macAddress, ipAddresses or both")
+            raise ValueError("macAddress, ipAddresses or both are required")
 
 
 class CpProtocolData(SolType):
@@ -146,7 +150,7 @@ class CpProtocolData(SolType):
     def __post_init__(self) -> None:
         if self.ip_over_ethernet is None:
             raise ValueError(
-                "layerProtocol IP_OVER_ETHERNET: give ipOverEthernet"
+                "layerProtocol IP_OVER_ETHERNET requires ipOverEthernet"
             )
 
 
@@ -166,18 +170,18 @@ class VnfExtCpConfig(SolType):
             self.cp_protocol_data,
         )
         if not any(alternatives):
-            raise ValueError("give linkPortId, cpProtocolData or both")
+            raise ValueError("linkPortId, cpProtocolData or both are required")
         if self.link_port_id and self.net_att_def_resource_id:
             raise ValueError(
-                "give linkPortId or netAttDefResourceId, not both"
+                "linkPortId and netAttDefResourceId exclude each other"
             )
 
 
 class VnfExtCpData(SolType):
     """SOL003 4.4.1.10.
 
-    Entries of cpConfig are applied as a JSON merge patch: null takes a
-    connection point away.
+    Entries of cpConfig are applied as a JSON merge patch: null removes a
+    connection point.
     """
 
     cpd_id: Identifier
@@ -209,7 +213,7 @@ class ExtVirtualLinkData(SolType):
     resource_id: Identifier
     ext_cps: Annotated[tuple[VnfExtCpData, ...], msgspec.Meta(min_length=1)]
     ext_link_ports: tuple[ExtLinkPortData, ...] = ()
-    #: SOL003 v4.3.1: what a container's connection points attach to
+    #: SOL003 v4.3.1: networks of the connection points of containers
     ext_net_att_def_resource_data: tuple[NetAttDefResourceData, ...] = ()
 
 

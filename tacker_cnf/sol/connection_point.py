@@ -1,4 +1,4 @@
-"""Connection points and the addresses they got (SOL003 5.5.3)."""
+"""Connection points and their addresses (SOL003 5.5.3)."""
 
 import msgspec
 
@@ -22,9 +22,11 @@ class IpAddressesInfo(SolType):
 
     def __post_init__(self) -> None:
         if bool(self.addresses) == bool(self.address_range):
-            raise ValueError("give exactly one of addresses and addressRange")
+            raise ValueError(
+                "exactly one of addresses and addressRange is required"
+            )
         if bool(self.addresses) == (self.is_dynamic is None):
-            raise ValueError("isDynamic goes with addresses, and only so")
+            raise ValueError("addresses requires isDynamic, and vice versa")
 
 
 class IpOverEthernetAddressInfo(SolType):
@@ -36,7 +38,7 @@ class IpOverEthernetAddressInfo(SolType):
 
     def __post_init__(self) -> None:
         if not (self.mac_address or self.ip_addresses):
-            raise ValueError("give macAddress, ipAddresses or both")
+            raise ValueError("macAddress, ipAddresses or both are required")
 
 
 class CpProtocolInfo(SolType):
@@ -48,7 +50,7 @@ class CpProtocolInfo(SolType):
     def __post_init__(self) -> None:
         if self.ip_over_ethernet is None:
             raise ValueError(
-                "layerProtocol IP_OVER_ETHERNET: give ipOverEthernet"
+                "layerProtocol IP_OVER_ETHERNET requires ipOverEthernet"
             )
 
 

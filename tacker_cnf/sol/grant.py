@@ -1,4 +1,4 @@
-"""What a VNFM asks an NFVO for, and what it gets (SOL003 9.5)."""
+"""Grants and the requests for them (SOL003 9.5)."""
 
 import enum
 from typing import Annotated
@@ -73,7 +73,7 @@ class SnapshotResourceDefinition(SolType):
 
 
 class ResourceDefinition(SolType):
-    """SOL003 9.5.3.2. What exists already has its resource handle."""
+    """SOL003 9.5.3.2. The definition of an existing resource has a handle."""
 
     id: Identifier
     type: ResourceDefinitionType
@@ -98,7 +98,7 @@ class ConstraintResourceRef(SolType):
             self.vim_connection_id or self.resource_provider_id
         ):
             raise ValueError(
-                "vimConnectionId and resourceProviderId are for idType"
+                "vimConnectionId and resourceProviderId require idType"
                 " RES_MGMT"
             )
 
@@ -113,7 +113,7 @@ class PlacementConstraint(SolType):
 
 
 class VimConstraint(SolType):
-    """SOL003 9.5.3.7. These resources are to be in one VIM."""
+    """SOL003 9.5.3.7. The resources have to be in the same VIM."""
 
     same_resource_group: bool | None = None
     resource: tuple[ConstraintResourceRef, ...]
@@ -148,7 +148,7 @@ class GrantRequest(SolType):
 
 
 class GrantInfo(SolType):
-    """SOL003 9.5.3.3. The answer to one ResourceDefinition."""
+    """SOL003 9.5.3.3. The grant of one ResourceDefinition."""
 
     resource_definition_id: Identifier
     reservation_id: Identifier | None = None

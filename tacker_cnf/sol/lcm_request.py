@@ -1,4 +1,4 @@
-"""What a client asks for in a lifecycle operation (SOL003 5.5.2)."""
+"""The requests for lifecycle operations (SOL003 5.5.2)."""
 
 import enum
 from typing import Annotated
@@ -15,7 +15,7 @@ from tacker_cnf.sol.common import (
 from tacker_cnf.sol.vnf_instance import ScaleInfo, VnfOperationalState
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-#: VNFCs that are named: an empty list would not mean what an absent one does
+#: ids of VNFCs; an empty list is invalid, as absent means all VNFCs
 VnfcNames = Annotated[tuple[Identifier, ...], msgspec.Meta(min_length=1)]
 #: at most a year
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=31_536_000)]
@@ -70,11 +70,11 @@ class InstantiateVnfRequest(SolType):
 
 
 class ScaleVnfRequest(SolType):
-    """SOL003 5.5.2.5. The number of steps is told even when it is 1."""
+    """SOL003 5.5.2.5."""
 
     type: ScaleType
     aspect_id: Identifier
-    #: omit_defaults spares what a factory made
+    #: encoded even when default: omit_defaults ignores factories
     number_of_steps: Count = msgspec.field(default_factory=lambda: 1)
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class ScaleVnfToLevelRequest(SolType):
     def __post_init__(self) -> None:
         if bool(self.instantiation_level_id) == bool(self.scale_info):
             raise ValueError(
-                "give exactly one of instantiationLevelId and scaleInfo"
+                "exactly one of instantiationLevelId and scaleInfo is required"
             )
 
 
@@ -119,7 +119,7 @@ class TerminateVnfRequest(SolType):
 
 
 class HealVnfRequest(SolType):
-    """SOL003 5.5.2.9 and SOL002 5.5.2.9, which names VNFCs to heal."""
+    """SOL003 5.5.2.9 and SOL002 5.5.2.9, which adds the VNFCs to heal."""
 
     cause: str | None = None
     vnfc_instance_id: VnfcNames = ()
@@ -128,9 +128,9 @@ class HealVnfRequest(SolType):
 
 
 class OperateVnfRequest(SolType):
-    """SOL003 5.5.2.10 and SOL002 5.5.2.10, which names VNFCs.
+    """SOL003 5.5.2.10 and SOL002 5.5.2.10, which adds the VNFCs.
 
-    A stop whose stopType is not given is forceful.
+    The default of stopType is FORCEFUL.
     """
 
     vnfc_instance_id: VnfcNames = ()
@@ -142,12 +142,12 @@ class OperateVnfRequest(SolType):
     def __post_init__(self) -> None:
         starts = self.change_state_to is VnfOperationalState.STARTED
         if starts and self.stop_type:
-            raise ValueError("stopType is for changeStateTo STOPPED")
+            raise ValueError("stopType requires changeStateTo STOPPED")
         graceful = self.stop_type is StopType.GRACEFUL
         if graceful and self.graceful_stop_timeout is None:
-            raise ValueError("stopType GRACEFUL: give gracefulStopTimeout")
+            raise ValueError("stopType GRACEFUL requires gracefulStopTimeout")
         if not graceful and self.graceful_stop_timeout is not None:
-            raise ValueError("gracefulStopTimeout is for stopType GRACEFUL")
+            raise ValueError("gracefulStopTimeout requires stopType GRACEFUL")
 
 
 class ChangeExtVnfConnectivityRequest(SolType):
@@ -186,7 +186,7 @@ class VnfcInfoModifications(SolType):
 
 
 class VimConnectionInfoModification(SolType):
-    """A merge patch of one VimConnectionInfo; null takes a value away."""
+    """A merge patch of one VimConnectionInfo; null removes a value."""
 
     vim_id: Identifier | UnsetType | None = UNSET
     vim_type: Identifier | UnsetType | None = UNSET
@@ -198,7 +198,7 @@ class VimConnectionInfoModification(SolType):
 class VnfInfoModificationRequest(SolType):
     """SOL003 5.5.2.12 and SOL002 5.5.2.12. A JSON merge patch (RFC 7396).
 
-    What is not given stays as it is (UNSET), null takes a value away.
+    An absent attribute (UNSET) keeps its value, null removes it.
     """
 
     vnf_instance_name: Name | UnsetType | None = UNSET
@@ -218,7 +218,7 @@ class VnfInfoModificationRequest(SolType):
 
 
 class VnfInfoModifications(SolType):
-    """SOL003 5.5.2.12a and SOL002 5.5.2.12a. What a modification changed."""
+    """SOL003 5.5.2.12a and SOL002 5.5.2.12a. The changed attributes."""
 
     vnf_instance_name: str | None = None
     vnf_instance_description: str | None = None

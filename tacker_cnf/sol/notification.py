@@ -1,4 +1,4 @@
-"""What subscribers are told (SOL003 5.5.2.17 to 5.5.2.19)."""
+"""Notifications to subscribers (SOL003 5.5.2.17 to 5.5.2.19)."""
 
 import enum
 
@@ -40,8 +40,8 @@ class LccnLinks(SolType):
 
 
 class Notification(SolType):
-    """SOL003 5.5.2.17 to 5.5.2.19, what they have in common. One that is sent
-    again, or to another subscriber, keeps its id.
+    """SOL003 5.5.2.17 to 5.5.2.19, common attributes. All deliveries of a
+    notification, to all subscribers, have the same id.
     """
 
     id: Identifier

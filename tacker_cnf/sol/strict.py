@@ -1,8 +1,8 @@
-"""Reads what a client sends: what is nearly right is not half understood.
+"""Parse the JSON of clients, and reject misspelled attributes.
 
-An attribute that no type has is ignored (SOL013 4.3.4), unless it is nearly
-one that the type has: then it is an error, as what it says would be lost.
-``null`` is as good as absent, except where a merge patch gives it a meaning.
+An unknown attribute is ignored (SOL013 4.3.4), unless its name is similar to
+one of the type: then it is an error, as its value would be lost. ``null``
+means absent, except where a merge patch gives it a meaning.
 """
 
 import functools
@@ -18,30 +18,30 @@ T = TypeVar("T")
 
 
 class UnknownName(msgspec.ValidationError):
-    """A name that is not known, and is nearly one that is."""
+    """An unknown name that is similar to a known one."""
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    """Read the JSON of a client into a SOL type.
+    """Parse the JSON of a client.
 
-    :raises UnknownName: an attribute is nearly a known one
-    :raises msgspec.ValidationError: an attribute is wrong; the message ends
+    :raises UnknownName: the name of an attribute is misspelled
+    :raises msgspec.ValidationError: an attribute is invalid; the message ends
         in its JSON path
-    :raises msgspec.DecodeError: this is not JSON
+    :raises msgspec.DecodeError: the data is not JSON
     """
     try:
         decoded = msgspec.json.decode(data)
     except msgspec.ValidationError:  # a number out of range
-        msgspec.json.decode(data, type=kind)  # names its path
+        msgspec.json.decode(data, type=kind)  # its error has the JSON path
         raise
     return convert(decoded, kind)
 
 
 def convert(value: Any, kind: type[T]) -> T:
-    """Read plain values of a client into a type, as decode does JSON.
+    """Convert decoded JSON of a client to a type.
 
-    :raises UnknownName: an attribute is nearly a known one
-    :raises msgspec.ValidationError: an attribute is wrong
+    :raises UnknownName: the name of an attribute is misspelled
+    :raises msgspec.ValidationError: an attribute is invalid
     """
     return msgspec.convert(
         _without_nulls(value, _info(cast("Any", kind)), "$"), kind
@@ -54,10 +54,10 @@ def _info(kind: Any) -> inspect.Type:
 
 
 def alternatives(kind: Any) -> Iterator[Any]:
-    """Return the types that a value may have, without their constraints."""
+    """Yield the types that a value may have, without their constraints."""
     if isinstance(kind, inspect.UnionType):
-        for one in kind.types:
-            yield from alternatives(one)
+        for member in kind.types:
+            yield from alternatives(member)
     elif isinstance(kind, inspect.Metadata):
         yield from alternatives(kind.type)
     else:
@@ -65,9 +65,9 @@ def alternatives(kind: Any) -> Iterator[Any]:
 
 
 def _without_nulls(value: Any, kind: Any, path: str) -> Any:
-    """Return a value without the attributes that are null and may not be.
+    """Return a value without the attributes whose null means absent.
 
-    :raises UnknownName: an attribute is nearly a known one
+    :raises UnknownName: the name of an attribute is misspelled
     """
     for one in alternatives(kind):
         if isinstance(value, dict):
@@ -104,8 +104,8 @@ def _struct_members(
 
 
 def is_null_ignored(field: inspect.Field) -> bool:
-    """Check whether null is as good as absent: an attribute of a merge patch
-    has no default, and null means something there, or is an error.
+    """Check whether null means absent. An attribute of a merge patch has no
+    default: there, null has a meaning, or is an error.
     """
     defaults = (field.default, field.default_factory)
     return defaults != (msgspec.NODEFAULT, msgspec.NODEFAULT) and not any(

@@ -1,4 +1,4 @@
-"""Who wants to be told of lifecycle changes (SOL003 5.5.2.15, 5.5.2.16)."""
+"""Subscriptions to lifecycle changes (SOL003 5.5.2.15, 5.5.2.16)."""
 
 import enum
 
@@ -51,7 +51,7 @@ class VnfProductsFromProvider(SolType):
 
 
 class VnfInstanceSubscriptionFilter(SolType):
-    """SOL003 4.4.1.5. Which VNF instances: each attribute has to match."""
+    """SOL003 4.4.1.5. A filter of VNF instances: all attributes must match."""
 
     vnfd_ids: tuple[Identifier, ...] = ()
     vnf_products_from_providers: tuple[VnfProductsFromProvider, ...] = ()
@@ -60,7 +60,7 @@ class VnfInstanceSubscriptionFilter(SolType):
 
 
 class LifecycleChangeNotificationsFilter(SolType):
-    """SOL003 5.5.3.12. Each attribute that is given has to match."""
+    """SOL003 5.5.3.12. Each attribute that is present must match."""
 
     vnf_instance_subscription_filter: VnfInstanceSubscriptionFilter | None = (
         None
@@ -74,7 +74,7 @@ class LifecycleChangeNotificationsFilter(SolType):
         types = self.notification_types
         if of_operations and types and NotificationType.OP_OCC not in types:
             raise ValueError(
-                "operationTypes and operationStates go with notificationTypes "
+                "operationTypes and operationStates require notificationTypes "
                 f"{NotificationType.OP_OCC}"
             )
 
@@ -85,7 +85,7 @@ class LccnSubscriptionRequest(SolType):
     filter: LifecycleChangeNotificationsFilter | None = None
     callback_uri: HttpUri
     authentication: SubscriptionAuthentication | None = None
-    #: omit_defaults spares what a factory made
+    #: encoded even when default: omit_defaults ignores factories
     verbosity: LcmOpOccNotificationVerbosityType = msgspec.field(
         default_factory=lambda: LcmOpOccNotificationVerbosityType.FULL
     )
@@ -101,7 +101,7 @@ class LccnSubscriptionLinks(SolType):
 
 
 class LccnSubscription(SolType):
-    """SOL003 5.5.2.16. The credentials in it are never told."""
+    """SOL003 5.5.2.16, without credentials."""
 
     id: Identifier
     filter: LifecycleChangeNotificationsFilter | None = None

@@ -1,18 +1,18 @@
-"""Which known name a name that is not known was probably meant to be."""
+"""Suggest the known name that a client probably misspelled."""
 
 from collections.abc import Iterable
 from typing import Final
 
-#: what a name may have besides letters and digits: vnfd_id is vnfdId
+#: characters that are ignored: vnfd_id is vnfdId
 _SEPARATORS: Final = str.maketrans("", "", "_-. ")
 
 
 def closest_name(unknown_name: str, known_names: Iterable[str]) -> str | None:
-    """Return the known name that differs by case, by separators, or by one
-    or two letters; None: there is none.
+    """Return the known name that differs in case, separators, or one or two
+    letters; None: there is none.
 
-    A name of up to five characters may differ by one letter, one of up to
-    two by case alone: among short names everything is near.
+    A name of up to five characters may differ in one letter, one of up to two
+    only in case and separators: short names are all similar.
     """
     normalized = _normalize(unknown_name)
     for name in known_names:
@@ -32,8 +32,8 @@ def _normalize(name: str) -> str:
 
 
 def _is_within_distance(one: str, other: str, max_distance: int) -> bool:
-    """Check whether one becomes the other by so many steps: a letter more,
-    less or changed, or two exchanged.
+    """Check whether the edit distance is at most max_distance: a letter is
+    inserted, deleted or replaced, or two neighbours are swapped.
     """
     common_length = 0
     for a, b in zip(one, other, strict=False):

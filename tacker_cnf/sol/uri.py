@@ -1,4 +1,4 @@
-"""Addresses that others give and this service calls."""
+"""URIs that clients specify and this service sends requests to."""
 
 import ipaddress
 import re
@@ -21,10 +21,10 @@ _NUMBERS: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
 
 
 def check_address(name: str, uri: str) -> None:
-    """Make sure of what a pattern of HttpUri cannot say.
+    """Check the port and the IP address of a URI, beyond HttpUri's pattern.
 
-    :param name: the attribute that has it
-    :raises ValueError: its port or its IP address cannot be
+    :param name: name of the attribute, for the error
+    :raises ValueError: the port or the IP address is invalid
     """
     try:
         address = parse.urlsplit(uri)
@@ -32,4 +32,4 @@ def check_address(name: str, uri: str) -> None:
         if ":" in host or _NUMBERS.fullmatch(host):
             ipaddress.ip_address(host)
     except ValueError as error:
-        raise ValueError(f"{name} leads nowhere: {error}") from None
+        raise ValueError(f"{name} is not a valid URI: {error}") from None

@@ -1,4 +1,4 @@
-"""Virtual links and their ports, as they are (SOL003 5.5.3)."""
+"""Virtual links and their ports (SOL003 5.5.3)."""
 
 import enum
 
@@ -25,7 +25,9 @@ class VnfLinkPortInfo(SolType):
 
     def __post_init__(self) -> None:
         if (self.cp_instance_id is None) != (self.cp_instance_type is None):
-            raise ValueError("cpInstanceId and cpInstanceType go together")
+            raise ValueError(
+                "cpInstanceId and cpInstanceType require each other"
+            )
 
 
 class VnfVirtualLinkResourceInfo(SolType):

@@ -1,4 +1,4 @@
-"""A VNF instance and what it is made of (SOL003 5.5.2.2, 5.5.3)."""
+"""A VNF instance and its resources (SOL003 5.5.2.2, 5.5.3)."""
 
 import enum
 from typing import Annotated
@@ -61,7 +61,7 @@ class VnfcResourceInfo(SolType):
 
 
 class VnfcInfo(SolType):
-    """SOL002 5.5.3.23. One VNFC, as an element manager sees it."""
+    """SOL002 5.5.3.23. A VNFC from the view of an element manager."""
 
     id: Identifier
     vdu_id: Identifier
@@ -87,8 +87,8 @@ class VirtualStorageResourceInfo(SolType):
 class InstantiatedVnfInfo(SolType):
     """SOL003 5.5.2.2, inner type, with vnfcInfo of SOL002.
 
-    The standard wants at least one extCpInfo, which a containerised VNF does
-    not have.
+    The standard requires at least one extCpInfo, but a containerised VNF has
+    none.
     """
 
     flavour_id: Identifier
@@ -104,7 +104,7 @@ class InstantiatedVnfInfo(SolType):
     vnf_virtual_link_resource_info: tuple[VnfVirtualLinkResourceInfo, ...] = ()
     virtual_storage_resource_info: tuple[VirtualStorageResourceInfo, ...] = ()
     vnfc_info: tuple[VnfcInfo, ...] = ()
-    #: ours: what the infra driver keeps of this VNF
+    #: extension: data of the infra driver
     metadata: KeyValuePairs = msgspec.field(default_factory=dict)
 
 
@@ -127,7 +127,7 @@ class VnfInstanceLinks(SolType):
 
 
 class VnfInstance(SolType):
-    """SOL003 5.5.2.2. Its links are put on where it leaves by HTTP."""
+    """SOL003 5.5.2.2. The API adds the links to its responses."""
 
     id: Identifier
     vnf_instance_name: str | None = None

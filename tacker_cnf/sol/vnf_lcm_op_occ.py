@@ -1,4 +1,4 @@
-"""One lifecycle operation and what it changed (SOL003 5.5.2.13)."""
+"""Lifecycle operations and their changes (SOL003 5.5.2.13)."""
 
 import enum
 from typing import Any
@@ -55,7 +55,7 @@ class CancelModeType(enum.StrEnum):
 
 
 class CancelMode(SolType):
-    """SOL003 5.5.2.14. How a client asks to cancel."""
+    """SOL003 5.5.2.14. The request to cancel an operation."""
 
     cancel_mode: CancelModeType
 
@@ -178,9 +178,9 @@ class VnfLcmOpOccLinks(SolType):
 
 
 class VnfLcmOpOcc(SolType):
-    """SOL003 5.5.2.13. Its links are put on where it leaves by HTTP.
+    """SOL003 5.5.2.13. The API adds the links to its responses.
 
-    operationParams is the JSON of the request that the operation is about.
+    operationParams is the JSON of the request that started the operation.
     """
 
     id: Identifier
@@ -202,9 +202,9 @@ class VnfLcmOpOcc(SolType):
         ModificationsTriggeredByVnfPkgChange | None
     ) = None
     vnf_snapshot_info_id: Identifier | None = None
-    #: ours, beyond SOL003: the step it is in or failed in, and how far
+    #: extension: the step that runs or failed, and its progress
     progress: str | None = None
-    #: ours, beyond SOL003: what its management scripts wrote
+    #: extension: the output of its management scripts
     script_log: str | None = None
     links: VnfLcmOpOccLinks | None = msgspec.field(default=None, name="_links")
 
@@ -213,4 +213,6 @@ class VnfLcmOpOcc(SolType):
             moment = utc_seconds(getattr(self, name))
             msgspec.structs.force_setattr(self, name, moment)
         if self.is_cancel_pending == (self.cancel_mode is None):
-            raise ValueError("cancelMode goes with isCancelPending")
+            raise ValueError(
+                "cancelMode and isCancelPending require each other"
+            )

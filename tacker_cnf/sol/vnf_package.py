@@ -1,4 +1,4 @@
-"""VNF packages (SOL003 10.5; SOL005 9.5 for what a client may write)."""
+"""VNF packages (SOL003 10.5; SOL005 9.5 for the requests of clients)."""
 
 import enum
 from typing import Annotated
@@ -115,7 +115,9 @@ class VnfPackageSoftwareImageInfo(SolType):
             self, "created_at", utc_seconds(self.created_at)
         )
         if (self.image_path is None) == (self.image_uri is None):
-            raise ValueError("give exactly one of imagePath and imageUri")
+            raise ValueError(
+                "exactly one of imagePath and imageUri is required"
+            )
 
 
 class VnfPackageArtifactInfo(SolType):
@@ -132,7 +134,7 @@ class VnfPackageArtifactInfo(SolType):
     def __post_init__(self) -> None:
         if (self.artifact_path is None) == (self.artifact_uri is None):
             raise ValueError(
-                "give exactly one of artifactPath and artifactURI"
+                "exactly one of artifactPath and artifactURI is required"
             )
 
 
@@ -147,8 +149,8 @@ class VnfPkgInfoLinks(SolType):
 class VnfPkgInfo(SolType):
     """SOL003 10.5.2.2 and SOL005 9.5.2.5.
 
-    What the content tells is known once the package is onboarded. Its links
-    are put on where it leaves by HTTP.
+    Attributes that come from the content are present once the package is
+    onboarded. The API adds the links to its responses.
     """
 
     id: Identifier
@@ -179,9 +181,9 @@ class CreateVnfPkgInfoRequest(SolType):
 
 
 class VnfPkgInfoModifications(SolType):
-    """SOL005 9.5.2.3. Both what is asked for and the answer to it.
+    """SOL005 9.5.2.3. The body of the request and of its response.
 
-    userDefinedData is a JSON merge patch: null takes a value away.
+    userDefinedData is a JSON merge patch: null removes a value.
     """
 
     operational_state: OperationalState | None = None
@@ -189,7 +191,9 @@ class VnfPkgInfoModifications(SolType):
 
     def __post_init__(self) -> None:
         if self.operational_state is None and self.user_defined_data is None:
-            raise ValueError("give operationalState, userDefinedData or both")
+            raise ValueError(
+                "operationalState, userDefinedData or both are required"
+            )
 
 
 class ParamsOauth2ClientCredentials(SolType):
@@ -213,4 +217,4 @@ class UploadVnfPackageFromUriRequest(SolType):
 
     def __post_init__(self) -> None:
         if (self.user_name is None) != (self.password is None):
-            raise ValueError("give userName and password, or neither")
+            raise ValueError("userName and password require each other")

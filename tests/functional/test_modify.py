@@ -272,7 +272,7 @@ class TestVimConnections(ModifyCase):
                 UNKNOWN_ID,
             ),
             ({"vim2": {"vimId": UNKNOWN_ID}}, UNKNOWN_ID),
-            ({"vim2": {}}, "give vimType"),
+            ({"vim2": {}}, "vimType, or the vimId"),
         ):
             body: Any = {"vimConnectionInfo": patch}
             self.assert_refused(400, up, body, message)

@@ -215,7 +215,7 @@ class TestFetch(UploadTest):
         path = self.create_package()
         for more, message in (
             ({"authType": "OAUTH2_CLIENT_CREDENTIALS"}, "only BASIC"),
-            ({"password": None}, "give userName and password"),
+            ({"password": None}, "userName and password require each other"),
             ({"addressInformation": 5}, "$.addressInformation"),
             ({"addressInformation": "http://u:p@127.0.0.1/"}, "beside it"),
         ):

@@ -138,4 +138,4 @@ class TestUtcSeconds(testtools.TestCase):
     def test_a_time_without_its_zone_is_refused(self) -> None:
         naive = self.WANTED.replace(tzinfo=None)
         error = self.assertRaises(ValueError, utc_seconds, naive)
-        self.assertEqual("a time needs its time zone", str(error))
+        self.assertEqual("the time has no time zone", str(error))

@@ -139,7 +139,7 @@ class TestVimConnectionInfo(base.TestCase):
         self.assert_refused(
             dict[str, common.VimConnectionInfo],
             {"vim1": {"extra": {}}},
-            "give vimType, or the vimId of a registered VIM - at `$[...]`",
+            "vimType, or the vimId of a registered VIM, is required - at `$[...]`",
         )
 
 
@@ -148,8 +148,8 @@ ADDRESS_RANGE = {"minAddress": "10.0.0.1", "maxAddress": "10.0.0.9"}
 
 class TestIpAddresses(base.TestCase):
     ONE_WAY = (
-        "give exactly one of fixedAddresses, numDynamicAddresses and"
-        " addressRange"
+        "exactly one of fixedAddresses, numDynamicAddresses and"
+        " addressRange is required"
     )
     RIGHT = (
         {"type": "IPV4", "fixedAddresses": ["10.0.0.1", "10.0.0.2"]},
@@ -190,19 +190,19 @@ class TestIpAddresses(base.TestCase):
         ),
         (
             {"type": "IPV6", "fixedAddresses": ["10.0.0.1"]},
-            "'10.0.0.1' is no IPV6 address",
+            "'10.0.0.1' is not an IPV6 address",
         ),
         (
             {"type": "IPV4", "fixedAddresses": ["10.0.0.1", "fe80::1"]},
-            "'fe80::1' is no IPV4 address",
+            "'fe80::1' is not an IPV4 address",
         ),
         (
             {"type": "IPV4", "fixedAddresses": ["10.0.0.256"]},
-            "'10.0.0.256' is no IPV4 address",
+            "'10.0.0.256' is not an IPV4 address",
         ),
         (
             {"type": "IPV6", "addressRange": ADDRESS_RANGE},
-            "'10.0.0.1' is no IPV6 address",
+            "'10.0.0.1' is not an IPV6 address",
         ),
         (
             {"type": "IPV4", "addressRange": {"minAddress": "10.0.0.1"}},
@@ -230,7 +230,7 @@ class TestConnectionPointRules(base.TestCase):
         (
             common.IpOverEthernetAddressData,
             {"segmentationId": "1"},
-            "give macAddress, ipAddresses or both",
+            "macAddress, ipAddresses or both are required",
         ),
         (
             common.IpOverEthernetAddressData,
@@ -243,17 +243,17 @@ class TestConnectionPointRules(base.TestCase):
         (
             common.CpProtocolData,
             {"layerProtocol": "IP_OVER_ETHERNET"},
-            "layerProtocol IP_OVER_ETHERNET: give ipOverEthernet",
+            "layerProtocol IP_OVER_ETHERNET requires ipOverEthernet",
         ),
         (
             common.VnfExtCpConfig,
             {"parentCpConfigId": "cp1"},
-            "give linkPortId, cpProtocolData or both",
+            "linkPortId, cpProtocolData or both are required",
         ),
         (
             common.VnfExtCpConfig,
             {"linkPortId": "p1", "netAttDefResourceId": ["nad1"]},
-            "give linkPortId or netAttDefResourceId, not both",
+            "linkPortId and netAttDefResourceId exclude each other",
         ),
         (
             common.VnfExtCpData,

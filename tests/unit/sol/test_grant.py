@@ -146,12 +146,12 @@ class TestGrants(base.TestCase):
         (
             grant.ConstraintResourceRef,
             {"idType": "GRANT", "resourceId": "r", "vimConnectionId": "v"},
-            "vimConnectionId and resourceProviderId are for idType RES_MGMT",
+            "vimConnectionId and resourceProviderId require idType RES_MGMT",
         ),
         (
             grant.ConstraintResourceRef,
             {"idType": "GRANT", "resourceId": "r", "resourceProviderId": "p"},
-            "vimConnectionId and resourceProviderId are for idType RES_MGMT",
+            "vimConnectionId and resourceProviderId require idType RES_MGMT",
         ),
         (
             grant.Grant,

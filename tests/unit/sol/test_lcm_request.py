@@ -159,8 +159,8 @@ Refusal = tuple[type[SolType], dict[str, Any], str]
 
 
 class TestRefusals(base.TestCase):
-    GRACEFUL_ONLY = "gracefulStopTimeout is for stopType GRACEFUL"
-    ONE_LEVEL = "give exactly one of instantiationLevelId and scaleInfo"
+    GRACEFUL_ONLY = "gracefulStopTimeout requires stopType GRACEFUL"
+    ONE_LEVEL = "exactly one of instantiationLevelId and scaleInfo is required"
     CASES: tuple[Refusal, ...] = (
         (
             lcm_request.ScaleVnfRequest,
@@ -204,7 +204,7 @@ class TestRefusals(base.TestCase):
         (
             lcm_request.OperateVnfRequest,
             {"changeStateTo": "STARTED", "stopType": "FORCEFUL"},
-            "stopType is for changeStateTo STOPPED",
+            "stopType requires changeStateTo STOPPED",
         ),
         (
             lcm_request.OperateVnfRequest,
@@ -228,7 +228,7 @@ class TestRefusals(base.TestCase):
         (
             lcm_request.OperateVnfRequest,
             {"changeStateTo": "STOPPED", "stopType": "GRACEFUL"},
-            "stopType GRACEFUL: give gracefulStopTimeout",
+            "stopType GRACEFUL requires gracefulStopTimeout",
         ),
         (
             lcm_request.ChangeExtVnfConnectivityRequest,
@@ -239,7 +239,7 @@ class TestRefusals(base.TestCase):
             lcm_request.InstantiateVnfRequest,
             {"flavourId": "simple", "vimConnectionInfo": {"vim1": {}}},
             (
-                "give vimType, or the vimId of a registered VIM"
+                "vimType, or the vimId of a registered VIM, is required"
                 " - at `$.vimConnectionInfo[...]`"
             ),
         ),

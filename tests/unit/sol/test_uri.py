@@ -52,5 +52,5 @@ class UriTest(testtools.TestCase):
             body,
             ParamsOauth2ClientCredentials,
         )
-        self.assertIn("tokenEndpoint leads nowhere", str(error))
+        self.assertIn("tokenEndpoint is not a valid URI", str(error))
         self.assertNotIn("secret", str(error))

@@ -309,7 +309,7 @@ class TestRules(base.TestCase):
         (
             connection_point.IpAddressesInfo,
             {"type": "IPV4"},
-            "give exactly one of addresses and addressRange",
+            "exactly one of addresses and addressRange is required",
         ),
         (
             connection_point.IpAddressesInfo,
@@ -320,12 +320,12 @@ class TestRules(base.TestCase):
                     "maxAddress": "10.0.0.2",
                 },
             },
-            "give exactly one of addresses and addressRange",
+            "exactly one of addresses and addressRange is required",
         ),
         (
             connection_point.IpAddressesInfo,
             without(FIXED, "isDynamic"),
-            "isDynamic goes with addresses, and only so",
+            "addresses requires isDynamic, and vice versa",
         ),
         (
             connection_point.IpAddressesInfo,
@@ -337,17 +337,17 @@ class TestRules(base.TestCase):
                     "maxAddress": "10.0.0.2",
                 },
             },
-            "isDynamic goes with addresses, and only so",
+            "addresses requires isDynamic, and vice versa",
         ),
         (
             connection_point.IpOverEthernetAddressInfo,
             {"segmentationId": "1"},
-            "give macAddress, ipAddresses or both",
+            "macAddress, ipAddresses or both are required",
         ),
         (
             connection_point.CpProtocolInfo,
             {"layerProtocol": "IP_OVER_ETHERNET"},
-            "layerProtocol IP_OVER_ETHERNET: give ipOverEthernet",
+            "layerProtocol IP_OVER_ETHERNET requires ipOverEthernet",
         ),
         (
             connection_point.VnfExtCpInfo,
@@ -360,12 +360,12 @@ class TestRules(base.TestCase):
         (
             virtual_link.VnfLinkPortInfo,
             without(LINK_PORT, "cpInstanceType"),
-            "cpInstanceId and cpInstanceType go together",
+            "cpInstanceId and cpInstanceType require each other",
         ),
         (
             virtual_link.VnfLinkPortInfo,
             without(LINK_PORT, "cpInstanceId"),
-            "cpInstanceId and cpInstanceType go together",
+            "cpInstanceId and cpInstanceType require each other",
         ),
     )
 

@@ -205,7 +205,7 @@ class TestTimes(base.TestCase):
 
 class TestRules(base.TestCase):
     def test_a_cancel_mode_goes_with_a_pending_cancel(self) -> None:
-        sentence = "cancelMode goes with isCancelPending"
+        sentence = "cancelMode and isCancelPending require each other"
         for extra in ({"isCancelPending": True}, {"cancelMode": "GRACEFUL"}):
             with self.subTest(str(extra)):
                 self.assert_refused(

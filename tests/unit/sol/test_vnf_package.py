@@ -141,8 +141,8 @@ class TestRoundTrips(base.TestCase):
 
 
 class TestRules(base.TestCase):
-    ONE_IMAGE = "give exactly one of imagePath and imageUri"
-    ONE_ARTIFACT = "give exactly one of artifactPath and artifactURI"
+    ONE_IMAGE = "exactly one of imagePath and imageUri is required"
+    ONE_ARTIFACT = "exactly one of artifactPath and artifactURI is required"
     WRONG: tuple[tuple[type[SolType], dict[str, Any], str], ...] = (
         (
             vnf_package.VnfPackageSoftwareImageInfo,
@@ -172,7 +172,7 @@ class TestRules(base.TestCase):
         (
             vnf_package.VnfPkgInfoModifications,
             {},
-            "give operationalState, userDefinedData or both",
+            "operationalState, userDefinedData or both are required",
         ),
         (
             vnf_package.VnfPkgInfoModifications,
