@@ -1,4 +1,4 @@
-"""Who asks, and under which request id."""
+"""The context of a request: the client and the request id."""
 
 from typing import Any
 
@@ -6,14 +6,16 @@ from oslo_context import context
 
 
 class RequestContext(context.RequestContext):
-    """oslo.context's, as this service passes it on."""
+    """The context of oslo.context."""
 
 
 def of_environ(environ: dict[str, Any]) -> RequestContext:
-    """Read what the authentication middleware left in the WSGI environ."""
+    """Build the context that the authentication middleware put in the WSGI
+    environ.
+    """
     return RequestContext.from_environ(environ)
 
 
 def administrator() -> RequestContext:
-    """Make the caller of a service that asks nobody for a token."""
+    """Build the context of a client that needs no token."""
     return RequestContext(is_admin=True, roles=["admin", "member", "reader"])

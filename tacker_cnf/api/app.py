@@ -1,4 +1,4 @@
-"""The WSGI application: every route, and the middleware in order."""
+"""The WSGI application: all routes, and the middleware in order."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -28,12 +28,12 @@ from tacker_cnf.vims.registry import Vims
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Services:
-    """What the handlers work with."""
+    """The services that the handlers call."""
 
     store: Store
     catalogue: Packages
     uploads: Uploads
-    #: those that VNF instances are made of
+    #: source of the packages that VNF instances are created from
     packages: PackageSource
     operations: OperationService
     vims: Vims
@@ -42,7 +42,7 @@ class Services:
 
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
-    """Tell the routes of VNF lifecycle management (SOL003 clause 5)."""
+    """Return the routes of VNF lifecycle management (SOL003 clause 5)."""
     vnf = VnfInstances(services.store, services.packages, services.operations)
     occ = VnfLcmOpOccs(services.store, services.operations)
     subscription = Subscriptions(services.store, services.tester)
@@ -61,7 +61,7 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
             "POST": vnf.post_change_ext_conn
         },
         "/vnf_instances/{id}/terminate": {"POST": vnf.post_terminate},
-        # ours, beyond SOL003
+        # extension of SOL003
         "/vnf_instances/{id}/sync": {"POST": vnf.post_sync},
         "/vnf_lcm_op_occs": {"GET": occ.get_all},
         "/vnf_lcm_op_occs/{id}": {"GET": occ.get},
@@ -81,12 +81,12 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
 
 
 def other_routes(services: Services) -> Mapping[str, Methods]:
-    """Tell the routes of packages, VIMs, versions and health."""
+    """Return the routes of packages, VIMs, versions and health."""
     package = VnfPackages(services.catalogue, services.store, services.uploads)
     vim = VimResource(services.vims, services.drivers)
     version = ApiVersions()
     health = Healthcheck(services.store)
-    one = "/vnfpkgm/v1/vnf_packages/{id}"
+    package_path = "/vnfpkgm/v1/vnf_packages/{id}"
     vims: Methods = {"GET": vim.get_all, "POST": vim.post}
     return {
         "/vnflcm/api_versions": {"GET": version.get_all},
@@ -95,21 +95,21 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
             "GET": package.get_all,
             "POST": package.post,
         },
-        one: {
+        package_path: {
             "GET": package.get,
             "PATCH": package.patch,
             "DELETE": package.delete,
         },
-        f"{one}/package_content": {
+        f"{package_path}/package_content": {
             "GET": package.get_content,
             "HEAD": package.get_content,
             "PUT": package.put_content,
         },
-        f"{one}/package_content/upload_from_uri": {
+        f"{package_path}/package_content/upload_from_uri": {
             "POST": package.post_upload
         },
-        f"{one}/vnfd": {"GET": package.get_vnfd},
-        f"{one}/artifacts/{{path}}": {
+        f"{package_path}/vnfd": {"GET": package.get_vnfd},
+        f"{package_path}/artifacts/{{path}}": {
             "GET": package.get_artifact,
             "HEAD": package.get_artifact,
         },
@@ -125,7 +125,7 @@ def other_routes(services: Services) -> Mapping[str, Methods]:
 
 
 def routes(services: Services) -> Mapping[str, Methods]:
-    """Tell all routes, and where they are described."""
+    """Return all routes, /openapi.json included."""
     lcm = lcm_routes(services)
     table = {
         root + path: lcm[path] for root in middleware.LCM_ROOTS for path in lcm
@@ -136,7 +136,7 @@ def routes(services: Services) -> Mapping[str, Methods]:
 
 
 class Root:
-    """Pecan's root controller: leads each request to its handler."""
+    """Pecan's root controller: routes each request to its handler."""
 
     def __init__(self, services: Services) -> None:
         self._routes = Routes(routes(services))
@@ -154,7 +154,7 @@ class Root:
 
 
 def build(conf: cfg.ConfigOpts, services: Services) -> Wsgi:
-    """Compose the application."""
+    """Build the application."""
     app: Wsgi = pecan.make_app(
         Root(services),
         debug=False,
@@ -163,5 +163,5 @@ def build(conf: cfg.ConfigOpts, services: Services) -> Wsgi:
         force_canonical=False,
     )
     app = middleware.authenticate(app, conf)
-    # outermost, so that every error becomes a problem, wherever it arises
+    # outermost, so that an error of any layer becomes problem+json
     return middleware.handle_errors(app, conf)

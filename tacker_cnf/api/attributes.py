@@ -1,7 +1,7 @@
 """The attributes of a SOL type, as queries name them (SOL013 5.2.2, 5.3.2).
 
-A path of names leads through structures, arrays and maps; a map knows any
-name, and what lies under KeyValuePairs may be anything.
+A path of names leads through structures, arrays and maps; a map has every
+name, and a value of KeyValuePairs may have any type.
 """
 
 import enum
@@ -28,40 +28,40 @@ _ESCAPES: Final = {"~0": "~", "~1": "/", "~a": ",", "~b": "@"}
 
 
 class Kind(enum.StrEnum):
-    """What a simple attribute holds; an enumeration is a string here."""
+    """The kind of a simple attribute; an enumeration is a string here."""
 
     STRING = "string"
     NUMBER = "number"
     BOOLEAN = "boolean"
     DATE = "date"
-    #: known only when it is seen
+    #: known only from the value
     ANY = "any"
 
 
 @functools.cache
 def type_of(kind: type) -> inspect.Type:
-    """Tell what a SOL type is made of."""
+    """Return msgspec's description of a SOL type."""
     return inspect.type_info(kind)
 
 
 @functools.cache
 def fields_of(kind: type) -> dict[str, inspect.Field]:
-    """Tell the attributes of a SOL type, by their names in JSON."""
+    """Return the attributes of a SOL type, by their names in JSON."""
     info = type_of(kind)
     assert isinstance(info, inspect.StructType)
     return {field.encode_name: field for field in info.fields}
 
 
 def unwrap(kind: inspect.Type) -> inspect.Type:
-    """Take away that a value is optional, and what else does not tell what
-    it is.
+    """Return a type without its constraints and without None; a union of
+    several types becomes AnyType.
     """
     while True:
         if isinstance(kind, inspect.Metadata):
             kind = kind.type
         elif isinstance(kind, inspect.UnionType):
-            rest = [t for t in kind.types if not _is_none_type(t)]
-            kind = rest[0] if len(rest) == 1 else inspect.AnyType()
+            others = [t for t in kind.types if not _is_none_type(t)]
+            kind = others[0] if len(others) == 1 else inspect.AnyType()
         else:
             return kind
 
@@ -71,7 +71,7 @@ def _is_none_type(kind: inspect.Type) -> bool:
 
 
 def element_type(kind: inspect.Type) -> inspect.Type:
-    """Tell of what an array is one; anything else is one of itself."""
+    """Return the type of the elements of an array; any other type as it is."""
     kind = unwrap(kind)
     while isinstance(kind, ARRAY_TYPES):
         kind = unwrap(kind.item_type)
@@ -79,7 +79,7 @@ def element_type(kind: inspect.Type) -> inspect.Type:
 
 
 def child_type(kind: inspect.Type, name: str) -> inspect.Type | None:
-    """Follow one name; None when there is no such attribute."""
+    """Return the type of an attribute; None: there is no such attribute."""
     kind = element_type(kind)
     if isinstance(kind, inspect.StructType):
         field = fields_of(kind.cls).get(name)
@@ -90,7 +90,7 @@ def child_type(kind: inspect.Type, name: str) -> inspect.Type | None:
 
 
 def resolve_path(kind: type, path: Sequence[str]) -> inspect.Type | None:
-    """Follow a path; None when it leads nowhere."""
+    """Return the type at a path; None: there is no such attribute."""
     found: inspect.Type | None = type_of(kind)
     for name in path:
         found = found and child_type(found, name)
@@ -98,12 +98,12 @@ def resolve_path(kind: type, path: Sequence[str]) -> inspect.Type | None:
 
 
 def is_map(kind: inspect.Type) -> bool:
-    """Tell whether a value has, or may have, keys of its own."""
+    """Check whether a value is, or may be, a map."""
     return isinstance(element_type(kind), inspect.DictType | inspect.AnyType)
 
 
 def is_complex(kind: inspect.Type) -> bool:
-    """Tell whether an attribute is a structure, a map or an array."""
+    """Check whether an attribute is a structure, a map or an array."""
     complex_types = (
         inspect.StructType,
         inspect.DictType,
@@ -114,7 +114,7 @@ def is_complex(kind: inspect.Type) -> bool:
 
 
 def simple_kind(kind: inspect.Type) -> Kind | None:
-    """Tell what a simple attribute holds; None for a structure or a map."""
+    """Return the kind of a simple attribute; None: a structure or a map."""
     kind = element_type(kind)
     if isinstance(kind, inspect.StructType | inspect.DictType):
         return None
@@ -125,9 +125,9 @@ def simple_kind(kind: inspect.Type) -> Kind | None:
 
 
 def unescape(name: str) -> str:
-    """Read one name of a path.
+    """Decode the escapes in one name of a path.
 
-    :raises ValueError: there is no such escape; its argument tells where
+    :raises ValueError: an escape is unknown; the argument is its offset
     """
     for tilde in re.finditer("~.?", name, re.DOTALL):
         if tilde.group() not in _ESCAPES:

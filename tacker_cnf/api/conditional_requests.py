@@ -1,4 +1,6 @@
-"""The terms that a request has in its headers, and that it acts only once."""
+"""Conditional and idempotent requests: If-Match, If-None-Match and
+Idempotency-Key.
+"""
 
 import hashlib
 import re
@@ -13,25 +15,26 @@ from tacker_cnf.db import idempotency
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.preconditions import IdempotencyKey, Preconditions
 
-#: RFC 9110 8.8.3; what is weak is never what was meant
+#: RFC 9110 8.8.3; a weak tag never matches
 _TAG: Final = re.compile(r'(W/)?"([^"]*)"')
 _TAGS: Final = re.compile(r'\s*(W/)?"[^"]*"(\s*,\s*(W/)?"[^"]*")*\s*')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class IdempotentRequest:
-    """Lets a request act once, however often it comes."""
+    """Runs the action of a request once for each Idempotency-Key."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def __call__(self, action: Callable[[Preconditions], str]) -> str:
-        """Ask, unless the same was asked before; give the id of what was
-        made, now or then.
+        """Run the action, unless an earlier request had the same key; return
+        the id of the resource that was created now or then.
 
-        :param action: keeps the key of its terms in the transaction that makes
-            something (`idempotency.keep`), and gives the id of that
-        :raises IdempotencyKeyReused: the key was another request's
+        :param action: records the key of its preconditions in the transaction
+            that creates the resource (`idempotency.record`), and returns the
+            id of the resource
+        :raises IdempotencyKeyReused: another request used the key
         """
         preconditions = preconditions_from_request()
         resource_id = self.find_previous()
@@ -40,16 +43,17 @@ class IdempotentRequest:
         try:
             return action(preconditions)
         except errors.VnfmError:
-            # perhaps its twin was first, and is what stands in its way
+            # a concurrent request with the same key may be the cause
             resource_id = self.find_previous()
             if resource_id is None:
                 raise
             return resource_id
 
     def find_previous(self) -> str | None:
-        """Tell what an earlier request with the key of this one made.
+        """Return the id of the resource that an earlier request with the same
+        key created; None: there was no such request.
 
-        :raises IdempotencyKeyReused: that was another request
+        :raises IdempotencyKeyReused: another request used the key
         """
         key = _key()
         return None if key is None else self._find(key)
@@ -61,9 +65,9 @@ class IdempotentRequest:
 
 
 def preconditions_from_request() -> Preconditions:
-    """Read the terms of the request that is being answered.
+    """Parse If-Match and Idempotency-Key of the request.
 
-    :raises BadRequest: its Idempotency-Key or its If-Match is not one
+    :raises BadRequest: one of the headers is malformed
     """
     return Preconditions(if_match=_tags(), key=_key())
 
@@ -76,7 +80,7 @@ def _tags() -> frozenset[str] | None:
         return frozenset("*")
     if not _TAGS.fullmatch(header):
         raise errors.BadRequest(
-            "If-Match: the ETag of an earlier answer is needed, with its "
+            "If-Match: the ETag of an earlier response is required, with its "
             'quotes, as "5f1c", or *.'
         )
     found = _TAG.findall(header)
@@ -90,7 +94,7 @@ def _key() -> IdempotencyKey | None:
         return None
     if not _KEY.fullmatch(caller_key):
         raise errors.BadRequest(
-            "Idempotency-Key: 1 to 255 visible ASCII characters are needed."
+            "Idempotency-Key: 1 to 255 visible ASCII characters are required."
         )
     context = request.environ[http.CONTEXT]
     request_line = f"{request.method} {request.path_qs}".encode()
@@ -108,8 +112,8 @@ def _digest(*parts: bytes) -> str:
 
 
 def is_not_modified(tag: str) -> bool:
-    """Name the state that is answered, and tell whether the caller has it
-    (If-None-Match).
+    """Set the ETag header, and check whether the client has that version of
+    the resource (If-None-Match).
     """
     pecan.response.headers["ETag"] = f'"{tag}"'
     header = pecan.request.headers.get("If-None-Match", "")

@@ -1,7 +1,7 @@
-"""Files as answers, whole or one range of them (IETF RFC 9110, 13 and 14).
+"""Responses that are a file or one range of it (IETF RFC 9110, 13 and 14).
 
-A range that cannot be understood is no range, and the whole file is given.
-More than one range is refused, as SOL003 10.4.5.3.2 has one only.
+A malformed Range header is ignored, and the complete file is sent. More than
+one range is rejected: SOL003 10.4.5.3.2 allows only one.
 """
 
 import io
@@ -15,13 +15,13 @@ import pecan
 from tacker_cnf import errors
 from tacker_cnf.api import http
 
-PACKAGE_DELETED: Final = "The VNF package was deleted just now."
+PACKAGE_DELETED: Final = "The VNF package was deleted during the request."
 CHUNK_BYTES: Final = 256 * 1024
 _RANGES: Final = re.compile(
     r"bytes[ \t]*=[ \t]*((?:\d*-\d*)(?:[ \t]*,[ \t]*\d*-\d*)*)",
     re.ASCII | re.IGNORECASE,
 )
-#: more digits than any file has bytes
+#: most digits of a position in a file
 _MAX_DIGITS: Final = 18
 
 
@@ -33,13 +33,14 @@ class Range(NamedTuple):
 
 
 def file_response(path: Path, kind: str, tag: str) -> Any:
-    """Give a file, or the part of it that the request asks for.
+    """Return a response with a file, or the requested range of it.
 
-    :param tag: changes whenever the file does
+    :param kind: the media type
+    :param tag: the ETag: changes whenever the file does
 
-    :raises RangeNotSatisfiable: the range begins behind the file's end
-    :raises BadRequest: several ranges are asked for
-    :raises NotFound: the package was deleted just now
+    :raises RangeNotSatisfiable: the range begins behind the end of the file
+    :raises BadRequest: the client requested several ranges
+    :raises NotFound: the package was deleted during the request
     """
     try:
         length = path.stat().st_size
@@ -63,7 +64,10 @@ def file_response(path: Path, kind: str, tag: str) -> Any:
 
 
 def generated_file_response(file: BinaryIO, kind: str) -> Any:
-    """Give all of a file that was made for this answer alone."""
+    """Return a response with a file that was created for it.
+
+    :param kind: the media type
+    """
     size = file.seek(0, io.SEEK_END)
     response = pecan.response
     response.content_type = kind
@@ -82,16 +86,18 @@ def _requested_range(tag: str, length: int) -> Range | None:
 
 
 def parse_range(header: str | None, length: int) -> Range | None:
-    """Read a Range header; None: the whole file is asked for.
+    """Parse a Range header; None: send the complete file.
 
     :raises RangeNotSatisfiable: no byte of the file is in the range
-    :raises BadRequest: several ranges are asked for
+    :raises BadRequest: the client requested several ranges
     """
     match = _RANGES.fullmatch(header.strip()) if header else None
     if match is None:
         return None
     if "," in match[1]:
-        raise errors.BadRequest("Range: one range at a time is given.")
+        raise errors.BadRequest(
+            "Range: several ranges are not supported; request one."
+        )
     start, _, end = match[1].partition("-")
     if not start + end or max(len(start), len(end)) > _MAX_DIGITS:
         return None
@@ -109,7 +115,8 @@ def _chunks(file: BinaryIO, first: int, size: int) -> Iterator[bytes]:
     with file:
         file.seek(first)
         remaining = size - min(CHUNK_BYTES, size)
-        yield file.read(size - remaining)  # even of none, or pecan says 204
+        # even for an empty file: without a chunk, pecan answers 204
+        yield file.read(size - remaining)
         while remaining and (chunk := file.read(min(CHUNK_BYTES, remaining))):
             remaining -= len(chunk)
             yield chunk

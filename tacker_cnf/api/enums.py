@@ -1,4 +1,4 @@
-"""Which values an attribute may have, for who gave it another."""
+"""The allowed values of an enumeration, for error messages."""
 
 import re
 from collections.abc import Iterator
@@ -8,17 +8,17 @@ from msgspec import inspect
 
 from tacker_cnf.sol import strict
 
-#: what msgspec says of a value that an enumeration does not have
+#: msgspec's message about a value that an enumeration does not have
 _INVALID: Final = re.compile(r"Invalid enum value .* - at `\$(.*)`", re.DOTALL)
 #: .attribute, or [...] for any entry
 _PATH_STEP: Final = re.compile(r"\.(\w+)|\[[^\]]*\]")
 
 
 def allowed_values(kind: Any, message: str) -> str:
-    """Tell the values that would have been right, after a complaint about
-    one; of any other complaint say nothing.
+    """Return the allowed values if a message of msgspec is about the value of
+    an enumeration; otherwise an empty string.
 
-    :param kind: what the whole was to be decoded into
+    :param kind: the type of the complete document
     """
     match = _INVALID.fullmatch(message)
     if match is None:
@@ -38,7 +38,7 @@ def _is_enum(kind: Any) -> bool:
 
 
 def _child_types(kind: Any, attribute: str | None) -> Iterator[Any]:
-    """Give the types of an attribute, or of an entry where none is named."""
+    """Yield the types of an attribute; None: those of an entry."""
     for one in strict.alternatives(kind):
         if attribute is not None:
             fields = getattr(one, "fields", ())

@@ -18,7 +18,7 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
     """One simple filter expression."""
 
     op: Op
-    #: the path as it was written
+    #: the path as the client wrote it
     name: str
     prefix: tuple[str, ...]
     #: the last name of the path; None for the keys of a map
@@ -27,9 +27,10 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> list[Expression]:
-    """Read all expressions of a filter.
+    """Parse all expressions of a filter.
 
-    :raises InvalidFilter: it is malformed; the message says where
+    :raises InvalidFilter: the filter is malformed; the message has the
+        position
     """
     reader = _Reader(text)
     expressions = [reader.expression()]
@@ -47,17 +48,17 @@ class _Reader:
         self._position = 0
         nul = text.find("\0")
         if nul >= 0:
-            self._fail("there is a NUL", nul)
+            self._fail("NUL is not allowed", nul)
 
     @property
     def next(self) -> str:
-        """The next character; nothing at the end."""
+        """The next character; empty at the end."""
         return self._text[self._position : self._position + 1]
 
     def expect(self, character: str) -> None:
         if self.next != character:
-            found = f"there is {self.next}" if self.next else "it ends"
-            self._fail(f"{character} is expected where {found}")
+            found = f"found {self.next!r}" if self.next else "the filter ends"
+            self._fail(f"expected {character!r} but {found}")
         self._position += 1
 
     def expression(self) -> Expression:
@@ -68,13 +69,13 @@ class _Reader:
         name = self._read_until(",")
         if ");(" in name:
             offset = start + name.index(");(")
-            self._fail(", and a value are expected where there is )", offset)
+            self._fail("expected ',' and a value but found ')'", offset)
         *prefix, leaf = self._path(name, start)
         self.expect(",")
         values = [self._value()]
         while self.next == ",":
             if op not in _MULTI_VALUE_OPS:
-                self._fail(f"{op} takes one value, there is another one")
+                self._fail(f"{op} takes one value, found another")
             self._position += 1
             values.append(self._value())
         self.expect(")")
@@ -92,23 +93,23 @@ class _Reader:
         try:
             return Op(word)
         except ValueError:
-            known = ", ".join(Op)
-            self._fail(f"there is no operator {word!r} but {known}", start)
+            operators = ", ".join(Op)
+            self._fail(f"unknown operator {word!r}; use {operators}", start)
 
     def _path(self, name: str, offset: int) -> list[str]:
         path = []
         *prefix, _ = parts = name.split("/")
         for part in parts:
             if not part:
-                self._fail("the name of an attribute is expected", offset)
+                self._fail("expected the name of an attribute", offset)
             try:
                 path.append(attributes.unescape(part))
             except ValueError as error:
                 where = offset + int(error.args[0])
-                self._fail("there is an unknown escape", where)
+                self._fail("unknown escape; use ~0, ~1, ~a or ~b", where)
             offset += len(part) + 1
             if KEY in prefix and part == KEY:
-                self._fail("nothing may follow on @key", offset - 1)
+                self._fail("nothing may follow @key", offset - 1)
         return path
 
     def _value(self) -> str:
@@ -118,7 +119,7 @@ class _Reader:
         value = self._read_until(",)")
         if "'" in value:
             offset = start + value.index("'")
-            self._fail("a value with a quote in it has to be quoted", offset)
+            self._fail("a value that contains a quote must be quoted", offset)
         return value
 
     def _quoted_value(self) -> str:
@@ -128,12 +129,12 @@ class _Reader:
             self._position += 1
             parts.append(self._read_until("'"))
             if not self.next:
-                self._fail("the quoted value has no end", start)
+                self._fail("the quoted value has no closing quote", start)
             self._position += 1
         return "'".join(parts)
 
     def _read_until(self, characters: str) -> str:
-        """Take all before one of these characters."""
+        """Return the text before the next of these characters."""
         start = self._position
         while self.next and self.next not in characters:
             self._position += 1

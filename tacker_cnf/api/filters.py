@@ -1,7 +1,7 @@
-"""Attribute-based filters (SOL013 5.2), read for the type they are about.
+"""Attribute-based filters (SOL013 5.2), parsed for the type of a resource.
 
-They ask about what an answer would show: an attribute that the type does not
-have, or that may hold a secret, cannot be asked about.
+A filter can only use what a response shows: an attribute that the type does
+not have, or that may contain a secret, is rejected.
 """
 
 import datetime
@@ -21,7 +21,7 @@ from tacker_cnf.lcm import secret_names
 from tacker_cnf.sol.base import DateTime, SolType
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,300}(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-#: what a comparison may still add a second to
+#: latest time to which a comparison can add a second
 _LATEST_TIME: Final = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
 
 
@@ -52,9 +52,9 @@ _PARSERS: Final[Mapping[Kind, Callable[[str], Any]]] = {
 
 
 def parse(text: str, kind: type[SolType]) -> Filter:
-    """Read a filter on resources of a type.
+    """Parse a filter on resources of a type.
 
-    :raises InvalidFilter: it is malformed, or not possible on this type
+    :raises InvalidFilter: the filter is malformed, or does not fit the type
     """
     return Filter([_condition(e, kind) for e in filter_syntax.parse(text)])
 
@@ -64,7 +64,7 @@ def _condition(expression: Expression, kind: type[SolType]) -> Condition:
     path = prefix if leaf is None else (*prefix, leaf)
     if any(map(_is_hidden, path)):
         raise errors.InvalidFilter(
-            f"filter: {name} may hold a secret and cannot be filtered by."
+            f"filter: {name} may contain a secret and cannot be filtered by."
         )
     found = _attribute_kind(path, expression, kind)
     if expression.op not in APPLICABLE[found]:
@@ -89,7 +89,11 @@ def _is_hidden(name: str) -> bool:
 def _attribute_kind(
     path: Sequence[str], expression: Expression, kind: type[SolType]
 ) -> Kind:
-    """Tell what the attribute of an expression holds."""
+    """Return the kind of the attribute of an expression.
+
+    :raises InvalidFilter: the type has no such attribute, or the attribute
+        is a structure
+    """
     found = attributes.resolve_path(kind, path)
     if found and expression.leaf is None:
         found = inspect.StrType() if attributes.is_map(found) else None
@@ -100,8 +104,8 @@ def _attribute_kind(
     leaf = attributes.simple_kind(found)
     if leaf is None:
         raise errors.InvalidFilter(
-            f"filter: {expression.name} is a structure; name an attribute "
-            "in it."
+            f"filter: {expression.name} is a structure; use one of its "
+            "attributes."
         )
     return leaf
 
@@ -109,8 +113,10 @@ def _attribute_kind(
 def _parse_values(
     expression: Expression, kind: Kind
 ) -> Mapping[Kind, tuple[Any, ...]]:
-    """Read the values as the type has them; where that is not known, as
-    each type that they may be of.
+    """Parse the values as the kind of the attribute; for ``ANY``, as each
+    kind that accepts them.
+
+    :raises InvalidFilter: a value is not of the kind
     """
     if kind == Kind.ANY:
         kinds = (Kind.STRING, Kind.NUMBER, Kind.BOOLEAN)
@@ -118,8 +124,8 @@ def _parse_values(
     values = tuple(_parsed_values(expression.values, kind))
     if len(values) < len(expression.values):
         raise errors.InvalidFilter(
-            f"filter: {expression.name} is a {kind}, and "
-            f"{', '.join(map(repr, expression.values))} is none."
+            f"filter: {expression.name} is a {kind}, not "
+            f"{', '.join(map(repr, expression.values))}."
         )
     return {kind: values}
 

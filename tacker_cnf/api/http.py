@@ -1,4 +1,6 @@
-"""HTTP between pecan and the handlers: decode, encode, and every error."""
+"""HTTP between pecan and the handlers: decode requests, encode responses and
+errors.
+"""
 
 import functools
 import http
@@ -29,7 +31,7 @@ ZIP: Final = "application/zip"
 TEXT: Final = "text/plain"
 BINARY: Final = "application/octet-stream"
 
-#: what this service puts into the WSGI environ
+#: keys that this service sets in the WSGI environ
 CONTEXT: Final = "tacker_cnf.context"
 ENFORCER: Final = "tacker_cnf.enforcer"
 ORIGINAL_ENVIRON: Final = "tacker_cnf.given"
@@ -39,24 +41,24 @@ SETTINGS: Final = "tacker_cnf.settings"
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be known of a handler beside its code."""
+    """The declaration of a handler."""
 
     status: int
-    #: media types of the request body; none: it has no body
+    #: media types of the request body; empty: it has no body
     accepts: tuple[str, ...]
-    #: media types of the answer; none: it has no body
+    #: media types of the response; empty: it has no body
     produces: tuple[str, ...]
-    #: what the body is decoded into; None: the handler reads its stream
+    #: type that the body is decoded into; None: the handler reads the stream
     body: Any
-    #: what the JSON of the answer is made of; None: it has no JSON
+    #: type of the JSON in the response; None: no JSON
     response: Any
-    #: what else a success may be; of 300 and above without a body
+    #: further statuses of a success; 300 and above have no body
     other_statuses: tuple[int, ...]
-    #: what the request may carry beside its body
+    #: query parameters and headers of the request
     parameters: tuple[Parameter, ...]
-    #: what the answer carries beside its body
+    #: headers of the response
     response_headers: tuple[Parameter, ...]
-    #: the errors that not every handler has
+    #: errors beyond those that all handlers have in common
     error_types: tuple[type[errors.VnfmError], ...]
 
 
@@ -72,23 +74,23 @@ def endpoint(  # noqa: PLR0913
     response_headers: Sequence[Parameter] = (),
     error_types: Sequence[type[errors.VnfmError]] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a method a handler: its ``body`` is the decoded request, what it
-    returns the JSON of the answer.
+    """Declare a method as a handler: its argument ``body`` is the decoded
+    request body, its return value is encoded as the JSON of the response.
 
     A handler that returns a pecan response has filled it itself.
 
-    :param rule: the policy that has to allow it (403), before anything of
-        the request is read; None: everybody may
-    :param accepts: media types of the request body (415); of a ``body``
-        JSON by default
-    :param produces: media types of the answer (406); JSON by default, and none
-        where the method returns None: without a body, any Accept will do
-    :param response: the type of the answer, where the annotation of the
-        method says less
+    :param rule: the policy that is checked (403) before the request is read;
+        None: any client is allowed
+    :param accepts: media types of the request body (415); default: JSON if
+        the method has a ``body``
+    :param produces: media types of the response (406); default: JSON, and
+        none if the method returns None: without a body, any Accept matches
+    :param response: the type of the response, where the annotation of the
+        method is less specific
     :param other_statuses: other statuses of a success; 300 and above have no body
-    :param parameters: parameters of the request, beside those of every request
-    :param response_headers: headers of the answer, beside those of every answer
-    :param error_types: errors of this handler, beside those of every handler
+    :param parameters: parameters of the request, in addition to the common ones
+    :param response_headers: headers of the response, in addition to the common ones
+    :param error_types: errors of this handler, in addition to the common ones
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,12 +151,13 @@ def _build_response(status: int, result: Any) -> Any:
 
 
 def check_accept(offers: Sequence[str]) -> str:
-    """Choose the media type of the answer.
+    """Return the media type of the response.
 
-    :raises NotAcceptable: the request accepts none of these
+    :raises BadRequest: the Accept header is malformed
+    :raises NotAcceptable: the request accepts none of the offers
     """
     header = _original_request().environ.get("HTTP_ACCEPT") or "*/*"
-    # all that is answered as text is UTF-8, which nobody has to ask for
+    # all text responses are UTF-8, whether or not the client asks for it
     header = re.sub(r";\s*charset=[^;,]*", "", header, flags=re.IGNORECASE)
     try:
         accepted = acceptparse.create_accept_header(header)
@@ -163,21 +166,21 @@ def check_accept(offers: Sequence[str]) -> str:
         raise errors.BadRequest(f"Accept: {header!r} is not valid.") from None
     if not best:
         raise errors.NotAcceptable(
-            f"Accept: this resource answers {' or '.join(offers)}, "
+            f"Accept: this resource produces {' or '.join(offers)}; "
             f"the request accepts {header}."
         )
     return str(best[0][0])
 
 
 def check_content_type(accepts: Sequence[str]) -> None:
-    """Make sure that the body is of a type this resource reads.
+    """Check the media type of the request body.
 
-    :raises UnsupportedMediaType: it is not
+    :raises UnsupportedMediaType: the resource does not accept the type
     """
     kind = _original_request().content_type
     if kind and kind.lower() not in accepts:
         raise errors.UnsupportedMediaType(
-            f"Content-Type: this resource reads {' or '.join(accepts)}, "
+            f"Content-Type: this resource accepts {' or '.join(accepts)}, "
             f"not {kind}."
         )
 
@@ -186,9 +189,9 @@ def _decode_body(kind: Any) -> Any:
     body = _body(settings().max_body_bytes)
     pecan.request.environ[REQUEST_BODY] = body
     if not body:
-        raise errors.BadRequest("The body is empty; JSON is needed.")
+        raise errors.BadRequest("The body is empty; JSON is required.")
     if _NUL.search(body):
-        raise errors.BadRequest("The body has a NUL character in it.")
+        raise errors.BadRequest("The body contains a NUL character.")
     try:
         return strict.decode(body, kind)
     except strict.UnknownName as error:
@@ -203,7 +206,7 @@ def _decode_body(kind: Any) -> Any:
 
 
 def _original_request() -> webob.BaseRequest:
-    """Give the request as it came, with its body unread."""
+    """Return the request as the server received it, with its body unread."""
     return webob.BaseRequest(pecan.request.environ[ORIGINAL_ENVIRON])
 
 
@@ -212,24 +215,27 @@ def _body(limit: int) -> bytes:
     length = request.content_length
     if length is not None and length > limit:
         raise errors.PayloadTooLarge(
-            f"The body has {length} bytes; {limit} are accepted."
+            f"The body has {length} bytes; at most {limit} are accepted."
         )
     body: bytes = request.environ["wsgi.input"].read(
         limit + 1 if length is None else length
     )
     if len(body) > limit:
-        raise errors.PayloadTooLarge(f"At most {limit} bytes are accepted.")
+        raise errors.PayloadTooLarge(
+            f"The body has more than {limit} bytes; at most {limit} are "
+            "accepted."
+        )
     return body
 
 
 def upload() -> tuple[BinaryIO, int | None]:
-    """Give the stream of an upload, and the bytes announced."""
+    """Return the stream of an upload, and its Content-Length in bytes."""
     request = _original_request()
     return request.environ["wsgi.input"], request.content_length
 
 
 def empty_response(status: int) -> Any:
-    """Answer by a status alone, and the headers that are set."""
+    """Return a response without a body; headers that are set stay."""
     response = pecan.response
     response.status = status
     response.body = b""
@@ -238,33 +244,33 @@ def empty_response(status: int) -> Any:
 
 
 def settings() -> Any:
-    """Give the [api] options."""
+    """Return the options of [api]."""
     return pecan.request.environ[SETTINGS]
 
 
 def caller() -> RequestContext:
-    """Tell who makes the request."""
+    """Return the context of the client that sent the request."""
     context: RequestContext = pecan.request.environ[CONTEXT]
     return context
 
 
 def _authorize(rule: str) -> None:
-    """Make sure that the caller may do this.
+    """Check a policy.
 
-    :raises Forbidden: it may not
+    :raises Forbidden: the policy does not allow the client this request
     """
     enforcer = pecan.request.environ[ENFORCER]
     if not enforcer.enforce(rule, {}, caller()):
-        raise errors.Forbidden(f"Policy {rule} does not allow this.")
+        raise errors.Forbidden(f"Policy {rule} does not allow this request.")
 
 
 def base_url() -> str:
-    """Tell how the caller reaches this API."""
+    """Return the URL under which the client reaches this API."""
     return str(settings().endpoint or pecan.request.host_url).rstrip("/")
 
 
 def set_location(path: str) -> None:
-    """Tell where what was made can be read."""
+    """Set the Location header to the URL of a resource."""
     pecan.response.headers["Location"] = base_url() + path
 
 
@@ -276,8 +282,8 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(-impl:.+)?")
 def check_version(major: int) -> None:
     """Check the Version header (SOL013 9.1 and 9.2).
 
-    :raises BadRequest: it is missing or malformed
-    :raises NotAcceptable: this API does not speak that version
+    :raises BadRequest: the header is missing or malformed
+    :raises NotAcceptable: this API does not support the version
     """
     version = pecan.request.headers.get("Version")
     if version is None:
@@ -294,13 +300,14 @@ def check_version(major: int) -> None:
 
 
 def problem(error: Exception, request_id: str) -> tuple[int, bytes]:
-    """Tell an error: its status and its problem+json (SOL013 6.3)."""
+    """Return the status and the problem+json of an error (SOL013 6.3)."""
     details = errors.problem_details(error)
-    if details.status == 500:  # the inside of a bug stays inside
-        LOG.error("Request %s failed", request_id, exc_info=error)
+    if details.status == 500:  # details of a bug are logged, not sent
+        LOG.error("Request failed: request_id=%s", request_id, exc_info=error)
         details = ProblemDetails(
             status=details.status,
             title=http.HTTPStatus(details.status).phrase,
-            detail=f"The server failed; its log says why under {request_id}.",
+            detail="The server failed; the cause is in its log under "
+            f"{request_id}.",
         )
     return details.status, base.encode(details)

@@ -1,4 +1,4 @@
-"""Where things are: Location headers and _links."""
+"""The URLs of resources, for Location headers and _links."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ from tacker_cnf.sol.vnf_package import (
 LCM: Final = "/vnflcm/v2"
 PACKAGES: Final = "/vnfpkgm/v1/vnf_packages"
 VIMS: Final = "/v1.0/vims"
-#: task -> the link to it, where that has another name
+#: task -> attribute of its link, if the names differ
 _LINK_NAMES: Final = {"change_vnfpkg": "change_vnf_pkg"}
 
 
@@ -50,7 +50,7 @@ def vim(vim_id: str) -> str:
 
 
 def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
-    """Add what may be done with an instance now (SOL003 5.5.2.2)."""
+    """Add links to the tasks that are allowed now (SOL003 5.5.2.2)."""
     self_url = base + instance(value.id)
     tasks: tuple[str, ...] = ("instantiate",)
     if value.instantiation_state == InstantiationState.INSTANTIATED:
@@ -72,7 +72,7 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
 
 
 def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
-    """Add what may be decided about an operation now (SOL003 5.5.2.13)."""
+    """Add links to the tasks that are allowed now (SOL003 5.5.2.13)."""
     self_url = base + op_occ(value.id)
     allowed = operations.decisions(value.operation, value.operation_state)
     links = VnfLcmOpOccLinks(
@@ -89,7 +89,7 @@ def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
 def with_subscription_links(
     value: LccnSubscription, base: str
 ) -> LccnSubscription:
-    """Add where a subscription is (SOL003 5.5.2.16)."""
+    """Add the link of a subscription (SOL003 5.5.2.16)."""
     self_link = Link(href=base + subscription(value.id))
     return msgspec.structs.replace(
         value, links=LccnSubscriptionLinks(self_=self_link)
@@ -97,7 +97,7 @@ def with_subscription_links(
 
 
 def with_package_links(value: VnfPkgInfo, base: str) -> VnfPkgInfo:
-    """Add where a package's parts are (SOL003 10.5.2.2)."""
+    """Add links to the parts of a package (SOL003 10.5.2.2)."""
     self_url = base + package(value.id)
     onboarded = value.onboarding_state == OnboardingState.ONBOARDED
     links = VnfPkgInfoLinks(

@@ -1,8 +1,8 @@
-"""Whether a resource matches a filter (SOL013 5.2.2).
+"""Match a resource against a filter (SOL013 5.2.2).
 
-Of an array one element suffices, and it is the same element for all
-conditions whose attributes differ in the last name only. An attribute that is
-not there matches nothing, whatever the operator.
+An array matches if one element does; conditions whose attributes differ only
+in the last name have to match the same element. An attribute that is absent
+never matches, whatever the operator.
 """
 
 import datetime
@@ -38,20 +38,20 @@ _OPERATORS: Final[Mapping[Op, Callable[[Any, Sequence[Any]], bool]]] = {
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """One expression, with its values as the attribute's type has them."""
+    """One expression, with its values parsed."""
 
-    #: how the type names the first attribute of the path
+    #: Python name of the first attribute of the path
     attribute: str
     prefix: tuple[str, ...]
     #: None for the keys of a map
     leaf: str | None
     op: Op
     kind: Kind
-    #: the values, by the kinds that the attribute may turn out to be
+    #: the values, by each kind that the attribute may have
     values: Mapping[Kind, tuple[Any, ...]]
 
     def accepts(self, actual: Any) -> bool:
-        """Tell whether one simple value passes."""
+        """Check whether a simple value fulfils the condition."""
         kind = _kind_of_value(actual) if self.kind == Kind.ANY else self.kind
         if kind is None or self.op not in APPLICABLE[kind]:
             return False
@@ -69,7 +69,7 @@ def _kind_of_value(actual: Any) -> Kind | None:
 
 
 class Filter:
-    """Expressions that all have to match."""
+    """Conditions that all have to match."""
 
     def __init__(self, conditions: Sequence[Condition] = ()) -> None:
         self.conditions = conditions
@@ -79,15 +79,16 @@ class Filter:
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The attributes that have to be known to judge."""
+        """The attributes that the conditions need, by their Python names."""
         return frozenset(condition.attribute for condition in self.conditions)
 
     def split(
         self, comparable: Collection[str]
     ) -> tuple[tuple[Comparison, ...], "Filter"]:
-        """Tell what the database can judge, and what is left.
+        """Return the comparisons that the database can evaluate, and a filter
+        of the other conditions.
 
-        :param comparable: attributes that are columns of their own
+        :param comparable: attributes that have a column
         """
         comparisons, remaining = [], []
         for condition in self.conditions:
@@ -104,7 +105,7 @@ class Filter:
         return tuple(comparisons), Filter(remaining)
 
     def matches(self, resource: Mapping[str, Any]) -> bool:
-        """Judge a resource by its JSON."""
+        """Check whether the JSON of a resource matches."""
         return all(
             any(
                 all(
@@ -126,10 +127,10 @@ def _condition_matches(condition: Condition, part: Any) -> bool:
 
 
 def _values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Find what a path leads to: of an array, each of its elements."""
+    """Yield the values at a path; of an array, those of each element."""
     if isinstance(value, list | tuple):
-        for one in value:
-            yield from _values_at(one, path)
+        for element in value:
+            yield from _values_at(element, path)
     elif not path:
         yield value
     elif isinstance(value, dict) and path[0] in value:

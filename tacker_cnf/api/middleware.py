@@ -1,4 +1,4 @@
-"""The middleware around the handlers: who asks, and how errors are told."""
+"""The middleware around the handlers: authentication and error responses."""
 
 import io
 import uuid
@@ -15,9 +15,9 @@ from tacker_cnf.db.session import DATABASE_DOWN
 Environ = dict[str, Any]
 Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
-#: where the lifecycle API is found: ETSI's path and the short one
+#: roots of the lifecycle API: ETSI's path and the short one
 LCM_ROOTS: Final = ("/vnflcm/v2", "/v2")
-#: what nobody needs a token for
+#: paths that need no token
 PUBLIC: Final = frozenset(
     {
         "/healthcheck",
@@ -29,18 +29,20 @@ PUBLIC: Final = frozenset(
 
 
 def is_lcm(path: str) -> bool:
-    """Tell whether a path is of the versioned lifecycle API."""
+    """Check whether a path belongs to the versioned lifecycle API."""
     under = any(path.startswith(root + "/") for root in LCM_ROOTS)
     return under and not is_public(path)
 
 
 def is_public(path: str) -> bool:
-    """Tell whether a path is open to everybody."""
+    """Check whether a path needs no token."""
     return path.rstrip("/") in PUBLIC
 
 
 def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
-    """Say who asks, and who judges."""
+    """Wrap an application so that the WSGI environ has the request context
+    and the policy enforcer.
+    """
     enforcer = policies.enforcer(conf)
 
     def authenticated(
@@ -77,7 +79,9 @@ def authenticate(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
 
 
 def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
-    """Make every error a problem+json, and sign every answer."""
+    """Wrap an application so that each error becomes a problem+json, and
+    each response has the common headers.
+    """
 
     def application(
         environ: Environ, start_response: Callable[..., Any]
@@ -86,8 +90,8 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
         environ["openstack.request_id"] = request_id
         environ[http.SETTINGS] = conf.api
         environ[http.ORIGINAL_ENVIRON] = dict(environ)
-        # pecan would answer 404 where the standard wants 406, and read any
-        # body to its end, however long, to look for parameters in it
+        # pecan would answer 404 where the standard requires 406, and read a
+        # body of any size to look for parameters in it
         for name in ("HTTP_ACCEPT", "CONTENT_TYPE", "CONTENT_LENGTH"):
             environ.pop(name, None)
         environ["wsgi.input"] = io.BytesIO()
@@ -119,20 +123,26 @@ def handle_errors(app: Wsgi, conf: cfg.ConfigOpts) -> Wsgi:
 
 
 def _reject_nul(environ: Environ) -> None:
-    """Refuse what no name has and not every database takes."""
+    """Reject NUL characters, which not every database can store.
+
+    :raises NotFound: the path contains one
+    :raises BadRequest: the query contains one
+    """
     if "\0" in environ.get("PATH_INFO", ""):
-        raise errors.NotFound("There is no thing that has a NUL in its name.")
+        raise errors.NotFound(
+            "There is no resource whose path contains a NUL character."
+        )
     if "%00" in environ.get("QUERY_STRING", ""):
-        raise errors.BadRequest("The query has a NUL in it.")
+        raise errors.BadRequest("The query contains a NUL character.")
 
 
 class ForeignErrorResponse(Exception):
-    """An error answer that somebody else's code began to give."""
+    """An error response that a library has started."""
 
     def __init__(self, status: str, headers: list[tuple[str, str]]) -> None:
         super().__init__(status)
         self.status = int(status[:3])
-        #: how to log in, which the caller needs
+        #: the WWW-Authenticate headers, which the client needs to log in
         self.auth_challenges = [
             h for h in headers if h[0] == "WWW-Authenticate"
         ]
@@ -147,7 +157,7 @@ _FOREIGN_ERRORS: Final = {
 
 
 def _translate_error(error: Exception) -> Exception:
-    """Translate what others' code raises or answers by itself."""
+    """Convert an exception or an error response of a library."""
     if isinstance(error, ForeignErrorResponse):
         other = errors.VnfmError if error.status >= 500 else errors.BadRequest
         return _FOREIGN_ERRORS.get(error.status, other)().with_headers(

@@ -1,7 +1,7 @@
-"""/openapi.json: what this API is, in the words of OpenAPI 3.1.
+"""/openapi.json: the description of this API in OpenAPI 3.1.
 
-All of it comes from the table of routes, and from what the handlers say of
-themselves in ``http.endpoint``.
+It is generated from the table of routes and the declarations of the handlers
+in ``http.endpoint``.
 """
 
 import inspect
@@ -26,17 +26,18 @@ from tacker_cnf.sol.problem import ProblemDetails
 Json = dict[str, Any]
 
 KEYSTONE: Final = "keystone"
-#: keywords whose texts are written anew
+#: keyword -> conversion of its text
 _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "description": inspect.cleandoc,
-    # the end of the text; in ECMA 262 that is $
+    # the end of the text is \Z in Python, $ in ECMA 262
     "pattern": lambda text: text.replace(r"\Z", "$"),
 }
 _INFO: Final = {
     "title": "tacker_cnf",
     "description": "A VNF manager: lifecycle management by ETSI NFV-SOL 003"
-    " and 002 version 3.3.1, VNF packages, and VIMs. What is under"
-    f" {middleware.LCM_ROOTS[0]} is under {middleware.LCM_ROOTS[1]} as well.",
+    " and 002 version 3.3.1, VNF packages, and VIMs. All paths under"
+    f" {middleware.LCM_ROOTS[0]} exist under {middleware.LCM_ROOTS[1]} as"
+    " well.",
     "version": "2.0.0",
     "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
 }
@@ -49,7 +50,7 @@ _TOKEN: Final = {
 
 
 class Document:
-    """/openapi.json: the API, described by itself."""
+    """/openapi.json: the description of this API."""
 
     def __init__(self, table: Mapping[str, Methods]) -> None:
         self._table = table
@@ -57,7 +58,7 @@ class Document:
 
     @http.endpoint(200, response=dict[str, Any])
     def get(self) -> msgspec.Raw:
-        """Describe this API in OpenAPI 3.1."""
+        """Read the description of this API in OpenAPI 3.1."""
         settings = http.settings()
         key = (settings.auth_strategy, settings.endpoint or "/")
         if key not in self._documents:
@@ -69,12 +70,12 @@ class Document:
 def document(
     table: Mapping[str, Methods], auth_strategy: str, server: str
 ) -> Json:
-    """Describe an API.
+    """Return the OpenAPI document of an API.
 
-    :param table: all routes; one that leads where another one leads is an
-        alias, or HEAD, and is left out
+    :param table: all routes; a further route to the same handler is an alias,
+        or HEAD, and is left out
     :param auth_strategy: as in [api]
-    :param server: where the paths begin
+    :param server: the URL that the paths are relative to
     """
     operations = list(_operations(table))
     known_schemas = _schemas(operations)
@@ -84,8 +85,8 @@ def document(
         methods[operation.method.lower()] = operation.spec(known_schemas)
     components: Json = {
         "headers": {
-            one.name: openapi_operation.parameter_object(one)
-            for one in openapi_parameters.COMMON_RESPONSE_HEADERS
+            header.name: openapi_operation.parameter_object(header)
+            for header in openapi_parameters.COMMON_RESPONSE_HEADERS
         },
         "schemas": _without_python_syntax(known_schemas.components),
     }
@@ -114,13 +115,15 @@ def _operations(table: Mapping[str, Methods]) -> Iterator[Operation]:
 
 def _schemas(operations: Iterable[Operation]) -> Schemas:
     endpoints = [operation.endpoint for operation in operations]
-    bodies = [one.body for one in endpoints if one.body is not None]
-    answers = [one.response for one in endpoints if one.response is not None]
-    return schemas.build_schemas(bodies, [ProblemDetails, *answers])
+    bodies = [e.body for e in endpoints if e.body is not None]
+    responses = [e.response for e in endpoints if e.response is not None]
+    return schemas.build_schemas(bodies, [ProblemDetails, *responses])
 
 
 def _without_python_syntax(schema: Any) -> Any:
-    """Say the same without what only Python knows."""
+    """Return a schema with the texts that only Python understands
+    converted.
+    """
     if isinstance(schema, list):
         return [_without_python_syntax(item) for item in schema]
     if not isinstance(schema, dict):

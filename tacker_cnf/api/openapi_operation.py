@@ -1,4 +1,4 @@
-"""One operation of the API, in the words of OpenAPI 3.1."""
+"""Describe one operation of the API in OpenAPI 3.1."""
 
 import http as status_codes
 import inspect
@@ -20,22 +20,22 @@ _PATH_VARIABLES: Final = {
     "id": "The id of the resource.",
     "path": "The path of a file in the package, with slashes.",
 }
-#: what each operation may answer, by what it has
+#: errors of all operations
 _COMMON_ERRORS: Final = (
     errors.BadRequest,
     errors.VnfmError,
     errors.Unavailable,
 )
-#: to Accept, or to Version
+#: errors of operations that evaluate Accept or Version
 _NEGOTIATION_ERRORS: Final = (errors.NotAcceptable,)
 _AUTH_ERRORS: Final = (errors.Unauthorized, errors.Forbidden)
-#: of a key it may be that what was made with it is gone
+#: also with an Idempotency-Key: its resource may have been deleted
 _LOOKUP_ERRORS: Final = (errors.NotFound,)
 _BODY_ERRORS: Final = (errors.PayloadTooLarge, errors.UnsupportedMediaType)
 
 
 class Operation:
-    """A method of a path, and the handler that it leads to."""
+    """A method of a path, and its handler."""
 
     def __init__(self, path: str, method: str, handler: Handler) -> None:
         self.path = path
@@ -46,9 +46,9 @@ class Operation:
         self._summary = inspect.getdoc(handler) or ""
 
     def spec(self, schemas: Schemas) -> Json:
-        """Describe it.
+        """Return the Operation Object.
 
-        :param schemas: those of its types
+        :param schemas: the schemas of the types it uses
         """
         summary, _, description = self._summary.partition("\n\n")
         spec: Json = {
@@ -84,8 +84,8 @@ class Operation:
         ]
         fixed = [openapi_parameters.VERSION] if versioned else []
         return [
-            {"name": one.name, "in": one.location, **parameter_object(one)}
-            for one in (*path, *fixed, *self.endpoint.parameters)
+            {"name": p.name, "in": p.location, **parameter_object(p)}
+            for p in (*path, *fixed, *self.endpoint.parameters)
         ]
 
     def _body(self, schemas: Schemas) -> Json:
@@ -126,21 +126,23 @@ class Operation:
                 kind: {"schema": schemas.response[response]}
                 for kind in produces
             }
-        # what is not JSON has no schema
+        # a body that is not JSON has no schema
         return {kind: {} for kind in produces}
 
     def _headers(self, extra: Iterable[Parameter]) -> Json:
         fixed = [
-            one.name
-            for one in openapi_parameters.COMMON_RESPONSE_HEADERS
-            if one is openapi_parameters.REQUEST_ID
+            header.name
+            for header in openapi_parameters.COMMON_RESPONSE_HEADERS
+            if header is openapi_parameters.REQUEST_ID
             or middleware.is_lcm(self.path)
         ]
         shared = {name: {"$ref": f"{HEADERS}/{name}"} for name in fixed}
-        return shared | {one.name: parameter_object(one) for one in extra}
+        return shared | {
+            header.name: parameter_object(header) for header in extra
+        }
 
     def _error_descriptions(self) -> dict[int, list[str]]:
-        """Tell why it may be refused, by status."""
+        """Return the descriptions of the errors, by status."""
         public = middleware.is_public(self.path)
         negotiates = self.endpoint.produces or middleware.is_lcm(self.path)
         names = self._path_variables or (
@@ -161,10 +163,10 @@ class Operation:
         return descriptions
 
 
-def parameter_object(one: Parameter) -> Json:
-    """Describe a parameter or a header, without its name."""
+def parameter_object(parameter: Parameter) -> Json:
+    """Return the description of a parameter or a header, without its name."""
     return {
-        "description": one.description,
-        "required": one.required,
-        "schema": dict(one.schema),
+        "description": parameter.description,
+        "required": parameter.required,
+        "schema": dict(parameter.schema),
     }

@@ -1,5 +1,5 @@
-"""The parameters and headers of requests and answers, as they are told in the
-OpenAPI document. Handlers name theirs in ``http.endpoint``.
+"""The parameters and headers of requests and responses, as the OpenAPI
+document describes them. Handlers declare theirs in ``http.endpoint``.
 """
 
 import types
@@ -9,12 +9,12 @@ from typing import Any, Final
 import msgspec
 
 STRING: Final = types.MappingProxyType({"type": "string"})
-#: says enough by being there; some clients cannot send a name alone
+#: a flag needs no value, but some clients cannot send a name alone
 FLAG: Final[Mapping[str, Any]] = {"type": "string", "enum": ["", "true"]}
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """One parameter of a request, or one header of an answer."""
+    """One parameter of a request, or one header of a response."""
 
     name: str
     description: str
@@ -33,17 +33,17 @@ def _query(
 
 VERSION: Final = Parameter(
     name="Version",
-    description="The version of the API that the client speaks (SOL013 9.2);"
-    " -impl: and more may follow.",
+    description="The version of the API that the client uses (SOL013 9.2);"
+    " a suffix -impl:... is allowed.",
     required=True,
     schema={"type": "string", "enum": ["2.0.0"]},
 )
 FILTER: Final = _query(
-    "filter", "Only what these expressions are true of (SOL013 5.2)."
+    "filter", "Return only entries that match the expressions (SOL013 5.2)."
 )
 MARKER: Final = _query(
     "nextpage_opaque_marker",
-    "Where a page begins; the Link header of the page before it gives it"
+    "The start of a page, from the Link header of the previous page"
     " (SOL013 5.4).",
 )
 #: the query of a list (SOL013 clause 5)
@@ -52,85 +52,86 @@ LIST: Final = (
     _query("all_fields", "Show all attributes (SOL013 5.3).", FLAG),
     _query(
         "fields",
-        "Of the complex optional attributes show only these, with commas"
-        " between them.",
+        "Of the complex optional attributes show only these, separated by"
+        " commas.",
     ),
     _query(
         "exclude_fields",
-        "Show all attributes but these, with commas between them.",
+        "Show all attributes except these, separated by commas.",
     ),
     _query(
         "exclude_default",
-        "Leave out what is left out without a selector; fields may stand"
-        " beside it.",
+        "Leave out the attributes that are left out by default; can be"
+        " combined with fields.",
         FLAG,
     ),
     MARKER,
 )
-#: the query of the list of VIMs, in the words of the CLI
+#: the query of the list of VIMs, as the openstack command sends it
 VIMS: Final = (
-    _query("id", "Only the VIM of this id."),
-    _query("name", "Only the VIM of this name."),
+    _query("id", "Return only the VIM with this id."),
+    _query("name", "Return only the VIM with this name."),
     _query(
         "fields",
-        "Show only these attributes; it may be given several times.",
+        "Show only these attributes; may be repeated.",
         {"type": "array", "items": {"type": "string"}},
     ),
 )
 
 LOCATION: Final = Parameter(
     name="Location",
-    description="The URL of what was made.",
+    description="The URL of the created resource.",
     required=True,
     schema={"type": "string", "format": "uri"},
 )
 OP_OCC_LOCATION: Final = msgspec.structs.replace(
-    LOCATION, description="The URL of the lifecycle operation that begins."
+    LOCATION, description="The URL of the lifecycle operation."
 )
 LINK: Final = Parameter(
     name="Link",
-    description="The URL of the next page with rel=next (IETF RFC 8288),"
-    " when there is one.",
+    description="The URL of the next page, if there is one, with rel=next"
+    " (IETF RFC 8288).",
 )
-#: how a part of a file is asked for (IETF RFC 9110, 14.2 and 13.1.5)
+#: request a part of a file (IETF RFC 9110, 14.2 and 13.1.5)
 RANGE: Final = (
     Parameter(
         name="Range",
-        description="The bytes of the file to give; one range alone.",
+        description="The bytes of the file to send; a single range.",
         schema={"type": "string", "examples": ["bytes=0-1023"]},
     ),
     Parameter(
         name="If-Range",
-        description="The ETag of the file that the range is of; of another"
-        " file the whole is given.",
+        description="The ETag of the file that the range belongs to; if the"
+        " file has changed, all of it is sent.",
     ),
 )
-#: what is told of a file
+#: response headers of a file
 FILE: Final = (
-    Parameter(name="Accept-Ranges", description="Ranges may be asked for."),
+    Parameter(name="Accept-Ranges", description="Ranges are supported."),
     Parameter(name="ETag", description="Changes whenever the file does."),
     Parameter(
         name="Content-Range",
-        description="With 206: which bytes these are, and of how many.",
+        description="With 206: the position of the bytes, and the size of the"
+        " file.",
     ),
 )
-#: the terms on which a resource is changed (IETF RFC 9110, 13.1.1)
+#: the precondition of a change (IETF RFC 9110, 13.1.1)
 IF_MATCH: Final = Parameter(
     name="If-Match",
-    description="ETags of the resource, of which it has to have one, or *.",
+    description="ETags, one of which the resource must have, or *.",
 )
 IDEMPOTENCY_KEY: Final = Parameter(
     name="Idempotency-Key",
-    description="A name that the caller chose for this request alone: however"
-    " often the request comes, it acts once.",
+    description="A key that the client chooses for this request alone: if the"
+    " request is repeated, it takes effect once.",
     schema={"type": "string", "pattern": "^[!-~]{1,255}$"},
 )
 TASK: Final = (IF_MATCH, IDEMPOTENCY_KEY)
-#: how what the caller has already is not told again (RFC 9110, 13.1.2)
+#: saves sending a resource that the client has already (RFC 9110, 13.1.2)
 IF_NONE_MATCH: Final = Parameter(
     name="If-None-Match",
-    description="ETags that the caller has seen; what has one of them is not"
-    " told again.",
+    description="ETags that the client has seen; a resource with one of them"
+    " is not sent again (304).",
 )
 ETAG: Final = Parameter(
     name="ETag",
@@ -140,7 +141,7 @@ ETAG: Final = Parameter(
 )
 REQUEST_ID: Final = Parameter(
     name="X-Openstack-Request-Id",
-    description="What the log of the server calls this request.",
+    description="The id of the request in the log of the server.",
     required=True,
 )
 RESPONSE_VERSION: Final = Parameter(
@@ -151,9 +152,9 @@ RESPONSE_VERSION: Final = Parameter(
 )
 ACCEPT_RANGES: Final = Parameter(
     name="Accept-Ranges",
-    description="Parts of an answer cannot be asked for.",
+    description="Ranges are not supported.",
     required=True,
     schema={"const": "none"},
 )
-#: what middleware signs answers with; the last two are of LCM alone
+#: headers that the middleware adds; the last two only to lifecycle management
 COMMON_RESPONSE_HEADERS: Final = (REQUEST_ID, RESPONSE_VERSION, ACCEPT_RANGES)

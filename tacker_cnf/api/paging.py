@@ -1,4 +1,4 @@
-"""Pages of a list (SOL013 5.4): where one ends and the next one begins."""
+"""Pages of a list (SOL013 5.4): markers and links."""
 
 import base64
 import datetime
@@ -23,16 +23,16 @@ _Content = tuple[
 
 
 def encode_marker(position: Position) -> str:
-    """Write down where the next page begins."""
+    """Return the marker of the page behind a position."""
     moment = (position.timestamp - _EPOCH) // _MICROSECOND
     content = msgspec.json.encode((moment, position.id))
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def decode_marker(marker: str) -> Position:
-    """Read where a page begins.
+    """Return the position of a marker.
 
-    :raises InvalidMarker: this is not from here
+    :raises InvalidMarker: encode_marker did not return this marker
     """
     try:
         padded = marker.encode() + b"=" * (-len(marker) % 4)
@@ -48,7 +48,7 @@ def decode_marker(marker: str) -> Position:
 def next_link(
     url: str, query: Iterable[tuple[str, str]], last: Position
 ) -> str:
-    """Give the Link header (RFC 8288) to the page behind a position."""
+    """Return the Link header (RFC 8288) to the page behind a position."""
     other_parameters = [
         (name, value) for name, value in query if name != MARKER
     ]

@@ -1,4 +1,4 @@
-"""Who may do what, by oslo.policy; the defaults follow Keystone's roles."""
+"""Authorization by oslo.policy; the defaults follow Keystone's roles."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -28,7 +28,7 @@ RULES: Final = (
         LCM_WRITE,
         WRITER,
         description="Create and delete VNF instances, start lifecycle "
-        "operations and decide about failed ones.",
+        "operations, and retry, roll back, fail or cancel them.",
     ),
     policy.RuleDefault(
         SUBSCRIPTION_READ,
@@ -38,8 +38,9 @@ RULES: Final = (
     policy.RuleDefault(
         SUBSCRIPTION_WRITE,
         WRITER,
-        description="Subscribe to lifecycle changes, which makes this "
-        "service call an address of the caller's choice, and unsubscribe.",
+        description="Create and delete subscriptions to lifecycle changes. "
+        "The service sends requests to the callback URI that the client "
+        "chooses.",
     ),
     policy.RuleDefault(PACKAGE_READ, READER, description="Read VNF packages."),
     policy.RuleDefault(
@@ -57,12 +58,12 @@ RULES: Final = (
 
 
 def list_rules() -> Iterable[policy.RuleDefault]:
-    """Tell oslopolicy-sample-generator what there is (entry point)."""
+    """Return all rules to oslopolicy-sample-generator (entry point)."""
     return RULES
 
 
 def enforcer(conf: cfg.ConfigOpts) -> policy.Enforcer:
-    """Make the judge of one process."""
+    """Create the policy enforcer of a process."""
     opts.set_defaults(conf, policy_file="policy.yaml")
     rule_enforcer = policy.Enforcer(conf)
     rule_enforcer.register_defaults(RULES)

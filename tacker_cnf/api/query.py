@@ -1,6 +1,6 @@
 """The query of a list (SOL013 clause 5): filter, selectors, page.
 
-Parameters that are not known are ignored (SOL013 4.2).
+Unknown parameters are ignored (SOL013 4.2).
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,32 +22,32 @@ _SELECTORS: Final[Mapping[str, str]] = {
     selectors.ALL: selectors.ALL,
     selectors.FIELDS: selectors.FIELDS,
     selectors.EXCLUDED: selectors.EXCLUDED,
-    # as the openstack command has it
+    # as the openstack command spells it
     "exclude-fields": selectors.EXCLUDED,
     selectors.DEFAULT: selectors.DEFAULT,
 }
-#: rows that are read at once where most may not match
+#: rows of one database read when most of them may not match the filter
 _BATCH: Final = 100
 
 
 class ListDefinition(msgspec.Struct, frozen=True):
-    """What a list is of."""
+    """A list: the type of its entries and what can be queried."""
 
     kind: type[SolType]
-    #: what the list has only when asked, by the names of the type
+    #: attributes that the list shows only on request, by their Python names
     excluded_by_default: frozenset[str]
-    #: what the database has, by the names of the type
+    #: database columns, by the Python names of the attributes
     columns: Mapping[str, Column]
-    #: whether attribute selectors (SOL013 5.3) are known here
+    #: whether the list supports attribute selectors (SOL013 5.3)
     has_selectors: bool = True
 
 
 class Query(msgspec.Struct, frozen=True):
-    """What one request wants of a list."""
+    """The parsed query of one request."""
 
-    #: what the database is asked for
+    #: the part that the database evaluates
     db_query: ListQuery
-    #: what is judged here
+    #: the part that is evaluated on each resource
     filter: Filter
     selector: Selector
     page_size: int
@@ -55,7 +55,9 @@ class Query(msgspec.Struct, frozen=True):
     def build_page(
         self, found: Iterable[tuple[Position, SolType]]
     ) -> list[dict[str, Any]]:
-        """Make one page of what the database has; link the next one."""
+        """Return the JSON of the resources of one page, and set the Link
+        header if another page follows.
+        """
         page: list[dict[str, Any]] = []
         last = None
         for position, resource in found:
@@ -72,7 +74,7 @@ class Query(msgspec.Struct, frozen=True):
 
 def _add_next_link(last: Position) -> None:
     request = pecan.request
-    # some clients lose a flag without a value on their way to the next page
+    # some clients drop a flag without a value when they request the next page
     query = [
         (name, "true" if name in selectors.FLAGS else value)
         for name, value in request.GET.items()
@@ -83,11 +85,12 @@ def _add_next_link(last: Position) -> None:
 
 
 def from_request(definition: ListDefinition) -> Query:
-    """Read the query of the request.
+    """Parse the query of the request.
 
+    :raises BadRequest: a parameter is repeated
     :raises InvalidFilter: the filter is not valid
     :raises InvalidSelector: the selectors are not valid
-    :raises InvalidMarker: there is no such page
+    :raises InvalidMarker: the marker is not valid
     """
     page_size = http.settings().page_size
     text = _query_parameter(FILTER)
@@ -116,7 +119,9 @@ def from_request(definition: ListDefinition) -> Query:
 def _query_parameter(name: str) -> str | None:
     values = pecan.request.GET.getall(name)
     if len(values) > 1:
-        raise errors.BadRequest(f"{name}: it is given {len(values)} times.")
+        raise errors.BadRequest(
+            f"{name}: the parameter occurs {len(values)} times; use it once."
+        )
     return str(values[0]) if values else None
 
 
@@ -127,6 +132,8 @@ def _selectors() -> dict[str, str]:
         if value is None:
             continue
         if name in found:
-            raise errors.InvalidSelector(f"{name}: it is given twice.")
+            raise errors.InvalidSelector(
+                f"{name}: the parameter occurs twice; use it once."
+            )
         found[name] = value
     return found

@@ -1,4 +1,4 @@
-"""From a path and a method to a handler, by a table."""
+"""Find the handler of a path and a method in a table."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
@@ -13,7 +13,7 @@ REMAINING_PATH: Final = "{path}"
 
 
 class Routes:
-    """A table of paths; ``{id}`` is one segment, ``{path}`` all that follow."""
+    """A table of paths; ``{id}`` matches one segment, ``{path}`` the rest."""
 
     def __init__(self, table: Mapping[str, Methods]) -> None:
         self._root: dict[str, Any] = {}
@@ -26,10 +26,10 @@ class Routes:
     def match(
         self, method: str, segments: Sequence[str]
     ) -> tuple[Handler, list[str]]:
-        """Find the handler and the variable segments.
+        """Return the handler and the variable segments.
 
-        :raises NotFound: there is no such path
-        :raises MethodNotAllowed: the path has other methods
+        :raises NotFound: no route has this path
+        :raises MethodNotAllowed: the path does not have this method
         """
         methods, variables = self._find(segments)
         handler = methods.get(method)
@@ -63,7 +63,9 @@ def _raise_not_found(segments: Sequence[str]) -> NoReturn:
     hint = ""
     if list(segments[:2]) == ["vnflcm", "v1"]:
         hint = (
-            " This server speaks version 2 of the API; with the openstack "
+            " This server supports version 2 of the API; with the openstack "
             "command use --os-tacker-api-version 2."
         )
-    raise errors.NotFound(f"There is nothing at /{'/'.join(segments)}.{hint}")
+    raise errors.NotFound(
+        f"No resource has the path /{'/'.join(segments)}.{hint}"
+    )

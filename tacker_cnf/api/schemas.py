@@ -1,4 +1,4 @@
-"""The JSON schemas of request bodies and of answers."""
+"""The JSON schemas of request and response bodies."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
@@ -11,12 +11,12 @@ from tacker_cnf.sol import strict
 Json = dict[str, Any]
 
 _REF: Final = "#/components/schemas/{name}"
-#: of an object that requests and answers have
+#: suffix of a schema that requests use and that differs in responses
 _INPUT_SUFFIX: Final = "-Input"
 
 
 class Schemas(NamedTuple):
-    """How types are referred to, and the schemas that they refer to."""
+    """The references of types, and the schemas that they refer to."""
 
     bodies: Mapping[Any, Json]
     response: Mapping[Any, Json]
@@ -24,10 +24,10 @@ class Schemas(NamedTuple):
 
 
 def build_schemas(bodies: Iterable[Any], response: Iterable[Any]) -> Schemas:
-    """Make the schemas of types.
+    """Build the schemas of types.
 
-    In a request an optional attribute may be null, and in an answer it is
-    left out: an object that both have has a schema for each.
+    An optional attribute may be null in a request and is left out of a
+    response: a type that occurs in both has a schema for each.
     """
     request_types, response_types = (
         list(dict.fromkeys(bodies)),
@@ -47,7 +47,9 @@ def build_schemas(bodies: Iterable[Any], response: Iterable[Any]) -> Schemas:
 def _inputs(
     request_types: list[Any], response: Json
 ) -> tuple[list[Json], Json]:
-    """Make the schemas of request bodies, beside those of answers."""
+    """Build the schemas of request bodies; those that equal the schema of the
+    same type in responses have its name.
+    """
     found: dict[type, inspect.StructType] = {}
     for kind in request_types:
         _find_structs(inspect.type_info(kind), found)
@@ -73,7 +75,7 @@ def _inputs(
 
 
 def _differing_schemas(inputs: Json, response: Json) -> set[str]:
-    """Return the names of objects that requests and answers have, and that
+    """Return the names of schemas that occur in requests and responses and
     differ, or refer to one that does.
     """
     texts = {
@@ -102,10 +104,10 @@ def _name(ref: Json) -> str:
 
 
 def _allow_null(schema: Json, attribute: str) -> None:
-    one = schema["properties"].pop(attribute)
-    default = {"default": one.pop("default")} if "default" in one else {}
+    value = schema["properties"].pop(attribute)
+    default = {"default": value.pop("default")} if "default" in value else {}
     null = {"type": "null"}
-    schema["properties"][attribute] = {"anyOf": [one, null]} | default
+    schema["properties"][attribute] = {"anyOf": [value, null]} | default
 
 
 def _find_structs(kind: Any, found: dict[type, inspect.StructType]) -> None:

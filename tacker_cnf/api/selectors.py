@@ -1,7 +1,7 @@
-"""Attribute selectors (SOL013 5.3): which attributes an answer has.
+"""Attribute selectors (SOL013 5.3): which attributes a response contains.
 
-Only what is complex and optional is selected; everything else is always
-there. Of a map the names are keys, and those that are not listed go.
+Only complex optional attributes can be selected; the others are always
+included. The entries of a map that are not listed are removed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import attributes
 from tacker_cnf.sol.base import SolType
 
-#: names, and of each the tree of what is below it; empty: all of it
+#: attribute name -> tree of its attributes; an empty tree means all of them
 Tree: TypeAlias = dict[str, Any]
 
 LINKS: Final = "_links"
@@ -21,16 +21,16 @@ ALL: Final = "all_fields"
 FIELDS: Final = "fields"
 EXCLUDED: Final = "exclude_fields"
 DEFAULT: Final = "exclude_default"
-#: those that say enough by being there
+#: parameters without a value
 FLAGS: Final = frozenset({ALL, DEFAULT})
 
 
 class Selector:
-    """What of a resource an answer shows.
+    """The attributes of a resource that a response contains.
 
-    :param opt_in: the attributes that are shown only when they are listed
-    :param included: what was listed of them
-    :param excluded: what is not shown of the others
+    :param opt_in: names of the attributes that are included only on request
+    :param included: those of them that the client listed
+    :param excluded: attributes that the client excluded
     """
 
     def __init__(
@@ -48,9 +48,8 @@ class Selector:
 
     @property
     def attributes(self) -> frozenset[str]:
-        """What has to be known of a resource, by the names of its type.
-
-        What is simple costs nothing.
+        """Return the attributes to read from the database, by their Python
+        names. Simple attributes are always among them.
         """
         return frozenset(
             field.name
@@ -64,7 +63,7 @@ class Selector:
         return self._excluded.get(name) == {}
 
     def apply(self, resource: Mapping[str, Any]) -> dict[str, Any]:
-        """Leave of the JSON of a resource what the answer shows."""
+        """Return the selected part of the JSON of a resource."""
         result = {}
         for name, value in resource.items():
             if name not in self._opt_in:
@@ -78,7 +77,7 @@ class Selector:
 
 
 def _selectable(field: inspect.Field) -> bool:
-    """Tell whether an attribute is one of those that may be left out."""
+    """Check whether an attribute may be left out of a response."""
     return (
         not field.required
         and field.encode_name != LINKS
@@ -87,11 +86,13 @@ def _selectable(field: inspect.Field) -> bool:
 
 
 def _include(value: Any, kind: inspect.Type, tree: Tree) -> Any:
-    """Keep what is listed, and in a structure what is not selectable."""
+    """Return the listed parts of a value; of a structure, also the attributes
+    that cannot be left out.
+    """
     if not tree:
         return value
     if isinstance(value, list | tuple):
-        return [_include(one, kind, tree) for one in value]
+        return [_include(item, kind, tree) for item in value]
     if not isinstance(value, dict):
         return value
     result = {}
@@ -105,9 +106,9 @@ def _include(value: Any, kind: inspect.Type, tree: Tree) -> Any:
 
 
 def _exclude(value: Any, kind: inspect.Type, tree: Tree) -> Any:
-    """Take away what is excluded, unless it is required."""
+    """Return a value without the excluded parts that are not required."""
     if isinstance(value, list | tuple):
-        return [_exclude(one, kind, tree) for one in value]
+        return [_exclude(item, kind, tree) for item in value]
     if not isinstance(value, dict):
         return value
     result = dict(value)
@@ -135,12 +136,13 @@ def parse(
     kind: type[SolType],
     excluded_by_default: Iterable[str],
 ) -> Selector:
-    """Read the selectors of a query; without any it is exclude_default.
+    """Parse the selectors of a query; without any, exclude_default applies.
 
-    :param query: those of the query, by name
-    :param excluded_by_default: what a list has only when asked, by the names of the type
-    :raises InvalidSelector: they do not go together, or name an attribute
-        that the type does not have
+    :param query: parameter name -> value, selectors only
+    :param excluded_by_default: attributes that a list shows only on request,
+        by their Python names
+    :raises InvalidSelector: the selectors exclude each other, or name an
+        attribute that the type does not have
     """
     _check_combination(query)
     fields = attributes.fields_of(kind)
@@ -161,7 +163,8 @@ def parse(
 def _check_combination(query: Mapping[str, str]) -> None:
     if len(query) > 1 and set(query) != {FIELDS, DEFAULT}:
         raise errors.InvalidSelector(
-            f"{' and '.join(sorted(query))} do not go together."
+            f"{' and '.join(sorted(query))} exclude each other; use one "
+            "selector, or fields with exclude_default."
         )
     for flag in FLAGS & query.keys():
         if query[flag] not in {"", "true"}:
@@ -171,7 +174,10 @@ def _check_combination(query: Mapping[str, str]) -> None:
 def _tree(
     parameter: str, query: Mapping[str, str], kind: type[SolType]
 ) -> Tree:
-    """Read a list of attributes. What is listed whole needs no parts."""
+    """Parse a list of attribute paths.
+
+    :raises InvalidSelector: the type does not have one of the attributes
+    """
     tree: Tree = {}
     paths = [_path(parameter, n, kind) for n in query[parameter].split(",")]
     for path in sorted(paths, key=len):
@@ -182,7 +188,7 @@ def _tree(
 def _insert_path(tree: Tree, path: Sequence[str]) -> None:
     for depth, name in enumerate(path):
         if name in tree and not tree[name]:
-            return  # whole already
+            return  # already listed with all its attributes
         if name not in tree:
             tree[name] = {}
             if depth < len(path) - 1:

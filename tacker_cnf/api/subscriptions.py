@@ -26,7 +26,7 @@ _LIST_DEFINITION: Final = query.ListDefinition(
 
 
 class Subscriptions:
-    """Who is told of lifecycle changes."""
+    """The subscriptions to lifecycle changes."""
 
     def __init__(self, store: Store, tester: CallbackTester) -> None:
         self._store = store
@@ -43,7 +43,7 @@ class Subscriptions:
         error_types=(errors.DuplicateRequest, errors.Unprocessable),
     )
     def post(self, body: LccnSubscriptionRequest) -> Any:
-        """Subscribe. Who asks for the same again is led to what there is."""
+        """Subscribe; a duplicate request is redirected to the subscription."""
         duplicate = self._find_duplicate(body)
         if duplicate and self._idempotent_request.find_previous() is None:
             http.set_location(links.subscription(duplicate.id))
@@ -118,7 +118,7 @@ class Subscriptions:
 
     @http.endpoint(204, rule=policies.SUBSCRIPTION_WRITE)
     def delete(self, subscription_id: str) -> None:
-        """End a subscription."""
+        """Delete a subscription."""
         self._delete(subscription_id)
 
     @transaction

@@ -1,4 +1,4 @@
-"""Which versions of the API there are (SOL013 9.3), and whether it works."""
+"""The versions of the API (SOL013 9.3), and the health check."""
 
 from typing import Final
 
@@ -16,22 +16,22 @@ class ApiVersions:
 
     @http.endpoint(200)
     def get_all(self) -> ApiVersionInformation:
-        """Tell the versions of the lifecycle API."""
+        """List the versions of the lifecycle API."""
         return ApiVersionInformation(uri_prefix="/vnflcm", api_versions=_LCM)
 
     @http.endpoint(200)
     def get_v2(self) -> ApiVersionInformation:
-        """Tell the versions under version 2."""
+        """List the versions of the lifecycle API under version 2."""
         return ApiVersionInformation(
             uri_prefix="/vnflcm/v2", api_versions=_LCM
         )
 
 
 class Health(SolType):
-    """What the API server can do now, beside to answer."""
+    """The health of the service."""
 
     status: str
-    #: conductors that are alive; without one, operations wait
+    #: number of conductors that are alive; without one, operations wait
     conductors: int
     detail: str | None = None
 
@@ -44,11 +44,11 @@ class Healthcheck:
 
     @http.endpoint(200)
     def get(self) -> Health:
-        """Return whether the service works.
+        """Check the health of the service.
 
-        200 means that this server answers requests, which a load balancer
-        asks for. How many conductors are alive is in the body: no other
-        server would have more of them.
+        200 means that this server can answer requests, which is what a load
+        balancer checks. The number of conductors is in the body only: it is
+        the same for all servers.
         """
         with self._store.reader() as session:
             alive = conductors.count(session)

@@ -54,17 +54,19 @@ class VimBody(msgspec.Struct, frozen=True):
 
 
 class VimsBody(msgspec.Struct, frozen=True):
-    """Registered VIMs, each with all attributes of a Vim or those asked for."""
+    """Registered VIMs, each with all attributes of a Vim or the requested
+    ones.
+    """
 
     vims: list[dict[str, Any]]
 
 
-#: what was asked of a VIM was not answered as it has to be
+#: the VIM is unreachable or rejects the credentials
 _REACHABILITY_ERRORS: Final = (errors.Conflict, errors.InfraError)
 
 
 class VimResource:
-    """The registered VIMs. A VIM has to answer before it is taken."""
+    """The registered VIMs. A VIM has to be reachable to be registered."""
 
     def __init__(self, vims: Vims, drivers: DriverRegistry) -> None:
         self._vims = vims
@@ -125,7 +127,7 @@ class VimResource:
         204, rule=policies.VIM_WRITE, error_types=(errors.Conflict,)
     )
     def delete(self, vim_id: str) -> None:
-        """Forget a VIM on which no VNF instance lives."""
+        """Delete a VIM that no VNF instance uses."""
         self._vims.delete(_strip_json_suffix(vim_id))
 
     def _check_reachable(self, vim: models.Vim) -> None:
@@ -136,7 +138,7 @@ class VimResource:
 
 
 def _strip_json_suffix(name: str) -> str:
-    """The openstack command asks for {id}.json."""
+    """Return the id in ``{id}.json``, which the openstack command requests."""
     return name.removesuffix(".json")
 
 

@@ -47,7 +47,7 @@ from tacker_cnf.vnfd.model import Vnfd
 _LIST_DEFINITION: Final = query.ListDefinition(
     VnfInstance, instances.EXCLUDED_BY_DEFAULT, instances.COLUMNS
 )
-#: what is told of a task that begins a lifecycle operation
+#: declaration of a handler that starts a lifecycle operation
 _TASK: Final[dict[str, Any]] = {
     "parameters": openapi_parameters.TASK,
     "response_headers": (openapi_parameters.OP_OCC_LOCATION,),
@@ -57,7 +57,7 @@ _TASK: Final[dict[str, Any]] = {
         errors.Unprocessable,
     ),
 }
-#: and of one that may name another package, which the NFVO may have
+#: the same if the request may name a package, which the NFVO may have
 _PACKAGE_TASK: Final = _TASK | {
     "error_types": (*_TASK["error_types"], errors.PeerFailed)
 }
@@ -128,7 +128,7 @@ class VnfInstances:
         list_query = query.from_request(_LIST_DEFINITION)
         base = http.base_url()
         with self._store.reader() as session:
-            # of a list they are left out unless they are asked for
+            # a list leaves them out unless the client requests them
             includes_vims = (
                 "vim_connection_info" in list_query.db_query.attributes
             )
@@ -163,7 +163,7 @@ class VnfInstances:
     @transaction
     def _read(self, instance_id: str) -> tuple[VnfInstance, str]:
         with self._store.reader() as session:
-            # should it change in between, the tag is of what was before
+            # if the row changes in between, the tag is that of the old one
             tag = instances.etag(session, instance_id)
             instance = instances.get(session, instance_id)
             vims = connection_info.provided(session, instance_id)
@@ -230,7 +230,7 @@ class VnfInstances:
         error_types=(errors.Conflict, errors.PreconditionFailed),
     )
     def post_sync(self, instance_id: str) -> None:
-        """Look at what runs on the VIM; an extension of SOL003."""
+        """Synchronize a VNF instance with the VIM; an extension of SOL003."""
         self._operations.sync(
             instance_id, conditional_requests.preconditions_from_request()
         )
@@ -256,14 +256,14 @@ class VnfInstances:
     def post_change_vnfpkg(
         self, instance_id: str, body: ChangeCurrentVnfPkgRequest
     ) -> None:
-        """Take a VNF to another VNF package."""
+        """Change the VNF package of a VNF."""
         self._start(instance_id, Op.CHANGE_VNFPKG, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_change_ext_conn(
         self, instance_id: str, body: ChangeExtVnfConnectivityRequest
     ) -> None:
-        """Connect a VNF to other networks."""
+        """Change the external connectivity of a VNF."""
         self._start(instance_id, Op.CHANGE_EXT_CONN, body)
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
@@ -275,7 +275,7 @@ class VnfInstances:
 
 
 def _new_instance(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
-    """Make an instance with what its VNFD says of it, and its defaults."""
+    """Build an instance with the properties and defaults of its VNFD."""
     return VnfInstance(
         id=str(uuid.uuid4()),
         vnf_instance_name=body.vnf_instance_name,
@@ -295,7 +295,11 @@ def _new_instance(body: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
 def _to_response(
     instance: VnfInstance, vims: Mapping[str, VimConnectionInfo], base: str
 ) -> VnfInstance:
-    """Show an instance: where it lives, and the VIMs that it provides."""
+    """Return an instance as a response shows it: with its links and VIMs,
+    without secrets.
+
+    :param vims: vimConnectionInfo key -> the VIM that its grants provided
+    """
     with_vims = msgspec.structs.replace(
         instance, vim_connection_info={**vims, **instance.vim_connection_info}
     )

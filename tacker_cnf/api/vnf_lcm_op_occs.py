@@ -26,9 +26,9 @@ from tacker_cnf.sol.vnf_lcm_op_occ import CancelMode, VnfLcmOpOcc
 _LIST_DEFINITION: Final = query.ListDefinition(
     VnfLcmOpOcc, op_occs.EXCLUDED_BY_DEFAULT, op_occs.COLUMNS
 )
-#: progress of an operation that nothing works on
+#: progress of an operation while no conductor is alive
 WAITING_FOR_CONDUCTOR: Final = "Waiting: no conductor is running"
-#: what is told of every task
+#: declaration of the handlers of tasks
 _TASK: Final[dict[str, Any]] = {
     "parameters": openapi_parameters.TASK,
     "error_types": (
@@ -40,7 +40,7 @@ _TASK: Final[dict[str, Any]] = {
 
 
 class VnfLcmOpOccs:
-    """The lifecycle operations, and what is decided about them."""
+    """The lifecycle operations, and the tasks that continue or end them."""
 
     def __init__(self, store: Store, operations: OperationService) -> None:
         self._store = store
@@ -90,7 +90,7 @@ class VnfLcmOpOccs:
     @transaction
     def _read(self, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:
         with self._store.reader() as session:
-            # should it change in between, the tag is of what was before
+            # if the row changes in between, the tag is that of the old one
             tag = op_occs.etag(session, op_occ_id)
             op_occ = op_occs.get(session, op_occ_id)
             no_conductor = _is_active(op_occ) and not conductors.count(session)
@@ -110,19 +110,19 @@ class VnfLcmOpOccs:
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_retry(self, op_occ_id: str) -> None:
-        """Try a failed operation again."""
+        """Retry a failed operation."""
         self._run_task(op_occ_id, partial(self._operations.retry, op_occ_id))
 
     @http.endpoint(202, rule=policies.LCM_WRITE, **_TASK)
     def post_rollback(self, op_occ_id: str) -> None:
-        """Take back what a failed operation did."""
+        """Roll back a failed operation."""
         self._run_task(
             op_occ_id, partial(self._operations.rollback, op_occ_id)
         )
 
     @http.endpoint(200, rule=policies.LCM_WRITE, **_TASK)
     def post_fail(self, op_occ_id: str) -> VnfLcmOpOcc:
-        """Leave a failed operation as it is, for good."""
+        """Mark a failed operation as finally failed."""
         self._run_task(op_occ_id, partial(self._operations.fail, op_occ_id))
         return self._read(op_occ_id)[0]
 
@@ -140,9 +140,10 @@ def _is_active(op_occ: VnfLcmOpOcc) -> bool:
 def _to_response(
     op_occ: VnfLcmOpOcc, base: str, *, no_conductor: bool
 ) -> VnfLcmOpOcc:
-    """Show an operation.
+    """Return an operation as a response shows it: with its links, without
+    secrets.
 
-    :param no_conductor: no conductor is alive
+    :param no_conductor: whether no conductor is alive
     """
     if no_conductor and _is_active(op_occ):
         last_progress = f" (at {op_occ.progress})" if op_occ.progress else ""

@@ -34,11 +34,11 @@ _LIST_DEFINITION: Final = query.ListDefinition(
 )
 #: media types under which a package is uploaded
 _UPLOADS: Final = (http.ZIP, "application/x-zip-compressed", http.BINARY)
-#: where a package keeps what describes it rather than what it runs; what its
-#: definitions import may be elsewhere too
+#: directories of the files that describe a package; definitions may import
+#: files of other directories
 _DEFINITION_DIRECTORIES: Final = ("Definitions", "TOSCA-Metadata")
 
-#: what is told of an answer that is a file, or a range of one
+#: declaration of a handler whose response is a file, or a range of one
 _FILE_RESPONSE: Final[dict[str, Any]] = {
     "other_statuses": (206,),
     "parameters": openapi_parameters.RANGE,
@@ -48,7 +48,7 @@ _FILE_RESPONSE: Final[dict[str, Any]] = {
 
 
 class VnfPackages:
-    """The VNF packages and what is in them."""
+    """The VNF packages and their contents."""
 
     def __init__(
         self, catalogue: Packages, store: Store, uploads: Uploads
@@ -65,7 +65,7 @@ class VnfPackages:
         error_types=(errors.DuplicateRequest, errors.IdempotencyKeyReused),
     )
     def post(self, body: CreateVnfPkgInfoRequest) -> VnfPkgInfo:
-        """Create a VNF package, still without content."""
+        """Create a VNF package without content."""
         package_id = self._idempotent_request(
             lambda preconditions: self._catalogue.create(
                 body.user_defined_data, preconditions
@@ -134,14 +134,14 @@ class VnfPackages:
     def post_upload(
         self, package_id: str, body: UploadVnfPackageFromUriRequest
     ) -> None:
-        """Fetch the content of a VNF package from an address."""
+        """Fetch the content of a VNF package from a URI."""
         self._uploads.request(package_id, body)
 
     @http.endpoint(
         200, rule=policies.PACKAGE_READ, produces=(http.ZIP,), **_FILE_RESPONSE
     )
     def get_content(self, package_id: str) -> Any:
-        """Give the content of a VNF package, as it was uploaded."""
+        """Download the content of a VNF package, as it was uploaded."""
         content_id = self._catalogue.get_content_id(package_id)
         csar = self._catalogue.content.csar(content_id)
         return downloads.file_response(csar, http.ZIP, content_id)
@@ -153,7 +153,7 @@ class VnfPackages:
         **_FILE_RESPONSE,
     )
     def get_vnfd(self, package_id: str) -> Any:
-        """Give the VNFD: its one file as text, or all of them as a ZIP."""
+        """Download the VNFD: a single file as text, or all files as a ZIP."""
         try:
             package = self._catalogue.unpacked_by_id(package_id)
             files = _definitions(package)
@@ -171,18 +171,19 @@ class VnfPackages:
             raise errors.NotFound(downloads.PACKAGE_DELETED) from None
 
     def _write_zip(self, root: Path, files: Iterable[Path]) -> BinaryIO:
-        """Write files into a ZIP, on the disk: there may be many.
+        """Write files to a ZIP on disk.
 
-        :raises FileNotFoundError: the package was deleted meanwhile
+        :raises FileNotFoundError: the package was deleted during the request
         """
         with contextlib.ExitStack() as cleanup:
             file = cleanup.enter_context(
                 self._catalogue.content.temporary_file()
             )
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for one in files:
-                    archive.write(one, one.relative_to(root))
-            root.stat()  # who lists a directory that goes may just see less
+                for path in files:
+                    archive.write(path, path.relative_to(root))
+            # the listing of a directory during its deletion is incomplete
+            root.stat()
             cleanup.pop_all()
         return file
 
@@ -193,7 +194,7 @@ class VnfPackages:
         **_FILE_RESPONSE,
     )
     def get_artifact(self, package_id: str, path: str) -> Any:
-        """Give one file of a VNF package."""
+        """Download one file of a VNF package."""
         content_id = self._catalogue.get_content_id(package_id)
         file = unpacked.find_file(
             self._catalogue.content.unpacked(content_id), path
@@ -206,7 +207,7 @@ class VnfPackages:
 
 
 def _definitions(package: UnpackedPackage) -> list[Path]:
-    """Tell what the VNFD was read from, in whichever folders that is."""
+    """Return the files that the VNFD was read from, of any directory."""
     if package.vnfd.files:
         return [package.path / name for name in package.vnfd.files]
     definitions = (package.path / _DEFINITION_DIRECTORIES[0]).rglob("*")
@@ -216,7 +217,7 @@ def _definitions(package: UnpackedPackage) -> list[Path]:
 
 def _descriptive_files(package: UnpackedPackage) -> list[Path]:
     found = set(_definitions(package))
-    for folder in _DEFINITION_DIRECTORIES:
-        contents = (package.path / folder).rglob("*")
+    for directory in _DEFINITION_DIRECTORIES:
+        contents = (package.path / directory).rglob("*")
         found.update(file for file in contents if file.is_file())
     return sorted(found)

@@ -56,7 +56,9 @@ class TestPaths(HttpTest):
             "/vnfpkgm/v2/vnf_packages",
             "/v1.0/vims/x/y",
         ):
-            self.assert_problem(404, self.call("GET", path), "nothing at /")
+            self.assert_problem(
+                404, self.call("GET", path), "No resource has the path /"
+            )
 
     def test_a_path_of_version_1_names_version_2(self) -> None:
         answer = self.call("GET", "/vnflcm/v1/vnf_instances")
@@ -249,7 +251,7 @@ class TestBodies(HttpTest):
             ),
             (
                 {"flavourId": "a", "vimConnectionInfo": {"v": {}}},
-                "of a registered VIM - at `$.vimConnectionInfo[...]`",
+                "of a registered VIM, is required - at `$.vimConnectionInfo[...]`",
             ),
             (
                 {"flavourId": "a", "extVirtualLinks": [{"id": "1"}]},
@@ -438,7 +440,9 @@ class TestBugs(HttpTest):
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         answer = self.vnfm.task(self.vnfm.create(), "instantiate", request)
         request_id = answer.headers["X-Openstack-Request-Id"]
-        self.assertIn(f"Request {request_id} failed", self.log.output)
+        self.assertIn(
+            f"Request failed: request_id={request_id}", self.log.output
+        )
         self.assertIn("RuntimeError: a bug", self.log.output)
 
 

@@ -196,7 +196,7 @@ class TestLife(PackageTest):
     def test_invalid_patches(self) -> None:
         path = self.create_package()
         for body, message in (
-            ({}, "give operationalState"),
+            ({}, "operationalState, userDefinedData or both"),
             ({"operationalState": "ODD"}, "$.operationalState"),
             ({"userDefinedData": [1]}, "$.userDefinedData"),
         ):
@@ -505,7 +505,7 @@ class TestReading(PackageTest):
                 )
             )
             answer = self.call("GET", f"{path}/vnfd")
-            self.assert_problem(404, answer, "was deleted just now")
+            self.assert_problem(404, answer, "was deleted during the request")
             self.disable(path)
             self.call("DELETE", path)
             path = self.onboarded()
@@ -518,13 +518,13 @@ class TestReading(PackageTest):
         catalogue._content_and_vnfd_id = find_last  # type: ignore[method-assign]
         for part in ("vnfd", "package_content"):
             answer = self.call("GET", f"{path}/{part}")
-            self.assert_problem(404, answer, "was deleted just now")
+            self.assert_problem(404, answer, "was deleted during the request")
         answer = self.call("GET", f"{path}/artifacts/{POD}")
         self.assert_problem(404, answer, "has no artifact")
         self.disable(path)
         catalogue._content_and_vnfd_id = find_then_delete  # type: ignore[method-assign]
         answer = self.call("GET", f"{path}/vnfd")
-        self.assert_problem(404, answer, "was deleted just now")
+        self.assert_problem(404, answer, "was deleted during the request")
 
     def test_a_vnfd_of_several_files_is_a_zip(self) -> None:
         path = f"{self.onboarded()}/vnfd"

@@ -140,17 +140,20 @@ class TestFilters(QueryTest):
 
     def test_what_is_refused(self) -> None:
         cases = [
-            ("(eq,id", "filter: , is expected where it ends, at position 7."),
-            ("", "filter: ( is expected where it ends, at position 1."),
+            (
+                "(eq,id",
+                "filter: expected ',' but the filter ends, at position 7.",
+            ),
+            ("", "filter: expected '(' but the filter ends, at position 1."),
             ("(eq,nope,1)", "has no attribute nope."),
             ("(eq,id/x,1)", "has no attribute id/x."),
-            ("(eq,_links,1)", "_links is a structure; name an attribute in"),
+            ("(eq,_links,1)", "_links is a structure; use one of its"),
         ]
         for path in LISTS:
             for text, why in cases:
                 self.assertIn(why, self.refused(path, filter=text))
             self.assertEqual(
-                "filter: it is given 2 times.",
+                "filter: the parameter occurs 2 times; use it once.",
                 self.refused(
                     path, "filter=(eq,id,1)", filter="(eq,_links/self/href,x)"
                 ),
@@ -168,7 +171,7 @@ class TestFilters(QueryTest):
         ):
             for op in ("eq", "cont", "lt", "neq"):
                 detail = self.refused(path, filter=f"({op},{name},hunter2)")
-                self.assertIn(f"{name} may hold a secret", detail)
+                self.assertIn(f"{name} may contain a secret", detail)
                 self.assertNotIn("hunter2", detail)
 
 
@@ -261,18 +264,22 @@ class TestSelectors(QueryTest):
     def test_what_is_refused(self) -> None:
         for path in LISTS:
             for flags, query, why in (
-                (("all_fields",), {"fields": "id"}, "do not go together"),
-                (("all_fields", "exclude_default"), {}, "do not go together"),
-                ((), {"fields": "id", "exclude_fields": "id"}, "together"),
+                (("all_fields",), {"fields": "id"}, "exclude each other"),
+                (("all_fields", "exclude_default"), {}, "exclude each other"),
+                (
+                    (),
+                    {"fields": "id", "exclude_fields": "id"},
+                    "exclude each other",
+                ),
                 ((), {"fields": "nope"}, "has no attribute 'nope'"),
                 ((), {"exclude_fields": "id/x"}, "has no attribute 'id/x'"),
                 ((), {"exclude-fields": "no"}, "has no attribute 'no'"),
                 ((), {"all_fields": "no"}, "all_fields takes no value"),
-                (("fields=id",), {"fields": "id"}, "given 2 times"),
+                (("fields=id",), {"fields": "id"}, "occurs 2 times"),
                 (
                     ("exclude_fields=id",),
                     {"exclude-fields": "id"},
-                    "given twice",
+                    "occurs twice",
                 ),
             ):
                 self.assertIn(why, self.refused(path, *flags, **query))
@@ -434,7 +441,7 @@ class TestPages(QueryTest):
                 detail = self.refused(path, nextpage_opaque_marker=marker)
                 self.assertIn("is not a marker of this list", detail)
             self.assertIn(
-                "given 2 times",
+                "occurs 2 times",
                 self.refused(
                     path,
                     "nextpage_opaque_marker=x",

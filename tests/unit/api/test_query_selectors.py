@@ -136,27 +136,27 @@ CASES: list[tuple[dict[str, str], dict[str, Any]]] = [
 REFUSED = [
     (
         {"all_fields": "", "fields": "heavy"},
-        "all_fields and fields do not go together.",
+        "all_fields and fields exclude each other; use one selector, or fields with exclude_default.",
     ),
     (
         {"all_fields": "", "exclude_default": ""},
-        "all_fields and exclude_default do not go together.",
+        "all_fields and exclude_default exclude each other; use one selector, or fields with exclude_default.",
     ),
     (
         {"all_fields": "", "exclude_fields": "heavy"},
-        "all_fields and exclude_fields do not go together.",
+        "all_fields and exclude_fields exclude each other; use one selector, or fields with exclude_default.",
     ),
     (
         {"fields": "heavy", "exclude_fields": "light"},
-        "exclude_fields and fields do not go together.",
+        "exclude_fields and fields exclude each other; use one selector, or fields with exclude_default.",
     ),
     (
         {"exclude_default": "", "exclude_fields": "light"},
-        "exclude_default and exclude_fields do not go together.",
+        "exclude_default and exclude_fields exclude each other; use one selector, or fields with exclude_default.",
     ),
     (
         {"fields": "a", "exclude_default": "", "exclude_fields": "light"},
-        "exclude_default and exclude_fields and fields do not go together.",
+        "exclude_default and exclude_fields and fields exclude each other; use one selector, or fields with exclude_default.",
     ),
     ({"all_fields": "false"}, "all_fields takes no value."),
     ({"exclude_default": "1"}, "exclude_default takes no value."),

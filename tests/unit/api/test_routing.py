@@ -56,7 +56,7 @@ class TestMatch(testtools.TestCase):
             error = self.assertRaises(
                 errors.NotFound, ROUTES.match, "GET", path.split("/")
             )
-            self.assertEqual(f"There is nothing at /{path}.", str(error))
+            self.assertEqual(f"No resource has the path /{path}.", str(error))
 
     def test_a_path_with_other_methods_lists_them(self) -> None:
         for method in ("PUT", "HEAD", "OPTIONS", "get", ""):
