@@ -265,7 +265,7 @@ class TestVimConnections(ModifyCase):
             (None, "use the connection vim1"),
             ({"vim1": None}, "use the connection vim1"),
             ({"vim1": {"vimType": "noop"}}, "a VIM of another kind"),
-            ({"vim2": noop}, "several kinds"),
+            ({"vim2": noop}, "several types"),
             ({"vim1": {"vimType": "moon"}}, "no driver for 'moon'"),
             (
                 {"vim1": {"vimId": UNKNOWN_ID, "interfaceInfo": None}},

@@ -127,7 +127,9 @@ class TestVimConnections(testtools.TestCase):
         self.assertEqual({"two": VIM}, self.patched_connections({"one": None}))
 
     def test_an_incomplete_entry_is_rejected(self) -> None:
-        self.assert_rejected({"one": {"vimType": None}}, "vimType, or the vimId")
+        self.assert_rejected(
+            {"one": {"vimType": None}}, "vimType, or the vimId"
+        )
         self.assert_rejected({"three": {}}, "vimType, or the vimId")
 
     def test_credentials_are_not_sent_to_another_address(self) -> None:
