@@ -70,7 +70,7 @@ class ConformanceTest(testtools.TestCase):
         self.assertEqual("", faults(method="HEAD"))
 
     def test_another_status_is_found(self) -> None:
-        self.assertEqual("status 201 is not told", faults(status=201))
+        self.assertEqual("status 201 is not documented", faults(status=201))
 
     def test_a_header_that_is_missing_is_found(self) -> None:
         self.assertEqual("there is no header Request-Id", faults(headers={}))
