@@ -1,1 +1,1 @@
-"""Who is told what, and that they are told."""
+"""Delivery of lifecycle notifications to subscribers."""

@@ -1,4 +1,4 @@
-"""Where the deliveries of all subscribers are handed out and booked."""
+"""Distribute deliveries to subscribers, and record their results."""
 
 import asyncio
 from collections import defaultdict
@@ -26,18 +26,18 @@ from tacker_cnf.notification.webhook_client import (
 
 LOG = log.getLogger(__name__)
 
-#: seconds for which deliveries that were made are gathered
+#: interval in which successful deliveries are collected before a write
 RECORD_INTERVAL_S: Final = 0.1
-#: seconds after which a database that did not answer is asked again
+#: delay before a failed database call is repeated
 RETRY_DELAY_S: Final = 1.0
-#: the number of the first event there may be
+#: the lowest event id
 FIRST_EVENT_ID: Final = 1
 
 InThread = Callable[..., Awaitable[Any]]
 
 
 class SubscriberWorker:
-    """One subscriber, the way to it, and the task that tells it."""
+    """One subscriber, its webhook client, and the task that delivers."""
 
     def __init__(self, subscriber: Subscriber, client: WebhookClient) -> None:
         self.subscriber = subscriber
@@ -52,7 +52,7 @@ class SubscriberWorker:
 
 
 class DeliveryManager:
-    """All subscribers, while this process tells them."""
+    """All subscribers, while this process is the dispatcher."""
 
     def __init__(
         self,
@@ -72,16 +72,16 @@ class DeliveryManager:
         self._workers: dict[str, SubscriberWorker] = {}
         self._tasks: asyncio.TaskGroup
         self._delivered: defaultdict[str, list[int]] = defaultdict(list)
-        #: who has just got out of trouble
+        #: subscriptions whose subscriber has just recovered
         self._recovered: set[str] = set()
         self._has_delivered = asyncio.Event()
-        #: whether there may be deliveries that were never handed out
+        #: whether some deliveries may not have been distributed
         self._is_fan_out_uncertain = False
-        #: held while what was made is booked, or what waits is read
+        #: held while results are recorded or pending deliveries are read
         self._record_lock = asyncio.Lock()
 
     async def open(self, tasks: asyncio.TaskGroup) -> None:
-        """Begin with what waits."""
+        """Start with the pending deliveries."""
         self._tasks = tasks
         for subscription_id in await self._in_thread(
             self._delivery_store.list_pending_subscriptions
@@ -89,24 +89,24 @@ class DeliveryManager:
             await self._get_worker(subscription_id)
 
     async def close(self) -> None:
-        """Book what was made up to here."""
+        """Record the deliveries made so far."""
         if self._delivered:
             async with self._record_lock:
                 await self._record_delivered()
 
     async def fan_out(self) -> bool:
-        """Hand out what is new; tell whether there may be more.
+        """Distribute new events; return whether there may be more.
 
-        :raises LostClaim: somebody else does so
+        :raises LostClaim: another process distributes events
         """
         if self._is_fan_out_uncertain:
-            # some may have been handed out before the database failed
+            # some may have been written before the database call failed
             await self._reload(
                 await self._in_thread(
                     self._delivery_store.list_pending_subscriptions
                 )
             )
-        # whoever reads no answer does not know what it was
+        # if the call fails, it is unknown whether its commit succeeded
         self._is_fan_out_uncertain = True
         found = await self._in_thread(self._delivery_store.fan_out)
         for subscription_id, deliveries in _by_subscription(found.deliveries):
@@ -125,19 +125,21 @@ class DeliveryManager:
         return bool(found.is_full)
 
     async def _reload(self, subscription_ids: Iterable[str]) -> None:
-        """Have all that waits for these subscribers read."""
+        """Have all pending deliveries of these subscribers read again."""
         for subscription_id in subscription_ids:
             worker = await self._get_worker(subscription_id)
             if worker:
                 worker.subscriber.mark_missed(FIRST_EVENT_ID)
 
     async def stop_unsubscribed(self) -> None:
-        """Tell nothing more to who has unsubscribed."""
+        """Stop delivering to deleted subscriptions."""
         try:
             subscribed = await self._in_thread(self._delivery_store.subscribed)
         except Exception as error:  # noqa: BLE001
             LOG.log(
-                severity(error), "Subscriptions not read, retrying: %s", error
+                severity(error),
+                "Subscriptions not read, retrying: error=%s",
+                error,
             )
             return
         for subscription_id in self._workers.keys() - subscribed:
@@ -146,8 +148,8 @@ class DeliveryManager:
     async def _get_worker(
         self, subscription_id: str
     ) -> SubscriberWorker | None:
-        """Give a subscriber's desk; one that is new begins with what waits
-        in the database.
+        """Return a subscriber's worker; a new one starts with the pending
+        deliveries in the database.
         """
         if subscription_id in self._workers:
             return self._workers[subscription_id]
@@ -161,8 +163,12 @@ class DeliveryManager:
                 self._client_options,
                 self._ssrf_policy,
             )
-        except errors.VnfmError as error:  # a key is missing, or a file
-            LOG.warning("%s cannot be told: %s", subscription_id, error)
+        except errors.VnfmError as error:  # a key or a file is missing
+            LOG.warning(
+                "Subscriber not usable: subscription=%s error=%s",
+                subscription_id,
+                error,
+            )
             return None
         if client is None:
             return None
@@ -181,7 +187,7 @@ class DeliveryManager:
         return worker
 
     async def refill(self, subscriber: Subscriber) -> None:
-        """Put in what waits in the database, if there is room by now."""
+        """Load pending deliveries from the database, if there is room."""
         async with self._record_lock:
             if not subscriber.has_room:
                 return
@@ -196,7 +202,8 @@ class DeliveryManager:
             except Exception as error:  # noqa: BLE001
                 LOG.log(
                     severity(error),
-                    "Backlog of subscription %s not read, retrying: %s",
+                    "Pending deliveries not read, retrying: subscription=%s "
+                    "error=%s",
                     subscriber.id,
                     error,
                 )
@@ -206,22 +213,22 @@ class DeliveryManager:
             subscriber.load_page(page, made=made)
 
     def made(self, delivery: Delivery) -> None:
-        """Keep that a delivery was made."""
+        """Record that a delivery succeeded."""
         self._delivered[delivery.subscription_id].append(delivery.event_id)
         self._has_delivered.set()
 
     def recovered(self, subscription_id: str) -> None:
-        """Keep that a subscriber is out of trouble; a delivery that was made
-        says so, and is booked at the same time.
+        """Record that a subscriber recovered; it is written together with the
+        delivery that succeeded.
         """
         self._recovered.add(subscription_id)
 
     async def failed(
         self, delivery: Delivery, result: DeliveryResult
     ) -> frozenset[int]:
-        """Keep that a delivery failed; tell the events that are parked."""
+        """Record that a delivery failed; return the events that are parked."""
         try:
-            async with self._record_lock:  # nobody reads what is being parked
+            async with self._record_lock:  # no reads while events are parked
                 parked: frozenset[int] = await self._in_thread(
                     self._delivery_store.failed,
                     delivery,
@@ -231,7 +238,7 @@ class DeliveryManager:
         except Exception as error:  # noqa: BLE001
             LOG.log(
                 severity(error),
-                "Failed delivery of event %d not recorded: %s",
+                "Delivery failure not recorded: event=%d error=%s",
                 delivery.event_id,
                 error,
             )
@@ -239,7 +246,7 @@ class DeliveryManager:
         return parked
 
     async def record_deliveries(self) -> None:
-        """Book what was made, some at a time."""
+        """Record successful deliveries in batches, until cancelled."""
         while True:
             await self._has_delivered.wait()
             await asyncio.sleep(RECORD_INTERVAL_S)
@@ -249,7 +256,7 @@ class DeliveryManager:
                 except Exception as error:  # noqa: BLE001
                     LOG.log(
                         severity(error),
-                        "Deliveries not recorded, retrying: %s",
+                        "Deliveries not recorded, retrying: error=%s",
                         error,
                     )
                     await asyncio.sleep(RETRY_DELAY_S)
@@ -273,7 +280,7 @@ class DeliveryManager:
 def _by_subscription(
     deliveries: Sequence[Delivery],
 ) -> list[tuple[str, list[Delivery]]]:
-    """Sort by subscription."""
+    """Group by subscription, in order."""
     by_subscription: dict[str, list[Delivery]] = {}
     for delivery in deliveries:
         by_subscription.setdefault(delivery.subscription_id, []).append(

@@ -1,6 +1,6 @@
-"""What the dispatcher reads and writes, each in one transaction.
+"""The database transactions of the dispatcher.
 
-Every call blocks its thread; none is made in the event loop's own.
+Every call blocks its thread; none is made in the event loop's thread.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,12 +13,12 @@ from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.db.subscriptions import Contact
 from tacker_cnf.notification import subscription_filter
 
-#: events that are fanned out in one transaction
+#: events that are distributed in one transaction
 FAN_OUT_BATCH_SIZE: int = 100
 
 
 class NewDeliveries(msgspec.Struct, frozen=True):
-    """What is new."""
+    """The deliveries created by one fan-out."""
 
     deliveries: Sequence[Delivery]
     #: whether there may be more
@@ -33,12 +33,12 @@ class DeliveryStore:
         self._park_after = park_after
 
     def fan_out(self) -> NewDeliveries:
-        """Make a delivery of each new event for whoever wants to know it.
+        """Create a delivery of each new event for every matching subscription.
 
-        It is not run again by itself: when the answer to its commit was
-        lost, nobody would hear of the deliveries it made.
+        It is not repeated automatically: if the response to its commit were
+        lost, the deliveries it created would not be returned.
 
-        :raises LostClaim: somebody else does the same
+        :raises LostClaim: another process does the same
         """
         with self._store.reader() as session:
             events = deliveries.new_events(session, FAN_OUT_BATCH_SIZE)
@@ -57,7 +57,7 @@ class DeliveryStore:
         return NewDeliveries(made, is_full=len(events) == FAN_OUT_BATCH_SIZE)
 
     def list_resent_subscriptions(self) -> Sequence[str]:
-        """Let what an operator wants to be tried again wait; tell the
+        """Requeue deliveries that an operator resends; return their
         subscriptions.
         """
         with self._store.reader() as session:
@@ -70,8 +70,8 @@ class DeliveryStore:
 
     @transaction
     def list_pending_subscriptions(self) -> Sequence[str]:
-        """Tell which subscriptions have deliveries that wait, and forget the
-        events of subscriptions that were deleted.
+        """List subscriptions with pending deliveries, and delete the events of
+        deleted subscriptions.
         """
         with self._store.writer() as session:
             deliveries.delete_completed_events(session)
@@ -81,7 +81,7 @@ class DeliveryStore:
     def list_pending(
         self, subscription_id: str, after: int, limit: int
     ) -> list[Delivery]:
-        """List what a subscriber has to be told, the oldest first."""
+        """List the pending deliveries of a subscriber, oldest first."""
         with self._store.reader() as session:
             return deliveries.list_pending(
                 session, subscription_id, after, limit
@@ -89,13 +89,13 @@ class DeliveryStore:
 
     @transaction
     def contact(self, subscription_id: str) -> Contact | None:
-        """Read how to reach a subscriber, unless it has unsubscribed."""
+        """Read a subscriber's address; None: it has unsubscribed."""
         with self._store.reader() as session:
             return subscriptions.contact(session, subscription_id)
 
     @transaction
     def subscribed(self) -> frozenset[str]:
-        """Tell which subscriptions there are."""
+        """Return the ids of all subscriptions."""
         with self._store.reader() as session:
             return frozenset(subscriptions.list_ids(session))
 
@@ -103,7 +103,7 @@ class DeliveryStore:
     def made(
         self, done: Mapping[str, Sequence[int]], recovered: Collection[str]
     ) -> None:
-        """Keep which deliveries were made, and who is out of trouble."""
+        """Record successful deliveries, and subscribers that recovered."""
         with self._store.writer() as session:
             deliveries.made(session, done, recovered)
 
@@ -111,7 +111,7 @@ class DeliveryStore:
     def failed(
         self, delivery: Delivery, why: str, *, everything: bool
     ) -> frozenset[int]:
-        """Keep that a delivery failed; tell the events that are parked."""
+        """Record that a delivery failed; return the events that are parked."""
         with self._store.writer() as session:
             return deliveries.failed(
                 session,

@@ -1,7 +1,7 @@
-"""Sends what the outbox holds: one process at a time does it for all.
+"""Sends the notifications of the outbox; one process at a time does so.
 
-An event loop in a thread of its own. It finds out what is new when it is
-woken, or when it polls, makes deliveries of it, and hands them to their
+It is an event loop in its own thread. Woken by an event or when it polls, it
+creates deliveries of new events, and passes them to the workers of their
 subscribers.
 """
 
@@ -30,22 +30,22 @@ from tacker_cnf.notification.subscriber import DeliveryPolicy
 LOG = log.getLogger(__name__)
 R = TypeVar("R")
 
-#: the lease of whoever sends
+#: the lease of the process that sends
 LEASE_NAME: Final = "notifications"
-#: calls to the database at once; operations have to get their turn there
+#: concurrent database calls; a low number leaves connections for operations
 MAX_DB_THREADS: Final = 2
-#: seconds the database has for what is left to write at the end
+#: time to write remaining results at shutdown
 SHUTDOWN_TIMEOUT_S: Final = 3.0
-#: seconds between two looks for who has unsubscribed
+#: interval of checks for deleted subscriptions
 UNSUBSCRIBE_CHECK_INTERVAL_S: Final = 1.0
 
 
 class LeaseLost(Exception):
-    """Somebody else may send from here on, or this process has to stop."""
+    """Another process may send from now on, or this one has to stop."""
 
 
 class Dispatcher:
-    """Tells subscribers, while this process is the one that does."""
+    """Delivers notifications, while this process holds the lease."""
 
     def __init__(self, conf: cfg.ConfigOpts, store: Store) -> None:
         self._conf = conf.notification
@@ -63,7 +63,7 @@ class Dispatcher:
         self._pool = ThreadPoolExecutor(
             MAX_DB_THREADS, thread_name_prefix="notification"
         )
-        #: the lease waits for no other call
+        #: a pool of its own, so that lease renewal never waits
         self._lease_pool = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._loop = asyncio.new_event_loop()
         self._wake_event = asyncio.Event()
@@ -74,12 +74,12 @@ class Dispatcher:
         )
 
     def start(self) -> None:
-        """Send from here on, if no other process does."""
+        """Start sending, as soon as no other process does."""
         self._thread.start()
         self._store.listeners.append(self.wake)
 
     def stop(self) -> None:
-        """Send no more; another process may do so at once."""
+        """Stop sending; another process may start at once."""
         self._store.listeners.remove(self.wake)
         self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
@@ -87,8 +87,8 @@ class Dispatcher:
         self._lease_pool.shutdown(wait=False)
 
     def wake(self) -> None:
-        """Look for what is new, called from any thread."""
-        with contextlib.suppress(RuntimeError):  # it is just being closed
+        """Check for new events; may be called from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is being closed
             self._loop.call_soon_threadsafe(self._wake_event.set)
 
     def _serve(self) -> None:
@@ -99,12 +99,12 @@ class Dispatcher:
         while not self._stopping.is_set():
             try:
                 if await self._acquire_lease():
-                    LOG.info("Notifications are sent from here")
+                    LOG.info("Dispatcher lease acquired: owner=%s", self.owner)
                     await self._dispatch()
             except DATABASE_DOWN:
-                LOG.debug("The lease is asked for again")
+                LOG.debug("Dispatcher lease not acquired, retrying")
             except Exception:
-                LOG.exception("Notifications will be tried again")
+                LOG.exception("Dispatcher failed, restarting")
             await _wait_event(self._stopping, self._conf.lease / 3)
         try:
             async with asyncio.timeout(SHUTDOWN_TIMEOUT_S):
@@ -112,7 +112,7 @@ class Dispatcher:
                     leases.release_all, self._store, self.owner
                 )
         except Exception as error:  # noqa: BLE001
-            LOG.warning("The lease runs out by itself: %r", error)
+            LOG.warning("Dispatcher lease not released: error=%r", error)
 
     async def _in_thread(
         self, call: Callable[..., R], *args: Any, **options: Any
@@ -131,12 +131,12 @@ class Dispatcher:
             self.owner,
             seconds,
         )
-        # others see it run out no earlier than this
+        # other processes see it expire no earlier than this
         self._lease_expires_at = requested_at + seconds
         return acquired
 
     async def _dispatch(self) -> None:
-        """Send until somebody else may, or this process has to stop."""
+        """Send until the lease is lost, or this process has to stop."""
         manager = DeliveryManager(
             self._delivery_store,
             self._in_thread,
@@ -153,7 +153,7 @@ class Dispatcher:
                 await manager.open(work)
                 work.create_task(self._poll_outbox(manager))
         except* LeaseLost:
-            LOG.info("Notifications are no longer sent from here")
+            LOG.info("Dispatcher lease lost: owner=%s", self.owner)
         finally:
             await self._close(manager)
 
@@ -162,16 +162,19 @@ class Dispatcher:
             async with asyncio.timeout(SHUTDOWN_TIMEOUT_S):
                 await manager.close()
         except Exception as error:  # noqa: BLE001
-            LOG.warning("Some will be told twice: %r", error)
+            LOG.warning(
+                "Deliveries not recorded, some will be repeated: error=%r",
+                error,
+            )
 
     async def _wait_stop(self) -> None:
         await self._stopping.wait()
         raise LeaseLost
 
     async def _renew_lease(self) -> None:
-        """Renew the lease in time, or stop before it runs out.
+        """Renew the lease, or stop before it expires.
 
-        :raises LeaseLost: it has, or will before it can be renewed
+        :raises LeaseLost: it has expired, or will before it can be renewed
         """
         while True:
             await asyncio.sleep(self._conf.lease / 3)
@@ -181,7 +184,7 @@ class Dispatcher:
                     if not await self._try_renew_lease():
                         raise LeaseLost
             except TimeoutError:
-                LOG.warning("The lease could not be renewed in time")
+                LOG.warning("Dispatcher lease not renewed in time")
                 raise LeaseLost from None
 
     async def _try_renew_lease(self) -> bool:
@@ -190,14 +193,16 @@ class Dispatcher:
                 return await self._acquire_lease()
             except Exception as error:  # noqa: BLE001
                 LOG.log(
-                    severity(error), "Lease not renewed, retrying: %s", error
+                    severity(error),
+                    "Dispatcher lease not renewed, retrying: error=%s",
+                    error,
                 )
                 await asyncio.sleep(self._conf.lease / 15)
 
     async def _poll_outbox(self, manager: DeliveryManager) -> None:
-        """Hand out what is new.
+        """Distribute new events.
 
-        :raises LeaseLost: somebody else does, too
+        :raises LeaseLost: another process does so, too
         """
         last_check = -UNSUBSCRIBE_CHECK_INTERVAL_S
         while True:
@@ -212,13 +217,15 @@ class Dispatcher:
                 raise LeaseLost from None
             except Exception as error:  # noqa: BLE001
                 LOG.log(
-                    severity(error), "Outbox not read, retrying: %s", error
+                    severity(error),
+                    "Outbox not read, retrying: error=%s",
+                    error,
                 )
             await _wait_event(self._wake_event, self._conf.poll_interval)
 
 
 async def _wait_event(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, or for so long."""
+    """Wait for an event, at most so many seconds."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

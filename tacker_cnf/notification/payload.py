@@ -1,4 +1,4 @@
-"""What a notification says (SOL003 5.5.2.17 to 5.5.2.19)."""
+"""Build the content of notifications (SOL003 5.5.2.17 to 5.5.2.19)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -24,9 +24,9 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.sol.vnf_lcm_op_occ import ResourceChanges, VnfLcmOpOcc
 
 API_ROOT: Final = "/vnflcm/v2"
-#: where an error is told
+#: states whose notifications contain the error
 FAILED: Final = frozenset({S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK})
-#: where it is told what was changed
+#: states whose notifications contain the changes
 FINAL_STATES: Final = FAILED | {S.COMPLETED}
 
 _NONE: Final = ResourceChanges()
@@ -37,18 +37,18 @@ _IDENTIFIERS: Final[Mapping[NotificationType, type[Notification]]] = {
 
 
 class Recipient(msgspec.Struct, frozen=True, kw_only=True):
-    """To whom a notification goes."""
+    """The subscriber of a notification."""
 
     subscription_id: str
     verbosity: LcmOpOccNotificationVerbosityType
-    #: how it reaches this API
+    #: the address of this API as the subscriber uses it
     api_base: str
 
 
 def build_notification(
     announcement: Announcement, recipient: Recipient
 ) -> Notification:
-    """Make the notification of an event for one subscriber."""
+    """Build the notification of an event for one subscriber."""
     base = recipient.api_base + API_ROOT
     op_occ = announcement.op_occ
     common: dict[str, Any] = {
@@ -85,7 +85,7 @@ def build_notification(
 
 
 def _status(op_occ: VnfLcmOpOcc) -> NotificationStatus:
-    """A modification has no STARTING: it begins with PROCESSING."""
+    """Return START or RESULT; a modification starts with PROCESSING."""
     starts = {S.STARTING}
     if op_occ.operation == Op.MODIFY_INFO:
         starts.add(S.PROCESSING)

@@ -1,8 +1,8 @@
-"""One subscriber: what it has still to be told, and how it takes it.
+"""The pending deliveries of one subscriber, and the workers that send them.
 
-A lane holds the deliveries about one VNF instance, in order; a few workers
-take the head of one lane after another. When the subscriber as a whole is in
-trouble, one worker at a time finds out whether it is still so.
+An instance queue holds the deliveries about one VNF instance, in order; a few
+workers take the head of one queue after another. When the subscriber as a
+whole fails, one worker at a time probes it.
 """
 
 import asyncio
@@ -22,40 +22,40 @@ from tacker_cnf.sol import base
 
 LOG = log.getLogger(__name__)
 
-#: deliveries that are held in memory; the others wait in the database
+#: deliveries in memory; further ones wait in the database
 CAPACITY: Final = 500
 
 
 class DeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How a subscriber is treated."""
+    """How often and how fast a subscriber is called; times in seconds."""
 
     max_requests: int
     retry_interval: float
     max_retry_interval: float
 
     def retry_delay(self, failures: int) -> float:
-        """Tell how long to wait: longer each time, and never in step."""
+        """Return the delay before a retry: exponential, with jitter."""
         delay = self.retry_interval * 2.0 ** min(failures - 1, 30)
         max_delay = min(delay, self.max_retry_interval)
         return max_delay * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 class DeliveryRecorder(Protocol):
-    """Who writes down what became of deliveries."""
+    """Records the results of deliveries."""
 
     def made(self, delivery: Delivery) -> None:
-        """Keep that a delivery was made."""
+        """Record that a delivery succeeded."""
 
     def recovered(self, subscription_id: str) -> None:
-        """Keep that a subscriber is out of trouble."""
+        """Record that a subscriber recovered."""
 
     async def failed(
         self, delivery: Delivery, result: DeliveryResult
     ) -> frozenset[int]:
-        """Keep that it failed; tell the events that are parked now."""
+        """Record that a delivery failed; return the events now parked."""
 
     async def refill(self, subscriber: "Subscriber") -> None:
-        """Put in what waits in the database."""
+        """Load pending deliveries from the database."""
 
 
 class InstanceQueue:
@@ -64,7 +64,7 @@ class InstanceQueue:
     def __init__(self, instance_id: str) -> None:
         self.instance_id = instance_id
         self.failures = 0
-        #: whether the first one is on its way
+        #: whether the first one is being sent
         self.is_busy = False
         self.deliveries: list[Delivery] = []
 
@@ -78,7 +78,7 @@ class InstanceQueue:
 
 
 class Subscriber:
-    """Tells one subscriber."""
+    """Delivers to one subscriber."""
 
     def __init__(
         self,
@@ -95,28 +95,28 @@ class Subscriber:
         self._queues: dict[str, InstanceQueue] = {}
         self._queued_ids: set[int] = set()
         self._ready: asyncio.Queue[InstanceQueue] = asyncio.Queue()
-        #: the last event that was taken from the database in order
+        #: the last event that was loaded in order
         self.last_event_id = 0
-        #: whether the database has more of them than are known here
+        #: whether the database has further pending deliveries
         self.has_backlog = False
-        #: the first event that was missed since they were read
+        #: the first event that was missed since the last read
         self._missed: int | None = None
         self._failures = 0
-        #: whether all that waits may count as failing, as another process may
-        #: have left it
+        #: whether the stored deliveries may be marked as failing, as another
+        #: process may have left them
         self._may_be_failing = True
         self._paused_until = 0.0
         self._probe_lock = asyncio.Lock()
 
     async def run(self) -> None:
-        """Tell what there is to tell, until cancelled."""
+        """Deliver until cancelled."""
         async with asyncio.TaskGroup() as workers:
             for _ in range(self._policy.max_requests):
                 workers.create_task(self._work())
 
     def offer(self, deliveries: Iterable[Delivery]) -> None:
-        """Take deliveries, unless there is no room, or they may have been
-        read already: then the database tells what waits.
+        """Queue deliveries, unless there is no room, or they may have been
+        loaded already: then they are read from the database later.
         """
         for delivery in deliveries:
             is_late = delivery.event_id <= self.last_event_id
@@ -128,23 +128,23 @@ class Subscriber:
                 self.put(delivery)
 
     def mark_missed(self, event_id: int) -> None:
-        """Have all from this event on read from the database again."""
+        """Have all events from this one on read from the database again."""
         self.has_backlog = True
         self.last_event_id = min(self.last_event_id, event_id - 1)
         before = self._missed
         self._missed = event_id if before is None else min(before, event_id)
 
     def start_reload(self) -> int:
-        """Tell after which event to read."""
+        """Return the event after which to read."""
         self._missed = None
         return self.last_event_id
 
     def load_page(
         self, page: Sequence[Delivery], *, made: Iterable[int]
     ) -> None:
-        """Take what was read.
+        """Queue the deliveries that were read.
 
-        :param made: events of which it was told while they were read
+        :param made: events that were delivered during the read
         """
         for delivery in page:
             if delivery.event_id not in made:
@@ -162,7 +162,7 @@ class Subscriber:
         return self.has_backlog and len(self._queued_ids) < CAPACITY // 2
 
     def put(self, delivery: Delivery) -> None:
-        """Take a delivery."""
+        """Queue a delivery, unless it is queued."""
         if delivery.event_id in self._queued_ids:
             return
         self._queued_ids.add(delivery.event_id)
@@ -176,7 +176,7 @@ class Subscriber:
     async def _work(self) -> None:
         while True:
             queue = await self._ready.get()
-            if not queue.deliveries:  # they were parked meanwhile
+            if not queue.deliveries:  # they were parked in the meantime
                 del self._queues[queue.instance_id]
                 continue
             queue.is_busy = True
@@ -202,7 +202,7 @@ class Subscriber:
         self._recorder.made(delivery)
 
     async def _attempt(self, delivery: Delivery) -> DeliveryResult | None:
-        """Deliver when it is time; None: it was parked until then."""
+        """Deliver when it is time; None: it was parked before."""
         if not self._failures:
             return await self._send(delivery)
         async with self._probe_lock:
@@ -219,8 +219,12 @@ class Subscriber:
             )
             result = await self._deliver(base.encode(notification))
         except Exception as error:
-            LOG.exception("Event %d cannot be told", delivery.event_id)
-            return DeliveryResult(problem=f"It cannot be told: {error!r}")
+            LOG.exception(
+                "Notification not built: event=%d", delivery.event_id
+            )
+            return DeliveryResult(
+                problem=f"The notification cannot be built: {error!r}"
+            )
         now = asyncio.get_running_loop().time()
         if not result.everything:
             self._failures = 0
@@ -238,17 +242,21 @@ class Subscriber:
         queue.failures += 1
         LOG.log(
             log.WARNING if queue.failures == 1 else log.DEBUG,
-            "Subscriber %s was not told of event %d: %s",
+            "Notification delivery failed: subscription=%s event=%d error=%s",
             self.id,
             delivery.event_id,
             result.problem,
         )
         parked = await self._recorder.failed(delivery, result)
         if parked:
-            LOG.warning("%d deliveries to %s parked", len(parked), self.id)
+            LOG.warning(
+                "Deliveries parked: subscription=%s count=%d",
+                self.id,
+                len(parked),
+            )
             affected = self._queues.values() if result.everything else [queue]
-            for one in affected:
-                self._drop(one, parked)
+            for affected_queue in affected:
+                self._drop(affected_queue, parked)
         if result.everything or delivery.event_id in parked:
             self._requeue(queue)  # _attempt waits
         else:
@@ -257,7 +265,7 @@ class Subscriber:
             )
 
     def _drop(self, queue: InstanceQueue, events: frozenset[int]) -> None:
-        """Forget deliveries that were made or parked."""
+        """Remove deliveries that succeeded or were parked."""
         queue.deliveries = [
             delivery
             for delivery in queue.deliveries
@@ -266,7 +274,7 @@ class Subscriber:
         self._queued_ids -= events
 
     def _requeue(self, queue: InstanceQueue) -> None:
-        """Put a lane in line again, if there is anything in it."""
+        """Make a queue ready again, if it is not empty."""
         if queue.deliveries:
             self._ready.put_nowait(queue)
         else:

@@ -1,7 +1,7 @@
-"""Whether a subscription wants to know (SOL003 5.5.3.12, 4.4.1.5).
+"""Match events with subscription filters (SOL003 5.5.3.12, 4.4.1.5).
 
-What a filter does not name, it does not ask about; what it names has to match
-all at once.
+A filter restricts only the attributes that it names; all of these have to
+match.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ def matches(
     filter_: LifecycleChangeNotificationsFilter | None,
     announcement: Announcement,
 ) -> bool:
-    """Tell whether a subscriber with this filter is told of an event."""
+    """Check whether a filter matches an event."""
     if filter_ is None:
         return True
     op_occ = announcement.op_occ
@@ -53,7 +53,7 @@ def _matches_instance(
     return (
         _matches_any(filter_.vnfd_ids, subject.vnfd_id)
         and _matches_any(filter_.vnf_instance_ids, subject.id)
-        # an instance without a name is of none of the names
+        # an instance without a name matches no name
         and _matches_any(filter_.vnf_instance_names, subject.vnf_instance_name)
         and (
             not providers

@@ -1,4 +1,4 @@
-"""One request to a subscriber, and what its answer means."""
+"""Send one request to a subscriber, and interpret its response."""
 
 import asyncio
 import functools
@@ -25,37 +25,37 @@ HEADERS: Final = {
     "Accept": "application/json",
     "Version": "2.0.0",
 }
-#: the standard says 204; what else means that it was taken
+#: the standard requires 204; others also mean that it was accepted
 SUCCESS_STATUSES: Final = frozenset({200, 201, 202, 204})
-#: the subscriber is in trouble, or we are with it, whatever is sent
+#: the subscriber fails, or rejects this client, whatever is sent
 SUBSCRIBER_FAILURE_STATUSES: Final = frozenset({401, 403, 429, 502, 503, 504})
-#: answers whose Retry-After counts
+#: responses whose Retry-After is respected
 RETRY_AFTER_STATUSES: Final = frozenset({429, 503})
-#: the longest Retry-After that is heeded, in seconds
+#: the longest Retry-After that is respected
 MAX_RETRY_AFTER_S: Final = 3600.0
-#: what is read of the answer of a token endpoint, in bytes
+#: limit of a token endpoint's response
 MAX_TOKEN_RESPONSE_BYTES: Final = 65536
 
 
 @functools.cache
 def _status_response(status: int) -> httpx.Response:
-    """Give what a flow looks at: the status of an answer."""
+    """Return a response with this status, all that an auth flow reads."""
     return httpx.Response(status, content=b"")
 
 
 class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a delivery ended."""
+    """The result of one delivery."""
 
-    #: None: the notification was taken
+    #: None: the subscriber accepted the notification
     problem: str | None = None
-    #: whether another notification would fare no better now
+    #: whether other notifications to this subscriber would fail, too
     everything: bool = False
-    #: seconds the subscriber wants to be left alone
+    #: delay in seconds that the subscriber requested
     retry_after: float = 0.0
 
 
 class WebhookClient:
-    """Brings notifications to one subscriber.
+    """Sends notifications to one subscriber.
 
     :raises VnfmError: the certificate of this service cannot be read
     """
@@ -69,7 +69,7 @@ class WebhookClient:
     ) -> None:
         self._uri = uri
         self._ssrf_policy = ssrf_policy
-        self._url = httpx.URL(uri)  # parsed once
+        self._url = httpx.URL(uri)  # parsed in advance
         self._total_timeout_s = (
             client_options.connect_timeout + client_options.timeout
         )
@@ -91,7 +91,7 @@ class WebhookClient:
         )
 
     async def deliver(self, body: bytes) -> DeliveryResult:
-        """Bring one notification; every end is told, none is raised."""
+        """Send one notification; failures are returned, not raised."""
         try:
             answer = await self._call("POST", body)
         except errors.PeerFailed as error:
@@ -107,15 +107,15 @@ class WebhookClient:
         )
 
     async def test(self) -> None:
-        """Make sure that notifications will be taken (SOL003 5.4.20.3.2).
+        """Check that the subscriber accepts notifications (SOL003 5.4.20.3.2).
 
-        :raises Unprocessable: they will not
+        :raises Unprocessable: it is unreachable, or its response is not 204
         """
         try:
             answer = await self._call("GET")
         except errors.PeerUnreachable as error:
-            LOG.info("A callbackUri is refused: %s", error)
-            # the same for all: nobody is to learn here what is where
+            LOG.info("Callback test failed: uri=%s error=%s", self._uri, error)
+            # one message for all causes: it reveals nothing of the network
             raise errors.Unprocessable(
                 "callbackUri: it, or its tokenEndpoint, cannot be reached."
             ) from None
@@ -137,14 +137,14 @@ class WebhookClient:
                 )
 
     def _build_static_headers(self) -> Mapping[str, str] | None:
-        """Tell how each request proves who calls, where it needs no token."""
+        """Build the authorization header, if no token is needed."""
         if isinstance(self._auth, OAuth2):
             return None
         request = httpx.Request("POST", self._url)
         return _authorization_header(next(self._auth.sync_auth_flow(request)))
 
     async def _authorized(self, method: str, body: bytes) -> HttpResponse:
-        """Go through the steps that a token needs."""
+        """Send a request with a token, which is requested if needed."""
         request = httpx.Request(method, self._url)
         flow = self._auth.async_auth_flow(request)
         try:
@@ -165,7 +165,7 @@ class WebhookClient:
             await flow.aclose()
 
     async def _request_token(self, request: httpx.Request) -> httpx.Response:
-        """Ask another server, for a token."""
+        """Request a token from the token endpoint."""
         async with clients.async_client(
             self._client_options,
             self._ssrf_policy,
@@ -179,14 +179,14 @@ class WebhookClient:
                 await answer.aclose()
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._connection_pool.close()
 
 
 async def _read_limited(answer: httpx.Response) -> httpx.Response:
-    """Read an answer that has to be short, however long it is.
+    """Read a token response, up to a limit.
 
-    :raises PeerFailed: it is not short
+    :raises PeerFailed: it is longer
     """
     body = bytearray()
     async for chunk in answer.aiter_raw():
@@ -212,9 +212,9 @@ def _retry_after_s(header: str) -> float:
 
 
 class CallbackTester:
-    """Makes sure that who subscribes can be told (SOL003 5.4.20.3.2).
+    """Checks that a new subscription's callback works (SOL003 5.4.20.3.2).
 
-    :param is_on: whether callbacks are called at all
+    :param is_on: whether callbacks are tested at all
     """
 
     def __init__(
@@ -231,10 +231,10 @@ class CallbackTester:
     def check(
         self, uri: str, authentication: SubscriptionAuthentication | None
     ) -> None:
-        """Call a callbackUri, as notifications will.
+        """Call a callbackUri in the same way as a notification.
 
-        :raises Unprocessable: it cannot be reached, does not answer 204, or
-            wants a certificate that is not here
+        :raises Unprocessable: it is unreachable, its response is not 204, or it
+            requires a client certificate that is not configured
         """
         authorization.check(authentication, self._client_options)
         if self._is_on:

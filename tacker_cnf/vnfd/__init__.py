@@ -1,1 +1,1 @@
-"""The VNF package: its archive, its descriptor, and its scaling rules."""
+"""VNF packages: archives, descriptors, signatures, and scaling rules."""

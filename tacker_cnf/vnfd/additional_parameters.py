@@ -1,4 +1,4 @@
-"""Which additionalParams a VNFD declares (SOL001 6.7)."""
+"""List the additionalParams that a VNFD declares (SOL001 6.7)."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from tacker_cnf.vnfd.values import Value
 
 
 def names_of(vnf: Node) -> tuple[str, ...]:
-    """Return the inputs of the lifecycle operations, and the properties of
-    their data types: of ``additional_parameters`` most of all.
+    """Return the names of the inputs of lifecycle operations, and of the
+    properties of their data types, such as ``additional_parameters``.
     """
     found: set[str] = set()
     for holder in (vnf.value, *vnf.type_definitions()):
@@ -21,16 +21,16 @@ def names_of(vnf: Node) -> tuple[str, ...]:
 
 
 def _inputs(vnf: Node, interface: Value) -> Iterator[dict[str, Value]]:
-    """Return the inputs of an interface, of its type, and of operations."""
+    """Return the inputs of an interface, its type and its operations."""
     definitions = [interface]
     kind = _kind(interface)
     if kind in vnf.definitions.types["interface_types"]:
         lineage = vnf.definitions.lineage("interface_types", kind)
-        definitions += (definition for _, definition in lineage)
-    for one in definitions:
-        if isinstance(one.raw, dict):
-            yield _map(one.get("inputs"))
-            for operation in scripts.operations(one).values():
+        definitions += (parent for _, parent in lineage)
+    for definition in definitions:
+        if isinstance(definition.raw, dict):
+            yield _map(definition.get("inputs"))
+            for operation in scripts.operations(definition).values():
                 if isinstance(operation.raw, dict):
                     yield _map(operation.get("inputs"))
 
@@ -40,8 +40,8 @@ def _names(vnf: Node, inputs: dict[str, Value]) -> Iterator[str]:
         yield name
         kind = _kind(value)
         if kind in vnf.definitions.types["data_types"]:
-            for _, one in vnf.definitions.lineage("data_types", kind):
-                yield from _map(one.get("properties"))
+            for _, data_type in vnf.definitions.lineage("data_types", kind):
+                yield from _map(data_type.get("properties"))
         elif name == "additional_parameters":
             yield from _map(value)
 

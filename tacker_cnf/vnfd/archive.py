@@ -1,7 +1,7 @@
-"""A stranger's zip archive: its names checked, its bytes counted.
+"""Read a zip archive from an untrusted source.
 
-Nothing that a header claims is trusted for a limit: what is counted is the
-bytes that are read and written.
+Limits apply to the bytes that are read and written, not to the sizes that
+headers claim.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ ENCRYPTED: Final = 0x1 | 0x40 | 0x2000
 COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 FILE_MODE: Final = 0o444
 DIRECTORY_MODE: Final = 0o755
-#: all that zipfile raises for an archive that is not as it should be
+#: exceptions that zipfile raises for malformed archives
 ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -40,7 +40,7 @@ ZIP_ERRORS: Final = (
 
 
 class Archive:
-    """An open archive whose entries all have a harmless name."""
+    """An open archive with checked entry names."""
 
     def __init__(self, source: Path, limits: Limits) -> None:
         self._limits = limits
@@ -64,7 +64,7 @@ class Archive:
     def text(self, path: str) -> str:
         """Read a small text file.
 
-        :raises InvalidPackage: it is not there, too long or not UTF-8
+        :raises InvalidPackage: it is missing, too long or not UTF-8
         """
         try:
             return self.read_small(path).decode("utf-8-sig")
@@ -74,7 +74,7 @@ class Archive:
     def read_small(self, path: str) -> bytes:
         """Read a small file.
 
-        :raises InvalidPackage: it is not there, or too long
+        :raises InvalidPackage: it is missing or too long
         """
         if path not in self.files:
             raise errors.InvalidPackage(f"{path} is not in the package")
@@ -89,9 +89,9 @@ class Archive:
         return bytes(data)
 
     def extract(self, path: str, target: Path) -> None:
-        """Write one file somewhere.
+        """Write one file.
 
-        :raises InvalidPackage: a limit, or a broken archive
+        :raises InvalidPackage: a limit is exceeded, or the archive is broken
         """
         self._write(self.files[path], target, digests.Check(()))
 
@@ -100,9 +100,10 @@ class Archive:
         into: Path,
         stated: Mapping[str, Sequence[digests.Stated]],
     ) -> None:
-        """Write every file below a directory, and compare its digests.
+        """Write every file below a directory, and verify its digests.
 
-        :raises InvalidPackage: a limit, a digest, or a broken archive
+        :raises InvalidPackage: a limit is exceeded, a digest differs, or the
+            archive is malformed
         """
         for info in self._zip.infolist():
             if info.is_dir():
@@ -126,7 +127,7 @@ class Archive:
         target.chmod(FILE_MODE)
 
     def _content(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
-        """Give the bytes of a file, while they stay within the limits."""
+        """Return the bytes of a file, while they are within the limits."""
         size, before = 0, self._source.consumed
         for data in self._chunks(info):
             size += len(data)
@@ -136,7 +137,7 @@ class Archive:
             yield data
         if size != info.file_size:
             raise errors.InvalidPackage(
-                f"{info.filename}: {size} bytes, where the archive says"
+                f"{info.filename}: {size} bytes, where the archive claims"
                 f" {info.file_size}",
             )
 
@@ -166,7 +167,7 @@ class Archive:
             )
 
     def _list_files(self) -> dict[str, zipfile.ZipInfo]:
-        """Give the files of the archive by their path."""
+        """Return the files of the archive by their path."""
         entries = self._zip.infolist()
         names = entry_names.EntryNames(self._limits)
         for info in entries:
@@ -176,10 +177,10 @@ class Archive:
 
 
 class _CountingReader(io.FileIO):
-    """Counts what is read, and reads no more at once than is fair.
+    """Counts the bytes read, and limits the size of a single read.
 
-    zipfile reads the archive's directory at one go, as long as the archive
-    claims it to be.
+    zipfile reads the archive's directory in one read, of the size that the
+    archive claims.
     """
 
     def __init__(self, source: Path, max_read: int) -> None:
@@ -205,7 +206,7 @@ def _convert_errors(what: str) -> Iterator[None]:
     except ZIP_ERRORS as error:
         why = str(error)
         if why == "File is not a zip file":
-            why = "it is no ZIP, which a CSAR has to be, or its end is missing"
+            why = "it is not a ZIP archive, or it is truncated"
         raise errors.InvalidPackage(
             f"{what} cannot be read as zip: {why}",
         ) from error
@@ -220,13 +221,13 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
     name = info.orig_filename
     if "\0" in name:
         raise errors.InvalidPackage(
-            f"the archive holds {name!r:.200}, which has a NUL",
+            f"the archive holds {name!r:.200}, which contains NUL",
         )
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in {0, stat.S_IFDIR if info.is_dir() else stat.S_IFREG}:
         raise errors.InvalidPackage(
-            f"the archive holds {name!r:.200}, which is neither file nor"
-            " directory",
+            f"the archive holds {name!r:.200}, which is neither a file nor"
+            " a directory",
         )
     if info.flag_bits & ENCRYPTED:
         raise errors.InvalidPackage(f"{name!r:.200} is encrypted")

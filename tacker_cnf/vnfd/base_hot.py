@@ -1,4 +1,4 @@
-"""The Heat templates of a flavour, as they stand in a package."""
+"""Read the Heat templates of a flavour from a package."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from tacker_cnf.vnfd import bounded_yaml
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BaseHot:
-    """The texts of the Heat templates of a flavour.
+    """The Heat templates of a flavour, as texts.
 
     They are BaseHOT/<flavour>/*.yaml, of which there is one, and
     BaseHOT/<flavour>/nested/*.yaml.
     """
 
-    #: file name, as errors tell it
+    #: file name for errors
     name: str = "BaseHOT"
     template: str
-    #: file name, as resources name it as their type -> nested template
+    #: file name, which resources use as their type -> nested template
     files: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -27,15 +27,15 @@ def read(package: Path, vnfd_id: str, flavour_id: str) -> BaseHot:
     """Read the templates of a flavour.
 
     :param package: the directory of the unpacked package
-    :raises InvalidParameters: the package has none, or several, or one that
-        is no text or lies outside of it
+    :raises InvalidParameters: the package has no template or several, or one
+        is not a text or is outside of the package
     """
     folder = package / "BaseHOT" / flavour_id
     found = _templates(package, folder)
     if len(found) != 1:
         raise errors.InvalidParameters(
             f"The VNF package of VNFD {vnfd_id} has {len(found)} Heat "
-            f"templates BaseHOT/{flavour_id}/*.yaml; there has to be one."
+            f"templates BaseHOT/{flavour_id}/*.yaml; it has to have one."
         )
     nested = _templates(package, folder / "nested")
     return BaseHot(
@@ -46,7 +46,7 @@ def read(package: Path, vnfd_id: str, flavour_id: str) -> BaseHot:
 
 
 def _templates(package: Path, folder: Path) -> list[Path]:
-    """Find the templates in a folder; one that leads out has none."""
+    """List the templates in a folder; none if it is outside the package."""
     if not _is_inside(package, folder):
         return []
     return sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")])
@@ -64,7 +64,7 @@ def _text(package: Path, path: Path) -> str:
     name = _name(package, path)
     if not (_is_inside(package, path) and path.is_file()):
         raise errors.InvalidParameters(
-            f"The template {name} is no file of the VNF package."
+            f"The template {name} is not a file of the VNF package."
         )
     try:
         return bounded_yaml.text_of(path, name)

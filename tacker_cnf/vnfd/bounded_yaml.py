@@ -1,10 +1,9 @@
-"""YAML of a stranger: plain JSON values come out, at a bounded cost.
+"""Parse YAML from an untrusted source to JSON values, at a bounded cost.
 
-The text is read event by event, so that nothing is built which has not been
-counted. Keys are strings as they are written, dates stay strings, aliases
-are written out, ``<<`` merges; tags that make objects, duplicate keys and
-values that JSON cannot carry are refused. What looks like a number or a
-boolean is read as kubectl does.
+The text is parsed event by event, so that values are counted before they are
+built. Keys are strings as written, dates stay strings, aliases are expanded,
+``<<`` merges; tags that create objects, duplicate keys and values that JSON
+cannot represent are rejected. Numbers and booleans are read as by kubectl.
 """
 
 from collections.abc import Iterator
@@ -23,9 +22,9 @@ MERGE: Final = "<<"
 
 
 def text_of(path: Path, name: str, limit: int | None = None) -> str:
-    """Read a file of text, and no more of it than is accepted.
+    """Read a text file up to a limit.
 
-    :param name: what it is called in errors
+    :param name: the file's name for errors
     :param limit: bytes
     :raises InvalidPackage: it is longer, or not UTF-8
     """
@@ -43,23 +42,22 @@ def text_of(path: Path, name: str, limit: int | None = None) -> str:
 
 
 def load(text: str, name: str, limits: Limits | None = None) -> Any:
-    """Read a text of one document; an empty one is None.
+    """Parse a text with one document; an empty one is None.
 
-    :raises InvalidPackage: it is not such YAML; says file, line and column
+    :raises InvalidPackage: it is invalid; the message has line and column
     """
     documents = load_all(text, name, limits)
     if len(documents) > 1:
         raise errors.InvalidPackage(
-            f"{name}: this is {len(documents)} YAML documents where one is"
-            " expected",
+            f"{name}: one YAML document is expected, not {len(documents)}",
         )
     return documents[0] if documents else None
 
 
 def load_all(text: str, name: str, limits: Limits | None = None) -> list[Any]:
-    """Read every document of a text; empty ones are left out.
+    """Parse every document of a text; empty ones are left out.
 
-    :raises InvalidPackage: it is not such YAML; says file, line and column
+    :raises InvalidPackage: it is invalid; the message has line and column
     """
     limits = limits or Limits()
     if len(text) > limits.max_yaml_bytes:
@@ -97,7 +95,7 @@ class _Builder:
         self._name = name
         self._limits = limits
         self._nodes = 0
-        self._height = 0  # of the deepest place below the current node
+        self._height = 0  # of the deepest value below the current node
         self._anchors: dict[str, _Anchored | None] = {}
 
     def documents(self) -> Iterator[Any]:
@@ -156,14 +154,14 @@ class _Builder:
             if key == MERGE:
                 merged |= self._merged(event, value)
             elif key in own:
-                self._refuse(event, f"the key {key!r} is there twice")
+                self._refuse(event, f"duplicate key {key!r}")
             else:
                 own[key] = value
         return merged | own
 
     def _key(self, event: events.Event) -> str:
         if not isinstance(event, events.ScalarEvent):
-            self._refuse(event, "a key is not a plain text")
+            self._refuse(event, "a key is not a plain scalar")
         self._check_tag(event, "str")
         self._count(event, 1, 0)
         if event.anchor is not None:
@@ -171,13 +169,13 @@ class _Builder:
         return str(event.value)
 
     def _merged(self, event: events.Event, value: Any) -> dict[str, Any]:
-        """Give what ``<<`` brings in; the first of several wins."""
+        """Return the values that ``<<`` merges; the first of several wins."""
         several = value if isinstance(value, list) else [value]
         merged: dict[str, Any] = {}
-        for one in reversed(several):
-            if not isinstance(one, dict):
-                self._refuse(event, "<< merges something that is no map")
-            merged.update(one)
+        for mapping in reversed(several):
+            if not isinstance(mapping, dict):
+                self._refuse(event, "<< merges a value that is not a map")
+            merged.update(mapping)
         return merged
 
     def _scalar(self, event: events.ScalarEvent) -> Any:
@@ -201,7 +199,7 @@ class _Builder:
             self._refuse(event, f"there is no anchor {anchor!r}")
         anchored = self._anchors[anchor]
         if anchored is None:
-            self._refuse(event, f"{anchor!r} is inside of itself")
+            self._refuse(event, f"the alias {anchor!r} contains itself")
         self._count(event, anchored.nodes - 1, depth + anchored.height)
         return _copy(anchored.value)
 

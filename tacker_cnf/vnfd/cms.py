@@ -1,7 +1,7 @@
-"""Detached signatures in CMS (IETF RFC 5652), as SOL004 has them.
+"""Detached signatures in CMS (IETF RFC 5652), as SOL004 uses them.
 
-The cryptography library makes such signatures and reads the certificates in
-them, but it does not verify them.
+The cryptography library creates such signatures and reads their certificates,
+but it does not verify them.
 """
 
 import base64
@@ -20,7 +20,7 @@ from tacker_cnf import errors
 from tacker_cnf.vnfd import der
 
 T = TypeVar("T")
-#: what makes the digests of the content that would be right
+#: returns the accepted digests of the content for a hash algorithm
 Digests = Callable[[str], Collection[bytes]]
 
 PEM: Final = re.compile(
@@ -43,7 +43,7 @@ DIGESTS: Final = {
     "2.16.840.1.101.3.4.2.2": "sha384",
     "2.16.840.1.101.3.4.2.3": "sha512",
 }
-#: the way of a signature, and the digest that is part of its name
+#: OID -> the signature scheme, and its digest if the OID implies one
 SIGNATURE_ALGORITHMS: Final[dict[str, tuple[str, str | None]]] = {
     "1.2.840.113549.1.1.1": ("rsa", None),
     "1.2.840.113549.1.1.14": ("rsa", "sha224"),
@@ -61,20 +61,20 @@ SIGNATURE_ALGORITHMS: Final[dict[str, tuple[str, str | None]]] = {
 
 
 class SignerInfo(NamedTuple):
-    """RFC 5652, 5.3, as far as it is needed."""
+    """The fields of RFC 5652, 5.3, that are needed."""
 
-    #: issuer and serial number as they are written in the certificate
+    #: issuer and serial number as encoded in the certificate
     issuer_and_serial: bytes
     subject_key_id: bytes
     digest: str
     signature_algorithm: str
-    #: the signed attributes as they were signed; empty: there are none
+    #: the signed attributes as encoded for the signature; empty: none
     attributes: bytes
     signature: bytes
 
 
 class SignedData(NamedTuple):
-    """RFC 5652, 5.1, as far as it is needed."""
+    """The fields of RFC 5652, 5.1, that are needed."""
 
     content_type: str
     certificates: Sequence[x509.Certificate]
@@ -82,9 +82,9 @@ class SignedData(NamedTuple):
 
 
 def read(data: bytes, where: str) -> SignedData:
-    """Read a detached signature, PEM or DER.
+    """Parse a detached signature, PEM or DER.
 
-    :raises InvalidPackage: it is none, or of a kind that is not supported
+    :raises InvalidPackage: it is malformed, or of an unsupported type
     """
     try:
         match = PEM.fullmatch(data)
@@ -102,15 +102,16 @@ def verify(
     where: str,
     what: str,
 ) -> tuple[x509.Certificate, ...]:
-    """Verify every signature; give the certificates of who signed.
+    """Verify every signature; return the signers' certificates.
 
-    Whether these certificates are to be trusted is another question.
+    This does not check whether the certificates are trusted.
 
     :param extra_certificates: certificates that are not in the signature
     :param where: the file of the signature
-    :param what: what it is to be of, in words
+    :param what: the name of the signed content, for errors
 
-    :raises InvalidPackage: a signature is not of this content, or nobody's
+    :raises InvalidPackage: a signature is not of this content, or the signer's
+        certificate is missing
     """
     candidates = (*signed.certificates, *extra_certificates)
     return tuple(
@@ -122,15 +123,15 @@ def verify(
 def _signed_data(data: bytes) -> SignedData:
     kind, content = der.values(der.read_one(data, der.SEQUENCE))
     if _oid(kind) != SIGNED_DATA or content.tag != der.CONTEXT[0]:
-        raise der.Unreadable("it is no signature in CMS")
+        raise der.Unreadable("it is not a CMS signature")
     _, _, inside, *rest = der.values(
         der.read_one(content.content, der.SEQUENCE)
     )
     carried = der.values(inside.content)
     if len(carried) != 1:
         raise der.Unreadable(
-            "it carries content of its own; sign without it (openssl: without"
-            " -nodetach)"
+            "it includes the signed content; sign without it (openssl:"
+            " without -nodetach)"
         )
     certificates = [
         certificate
@@ -139,13 +140,15 @@ def _signed_data(data: bytes) -> SignedData:
         for certificate in _certificates(value.content)
     ]
     signers = [
-        _signer(one)
+        _signer(signer)
         for value in rest
         if value.tag == der.SET
-        for one in der.values(value.content)
+        for signer in der.values(value.content)
     ]
     if not 1 <= len(signers) <= MAX_SIGNERS:
-        raise der.Unreadable(f"it has {len(signers)} signers")
+        raise der.Unreadable(
+            f"it has {len(signers)} signers, not 1 to {MAX_SIGNERS}"
+        )
     return SignedData(_oid(carried[0]), certificates, signers)
 
 
@@ -159,13 +162,13 @@ def _signer(value: der.Value) -> SignerInfo:
     _, signer_id, digest, *rest = der.values(value.content)
     attributes = b""
     if rest[0].tag == der.CONTEXT[0]:
-        # signed as the SET that it is
+        # the signature covers the encoding as a SET
         attributes = bytes([der.SET]) + rest.pop(0).whole[1:]
     signature_algorithm, signature = rest[:2]
     digest_name = _find_algorithm(DIGESTS, digest)
     name, own = _find_algorithm(SIGNATURE_ALGORITHMS, signature_algorithm)
     if own not in {None, digest_name}:
-        raise der.Unreadable("its digests are of two kinds")
+        raise der.Unreadable("it uses two hash algorithms")
     by_key = signer_id.tag == der.CONTEXT_PLAIN
     return SignerInfo(
         issuer_and_serial=b"" if by_key else signer_id.content,
@@ -219,9 +222,8 @@ def _certificate_of(
         if _is_signed_by(signer, certificate):
             return certificate
     raise errors.InvalidPackage(
-        f"{where}: the certificate of who signed is not in the package; put"
-        " it beside, or sign with it in the signature (openssl: without"
-        " -nocerts)"
+        f"{where}: the signer's certificate is not in the package; add it, or"
+        " include it in the signature (openssl: without -nocerts)"
     )
 
 
@@ -249,8 +251,8 @@ def _signed_digest(
     where: str,
     what: str,
 ) -> bytes:
-    """Give the digest of what was signed: of attributes that have that of
-    the content, or of the content itself.
+    """Return the digest of what was signed: of the signed attributes, which
+    contain the digest of the content, or of the content itself.
     """
     expected = digests(signer.digest)
     if not signer.attributes:
@@ -284,8 +286,8 @@ def _unreadable(where: str, error: Exception) -> errors.InvalidPackage:
     is_der_error = isinstance(error, der.Unreadable)
     why = str(error) if is_der_error else "it is damaged"
     return errors.InvalidPackage(
-        f"{where}: the signature cannot be read: {why}. It is to be one of CMS"
-        " (RFC 5652), detached, in PEM or in DER without -stream."
+        f"{where}: the signature cannot be read: {why}. A detached CMS"
+        " signature (RFC 5652) is expected, in PEM, or in DER without -stream."
     )
 
 
@@ -295,7 +297,7 @@ def _iter_attributes(signed: bytes) -> Iterator[tuple[str, bytes]]:
         kind, content = der.values(attribute.content)
         name = _oid(kind)
         if name in seen:
-            raise der.Unreadable("an attribute is there twice")
+            raise der.Unreadable("an attribute is repeated")
         seen.add(name)
         if name == MESSAGE_DIGEST:
             yield name, der.read_one(content.content, der.OCTETS)
@@ -306,10 +308,10 @@ def _iter_attributes(signed: bytes) -> Iterator[tuple[str, bytes]]:
 def _check(
     certificate: x509.Certificate, signer: SignerInfo, digest: bytes
 ) -> None:
-    """Check one signature.
+    """Verify one signature.
 
     :raises InvalidSignature: it does not match
-    :raises ValueError: the key is not one for this way to sign
+    :raises ValueError: the key is of another type than the signature
     """
     key = certificate.public_key()
     hash_algorithm = HASHES[signer.digest]
@@ -334,4 +336,4 @@ def _check(
     ):
         key.verify(signer.signature, signer.attributes)
     else:
-        raise ValueError("the key is of another kind")
+        raise ValueError("the key is of another type")

@@ -1,4 +1,4 @@
-"""Open a VNF package (CSAR, ETSI SOL004): verify all of it, then keep it."""
+"""Verify a VNF package (CSAR, ETSI SOL004) as a whole, then unpack it."""
 
 import collections
 import posixpath
@@ -17,12 +17,12 @@ from tacker_cnf.vnfd.limits import Limits
 
 __all__ = ["Artifact", "Csar", "Limits", "unpack"]
 
-#: attributes that name files which were made after the manifest
+#: attributes that name files created after the manifest
 _SIGNING_FILES: Final = ("signature", "certificate")
 
 
 class Csar(msgspec.Struct, frozen=True, kw_only=True):
-    """What a package says of itself; paths are those in the tree."""
+    """The metadata of a package; paths are relative to the tree."""
 
     entry_definitions: str
     created_by: str | None = None
@@ -30,18 +30,18 @@ class Csar(msgspec.Struct, frozen=True, kw_only=True):
     manifest: str | None = None
     #: the file of the certificate for the manifest's signature
     certificate: str | None = None
-    #: files that have a signature of their own
+    #: files with a signature of their own
     signed: tuple[Artifact, ...] = ()
-    #: files that a signature of the manifest would not be of
+    #: files that a signature of the manifest does not cover
     unsigned: tuple[str, ...] = ()
 
 
 def unpack(archive: Path, into: Path, limits: Limits | None = None) -> Csar:
     """Verify a package and write its tree below a new or empty directory.
 
-    On any error nothing is left there. Files are read-only.
+    On any error the directory is left empty or absent. Files are read-only.
 
-    :raises InvalidPackage: says what is wrong with the package, and where
+    :raises InvalidPackage: the package is invalid; the message says where
     :raises FileExistsError: the directory is not empty
     """
     into.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def _unpack(archive: Archive, into: Path) -> Csar:
 
 
 def _meta(archive: Archive) -> metadata.Meta:
-    """Read TOSCA.meta; without it, one YAML file at the root is the entry."""
+    """Read TOSCA.meta; without it, the only YAML file at the root is used."""
     if metadata.TOSCA_META in archive.files:
         return metadata.read_tosca_meta(archive.text(metadata.TOSCA_META))
     for path in archive.files:
@@ -110,8 +110,8 @@ def _meta(archive: Archive) -> metadata.Meta:
     ]
     if len(found) != 1:
         raise errors.InvalidPackage(
-            f"the package has no {metadata.TOSCA_META}, and at its root"
-            f" {len(found)} YAML files where there should be one",
+            f"the package has no {metadata.TOSCA_META}, and"
+            f" {len(found)} YAML files at its root, not one",
         )
     return metadata.Meta(found[0])
 
@@ -151,11 +151,11 @@ def _certificate(
 def _list_unsigned(
     manifest: _Manifest, meta: metadata.Meta, files: Iterable[str]
 ) -> list[str]:
-    """Tell which files a signature of the manifest would not be of.
+    """List the files that a signature of the manifest does not cover.
 
-    It cannot list itself, nor what was made after it: its certificate and
-    signatures. What tells which files these are, and what is read first, has
-    to be listed always.
+    The manifest cannot list itself, nor the certificate and signatures that
+    were created after it. TOSCA.meta and the entry definitions, which are
+    read first, always have to be listed.
     """
     listed = [digest.artifact for digest in manifest.digests]
     later = {
@@ -173,10 +173,10 @@ def _list_unsigned(
 def _check_complete(
     manifest: _Manifest, meta: metadata.Meta, unsigned: Iterable[str]
 ) -> None:
-    """Make sure that a manifest which lists files lists all of them.
+    """Check that a manifest which lists files lists all of them.
 
-    TOSCA.meta may list files too; it and definitions may go without, as they
-    do in many a vendor's package; unless the manifest is signed.
+    TOSCA.meta may list files, too. It and the definitions need no entry, as in
+    many vendors' packages, unless the manifest is signed.
 
     :raises InvalidPackage: a file is not listed
     """
@@ -193,7 +193,7 @@ def _check_complete(
 
 
 def _find_manifest(archive: Archive, entry: str) -> str | None:
-    """Find a manifest that has the name of the entry definitions."""
+    """Find a manifest named like the entry definitions."""
     beside = posixpath.splitext(entry)[0] + ".mf"
     for path in (beside, posixpath.basename(beside)):
         if path in archive.files:
@@ -210,7 +210,7 @@ def _by_file(
     stated: Iterable[Stated],
     files: Iterable[str],
 ) -> dict[str, list[Stated]]:
-    """Sort digests by the file they are of.
+    """Group digests by file.
 
     :raises InvalidPackage: a listed file is not in the package
     """
@@ -229,7 +229,7 @@ def _by_file(
 
 
 def _artifacts(stated: Iterable[Stated]) -> tuple[Artifact, ...]:
-    """Give each listed file once; TOSCA.meta comes before the manifest."""
+    """Return each listed file once; TOSCA.meta precedes the manifest."""
     found: dict[str, Artifact] = {}
     for digest in stated:
         previous = found.get(digest.artifact.path)

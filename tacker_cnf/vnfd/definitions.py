@@ -1,4 +1,4 @@
-"""The definitions files of a package: imports followed, types known."""
+"""Read the definitions files of a package, with imports and types."""
 
 import dataclasses
 import posixpath
@@ -11,9 +11,9 @@ from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.limits import Limits
 from tacker_cnf.vnfd.values import Budget, Value
 
-#: where a package has its definitions files
+#: the folder of a package's definitions files
 FOLDER: Final = "Definitions"
-#: by what a service template describes a flavour
+#: the section by which a service template describes a flavour
 MAPPINGS: Final = "substitution_mappings"
 BUILT_IN_FILE_PREFIX: Final = "etsi_nfv_sol001_"
 SECTIONS: Final = (
@@ -24,7 +24,7 @@ SECTIONS: Final = (
     "interface_types",
     "artifact_types",
 )
-#: SOL001 types that derive from another one which we interpret
+#: SOL001 types that derive from another type
 BUILT_IN: Final[Mapping[str, str]] = {
     "tosca.nodes.nfv.VduCp": "tosca.nodes.nfv.Cp",
     "tosca.nodes.nfv.VirtualCp": "tosca.nodes.nfv.Cp",
@@ -36,7 +36,7 @@ BUILT_IN: Final[Mapping[str, str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Definitions:
-    """Every definitions file that the entry leads to, by its path."""
+    """The entry definitions and all files that they import, by path."""
 
     tree: Path
     entry: str
@@ -44,7 +44,7 @@ class Definitions:
     types: Mapping[str, Mapping[str, Value]]
 
     def lineage(self, section: str, name: str) -> Iterator[tuple[str, Value]]:
-        """Give a type and what it derives from, the type itself first.
+        """Return a type and its ancestors, the type itself first.
 
         :raises InvalidPackage: a type derives from itself
         """
@@ -63,7 +63,7 @@ class Definitions:
         return any(kind == base for kind, _ in self.lineage(section, name))
 
     def check_type(self, section: str, kind: Value) -> str:
-        """Give a type's name.
+        """Return a type's name.
 
         :raises InvalidPackage: neither the package nor a standard defines it
         """
@@ -74,7 +74,7 @@ class Definitions:
 
 
 def path_of(reference: Value) -> str:
-    """Give the path in the tree of what a file refers to.
+    """Return the path in the tree that a reference of a file names.
 
     :raises InvalidPackage: it is outside of the package
     """
@@ -90,7 +90,9 @@ def _collect(collected: dict[str, Value], section: Value) -> None:
     for name, definition in section.entries().items():
         other = collected.setdefault(name, definition)
         if other.raw != definition.raw and not name.startswith("tosca."):
-            raise definition.fault(f"defined otherwise in {other.file}")
+            raise definition.fault(
+                f"it is defined differently in {other.file}"
+            )
 
 
 class Reader:
@@ -100,7 +102,7 @@ class Reader:
         self._tree = tree
         self._limits = limits
         self._documents: dict[str, Value] = {}
-        #: file -> itself and all that it leads to
+        #: file -> itself and all files that it imports
         self._import_closures: dict[str, set[str]] = {}
         self._budget = Budget(limits.max_value_reads)
         self._bytes_left = limits.max_definitions_bytes
@@ -109,7 +111,8 @@ class Reader:
     def read(self, entry: str) -> Definitions:
         """Read the entry definitions and all that they import.
 
-        :raises InvalidPackage: a file is missing, outside, broken or a cycle
+        :raises InvalidPackage: a file is missing, invalid or outside of the
+            package, or imports form a cycle
         """
         entry = path_of(Value(entry, ""))
         closure = self._load(entry, f"the entry definitions {entry} are")
@@ -127,8 +130,8 @@ class Reader:
         return Definitions(self._tree, entry, documents, types)
 
     def unimported(self, entry: str) -> Iterator[str]:
-        """List the files beside the entry, and in Definitions/, that no file
-        imports that was read, and that may describe a flavour.
+        """List files next to the entry and in Definitions/ that were not
+        imported, and that may describe a flavour.
         """
         for folder in sorted({posixpath.dirname(entry) or FOLDER, FOLDER}):
             for file in sorted((self._tree / folder).glob("*.y*ml")):
@@ -139,7 +142,7 @@ class Reader:
                     yield path
 
     def _describes_flavour(self, file: Path) -> bool:
-        """Check whether a file is a service template that stands for a VNF."""
+        """Check whether a file has substitution mappings."""
         name = str(file.relative_to(self._tree))
         try:
             text = bounded_yaml.text_of(
@@ -149,14 +152,14 @@ class Reader:
                 return False
             raw = bounded_yaml.load(text, name, self._limits)
             found = Value(raw, name).get("topology_template", MAPPINGS)
-        except (errors.InvalidPackage, OSError):  # no file refers to it
+        except (errors.InvalidPackage, OSError):  # no file imports it
             return False
         return not found.absent
 
     def _load(self, path: str, subject: str) -> set[str]:
         if path in self._open:
             cycle = " -> ".join([*self._open[self._open.index(path) :], path])
-            raise errors.InvalidPackage(f"the imports are a cycle: {cycle}")
+            raise errors.InvalidPackage(f"the imports form a cycle: {cycle}")
         if path in self._import_closures:
             return self._import_closures[path]
         self._check_number(path)
@@ -177,7 +180,7 @@ class Reader:
         if number >= self._limits.max_definitions:
             raise errors.InvalidPackage(f"{path}: there are too many imports")
         if len(self._open) >= self._limits.max_import_depth:
-            raise errors.InvalidPackage(f"{path}: imports lead too deep")
+            raise errors.InvalidPackage(f"{path}: imports are nested too deep")
 
     def _follow(self, reference: Value) -> set[str]:
         target = _file_of_import(reference)
@@ -186,8 +189,8 @@ class Reader:
         if "://" in written:
             if not built_in:
                 raise target.fault(
-                    f"{written:.200} is not in the package, and what is"
-                    " elsewhere is not fetched"
+                    f"{written:.200} is not in the package; files elsewhere"
+                    " are not downloaded"
                 )
             return set()
         if built_in and not is_file(self._tree, _path_or_none(target)):
@@ -216,7 +219,7 @@ class Reader:
 
 
 def _file_of_import(reference: Value) -> Value:
-    """Find the path in one of the ways TOSCA has to write an import."""
+    """Return the path of an import, in any of the notations of TOSCA."""
     if not isinstance(reference.raw, dict):
         return reference
     for key in ("file", "url"):
@@ -224,7 +227,7 @@ def _file_of_import(reference: Value) -> Value:
             return reference.get(key)
     entries = reference.entries()
     if len(entries) != 1:
-        raise reference.fault("an import names one file")
+        raise reference.fault("an import has to name one file")
     (inner,) = entries.values()
     return inner.get("file") if isinstance(inner.raw, dict) else inner
 

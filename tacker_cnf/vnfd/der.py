@@ -1,4 +1,4 @@
-"""A strict reader of DER (ITU-T X.690), as far as signatures need it."""
+"""A strict parser of the DER (ITU-T X.690) that signatures use."""
 
 from typing import Final, NamedTuple
 
@@ -9,18 +9,18 @@ SEQUENCE: Final = 0x30
 SET: Final = 0x31
 #: context tags, constructed
 CONTEXT: Final = (0xA0, 0xA1)
-#: values that follow each other; a signature has some dozens
+#: consecutive values; a signature has some dozens
 MAX_VALUES: Final = 10_000
-#: the context tag 0 when it holds no other values
+#: the context tag 0 with primitive content
 CONTEXT_PLAIN: Final = 0x80
 
 
 class Unreadable(ValueError):
-    """What is read is not what it should be; the text tells why."""
+    """The data are malformed or unexpected; the message says how."""
 
 
 class Value(NamedTuple):
-    """One value: its tag, what is in it, and all of its bytes."""
+    """One value: its tag, its content, and its complete encoding."""
 
     tag: int
     content: bytes
@@ -28,7 +28,7 @@ class Value(NamedTuple):
 
 
 def values(data: bytes) -> list[Value]:
-    """Read values that follow each other.
+    """Parse consecutive values.
 
     :raises Unreadable: this is not DER
     """
@@ -43,20 +43,20 @@ def values(data: bytes) -> list[Value]:
 
 
 def read_one(data: bytes, tag: int) -> bytes:
-    """Give what is in the one value that there is.
+    """Return the content of data that are exactly one value with this tag.
 
-    :raises Unreadable: there is not exactly one, or it is something else
+    :raises Unreadable: there is more than one value, or the tag differs
     """
     value = _value(data, 0)
     if value.tag != tag or len(value.whole) != len(data):
-        raise Unreadable("a value of another kind is expected")
+        raise Unreadable("a value of another type is expected")
     return value.content
 
 
 def dotted(object_id: bytes) -> str:
-    """Write an object identifier as it is read.
+    """Convert an object identifier to dotted notation.
 
-    :raises Unreadable: it is none
+    :raises Unreadable: it is malformed
     """
     arcs = [0]
     for byte in object_id:
@@ -64,13 +64,13 @@ def dotted(object_id: bytes) -> str:
         if not byte & 0x80:
             arcs.append(0)
     if len(arcs) < 2 or len(object_id) > 64 or object_id[-1] & 0x80:
-        raise Unreadable("this is no object identifier")
+        raise Unreadable("an object identifier is malformed")
     first = min(arcs[0] // 40, 2)
     return ".".join(map(str, (first, arcs[0] - 40 * first, *arcs[1:-1])))
 
 
 def _value(data: bytes, at: int) -> Value:
-    """Read the value that begins somewhere."""
+    """Parse the value that begins at an offset."""
     head = data[at : at + 2]
     if len(head) < 2 or head[0] & 0x1F == 0x1F:
         raise Unreadable("this is not DER")
@@ -79,10 +79,10 @@ def _value(data: bytes, at: int) -> Value:
         size = data[start : start + (length & 0x7F)]
         start += length & 0x7F
         length = int.from_bytes(size)
-        # of indefinite length, or longer written than need be
+        # an indefinite length, or one not in its shortest form
         if not 1 <= len(size) <= 4 or not size[0] or length < 0x80:
             raise Unreadable("this is not DER")
     end = start + length
     if len(data) < end:
-        raise Unreadable("this is not all of it")
+        raise Unreadable("the data are truncated")
     return Value(head[0], data[start:end], data[at:end])

@@ -49,14 +49,14 @@ def read(
 ) -> Vnfd:
     """Read the VNFD of an unpacked package.
 
-    :raises InvalidPackage: it is not a VNFD we understand; says file, place
-        and what is wrong
+    :raises InvalidPackage: the VNFD is invalid or not supported; the message
+        names file and path
     """
     reader = Reader(tree, limits or Limits())
     definitions = reader.read(entry_definitions)
     flavour_topologies = _topologies(reader, definitions)
     files = set(definitions.documents).union(
-        *(one.definitions.documents for one in flavour_topologies.values())
+        *(found.definitions.documents for found in flavour_topologies.values())
     )
     read_flavours = {
         name: flavours.flavour_of(found, name, tree)
@@ -76,10 +76,10 @@ def read(
 def _topologies(
     reader: Reader, definitions: Definitions
 ) -> dict[str, Topology]:
-    """Read the topology of each flavour: of what the entry imports, and of
-    files that describe others and are imported by none.
+    """Read the topology of each flavour: from imported files, and from files
+    that describe further flavours and that no file imports.
 
-    :raises InvalidPackage: there is no flavour, or one twice
+    :raises InvalidPackage: there is no flavour, or a flavour is repeated
     """
     found: dict[str, Topology] = {}
     for document in definitions.documents.values():
@@ -95,24 +95,26 @@ def _topologies(
 def _unimported_topologies(
     reader: Reader, definitions: Definitions, found: Mapping[str, Topology]
 ) -> dict[str, Topology]:
-    """Read the topologies that no file imports; what cannot be read, and
-    those of another VNF, are skipped.
+    """Read the topologies that no file imports; unreadable ones, and those of
+    another VNF, are skipped.
 
-    :raises InvalidPackage: one flavour is there twice, or none can be read
+    :raises InvalidPackage: a flavour is repeated, or none can be read
     """
     vnf = _find_vnf(definitions, found)
     unimported: dict[str, Topology] = {}
     faults: list[errors.InvalidPackage] = []
     for path in reader.unimported(definitions.entry):
         try:
-            one = _read_unimported(reader, path, vnf)
-            name = flavours.flavour_id_of(one, definitions.entry)
+            candidate = _read_unimported(reader, path, vnf)
+            name = flavours.flavour_id_of(candidate, definitions.entry)
         except errors.InvalidPackage as error:
-            LOG.warning("Definitions file skipped: %s: %s", path, error)
+            LOG.warning(
+                "Definitions file skipped: path=%s error=%s", path, error
+            )
             faults.append(error)
             continue
         if name not in found:
-            _add(unimported, one, definitions.entry)
+            _add(unimported, candidate, definitions.entry)
             vnf = vnf or _find_vnf(definitions, unimported)
     if faults and not found and not unimported:
         raise faults[0]
@@ -125,33 +127,33 @@ def _read_unimported(reader: Reader, path: str, vnf: Node | None) -> Topology:
     :raises InvalidPackage: it cannot be read, or is of another VNF
     """
     own = reader.read(path)
-    one = topology.read(own.documents[path], own)
-    if vnf and not flavours.can_substitute(one, vnf.kind):
+    candidate = topology.read(own.documents[path], own)
+    if vnf and not flavours.can_substitute(candidate, vnf.kind):
         raise errors.InvalidPackage(f"{path}: not of {vnf.kind}")
-    return one
+    return candidate
 
 
-def _add(found: dict[str, Topology], one: Topology, entry: str) -> None:
-    name = flavours.flavour_id_of(one, entry)
+def _add(found: dict[str, Topology], new: Topology, entry: str) -> None:
+    name = flavours.flavour_id_of(new, entry)
     if name in found:
         other = found[name].document.file
-        raise one.document.fault(f"the flavour {name} is in {other} too")
+        raise new.document.fault(f"flavour {name} is in {other}, too")
     if name is not None:
-        found[name] = one
+        found[name] = new
 
 
 def _vnf(
     definitions: Definitions, flavour_topologies: Mapping[str, Topology]
 ) -> Node:
-    """Return the node that says who the VNF is.
+    """Return the node that describes the VNF.
 
     :raises InvalidPackage: there is none
     """
     vnf = _find_vnf(definitions, flavour_topologies)
     if vnf is None:
         raise errors.InvalidPackage(
-            f"{definitions.entry}: there is no VNF node, one of a type that derives"
-            " from tosca.nodes.nfv.VNF, in it or in what it imports"
+            f"{definitions.entry}: neither it nor its imports have a VNF node,"
+            " of a type that derives from tosca.nodes.nfv.VNF"
         )
     return vnf
 
@@ -159,7 +161,7 @@ def _vnf(
 def _find_vnf(
     definitions: Definitions, flavour_topologies: Mapping[str, Topology]
 ) -> Node | None:
-    """Find the node that says who the VNF is: the entry's, or a flavour's."""
+    """Find the node that describes the VNF: the entry's, or a flavour's."""
     entry = topology.read(
         definitions.documents[definitions.entry], definitions
     )
@@ -175,7 +177,7 @@ def _default_flavour(
     vnf: Node,
     flavour_topologies: Mapping[str, Topology],
 ) -> str | None:
-    """Give the flavour that the VNF node itself names, or the only one."""
+    """Return the flavour that the VNF node names, or the only one."""
     flavour_id = vnf.property("flavour_id")
     if (
         isinstance(flavour_id.raw, str)
@@ -193,7 +195,7 @@ def _images(
     flavour_topologies: Mapping[str, Topology],
     tree: Path,
 ) -> tuple[SoftwareImage, ...]:
-    """Give the images of all flavours; flavours may share one."""
+    """Return the images of all flavours; flavours may share images."""
     found: dict[str, SoftwareImage] = {}
     for of_flavour in flavour_topologies.values():
         for image in nodes.software_images_of(of_flavour, tree):

@@ -1,4 +1,4 @@
-"""Digests that a package states of its files, as ETSI SOL004 allows them."""
+"""Digests that a package lists for its files, as ETSI SOL004 allows them."""
 
 import hashlib
 import re
@@ -13,13 +13,13 @@ ALGORITHM: Final = re.compile(r"sha-?_?(224|256|384|512)", re.IGNORECASE)
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that the package lists, or a URL, which is never fetched."""
+    """A file that the package lists, or a URL, which is never downloaded."""
 
     path: str
-    #: as hashlib spells it; None when the package states no digest of it
+    #: as in hashlib; None: the package lists no digest
     algorithm: str | None = None
     hash: str | None = None
-    #: what else is said of it, such as content-type, by names in lower case
+    #: further attributes, such as content-type, by names in lower case
     metadata: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
@@ -28,14 +28,14 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stated(NamedTuple):
-    """A digest, and where in the package it is stated."""
+    """A digest, and the file and line that list it."""
 
     artifact: Artifact
     where: str
 
 
 class Hash(Protocol):
-    """What hashlib gives."""
+    """An object of hashlib."""
 
     def update(self, data: bytes, /) -> None: ...
 
@@ -43,7 +43,7 @@ class Hash(Protocol):
 
 
 class Check:
-    """Takes the digests of one file while its bytes pass by."""
+    """Computes the digests of one file from chunks of its content."""
 
     def __init__(self, stated: Iterable[Stated]) -> None:
         self._stated = list(stated)
@@ -57,9 +57,9 @@ class Check:
             hasher.update(data)
 
     def finish(self) -> None:
-        """Compare.
+        """Compare the digests with the listed ones.
 
-        :raises InvalidPackage: a digest is not the one stated
+        :raises InvalidPackage: a digest differs
         """
         for artifact, where in self._stated:
             if artifact.algorithm is None:
@@ -73,9 +73,9 @@ class Check:
 
 
 def stated(attributes: dict[str, str], path: str, where: str) -> Stated:
-    """Read what a block of attributes states of a file.
+    """Parse the attributes that a package lists for a file.
 
-    :raises InvalidPackage: half a digest, or one of an unknown algorithm
+    :raises InvalidPackage: the digest is incomplete, or its algorithm unknown
     """
     algorithm, digest = attributes.get("algorithm"), attributes.get("hash")
     if algorithm is not None or digest is not None:
@@ -83,7 +83,7 @@ def stated(attributes: dict[str, str], path: str, where: str) -> Stated:
         digest = (digest or "").lower()
         if len(digest) != hashlib.new(algorithm).digest_size * 2:
             raise errors.InvalidPackage(
-                f"{where}: the Hash of {path} is no {algorithm} digest",
+                f"{where}: the Hash of {path} is not a {algorithm} digest",
             )
     metadata = {
         name: value

@@ -1,4 +1,4 @@
-"""The names of an archive's entries: none may hide or leave another one."""
+"""Check that an archive's entry names are harmless and do not collide."""
 
 import unicodedata
 from typing import Final
@@ -11,17 +11,17 @@ MAX_NAME_BYTES: Final = 255
 
 
 class EntryNames:
-    """The names seen so far, and what may not stand beside them."""
+    """The names of an archive's entries so far."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        #: folded path -> as it is written, and whether it is a directory
+        #: case-folded path -> the path as written, whether it is a directory
         self._seen: dict[str, tuple[str, bool]] = {}
 
     def add(self, name: str) -> None:
-        """Take the name of one more entry; a directory's ends in a slash.
+        """Add the name of an entry; the name of a directory ends in a slash.
 
-        :raises InvalidPackage: it is no harmless name beside the others
+        :raises InvalidPackage: the name is not allowed, or collides
         """
         path = name.removesuffix("/")
         fault = _fault_of_name(path, self._limits)
@@ -38,7 +38,7 @@ class EntryNames:
             raise errors.InvalidPackage(f"the archive holds {path!r} twice")
 
     def _register(self, path: str, *, is_directory: bool) -> bool:
-        """Find a place for a path; tell whether it is a new one."""
+        """Register a path; return whether it is new."""
         folded = unicodedata.normalize("NFC", path).casefold()
         number = len(self._seen)
         other = self._seen.setdefault(folded, (path, is_directory))
@@ -60,14 +60,14 @@ class EntryNames:
 
 
 def _fault_of_name(path: str, limits: Limits) -> str | None:
-    """Say what is wrong with a path, if anything."""
+    """Return what is wrong with a path, if anything."""
     parts = path.split("/")
     if not path or path.startswith("/") or path[1:2] == ":":
-        return "which is no relative path"
+        return "which is not a relative path"
     if ".." in parts or "." in parts or "" in parts:
-        return "which is no plain path"
+        return "which has an empty, '.' or '..' part"
     if "\\" in path or not path.isprintable():
-        return "which has a character that no path should have"
+        return "which has a backslash or an unprintable character"
     if len(parts) > limits.max_path_depth:
         return "which is too deep"
     sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]

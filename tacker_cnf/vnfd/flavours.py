@@ -1,4 +1,4 @@
-"""A deployment flavour from the service template that describes it."""
+"""Read a deployment flavour from the service template that describes it."""
 
 from pathlib import Path
 from typing import Final
@@ -12,10 +12,10 @@ VNF_TYPE: Final = "tosca.nodes.nfv.VNF"
 
 
 def flavour_id_of(topology: Topology, entry: str) -> str | None:
-    """Give the id of the flavour that a service template describes, if any.
+    """Return the id of the flavour that a service template describes, if any.
 
-    It stands in the substitution mappings, or else at the VNF node that is
-    substituted; a VNFD of one file needs no mappings.
+    It is set in the substitution mappings, or in the VNF node that is
+    substituted; a VNFD in a single file needs no mappings.
     """
     mappings = _mappings_of(topology)
     found = mappings.get("properties", "flavour_id")
@@ -28,7 +28,7 @@ def flavour_id_of(topology: Topology, entry: str) -> str | None:
 
 
 def vnf_of(topology: Topology) -> Node | None:
-    """Give the node that stands for the VNF itself.
+    """Return the node of the VNF itself.
 
     :raises InvalidPackage: there are several
     """
@@ -39,7 +39,7 @@ def vnf_of(topology: Topology) -> Node | None:
 
 
 def substituted_vnf_of(topology: Topology) -> Node | None:
-    """Give the node that the template can substitute, by its type alone."""
+    """Return the VNF node that the template can substitute, by its type."""
     kind = _mappings_of(topology).get("node_type")
     if kind.absent:
         return None
@@ -62,7 +62,7 @@ def can_substitute(topology: Topology, kind: str) -> bool:
 def flavour_of(topology: Topology, name: str, tree: Path) -> Flavour:
     """Read a flavour.
 
-    :raises InvalidPackage: something of it is missing or contradicts
+    :raises InvalidPackage: an element is missing, or elements contradict
     """
     vdus = nodes.vdus_of(topology)
     aspects = policies.aspects_of(topology, vdus)
@@ -94,7 +94,7 @@ def _mappings_of(topology: Topology) -> Value:
 
 
 def _is_single(topology: Topology, entry: str) -> bool:
-    """Tell whether the entry file holds the VDUs, as in a VNFD of one file."""
+    """Check whether the entry file has the VDUs (a VNFD in a single file)."""
     is_entry = topology.document.file == entry
     return is_entry and bool(topology.nodes_of_type(*nodes.VDU_TYPES))
 
@@ -109,7 +109,7 @@ def _flavour_of_filter(mappings: Value) -> Value:
 
 
 def _constant(value: Value) -> Value:
-    """Take a constant out of ``[simple]`` or ``{equal: simple}``."""
+    """Unwrap a constant from ``[simple]`` or ``{equal: simple}``."""
     if isinstance(value.raw, list) and len(value.raw) == 1:
         return _constant(value.items()[0])
     if isinstance(value.raw, dict):

@@ -1,4 +1,4 @@
-"""Who a VNF is, and what of it may be modified: the VNF node's properties."""
+"""Read the identity and the modifiable attributes of a VNF from its node."""
 
 from typing import Any, Final
 
@@ -16,9 +16,9 @@ STANDARD_PROPERTIES: Final = {
 
 
 def identity_of(vnf: Node) -> dict[str, Any]:
-    """Give the attributes of a Vnfd that say which VNF this is.
+    """Return the identifying attributes of a Vnfd, by name.
 
-    :raises InvalidPackage: one that must be there is not
+    :raises InvalidPackage: a required one is missing
     """
     return {
         "id": _required(vnf, "descriptor_id"),
@@ -41,7 +41,7 @@ def identity_of(vnf: Node) -> dict[str, Any]:
 
 
 def modifiable_of(vnf: Node) -> dict[str, Any]:
-    """Give the defaults of what a PATCH may set, by attribute of a Vnfd."""
+    """Return the defaults of attributes that a PATCH may set, by name."""
     attributes = _defaults(vnf, "modifiable_attributes")
     return {
         "configurable_properties": _check_size(_configurable(vnf), vnf),
@@ -53,14 +53,14 @@ def modifiable_of(vnf: Node) -> dict[str, Any]:
 def _required(vnf: Node, name: str) -> str:
     value = vnf.property(name)
     if value.absent or not value.text():
-        raise value.fault("the VNFD does not say it")
+        raise value.fault("the property is required and not set")
     if len(value.text()) > 255:
         raise value.fault("the text is longer than 255 characters")
     return value.text()
 
 
 def _configurable(vnf: Node) -> dict[str, Any]:
-    """Give the configurable properties flat, as SOL003 carries them."""
+    """Return the configurable properties as a flat map, as in SOL003."""
     written = _defaults(vnf, "configurable_properties")
     additional = _map_of(vnf, written, "additional_configurable_properties")
     standard = {
@@ -82,7 +82,7 @@ def _map(found: Any, place: Value, name: str) -> dict[str, Any]:
 
 
 def _check_size(found: dict[str, Any], vnf: Node) -> dict[str, Any]:
-    """Refuse what would be too large with all that it shares written out."""
+    """Reject values that are too large with shared parts counted each time."""
     number = 0
     rest: list[dict[str, Any] | list[Any]] = [found]
     while rest:
@@ -98,7 +98,7 @@ def _check_size(found: dict[str, Any], vnf: Node) -> dict[str, Any]:
 
 
 def _defaults(vnf: Node, name: str) -> dict[str, Any]:
-    """Give a property's defaults, those of its data types included."""
+    """Return a property with its defaults, including those of data types."""
     found: dict[str, Any] = {}
     for definition in reversed(list(vnf.type_definitions())):
         declared = definition.get("properties", name)

@@ -1,7 +1,7 @@
-"""TOSCA.meta and the manifest: what a package says of its files.
+"""Parse TOSCA.meta and the manifest.
 
-Both are blocks of ``Name: value`` lines; a line that begins with a space
-continues the one before it.
+Both consist of blocks of ``Name: value`` lines; a line that begins with a
+space continues the previous one.
 """
 
 import re
@@ -18,7 +18,7 @@ META_FILE_VERSIONS: Final = frozenset({"1.0", "1.1"})
 LINE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_./-]*)[ \t]*:[ \t]*(.*)")
 #: where the signature of a manifest begins (SOL004 5.2)
 SIGNATURE: Final = re.compile(r"^-----BEGIN (?:CMS|PKCS7)-----", re.MULTILINE)
-#: what a manifest says of a file, beside its name
+#: the attributes of a file in a manifest, besides its name
 FILE_ATTRIBUTES: Final = frozenset(
     {"algorithm", "hash", "signature", "certificate"}
 )
@@ -26,7 +26,7 @@ URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
 
 
 class Line(NamedTuple):
-    """A name as written and its value, and the number of the first line."""
+    """A name as written, its value, and the number of its first line."""
 
     number: int
     name: str
@@ -37,7 +37,7 @@ Block = list[Line]
 
 
 class Meta(NamedTuple):
-    """What TOSCA.meta says."""
+    """The content of TOSCA.meta."""
 
     entry_definitions: str
     manifest: str | None = None
@@ -47,9 +47,9 @@ class Meta(NamedTuple):
 
 
 def read_tosca_meta(text: str) -> Meta:
-    """Read TOSCA.meta.
+    """Parse TOSCA.meta.
 
-    :raises InvalidPackage: it is not one, or says something impossible
+    :raises InvalidPackage: it is malformed, or a value is not supported
     """
     blocks = list(_blocks(text, TOSCA_META))
     head = _head(blocks)
@@ -71,11 +71,11 @@ def read_tosca_meta(text: str) -> Meta:
 
 
 def read_manifest(text: str, path: str) -> list[Stated]:
-    """Read the digests of a manifest (SOL004 4.3.2).
+    """Parse the digests of a manifest (SOL004 4.3.2).
 
-    Between the blocks of digests it may hold ``metadata:`` and non-MANO
-    artifact sets, which say nothing that we check. What is behind the
-    beginning of its signature is not signed, and not read.
+    ``metadata:`` and non-MANO artifact sets between the blocks of digests are
+    ignored. Text after the beginning of the signature is not signed, and
+    not read.
 
     :raises InvalidPackage: a digest is not complete
     """
@@ -93,12 +93,12 @@ def read_manifest(text: str, path: str) -> list[Stated]:
 
 
 def canonical(path: str) -> str:
-    """Give a path as archives write it."""
+    """Return a path as archives write it."""
     return path.removeprefix("./")
 
 
 def _blocks(text: str, path: str) -> Iterator[Block]:
-    """Give the blocks; blank lines part them."""
+    """Return the blocks, which blank lines separate."""
     block: Block = []
     for number, line in _unfolded(text):
         if line:
@@ -111,7 +111,7 @@ def _blocks(text: str, path: str) -> Iterator[Block]:
 
 
 def _unfolded(text: str) -> list[tuple[int, str]]:
-    """Give the lines with their numbers, continued ones put together."""
+    """Return the lines with their numbers, continuation lines joined."""
     lines: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(" ") and line.strip() and lines and lines[-1][1]:
@@ -132,7 +132,7 @@ def _line(line: str, number: int, path: str) -> Line:
 
 
 def _manifest_lines(text: str) -> Iterator[Line]:
-    """Give the lines of a manifest that look like attributes."""
+    """Return the lines of a manifest that look like attributes."""
     for number, line in enumerate(text.splitlines(), 1):
         match = LINE.fullmatch(line.strip())
         if match:

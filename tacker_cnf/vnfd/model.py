@@ -1,4 +1,4 @@
-"""What we know of a VNFD (SOL001), as values that live as JSON."""
+"""A VNFD (SOL001) as values that are stored as JSON."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tacker_cnf.sol.base import SolType
 
 
 class Part(SolType):
-    """Base of all that a VNFD is made of; ids are the names it gives."""
+    """Base of all elements of a VNFD; ids are the names in the VNFD."""
 
 
 class SoftwareImage(Part):
@@ -122,7 +122,7 @@ class LcmDefaults(Part):
 
 
 class Flavour(Part):
-    """A deployment flavour; every map is by the id of what it holds."""
+    """A deployment flavour; all maps are by the id of their elements."""
 
     id: str
     description: str | None = None
@@ -141,10 +141,10 @@ class Flavour(Part):
     initial_deltas: dict[str, int] = msgspec.field(default_factory=dict)
     levels: dict[str, Level] = msgspec.field(default_factory=dict)
     default_level: str | None = None
-    #: "instantiate_start" -> path in the tree of what to run
+    #: operation, such as "instantiate_start" -> path of its script in the tree
     scripts: dict[str, str] = msgspec.field(default_factory=dict)
-    #: the additionalParams that its lifecycle operations declare; None: an
-    #: earlier release has read it, and did not record them
+    #: the additionalParams that its lifecycle operations declare; None: not
+    #: recorded by the release that read the VNFD
     parameters: tuple[str, ...] | None = None
     affinity_rules: tuple[AffinityRule, ...] = ()
     #: group -> its members
@@ -163,7 +163,7 @@ class Vnfd(Part):
     software_version: str
     descriptor_version: str
     flavours: dict[str, Flavour]
-    #: what the VNF node names when nobody chooses, or the only one
+    #: the flavour that the VNF node names, or the only one
     default_flavour: str | None = None
     product_info_name: str | None = None
     product_info_description: str | None = None
@@ -177,6 +177,6 @@ class Vnfd(Part):
     extensions: dict[str, Any] = msgspec.field(default_factory=dict)
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     software_images: tuple[SoftwareImage, ...] = ()
-    #: the definitions files that it was read from; empty: an earlier release
-    #: has read it, and did not note them
+    #: the definitions files of the VNFD; empty: not recorded by the release
+    #: that read it
     files: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The node templates of a flavour as VDUs, storages, links and CPs."""
+"""Read VDUs, storages, links and connection points from node templates."""
 
 from collections.abc import Container, Mapping
 from pathlib import Path
@@ -79,9 +79,10 @@ def connection_points_of(
 
 
 def external_connection_points_of(topology: Topology) -> dict[str, str]:
-    """Give the connection points that fulfil a requirement of the VNF.
+    """Return the connection points that fulfil a requirement of the VNF, with
+    that requirement.
 
-    :raises InvalidPackage: a mapping names a node that is not there
+    :raises InvalidPackage: a mapping names an unknown node
     """
     mappings = topology.document.get(
         "topology_template",
@@ -127,7 +128,7 @@ def _vdu(node: Node, storages: Container[str]) -> Vdu:
 
 
 def _compute(node: Node) -> dict[str, Any]:
-    """Read what the VDU asks of the compute resource it runs on."""
+    """Read the virtual_compute requirements of a VDU."""
     compute = node.value.get("capabilities", "virtual_compute", "properties")
     capabilities = compute.get("requested_additional_capabilities").entries()
     names = (
@@ -157,9 +158,9 @@ def _storage(kind: str, node: Node) -> VirtualStorage:
 
 
 def _has_image(node: Node) -> bool:
-    """Tell whether a node has a software image.
+    """Check whether a node has a software image.
 
-    :raises InvalidPackage: it has the file of one, and no sw_image_data
+    :raises InvalidPackage: it has an image file but no sw_image_data
     """
     data = node.property("sw_image_data")
     if data.absent and _image_files(node):
@@ -185,7 +186,7 @@ def _image(node: Node, tree: Path) -> SoftwareImage:
 
 
 def _image_path(node: Node, tree: Path) -> str | None:
-    """Find the image's file; images often stay outside of a package."""
+    """Find the image's file; many packages do not include their images."""
     files = _image_files(node)
     if len(files) > 1:
         raise files[1].fault(f"{node.name} has more than one software image")
@@ -207,11 +208,13 @@ def _image_files(node: Node) -> list[Value]:
 
 def _one_of(candidates: Container[str], targets: list[Value]) -> str | None:
     if len(targets) > 1:
-        raise targets[1].fault("the requirement is there more than once")
+        raise targets[1].fault("the requirement is listed more than once")
     return _check_node(candidates, targets[0]) if targets else None
 
 
 def _check_node(candidates: Container[str], target: Value) -> str:
     if target.text() not in candidates:
-        raise target.fault(f"there is no fitting node {target.text()}")
+        raise target.fault(
+            f"there is no node {target.text()} of a matching type"
+        )
     return target.text()

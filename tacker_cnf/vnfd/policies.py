@@ -1,4 +1,4 @@
-"""The policies of a flavour: aspects, deltas, levels, affinity."""
+"""Read the policies of a flavour: aspects, deltas, levels, affinity."""
 
 import collections
 from collections.abc import Container, Iterator, Mapping
@@ -50,7 +50,7 @@ def levels_of(
     vdus: Vdus,
     aspects: Mapping[str, Aspect],
 ) -> tuple[dict[str, Level], str | None]:
-    """Give the instantiation levels, and which one is the default."""
+    """Return the instantiation levels, and the default level."""
     policies = topology.policies(PREFIX + "InstantiationLevels")
     properties = _single_policy(policies) if policies else Value(None, "")
     written = properties.get("levels").entries()
@@ -115,7 +115,7 @@ def _step_deltas(
     aspect: Value,
     deltas: Mapping[str, Mapping[str, int]],
 ) -> tuple[str, ...]:
-    """Give the delta of each step; the only delta there is goes unnamed."""
+    """Return the delta of each step; a single delta need not be named."""
     defined_deltas = {delta for of_vdu in deltas.values() for delta in of_vdu}
     steps = aspect.get("step_deltas")
     step_names = steps.texts()
@@ -137,7 +137,7 @@ def _deltas(
     vdus: Vdus,
     aspects: Container[str],
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """Give aspect -> vdu -> delta -> number of instances."""
+    """Return aspect -> vdu -> delta -> number of instances."""
     found: dict[str, dict[str, dict[str, int]]] = collections.defaultdict(dict)
     for policy in topology.policies(PREFIX + "VduScalingAspectDeltas"):
         aspect = _check_defined(policy.properties.get("aspect"), aspects)
@@ -163,7 +163,7 @@ def _counts(
     vdus: Vdus,
     levels: Container[str],
 ) -> dict[str, dict[str, int]]:
-    """Give level -> vdu -> number of instances."""
+    """Return level -> vdu -> number of instances."""
     found: dict[str, dict[str, int]] = collections.defaultdict(dict)
     for policy in topology.policies(PREFIX + "VduInstantiationLevels"):
         written = policy.properties.get("levels").entries()

@@ -1,7 +1,7 @@
-"""What a YAML scalar means: null, boolean, integer, number or text.
+"""Resolve YAML scalars to null, boolean, integer, number or text.
 
-As kubectl reads them: the booleans and octal numbers of YAML 1.1, the numbers
-of YAML 1.2, and neither dates nor numbers to the base of 60.
+They are read as kubectl does: booleans and octal numbers of YAML 1.1, other
+numbers of YAML 1.2, and neither dates nor sexagesimal numbers.
 """
 
 import math
@@ -24,7 +24,7 @@ FLOAT: Final = re.compile(
 
 
 def resolve(text: str) -> Any:
-    """Give what a text without quotes means."""
+    """Return the value of an unquoted scalar."""
     if text in NULLS:
         return None
     as_boolean = _boolean(text)
@@ -81,7 +81,7 @@ def _null(text: str) -> None:
         raise ValueError(f"{text!r} is not null")
 
 
-#: how a text is read under a tag of YAML's own
+#: converters for scalars with one of YAML's own tags
 CONVERTERS: Final[dict[str, Callable[[str], Any]]] = {
     "str": str,
     "null": _null,

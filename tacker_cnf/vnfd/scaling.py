@@ -1,4 +1,4 @@
-"""How many instances of each VDU a level means; pure arithmetic."""
+"""Compute the numbers of VDU instances for levels."""
 
 from collections.abc import Mapping
 
@@ -7,10 +7,10 @@ from tacker_cnf.vnfd.model import Aspect, Flavour, Level
 
 
 def counts_of_level(flavour: Flavour, level_id: str | None) -> dict[str, int]:
-    """Give how many instances each VDU has at an instantiation level.
+    """Return how many instances each VDU has at an instantiation level.
 
-    None asks for the default level. A VDU that the level does not count has
-    what it has at scale level 0, and what the level's scale levels add.
+    None selects the default level. A VDU without a count in the level has
+    its count at scale level 0, plus what the level's scale levels add.
 
     :raises UnknownLevel: the flavour has no such level
     """
@@ -22,7 +22,7 @@ def counts_of_level(flavour: Flavour, level_id: str | None) -> dict[str, int]:
 
 
 def scale_levels_of(flavour: Flavour, level_id: str | None) -> dict[str, int]:
-    """Give the scale level of each aspect at an instantiation level.
+    """Return the scale level of each aspect at an instantiation level.
 
     :raises UnknownLevel: the flavour has no such level
     """
@@ -43,7 +43,7 @@ def step(
     from_level: int,
     steps: int,
 ) -> dict[str, int]:
-    """Give by how much each VDU's count changes; steps < 0 scale in.
+    """Return by how much each VDU's count changes; steps < 0 scale in.
 
     :raises UnknownAspect: the flavour has no such aspect
     :raises ScaleOutOfRange: the level would leave 0 to max_scale_level
@@ -63,8 +63,8 @@ def step(
 
 
 def counts_at(flavour: Flavour, levels: Mapping[str, int]) -> dict[str, int]:
-    """Give the count of every VDU at these scale levels; an aspect that is
-    not named is at level 0.
+    """Return the count of every VDU at these scale levels; aspects that are
+    not named are at level 0.
     """
     counts = {}
     for vdu in flavour.vdus:
@@ -81,10 +81,10 @@ def level_of(
     aspect_id: str,
     counts: dict[str, int],
 ) -> int | None:
-    """Give the scale level that these counts of VDUs mean, if one does.
+    """Return the scale level that matches these counts of VDUs, if any.
 
-    A VDU without a count has none. None too when the aspect moves nothing,
-    so that no count can tell its level.
+    A VDU without a count has 0. None also if the aspect has no deltas, so
+    that counts do not determine its level.
 
     :raises UnknownAspect: the flavour has no such aspect
     """
@@ -108,7 +108,7 @@ def level_of(
 def counts_of_aspect(
     flavour: Flavour, aspect_id: str, counts: Mapping[str, int]
 ) -> dict[str, int]:
-    """Give the counts of the VDUs that an aspect moves.
+    """Return the counts of the VDUs that an aspect scales.
 
     :raises UnknownAspect: the flavour has no such aspect
     """
@@ -118,10 +118,10 @@ def counts_of_aspect(
 
 
 def _candidates(aspect: Aspect, added_counts: dict[str, int]) -> list[int]:
-    """Give the only levels that can be meant.
+    """Return the only levels that can match.
 
-    Those of the steps that differ, and the one that division finds among the
-    steps that repeat the last delta.
+    These are the levels up to the last step with its own delta, and the one
+    that division determines among the steps that repeat the last delta.
     """
     max_level = aspect.max_scale_level
     differing = min(len(aspect.step_deltas), max_level)
@@ -135,14 +135,14 @@ def _candidates(aspect: Aspect, added_counts: dict[str, int]) -> list[int]:
 
 
 def _added_by_aspect(aspect: Aspect, vdu: str, level: int) -> int:
-    """Give what the steps from scale level 0 to this one add to a VDU."""
+    """Return what the steps from scale level 0 to this one add to a VDU."""
     differing = min(len(aspect.step_deltas), level)
     added = sum(_delta(aspect, vdu, step) for step in range(differing))
     return added + (level - differing) * _delta(aspect, vdu, differing)
 
 
 def _delta(aspect: Aspect, vdu: str, step: int) -> int:
-    """Give what one step adds; the last delta holds for all that follow."""
+    """Return what one step adds; the last delta applies to all later ones."""
     if not aspect.step_deltas:
         return 0
     last = len(aspect.step_deltas) - 1
@@ -150,10 +150,10 @@ def _delta(aspect: Aspect, vdu: str, step: int) -> int:
 
 
 def _base(flavour: Flavour, vdu: str) -> int:
-    """Give the count at scale level 0 of all aspects.
+    """Return the count at scale level 0 of all aspects.
 
     It is the initial delta; without one it follows from the default level,
-    and without that it is the minimum.
+    or else is the minimum.
     """
     if vdu in flavour.initial_deltas:
         return flavour.initial_deltas[vdu]
@@ -164,7 +164,7 @@ def _base(flavour: Flavour, vdu: str) -> int:
 
 
 def _added_at_level(flavour: Flavour, vdu: str, level: Level) -> int:
-    """Give what the scale levels of an instantiation level add to a VDU."""
+    """Return what the scale levels of an instantiation level add to a VDU."""
     return sum(
         _added_by_aspect(flavour.aspects[name], vdu, scale_level)
         for name, scale_level in level.scale_levels.items()

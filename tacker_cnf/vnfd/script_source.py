@@ -1,18 +1,18 @@
-"""What can be seen of a script without running it: its syntax tree."""
+"""Analyse a script without running it, by its syntax tree."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-#: bytes; a longer script is not looked at
+#: longer scripts are not analysed
 MAX_BYTES: Final = 1024**2
 _DEFINES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _NO_EFFECT: Final = (
     *(ast.Import, ast.ImportFrom, ast.Pass, ast.Assign, ast.AnnAssign),
     *(ast.If, ast.Try, ast.With, ast.For, ast.While, ast.Match),
 )
-#: what is called to make a constant
+#: functions that are called to create a constant
 _HARMLESS: Final = frozenset(
     {
         *("bool", "bytes", "dict", "float", "frozenset", "int", "len", "list"),
@@ -26,7 +26,9 @@ _HARMLESS: Final = frozenset(
 
 
 def parse(script: Path) -> ast.Module:
-    """Parse a script; one that is no Python is empty, and its run says more."""
+    """Parse a script; invalid Python results in an empty module, as its run
+    reports the error.
+    """
     return _parsed(script) or ast.Module([], [])
 
 
@@ -40,7 +42,7 @@ def _parsed(script: Path) -> ast.Module | None:
 
 
 def imports(tree: ast.Module) -> frozenset[str]:
-    """Return the modules that a script imports, wherever in it."""
+    """Return the modules that a script imports, at any depth."""
     return frozenset(_imported(tree))
 
 
@@ -56,44 +58,44 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 def classes(tree: ast.Module) -> dict[str, frozenset[str]]:
     """Return the methods of each class."""
     return {
-        one.name: frozenset(
-            inner.name for inner in one.body if isinstance(inner, _DEFINES)
+        node.name: frozenset(
+            inner.name for inner in node.body if isinstance(inner, _DEFINES)
         )
-        for one in tree.body
-        if isinstance(one, ast.ClassDef)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
     }
 
 
 def does_nothing(tree: ast.Module) -> bool:
     """Check for a script that defines something and uses nothing of it: it
-    has no statement that calls anything but to make a constant.
+    has no statement with a call, other than to create a constant.
     """
     return bool(_defined(tree)) and not _has_effect(tree)
 
 
 def is_inert(module: Path) -> bool:
-    """Check for a module that surely does no more than define and import."""
+    """Check for a module that does nothing but define and import."""
     tree = _parsed(module)
     return tree is not None and not _has_effect(tree)
 
 
 def _defined(tree: ast.Module) -> set[str]:
-    return {one.name for one in tree.body if isinstance(one, _DEFINES)}
+    return {node.name for node in tree.body if isinstance(node, _DEFINES)}
 
 
 def _has_effect(tree: ast.Module) -> bool:
     defined = _defined(tree)
-    return any(_acts(one, defined) for one in _executed(tree))
+    return any(_acts(node, defined) for node in _executed(tree))
 
 
 def _executed(tree: ast.Module) -> Iterator[ast.AST]:
-    """Return what is evaluated without a call of what the script defines."""
+    """Return the nodes that run without a call of an own function."""
     waiting: list[ast.AST] = [*tree.body]
     while waiting:
         node = waiting.pop()
         yield node
         if isinstance(node, ast.ClassDef):
-            waiting += (one for one in node.body if not _is_inert(one))
+            waiting += (inner for inner in node.body if not _is_inert(inner))
         elif not isinstance(node, _DEFINES):
             waiting += ast.iter_child_nodes(node)
 
@@ -106,7 +108,7 @@ def _is_inert(member: ast.stmt) -> bool:
 
 
 def _acts(node: ast.AST, defined: set[str]) -> bool:
-    """Check whether a node by itself may have an effect."""
+    """Check whether a node by itself may have a side effect."""
     if isinstance(node, _DEFINES):
         return bool(node.decorator_list)
     if isinstance(node, ast.Expr):

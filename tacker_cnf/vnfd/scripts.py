@@ -1,4 +1,4 @@
-"""Which operation of the Vnflcm interface runs which file of the package."""
+"""Read the management scripts of the Vnflcm interface."""
 
 import difflib
 from pathlib import Path
@@ -13,8 +13,8 @@ INTERFACE_TYPE: Final = "tosca.interfaces.nfv.Vnflcm"
 NON_OPERATION_KEYS: Final = frozenset(
     {"type", "description", "inputs", "operations", "notifications"},
 )
-#: what may be named there: by SOL001 6.7, and around a rollback. Not all of
-#: it is run here, but a package may be made for others as well.
+#: the operations of SOL001 6.7, and around a rollback. This VNFM does not run
+#: all of them; a package may be made for other VNFMs, too.
 OPERATIONS: Final = tuple(
     f"{operation}{phase}"
     for operation in (
@@ -36,7 +36,7 @@ OPERATIONS: Final = tuple(
 
 
 def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
-    """Give the script of each operation that has one.
+    """Return operation -> path of its script.
 
     :raises InvalidPackage: an artifact or its file is missing, or there is
         no such operation
@@ -57,19 +57,19 @@ def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
 
 
 def _check_name(operation: str, value: Value) -> None:
-    """Refuse what would never be run."""
+    """Reject a name that no VNFM runs."""
     if operation in OPERATIONS:
         return
     near = difflib.get_close_matches(operation[:100], OPERATIONS, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise value.fault(
-        f"{operation!r:.100} is no operation of Vnflcm, and its script would"
-        f" never be run{hint}"
+        f"{operation!r:.100} is not an operation of Vnflcm; its script"
+        f" would never run{hint}"
     )
 
 
 def _check_entry(operation: Value, tree: Path, path: str) -> None:
-    """Refuse what would do nothing."""
+    """Reject a script that only defines functions and classes."""
     source = script_source.parse(tree / path)
     if not script_source.does_nothing(source):
         return
@@ -83,7 +83,7 @@ def _check_entry(operation: Value, tree: Path, path: str) -> None:
 
 
 def is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:
-    """Check whether an interface is that of the lifecycle operations."""
+    """Check whether an interface is the lifecycle interface (Vnflcm)."""
     if name == INTERFACE:
         return True
     if not isinstance(interface.raw, dict):
@@ -97,7 +97,7 @@ def is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:
 
 
 def operations(interface: Value) -> dict[str, Value]:
-    """Return the operations, listed directly (TOSCA 1.2) or apart (1.3)."""
+    """Return the operations: direct entries (TOSCA 1.2), or nested (1.3)."""
     direct = {
         name: value
         for name, value in interface.entries().items()
@@ -126,7 +126,7 @@ def _script(
     path = definitions.path_of(implementation)
     if not definitions.is_file(tree, path):
         raise implementation.fault(
-            f"the node has no artifact {name!r:.100}, and the package no file"
-            f" {path:.200}"
+            f"the node has no artifact {name!r:.100}, and the package has no"
+            f" file {path:.200}"
         )
     return path

@@ -1,7 +1,7 @@
-"""Signatures of packages (SOL004 5): which are asked for, and verified.
+"""Verify the signatures of packages (SOL004 5), as the configuration requires.
 
 Option 1: the manifest, which has the digests of all files, ends with its
-signature. Option 2: the package lies in a ZIP beside its signature.
+signature. Option 2: the package is in a ZIP archive with its signature.
 """
 
 import enum
@@ -31,7 +31,7 @@ _BEGIN: Final = re.compile(metadata.SIGNATURE.pattern.encode(), re.MULTILINE)
 
 
 class SignaturePolicy(enum.StrEnum):
-    """What is asked of packages."""
+    """Whether packages have to be signed."""
 
     REQUIRED = "required"
     CHECKED = "checked"
@@ -39,7 +39,7 @@ class SignaturePolicy(enum.StrEnum):
 
 
 class PackageSignature(msgspec.Struct, frozen=True, kw_only=True):
-    """That a package is signed, and by whom."""
+    """The option and the signer of a package's signature."""
 
     option: PackageSecurityOption
     #: PEM
@@ -47,7 +47,7 @@ class PackageSignature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """A package that lies beside its signature (SOL004 5.1, option 2)."""
+    """A package in an archive with its signature (SOL004 5.1, option 2)."""
 
     name: str
     signature: bytes
@@ -56,12 +56,12 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Signatures:
-    """Verifies signatures, as far as they are asked for.
+    """Verifies signatures, as far as the policy requires.
 
     :param trusted: file or directory of certificates (PEM or DER)
 
-    :raises VnfmError: a certificate cannot be read, or none is trusted where
-        signatures are required
+    :raises VnfmError: a certificate cannot be read, or no certificate is
+        trusted and signatures are required
     """
 
     def __init__(self, policy: SignaturePolicy, trusted: str | None) -> None:
@@ -72,38 +72,38 @@ class Signatures:
         if policy == SignaturePolicy.REQUIRED:
             raise errors.VnfmError(
                 "[catalogue] signatures is required, and trusted_certificates"
-                " has none, so that no package could be taken. Put there"
-                " whose packages are to be taken."
+                " has none, so that every package would be rejected. Add the"
+                " certificates of the signers or authorities to trust."
             )
         LOG.warning(
-            "[catalogue] signatures is checked, and trusted_certificates has "
-            "none: every signed VNF package will be refused"
+            "Trusted certificates missing: every signed VNF package will be "
+            "rejected ([catalogue] signatures is checked)"
         )
 
     def _read(self) -> trust.Certificates:
         return trust.read(self._trusted) if self._trusted else ()
 
     def _certificates(self) -> trust.Certificates:
-        """Read them each time: they change while we run.
+        """Read the certificates again, as they may have changed.
 
-        :raises Unavailable: they cannot be read any more
+        :raises Unavailable: they cannot be read
         """
         try:
             return self._read()
         except errors.VnfmError as error:
-            LOG.error("No signature can be verified: %s", error)  # noqa: TRY400
+            LOG.error("Trusted certificates not read: %s", error)  # noqa: TRY400
             raise errors.Unavailable(
                 "[catalogue] trusted_certificates cannot be read at the "
-                "moment, and no signature can be verified; the log of this "
-                "service tells why."
+                "moment, so that no signature can be verified; see the log "
+                "of this service for the cause."
             ) from None
 
     def verify_envelope(
         self, envelope: Envelope, package: Path
     ) -> PackageSignature | None:
-        """Verify the signature beside a package.
+        """Verify the signature of a package in an envelope.
 
-        :raises InvalidPackage: it is not good
+        :raises InvalidPackage: the signature is invalid
         """
         if self._policy == SignaturePolicy.OFF:
             return None
@@ -122,9 +122,9 @@ class Signatures:
         )
 
     def verify_tree(self, tree: Path, opened: Csar) -> PackageSignature | None:
-        """Verify the manifest's signature, and those of single files.
+        """Verify the signatures of the manifest and of single files.
 
-        :raises InvalidPackage: one is not good
+        :raises InvalidPackage: one is invalid
         """
         if self._policy == SignaturePolicy.OFF:
             return None
@@ -149,7 +149,7 @@ class Signatures:
         if not name or not begin:
             return None
         body = whole[: begin.start()]
-        # who signs a text by S/MIME signs it with its lines ended so
+        # S/MIME signs a text with CRLF line ends
         bodies = (body, re.sub(rb"\r?\n", b"\r\n", body))
 
         def digests(algorithm: str) -> tuple[bytes, ...]:
@@ -161,13 +161,13 @@ class Signatures:
             digests,
             extra_certificates,
             name,
-            "what stands before it",
+            "the text before it",
         )
         if opened.unsigned:
             raise errors.InvalidPackage(
                 f"{name}: {opened.unsigned[0]} is in the package, and the"
-                " signature is not of it; list it with its digest, and sign"
-                " again"
+                " signature does not cover it; list it with its digest, and"
+                " sign again"
             )
         return PackageSignature(
             option=PackageSecurityOption.OPTION_1, certificate=signer
@@ -191,10 +191,10 @@ class Signatures:
         where: str,
         what: str,
     ) -> str:
-        """Verify one signature; give the certificate of who signed.
+        """Verify one signature; return the signer's certificate in PEM.
 
-        :param where: the file that it is in
-        :param what: what it is to be of, in words
+        :param where: the file of the signature
+        :param what: the name of the signed content, for errors
         """
         signed = cms.read(signature, where)
         signers = cms.verify(signed, digests, extra_certificates, where, what)
@@ -205,9 +205,9 @@ class Signatures:
         return signers[0].public_bytes(Encoding.PEM).decode()
 
     def check_required(self, seal: PackageSignature | None) -> None:
-        """Refuse a package that should be signed and is not.
+        """Reject an unsigned package if the policy requires a signature.
 
-        :raises InvalidPackage: it is not
+        :raises InvalidPackage: it is not signed
         """
         if seal is None and self._policy == SignaturePolicy.REQUIRED:
             raise errors.InvalidPackage(
@@ -219,11 +219,11 @@ class Signatures:
 def extract_envelope(
     archive: Path, into: Path, limits: Limits
 ) -> Envelope | None:
-    """Take the package out of its envelope; None: it has none.
+    """Extract the package from its envelope; None: it has none.
 
-    :param into: the file that the package becomes
+    :param into: the file to write the package to
 
-    :raises InvalidPackage: the envelope cannot be read, or has no signature
+    :raises InvalidPackage: the envelope is unreadable or has no signature
     """
     with Archive(archive, limits) as opened:
         kinds = {
@@ -237,7 +237,7 @@ def extract_envelope(
         if len(signatures) != 1:
             raise errors.InvalidPackage(
                 f"the archive holds {names[0]} and {len(signatures)}"
-                " signatures of it (.cms, .p7s), where there should be one"
+                " signatures of it (.cms, .p7s), not one"
             )
         opened.extract(names[0], into)
         return Envelope(
@@ -258,9 +258,9 @@ def _digest(path: Path, algorithm: str) -> bytes:
 
 
 def _read_certificates(tree: Path, name: str | None) -> trust.Certificates:
-    """Read a file of certificates that need not be signed.
+    """Read a file of certificates, which itself need not be signed.
 
-    :raises InvalidPackage: it holds anything else, which nobody vouches for
+    :raises InvalidPackage: it holds other content, which is not signed
     """
     if not name:
         return ()
@@ -268,7 +268,7 @@ def _read_certificates(tree: Path, name: str | None) -> trust.Certificates:
     found = _load_certificates([data], name)
     if not trust.is_bare(data):
         raise errors.InvalidPackage(
-            f"{name}: it holds more than certificates; take out what stands"
+            f"{name}: it holds more than certificates; remove the text"
             " around the PEM blocks"
         )
     return found
@@ -278,24 +278,24 @@ def _load_certificates(
     files: Iterable[bytes], where: str
 ) -> trust.Certificates:
     try:
-        return tuple(one for data in files for one in trust.load(data))
+        return tuple(cert for data in files for cert in trust.load(data))
     except ValueError:
         raise errors.InvalidPackage(
-            f"{where}: a certificate beside it cannot be read; it is to be in"
-            " PEM or DER"
+            f"{where}: a certificate next to it cannot be read; PEM or DER is"
+            " expected"
         ) from None
 
 
 def _read_file(tree: Path, name: str) -> bytes:
-    """Read a file that the manifest names.
+    """Read a file that the manifest names as a signature or certificate.
 
-    :raises InvalidPackage: the package has none of this name, or it is huge
+    :raises InvalidPackage: it is missing or too large
     """
     path = tree / name
     inside = path.resolve().is_relative_to(tree.resolve())
     if not inside or not path.is_file() or path.stat().st_size > 4 * MIB:
         raise errors.InvalidPackage(
-            f"{name}: no signature or certificate; the manifest names it as"
-            " one, and it is not in the package, or larger than 4 MiB"
+            f"{name}: the manifest names it as a signature or certificate, and"
+            " it is not in the package, or larger than 4 MiB"
         )
     return path.read_bytes()

@@ -1,4 +1,4 @@
-"""The topology of one service template: its nodes, groups and policies."""
+"""Read the topology of a service template: nodes, groups and policies."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ class Artifact:
     reference: Value
 
     def path(self, tree: Path) -> str:
-        """Give its path in the tree.
+        """Return its path in the tree.
 
-        :raises InvalidPackage: it is not there
+        :raises InvalidPackage: the file is missing
         """
         path = definitions.path_of(self.reference)
         if not definitions.is_file(tree, path):
@@ -31,7 +31,7 @@ class Artifact:
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """A node template with what its type adds to it."""
+    """A node template with the definitions of its type."""
 
     name: str
     value: Value
@@ -45,23 +45,23 @@ class Node:
         )
 
     def property(self, name: str) -> Value:
-        """Give a property, or the default that its type gives it."""
-        given = self.value.get("properties", name)
-        if not given.absent:
-            return given
+        """Return a property, or its default from the node's type."""
+        value = self.value.get("properties", name)
+        if not value.absent:
+            return value
         for definition in self.type_definitions():
             default = definition.get("properties", name, "default")
             if not default.absent:
                 return default
-        return given
+        return value
 
     def type_definitions(self) -> Iterator[Value]:
-        """Give the definitions of its type, the most derived first."""
+        """Return the definitions of its type, the most derived first."""
         lineage = self.definitions.lineage("node_types", self.kind)
         return (definition for _, definition in lineage)
 
     def requirements(self, *names: str) -> list[Value]:
-        """Give the names of the nodes that requirements point to."""
+        """Return the names of the nodes that requirements point to."""
         targets = []
         for name, value in self.value.get("requirements").named_values():
             if name in names and not value.absent:
@@ -96,14 +96,14 @@ class Policy:
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-    """What a service template puts together."""
+    """The content of a service template's topology_template."""
 
     document: Value
     definitions: Definitions
     nodes: Mapping[str, Node]
 
     def nodes_of_type(self, *bases: str) -> dict[str, Node]:
-        """Give the nodes whose type is, or derives from, one of these."""
+        """Return the nodes whose type is, or derives from, one of these."""
         return {
             name: node
             for name, node in self.nodes.items()
@@ -138,7 +138,7 @@ class Topology:
 def read(document: Value, vnfd_definitions: Definitions) -> Topology:
     """Read the topology template of a definitions file.
 
-    :raises InvalidPackage: a node template is broken or of no known type
+    :raises InvalidPackage: a node template is invalid or of an unknown type
     """
     nodes = {}
     section = document.get("topology_template", "node_templates")

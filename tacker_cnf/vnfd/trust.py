@@ -1,4 +1,4 @@
-"""Whose signatures are trusted: X.509 certificates (IETF RFC 5280)."""
+"""Check certificates against the trusted ones (X.509, IETF RFC 5280)."""
 
 import datetime
 import re
@@ -16,7 +16,7 @@ from tacker_cnf import errors
 PEM: Final = b"-----BEGIN CERTIFICATE-----"
 SUFFIXES: Final = frozenset({".pem", ".crt", ".cer", ".cert"})
 
-#: what an RSA key has at least, as for the authorities
+#: minimum size of RSA keys, also of authorities
 MIN_RSA_BITS: Final = 2048
 
 _BARE: Final = re.compile(
@@ -38,9 +38,9 @@ def load(data: bytes) -> Certificates:
 
 
 def is_bare(data: bytes) -> bool:
-    """Tell whether there is nothing around the certificates that load gives.
+    """Check that data contain nothing besides the certificates of load().
 
-    PEM ignores the text between its blocks; DER has none.
+    PEM ignores the text between its blocks; DER cannot contain any.
     """
     return PEM not in data or _BARE.fullmatch(data) is not None
 
@@ -86,10 +86,10 @@ def check(
     trusted: Certificates,
     where: str,
 ) -> None:
-    """Make sure that a certificate is good today, and leads to a trusted one
-    or is one.
+    """Check that a certificate is valid today, and is trusted or has a chain
+    to a trusted one.
 
-    :param others: certificates that may stand in between
+    :param others: certificates for the chain
 
     :raises InvalidPackage: it is not
     """
@@ -127,7 +127,7 @@ def _fault_of_key(certificate: x509.Certificate) -> str | None:
 
 
 def _fault_of_use(certificate: x509.Certificate) -> str | None:
-    """Look whether its key is for signatures, if it tells what it is for."""
+    """Check that the key is for signatures, if keyUsage is present."""
     try:
         use = certificate.extensions.get_extension_for_class(x509.KeyUsage)
     except x509.ExtensionNotFound:
@@ -149,7 +149,7 @@ def _fault_of_chain(
     now: datetime.datetime,
 ) -> str | None:
     if not trusted:
-        return "[catalogue] trusted_certificates names none"
+        return "[catalogue] trusted_certificates has no certificate"
     verifier = (
         verification.PolicyBuilder()
         .store(verification.Store(list(trusted)))
@@ -161,8 +161,8 @@ def _fault_of_chain(
         verifier.verify(signer, list(others))
     except (verification.VerificationError, ValueError) as error:
         return (
-            "it is not among [catalogue] trusted_certificates, and does not"
-            f" lead to one over certificates that came with it ({error})"
+            "it is not among [catalogue] trusted_certificates, and no chain"
+            f" of the certificates in the package leads to one ({error})"
         )
     return None
 
@@ -173,7 +173,7 @@ def _check_authority(
     constraints: x509.BasicConstraints,
 ) -> None:
     if not constraints.ca:
-        raise ValueError("it is no certificate of an authority")
+        raise ValueError("it is not a CA certificate")
 
 
 def _check_authority_use(
@@ -192,5 +192,5 @@ _AUTHORITY: Final = (
     )
     .may_be_present(x509.KeyUsage, Criticality.AGNOSTIC, _check_authority_use)
 )
-#: signers are no web servers: names and purposes are theirs to choose
+#: signers may have any names and purposes, unlike web servers
 _SIGNER: Final = ExtensionPolicy.permit_all()

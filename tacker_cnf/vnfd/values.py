@@ -1,7 +1,7 @@
-"""A value of a definitions file that knows where it stands.
+"""Values of a definitions file with their file and path.
 
-Whoever reads a descriptor takes values out by the kind they must have; a
-value of another kind is an InvalidPackage that names file and place.
+A descriptor is read by the expected type of each value; a value of another
+type raises InvalidPackage with its file and path.
 """
 
 import dataclasses
@@ -47,10 +47,10 @@ TYPE_NAMES: Final[Mapping[type, str]] = {
 
 
 class Budget:
-    """How often values may still be looked at.
+    """The number of reads left.
 
-    Types, inputs and policies may refer to one another so that a short VNFD
-    takes for ever to read; this bounds it all.
+    Types, inputs and policies may refer to each other in such a way that a
+    short VNFD takes very long to read; this limits the total.
     """
 
     def __init__(self, max_reads: int) -> None:
@@ -64,7 +64,7 @@ class Budget:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Value:
-    """What stands at a place of a file; ``get_input`` gives its default."""
+    """The value at a path of a file; ``get_input`` resolves to its default."""
 
     written: Any
     file: str
@@ -87,27 +87,27 @@ class Value:
         return errors.InvalidPackage(f"{where}: {what}")
 
     def get(self, *keys: str) -> "Value":
-        """Go down a path of maps; what is not there is absent."""
+        """Return the value at a path of maps; a missing one is absent."""
         value = self
         for key in keys:
             value = value._child(value._map().get(key), key)
         return value
 
     def entries(self) -> dict[str, "Value"]:
-        """Give the values of a map; nothing is an empty one."""
+        """Return the entries of a map; those of an absent one are empty."""
         return {
             key: self._child(item, key) for key, item in self._map().items()
         }
 
     def items(self) -> list["Value"]:
-        """Give the values of a list; nothing is an empty one."""
+        """Return the items of a list; those of an absent one are empty."""
         raw = [] if self.raw is None else self.raw
         if not isinstance(raw, list):
             raise self._wrong_type("a list")
         return [self._child(item, str(n)) for n, item in enumerate(raw)]
 
     def named_values(self) -> list[tuple[str, "Value"]]:
-        """Give the values of a map, or of a list of maps of one key each."""
+        """Return the entries of a map, or of a list of one-key maps."""
         if not isinstance(self.raw, list):
             return list(self.entries().items())
         pairs = []

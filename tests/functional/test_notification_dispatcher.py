@@ -68,7 +68,7 @@ class TestDispatcherProcess(ProcessTest):
         self.vnfm.dispatcher = self.supervisor  # type: ignore[assignment]
         self.vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
         self.vnfd_id = self.vnfm.onboard()
-        self.wait_until(lambda: self.log_says("are sent from here", 1))
+        self.wait_until(lambda: self.log_says("lease acquired", 1))
 
     def log_says(self, what: str, times: int) -> bool:
         return self.log.exists() and self.log.read_text().count(what) >= times
@@ -86,7 +86,7 @@ class TestDispatcherProcess(ProcessTest):
         self.vnfm.create(self.vnfd_id)
         self.receiver.wait(1)
         self.assertNotEqual(first.pid, self.process().pid)
-        self.assertTrue(self.log_says("are sent from here", 2))
+        self.assertTrue(self.log_says("lease acquired", 2))
 
     def test_a_stopped_dispatcher_releases_its_lease(self) -> None:
         first = self.process()
@@ -145,7 +145,7 @@ class TestSandbox(ProcessTest):
         self.facts = json.loads(ready.read_text())
         self.api = self.facts["api"]
         log = self.state / "sandbox.log"
-        self.wait_until(lambda: "are sent from here" in log.read_text())
+        self.wait_until(lambda: "lease acquired" in log.read_text())
         (self.child,) = children(self.sandbox.pid)
 
     def call(self, method: str, path: str, status: int, **given: Any) -> Any:

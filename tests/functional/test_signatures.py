@@ -125,7 +125,9 @@ class TestOption1(SignatureTest):
     def test_the_certificate_beside_it(self) -> None:
         alone = ("-binary", "-nocerts")
         files = self.sign_option_1(None, *alone)
-        self.refused(build_zip(files), "of who signed is not in the package")
+        self.refused(
+            build_zip(files), "signer's certificate is not in the package"
+        )
         files[CERTIFICATE] = self.vendor.pem
         self.signed_by(self.vendor, "OPTION_1", build_zip(files))
         metadata = NAMED + b"ETSI-Entry-Certificate: its.cert\n"
@@ -212,7 +214,7 @@ class TestOption1(SignatureTest):
             (files | {POD: changed}, f"the sha256 digest of {POD}"),
             (forged, "the signature is of another content"),
             (files | {"Files/new": b"x"}, "Files/new is in the package and"),
-            (files | {"new.yaml": b"x"}, "the signature is not of it"),
+            (files | {"new.yaml": b"x"}, "the signature does not cover it"),
             (files | {MANIFEST: right + b"Source: x\n"}, "cannot be read"),
             (files | {MANIFEST: right[: begin + 60]}, "cannot be read"),
             (files | {MANIFEST: b"\n" + right}, "of another content"),
@@ -269,12 +271,13 @@ class TestOption1(SignatureTest):
             files = self.sign_file(right, metadata)
             del files[name]
             self.refused(
-                build_zip(files), f"{name}: no signature or certificate"
+                build_zip(files),
+                f"{name}: the manifest names it as a signature",
             )
         outside = b"Certificate: ../../../secrets.key\n"
         files = self.sign_file(right, outside)
         del files["pod.cert"]
-        self.refused(build_zip(files), "no signature or certificate")
+        self.refused(build_zip(files), "the manifest names it as a signature")
 
 
 class TestOption2(SignatureTest):
@@ -299,9 +302,11 @@ class TestOption2(SignatureTest):
         alone = ("-binary", "-nocerts")
         content = self.sign_option_2(None, *alone, vnf_cert=self.vendor.pem)
         self.signed_by(self.vendor, "OPTION_2", content)
-        self.refused(self.sign_option_2(None, *alone), "of who signed is not")
+        self.refused(
+            self.sign_option_2(None, *alone), "signer's certificate is not"
+        )
         content = self.sign_option_2(None, *alone, vnf_cert=b"x")
-        self.refused(content, "a certificate beside it cannot be read")
+        self.refused(content, "a certificate next to it cannot be read")
 
     def test_invalid_archives(self) -> None:
         other = self.useFixture(Csar()).read()
@@ -316,7 +321,7 @@ class TestOption2(SignatureTest):
             ),
             (
                 self.sign_option_2(None, "-binary", "-nodetach"),
-                "content of its own",
+                "includes the signed content",
             ),
             (self.sign_option_2(None, "-binary", "-stream"), "cannot be read"),
             (
@@ -358,7 +363,7 @@ class TestRequired(SignatureTest):
         files = self.files | {MANIFEST: signed, "evil.yaml": definitions}
         files[META] = meta.replace(NAMED, other)
         self.refused(build_zip(files), "evil.yaml: it holds more than")
-        message = "is in the package, and the signature is not of it"
+        message = "is in the package, and the signature does not cover it"
         files["evil.yaml"] = self.vendor.pem
         self.refused(build_zip(files), f"{META} {message}")
         del files["evil.yaml"]
@@ -371,7 +376,9 @@ class TestRequired(SignatureTest):
         files = self.files | {META: meta}
         entry = files.pop(TOP)
         files = self.sign_option_1(files=files) | {TOP: self.vendor.pem}
-        message = f"{TOP} is in the package, and the signature is not of it"
+        message = (
+            f"{TOP} is in the package, and the signature does not cover it"
+        )
         self.refused(build_zip(files), message)
         self.refused(build_zip(files | {TOP: entry}), f"{TOP}: a certificate")
 
@@ -416,8 +423,8 @@ class TestTrusted(SignatureTest):
     def test_no_trusted_certificate_where_signatures_are_checked(self) -> None:
         log = self.useFixture(fixtures.FakeLogger())
         self.serve(signatures="checked")
-        self.assertIn("every signed VNF package will be refused", log.output)
-        message = "[catalogue] trusted_certificates names none"
+        self.assertIn("every signed VNF package will be rejected", log.output)
+        message = "[catalogue] trusted_certificates has no certificate"
         self.refused(self.sign_option_2(), message)
         self.assert_onboarded(self.good)
 
@@ -458,7 +465,7 @@ class TestTrusted(SignatureTest):
         bad.write_text("no certificate")
         path = self.create_package()
         answer = self.upload(path, self.sign_option_2())
-        self.assert_problem(503, answer, "the log of this service tells why")
+        self.assert_problem(503, answer, "see the log of this service")
         self.assertNotIn(str(self.trusted), answer.detail)
         self.assertIn(f"{bad} cannot be read", log.output)
         self.assert_onboarded(self.good)  # it has no signature to verify

@@ -1,4 +1,4 @@
-"""What a notification says, by tables."""
+"""The content of notifications."""
 
 import itertools
 from typing import Any
@@ -40,24 +40,24 @@ def render_notification(
     kind: NotificationType = NotificationType.OP_OCC,
     verbosity: Verbosity = Verbosity.FULL,
 ) -> dict[str, Any]:
-    happened = Announcement(
+    event = Announcement(
         id="an-event",
         type=kind,
         time_stamp=NOW,
         subject=announcement.subject(an_instance()),
         op_occ=op_occ and announcement.redact_op_occ(op_occ),
     )
-    to = Recipient(
+    recipient = Recipient(
         subscription_id="s", verbosity=verbosity, api_base="http://vnfm"
     )
-    shown: dict[str, Any] = msgspec.to_builtins(
-        payload.build_notification(happened, to)
+    notification: dict[str, Any] = msgspec.to_builtins(
+        payload.build_notification(event, recipient)
     )
-    return shown
+    return notification
 
 
 def in_state(state: S, op: Op = Op.SCALE) -> VnfLcmOpOcc:
-    """An operation that has failed before, and has changed something."""
+    """Build an operation with an error and a resource change."""
     return an_op_occ(
         op,
         operation_state=state,
@@ -77,33 +77,37 @@ class TestContent(testtools.TestCase):
             (Op.MODIFY_INFO, S.PROCESSING)
         }
         for op, state in itertools.product(Op, S):
-            wanted = "START" if (op, state) in starts else "RESULT"
+            expected = "START" if (op, state) in starts else "RESULT"
             got = render_notification(in_state(state, op))[
                 "notificationStatus"
             ]
-            self.assertEqual(wanted, got, f"{op} {state}")
+            self.assertEqual(expected, got, f"{op} {state}")
 
     def test_changes_are_sent_in_full_in_final_states(self) -> None:
         for state, verbosity in itertools.product(S, Verbosity):
-            wanted = state in ENDED and verbosity == Verbosity.FULL
-            shown = render_notification(in_state(state), verbosity=verbosity)
-            self.assertEqual(wanted, "affectedVnfcs" in shown, state)
-            self.assertEqual(verbosity, shown["verbosity"])
+            expected = state in ENDED and verbosity == Verbosity.FULL
+            notification = render_notification(
+                in_state(state), verbosity=verbosity
+            )
+            self.assertEqual(expected, "affectedVnfcs" in notification, state)
+            self.assertEqual(verbosity, notification["verbosity"])
 
     def test_an_error_is_sent_with_failed_states(self) -> None:
         failed = {S.FAILED_TEMP, S.FAILED, S.ROLLED_BACK}
         for state, verbosity in itertools.product(S, Verbosity):
-            shown = render_notification(in_state(state), verbosity=verbosity)
-            self.assertEqual(state in failed, "error" in shown, state)
+            notification = render_notification(
+                in_state(state), verbosity=verbosity
+            )
+            self.assertEqual(state in failed, "error" in notification, state)
 
-    def test_no_secret_is_in_it(self) -> None:
-        shown = render_notification(in_state(S.FAILED))
+    def test_notifications_contain_no_secrets(self) -> None:
+        notification = render_notification(in_state(S.FAILED))
         self.assertEqual(
-            {"kept": 1}, shown["error"]["userScriptErrHandlingData"]
+            {"kept": 1}, notification["error"]["userScriptErrHandlingData"]
         )
-        self.assertNotIn("operationParams", shown)
+        self.assertNotIn("operationParams", notification)
 
-    def test_all_of_an_operation(self) -> None:
+    def test_all_attributes_of_an_operation_notification(self) -> None:
         base = "http://vnfm/vnflcm/v2"
         self.assertEqual(
             {
@@ -131,10 +135,10 @@ class TestContent(testtools.TestCase):
             render_notification(in_state(S.STARTING)),
         )
 
-    def test_all_of_an_identifier(self) -> None:
+    def test_all_attributes_of_an_identifier_notification(self) -> None:
         for kind in (NotificationType.CREATION, NotificationType.DELETION):
-            shown = render_notification(kind=kind)
-            self.assertEqual(kind, shown["notificationType"])
+            notification = render_notification(kind=kind)
+            self.assertEqual(kind, notification["notificationType"])
             self.assertEqual(
                 {
                     "id",
@@ -144,6 +148,6 @@ class TestContent(testtools.TestCase):
                     "vnfInstanceId",
                     "_links",
                 },
-                set(shown),
+                set(notification),
             )
-            self.assertNotIn("vnfLcmOpOcc", shown["_links"])
+            self.assertNotIn("vnfLcmOpOcc", notification["_links"])

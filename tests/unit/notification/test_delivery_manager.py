@@ -1,4 +1,4 @@
-"""What is handed out, beside what is read at the same moment."""
+"""Distribution of deliveries while others are read concurrently."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from tests.unit.db.base import StoreTest
 PACE = DeliveryPolicy(
     max_requests=2, retry_interval=0.01, max_retry_interval=0.02
 )
-#: what a subscriber holds here
+#: deliveries of a subscriber in memory
 CAPACITY = 4
 
 
@@ -37,10 +37,10 @@ class DeliveryManagerTest(StoreTest):
             name = f"tacker_cnf.notification.{module}.CAPACITY"
             self.useFixture(fixtures.MonkeyPatch(name, CAPACITY))
         self.receiver = self.useFixture(HttpReceiver())
-        self.ledger = DeliveryStore(self.store, 3600.0)
-        #: what comes between a call to the database and its answer
+        self.delivery_store = DeliveryStore(self.store, 3600.0)
+        #: database call -> what to run before its result is returned
         self.between: dict[Any, Callable[[], Awaitable[None]]] = {}
-        given = LccnSubscription(
+        subscription = LccnSubscription(
             id="s",
             callback_uri=self.receiver.url,
             verbosity=LcmOpOccNotificationVerbosityType.FULL,
@@ -48,7 +48,9 @@ class DeliveryManagerTest(StoreTest):
         with self.store.writer() as session:
             subscriptions.add(
                 session,
-                Contact(subscription=given, authentication=None, api_base=""),
+                Contact(
+                    subscription=subscription, authentication=None, api_base=""
+                ),
                 NOW,
             )
 
@@ -69,23 +71,23 @@ class DeliveryManagerTest(StoreTest):
         with contextlib.suppress(asyncio.CancelledError):
             async with asyncio.timeout(30), asyncio.TaskGroup() as work:
                 manager = DeliveryManager(
-                    self.ledger,
+                    self.delivery_store,
                     self.in_thread,
                     PACE,
                     HttpClientOptions(),
                     SsrfPolicy(allow_loopback=True),
                     None,
                 )
-                books = work.create_task(manager.record_deliveries())
+                recording = work.create_task(manager.record_deliveries())
                 await manager.open(work)
                 yield manager
-                books.cancel()
+                recording.cancel()
                 with self.store.writer() as session:
                     subscriptions.delete(session, "s")
                 await manager.stop_unsubscribed()
 
     async def wait_received(self, count: int) -> list[str]:
-        """Give the ids of all that came, when it is so many and no more."""
+        """Wait for exactly so many notifications; return their ids."""
         await asyncio.to_thread(self.receiver.wait, count)
         await asyncio.sleep(0.3)
         return [request.json["id"] for request in self.receiver.received]
@@ -95,76 +97,76 @@ class DeliveryManagerTest(StoreTest):
         self.assertEqual(count, len(ids))
 
 
-class TestHandingOut(DeliveryManagerTest):
-    def test_what_was_read_meanwhile_is_not_sent_again(self) -> None:
-        """A worker reads and tells what was just written, before whoever
-        wrote it hands it out.
+class TestFanOut(DeliveryManagerTest):
+    def test_deliveries_that_were_read_before_the_fan_out_are_not_repeated(
+        self,
+    ) -> None:
+        """A worker reads and sends new deliveries from the database before
+        the fan-out that created them queues them.
         """
 
         async def deliver_all() -> None:
-            async with self.run_manager() as office:
+            async with self.run_manager() as manager:
                 self.receiver.delay = 0.1
                 self.create_events(*"abcdefgh")
-                await office.fan_out()
+                await manager.fan_out()
 
                 async def deliver_first() -> None:
                     await self.wait_received(11)
 
-                self.between[self.ledger.fan_out] = deliver_first
+                self.between[self.delivery_store.fan_out] = deliver_first
                 self.create_events("a", "b", "a")
-                await office.fan_out()
+                await manager.fan_out()
                 self.assert_delivered_once(await self.wait_received(11), 11)
 
         asyncio.run(deliver_all())
         by_instance = defaultdict(list)
         for request in self.receiver.received:
-            deliver_first = request.json
-            by_instance[deliver_first["vnfInstanceId"]].append(
-                deliver_first["timeStamp"]
+            notification = request.json
+            by_instance[notification["vnfInstanceId"]].append(
+                notification["timeStamp"]
             )
         self.assertEqual(3, len(by_instance["a"]))
 
-    def test_what_is_delivered_while_it_is_read_is_not_sent_again(
-        self,
-    ) -> None:
+    def test_deliveries_made_during_a_read_are_not_repeated(self) -> None:
         async def deliver_all() -> None:
-            async with self.run_manager() as office:
+            async with self.run_manager() as manager:
                 self.create_events("a")
-                await office.fan_out()
+                await manager.fan_out()
                 await self.wait_received(1)
                 self.receiver.delay = 0.3
                 self.create_events("a", "b")
-                await office.fan_out()
+                await manager.fan_out()
 
-                async def told() -> None:
+                async def deliver_rest() -> None:
                     await self.wait_received(3)
 
-                self.between[self.ledger.list_pending] = told
-                desk = await office._get_worker("s")
-                assert desk
-                desk.subscriber.mark_missed(1)
-                await office.refill(desk.subscriber)
+                self.between[self.delivery_store.list_pending] = deliver_rest
+                worker = await manager._get_worker("s")
+                assert worker
+                worker.subscriber.mark_missed(1)
+                await manager.refill(worker.subscriber)
                 self.assert_delivered_once(await self.wait_received(3), 3)
 
         asyncio.run(deliver_all())
 
     def test_late_events_reach_idle_subscribers(self) -> None:
-        """The number of an event may be smaller than that of one which was
-        told before, when its transaction took longer.
+        """An event may have a lower id than one that was delivered before,
+        if its transaction took longer.
         """
 
         async def deliver_all() -> None:
-            async with self.run_manager() as office:
+            async with self.run_manager() as manager:
                 self.create_events("a", "b")
                 with self.store.writer() as session:
                     late = session.get(models.LifecycleEvent, 1)
                     assert late
                     late.fanned_out = True
-                await office.fan_out()
+                await manager.fan_out()
                 await self.wait_received(1)
                 with self.store.writer() as session:
                     self.create_another_event(session, 1)
-                await office.fan_out()
+                await manager.fan_out()
                 self.assert_delivered_once(await self.wait_received(2), 2)
 
         asyncio.run(deliver_all())
@@ -174,19 +176,19 @@ class TestHandingOut(DeliveryManagerTest):
         event.fanned_out = False
 
 
-class TestTrouble(DeliveryManagerTest):
-    def test_what_was_not_tried_does_not_count_as_failing_after_it(
+class TestParking(DeliveryManagerTest):
+    def test_deliveries_without_an_attempt_do_not_count_as_failing(
         self,
     ) -> None:
-        """Else what fails once, later, would be parked at once."""
-        self.ledger = DeliveryStore(self.store, 0.4)
+        """Otherwise a single later failure would park them."""
+        self.delivery_store = DeliveryStore(self.store, 0.4)
 
         async def deliver_all() -> None:
-            async with self.run_manager() as office:
+            async with self.run_manager() as manager:
                 self.receiver.delay = 0.2
                 self.receiver.next_statuses.extend([503, 204, 204, 500])
                 self.create_events(*"aaaa")
-                await office.fan_out()
+                await manager.fan_out()
                 self.assert_delivered_once(await self.wait_received(4), 4)
 
         asyncio.run(deliver_all())
@@ -195,11 +197,11 @@ class TestTrouble(DeliveryManagerTest):
 
 
 class TestResent(DeliveryManagerTest):
-    def test_no_more_than_there_is_room_for_is_held(self) -> None:
+    def test_resent_deliveries_in_memory_are_limited(self) -> None:
         async def deliver_all() -> None:
-            async with self.run_manager() as office:
+            async with self.run_manager() as manager:
                 self.create_events("a")
-                await office.fan_out()
+                await manager.fan_out()
                 await self.wait_received(1)
                 self.create_events(*map(str, range(20)))
                 with self.store.writer() as session:
@@ -211,12 +213,12 @@ class TestResent(DeliveryManagerTest):
                         {"state": models.DeliveryState.RESENT}
                     )
                 self.receiver.delay = 0.02
-                await office.fan_out()
-                desk = await office._get_worker("s")
-                assert desk
+                await manager.fan_out()
+                worker = await manager._get_worker("s")
+                assert worker
                 while len(self.receiver.received) < 21:
-                    held = len(desk.subscriber._queued_ids)
-                    self.assertLess(held, 2 * CAPACITY)
+                    queued = len(worker.subscriber._queued_ids)
+                    self.assertLess(queued, 2 * CAPACITY)
                     await asyncio.sleep(0.001)
                 self.assert_delivered_once(await self.wait_received(21), 21)
 

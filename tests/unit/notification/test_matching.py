@@ -1,4 +1,4 @@
-"""Who is told what, by tables."""
+"""Matching of events with subscription filters."""
 
 from typing import Any
 
@@ -20,28 +20,28 @@ OP_OCC = "VnfLcmOperationOccurrenceNotification"
 CREATION = "VnfIdentifierCreationNotification"
 
 
-def provided(
+def provider_filter(
     provider: str = "a vendor", *products: dict[str, Any]
 ) -> dict[str, Any]:
-    given: dict[str, Any] = {"vnfProvider": provider}
+    filter_dict: dict[str, Any] = {"vnfProvider": provider}
     if products:
-        given["vnfProducts"] = products
-    return {"vnfProductsFromProviders": [given]}
+        filter_dict["vnfProducts"] = products
+    return {"vnfProductsFromProviders": [filter_dict]}
 
 
 def product(
     name: str = "a product", software: str = "", *vnfds: str
 ) -> dict[str, Any]:
-    given: dict[str, Any] = {"vnfProductName": name}
+    filter_dict: dict[str, Any] = {"vnfProductName": name}
     if software:
         version: dict[str, Any] = {"vnfSoftwareVersion": software}
-        given["versions"] = [
+        filter_dict["versions"] = [
             version | ({"vnfdVersions": vnfds} if vnfds else {})
         ]
-    return given
+    return filter_dict
 
 
-def happened(
+def an_event(
     kind: NotificationType = NotificationType.OP_OCC,
     name: str | None = "mine",
 ) -> Announcement:
@@ -55,13 +55,15 @@ def happened(
     )
 
 
-def read(given: dict[str, Any]) -> LifecycleChangeNotificationsFilter:
-    return msgspec.convert(given, LifecycleChangeNotificationsFilter)
+def parse_filter(
+    filter_dict: dict[str, Any],
+) -> LifecycleChangeNotificationsFilter:
+    return msgspec.convert(filter_dict, LifecycleChangeNotificationsFilter)
 
 
 class TestOperations(testtools.TestCase):
     TABLE: tuple[tuple[dict[str, Any], bool, bool], ...] = (
-        # filter, told of a SCALE that is COMPLETED, told of a creation
+        # filter, matches a SCALE in COMPLETED, matches a creation
         ({}, True, True),
         ({"notificationTypes": [OP_OCC]}, True, False),
         ({"notificationTypes": [CREATION]}, False, True),
@@ -83,19 +85,19 @@ class TestOperations(testtools.TestCase):
         ),
     )
 
-    def test_each(self) -> None:
-        for given, of_scale, of_creation in self.TABLE:
-            filter_ = read(given)
-            for kind, wanted in (
+    def test_each_filter(self) -> None:
+        for filter_dict, of_scale, of_creation in self.TABLE:
+            filter_ = parse_filter(filter_dict)
+            for kind, expected in (
                 (NotificationType.OP_OCC, of_scale),
                 (NotificationType.CREATION, of_creation),
             ):
-                got = subscription_filter.matches(filter_, happened(kind))
-                self.assertEqual(wanted, got, f"{kind} {given}")
+                found = subscription_filter.matches(filter_, an_event(kind))
+                self.assertEqual(expected, found, f"{kind} {filter_dict}")
 
-    def test_no_filter_is_everything(self) -> None:
+    def test_no_filter_matches_everything(self) -> None:
         for kind in NotificationType:
-            self.assertTrue(subscription_filter.matches(None, happened(kind)))
+            self.assertTrue(subscription_filter.matches(None, an_event(kind)))
 
 
 class TestInstances(testtools.TestCase):
@@ -114,32 +116,39 @@ class TestInstances(testtools.TestCase):
             {"vnfInstanceIds": ["an-instance"], "vnfInstanceNames": ["mine"]},
             True,
         ),
-        (provided(), True),
-        (provided("other"), False),
-        (provided("a vendor", product()), True),
-        (provided("a vendor", product("other")), False),
-        (provided("a vendor", product("other"), product()), True),
-        (provided("other", product()), False),
-        (provided("a vendor", product("a product", "1.0")), True),
-        (provided("a vendor", product("a product", "9")), False),
-        (provided("a vendor", product("a product", "1.0", "2.0")), True),
-        (provided("a vendor", product("a product", "1.0", "9")), False),
-        (provided("a vendor", product("a product", "9", "2.0")), False),
-        (provided() | {"vnfInstanceIds": ["other"]}, False),
+        (provider_filter(), True),
+        (provider_filter("other"), False),
+        (provider_filter("a vendor", product()), True),
+        (provider_filter("a vendor", product("other")), False),
+        (provider_filter("a vendor", product("other"), product()), True),
+        (provider_filter("other", product()), False),
+        (provider_filter("a vendor", product("a product", "1.0")), True),
+        (provider_filter("a vendor", product("a product", "9")), False),
+        (
+            provider_filter("a vendor", product("a product", "1.0", "2.0")),
+            True,
+        ),
+        (provider_filter("a vendor", product("a product", "1.0", "9")), False),
+        (provider_filter("a vendor", product("a product", "9", "2.0")), False),
+        (provider_filter() | {"vnfInstanceIds": ["other"]}, False),
     )
 
-    def test_each(self) -> None:
-        for given, wanted in self.TABLE:
-            filter_ = read({"vnfInstanceSubscriptionFilter": given})
+    def test_each_filter(self) -> None:
+        for filter_dict, expected in self.TABLE:
+            filter_ = parse_filter(
+                {"vnfInstanceSubscriptionFilter": filter_dict}
+            )
             for kind in NotificationType:
-                got = subscription_filter.matches(filter_, happened(kind))
-                self.assertEqual(wanted, got, f"{kind} {given}")
+                found = subscription_filter.matches(filter_, an_event(kind))
+                self.assertEqual(expected, found, f"{kind} {filter_dict}")
 
-    def test_an_instance_without_a_name_is_of_no_name(self) -> None:
-        nameless = happened(name=None)
-        for names, wanted in ((["mine"], False), ([""], False), ([], True)):
-            given = {"vnfInstanceNames": names}
-            filter_ = read({"vnfInstanceSubscriptionFilter": given})
+    def test_an_instance_without_a_name_matches_no_name(self) -> None:
+        nameless = an_event(name=None)
+        for names, expected in ((["mine"], False), ([""], False), ([], True)):
+            filter_dict = {"vnfInstanceNames": names}
+            filter_ = parse_filter(
+                {"vnfInstanceSubscriptionFilter": filter_dict}
+            )
             self.assertEqual(
-                wanted, subscription_filter.matches(filter_, nameless)
+                expected, subscription_filter.matches(filter_, nameless)
             )

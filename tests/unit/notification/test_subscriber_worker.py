@@ -1,4 +1,4 @@
-"""One subscriber: order, room, and patience, without a clock or a wire."""
+"""One subscriber: order, capacity and retries, without a network."""
 
 import asyncio
 from collections import Counter
@@ -20,23 +20,23 @@ from tacker_cnf.sol.subscription import (
 )
 from tests.factories import NOW, an_instance
 
-PACE = DeliveryPolicy(
+POLICY = DeliveryPolicy(
     max_requests=3, retry_interval=0.001, max_retry_interval=0.002
 )
 
 
 def delivery(event_id: int, instance_id: str = "one") -> Delivery:
-    happened = Announcement(
+    event = Announcement(
         id=f"event-{event_id}",
         type=NotificationType.CREATION,
         time_stamp=NOW,
         subject=announcement.subject(an_instance(id=instance_id)),
     )
-    return Delivery("s", event_id, happened)
+    return Delivery("s", event_id, event)
 
 
 class FakeStore:
-    """Keeps what became of deliveries; has a backlog of its own."""
+    """Records the results of deliveries; has a backlog."""
 
     def __init__(self, backlog: list[Delivery]) -> None:
         self.delivered: list[int] = []
@@ -83,23 +83,23 @@ class SubscriberTest(testtools.TestCase):
         backlog: list[Delivery] | None = None,
     ) -> FakeStore:
         async def run() -> FakeStore:
-            store_calls = FakeStore(backlog or [])
-            store_calls.parked_events = parked_events
-            store_calls.count = len(backlog or deliveries)
+            store = FakeStore(backlog or [])
+            store.parked_events = parked_events
+            store.count = len(backlog or deliveries)
             to = Recipient(
                 subscription_id="s",
                 verbosity=LcmOpOccNotificationVerbosityType.FULL,
                 api_base="",
             )
             worker = Subscriber(
-                to, lambda body: deliver(worker, body), PACE, store_calls
+                to, lambda body: deliver(worker, body), POLICY, store
             )
             worker.offer(deliveries)
             running = asyncio.create_task(worker.run())
             async with asyncio.timeout(20):
-                await store_calls.done.wait()
+                await store.done.wait()
             running.cancel()
-            return store_calls
+            return store
 
         return asyncio.run(run())
 
@@ -116,29 +116,29 @@ class TestOrder(SubscriberTest):
                 return DeliveryResult(problem="no", everything=event == 4)
             return DeliveryResult()
 
-        given = [delivery(n, "ab"[n % 2]) for n in range(1, 41)]
-        store_calls = self.run_worker(deliver, given)
-        self.assertEqual(set(range(1, 41)), set(store_calls.delivered))
-        self.assertEqual(40, len(store_calls.delivered))
+        deliveries = [delivery(n, "ab"[n % 2]) for n in range(1, 41)]
+        store = self.run_worker(deliver, deliveries)
+        self.assertEqual(set(range(1, 41)), set(store.delivered))
+        self.assertEqual(40, len(store.delivered))
         for parity in (0, 1):
-            told = [n for n in store_calls.delivered if n % 2 == parity]
-            self.assertEqual(sorted(told), told)
-        self.assertEqual(6, len(store_calls.failures))
+            delivered = [n for n in store.delivered if n % 2 == parity]
+            self.assertEqual(sorted(delivered), delivered)
+        self.assertEqual(6, len(store.failures))
 
-    def test_what_is_parked_is_passed_over(self) -> None:
+    def test_parked_deliveries_are_skipped(self) -> None:
         async def deliver(_: Subscriber, body: bytes) -> DeliveryResult:
             is_rejected = b"event-2" in body
             return DeliveryResult(problem="no" if is_rejected else None)
 
-        given = [delivery(n) for n in (1, 2, 3)]
-        store_calls = self.run_worker(
-            deliver, given, parked_events=frozenset({2})
+        deliveries = [delivery(n) for n in (1, 2, 3)]
+        store = self.run_worker(
+            deliver, deliveries, parked_events=frozenset({2})
         )
-        self.assertEqual([1, 3], store_calls.delivered)
+        self.assertEqual([1, 3], store.delivered)
 
-    def test_all_may_be_parked_at_once(self) -> None:
-        """A subscriber that is dead: what waits behind goes as well, and is
-        not tried again.
+    def test_all_deliveries_of_a_subscriber_are_parked(self) -> None:
+        """When a subscriber fails as a whole, queued deliveries are parked,
+        too, and not attempted.
         """
         tries: Counter[int] = Counter()
 
@@ -150,16 +150,16 @@ class TestOrder(SubscriberTest):
                 problem=None if event == 9 else "no", everything=True
             )
 
-        given = [delivery(n, f"i-{n}") for n in (1, 2, 3, 4, 5, 9)]
+        deliveries = [delivery(n, f"i-{n}") for n in (1, 2, 3, 4, 5, 9)]
         parked_events = frozenset({1, 2, 3, 4, 5})
-        store_calls = self.run_worker(
-            deliver, given, parked_events=parked_events
+        store = self.run_worker(
+            deliver, deliveries, parked_events=parked_events
         )
-        self.assertEqual([9], store_calls.delivered)
-        # the first ones were under way before anybody knew
+        self.assertEqual([9], store.delivered)
+        # the first ones were in flight before the first failure
         self.assertEqual({1: 1, 2: 1, 3: 1, 9: 1}, dict(tries))
 
-    def test_what_cannot_be_encoded_is_a_failure(self) -> None:
+    def test_an_exception_during_delivery_is_a_failure(self) -> None:
         tries = []
 
         async def deliver(_: Subscriber, body: bytes) -> DeliveryResult:
@@ -168,58 +168,56 @@ class TestOrder(SubscriberTest):
                 raise ZeroDivisionError
             return DeliveryResult()
 
-        store_calls = self.run_worker(deliver, [delivery(1)])
+        store = self.run_worker(deliver, [delivery(1)])
         self.assertEqual(
-            [(1, "It cannot be told: ZeroDivisionError()")],
-            store_calls.failures,
+            [(1, "The notification cannot be built: ZeroDivisionError()")],
+            store.failures,
         )
-        self.assertEqual([1], store_calls.delivered)
+        self.assertEqual([1], store.delivered)
 
 
-class TestRoom(SubscriberTest):
-    def test_what_finds_no_room_is_read_later(self) -> None:
+class TestCapacity(SubscriberTest):
+    def test_deliveries_above_the_capacity_are_read_later(self) -> None:
         async def deliver(_: Subscriber, __: bytes) -> DeliveryResult:
             return DeliveryResult()
 
         count = 2 * subscriber.CAPACITY + 321
-        given = [delivery(n, f"i-{n % 7}") for n in range(1, count + 1)]
-        store_calls = self.run_worker(deliver, given, backlog=given)
-        self.assertEqual(
-            list(range(1, count + 1)), sorted(store_calls.delivered)
-        )
-        self.assertGreater(store_calls.reads, 1)
+        deliveries = [delivery(n, f"i-{n % 7}") for n in range(1, count + 1)]
+        store = self.run_worker(deliver, deliveries, backlog=deliveries)
+        self.assertEqual(list(range(1, count + 1)), sorted(store.delivered))
+        self.assertGreater(store.reads, 1)
 
-    def test_one_request_at_a_time_finds_out(self) -> None:
-        """While a subscriber is in trouble it is not called by several."""
-        under_way = [0]
+    def test_one_request_at_a_time_probes_a_failing_subscriber(self) -> None:
+        """A failing subscriber is not called concurrently."""
+        in_flight = [0]
         seen: list[int] = []
 
         async def deliver(_: Subscriber, __: bytes) -> DeliveryResult:
-            under_way[0] += 1
+            in_flight[0] += 1
             await asyncio.sleep(0.001)
             fails = len(seen) < 12
             if fails:
-                seen.append(under_way[0])
-            under_way[0] -= 1
+                seen.append(in_flight[0])
+            in_flight[0] -= 1
             return DeliveryResult(
                 problem="no" if fails else None, everything=fails
             )
 
-        given = [delivery(n, f"i-{n}") for n in range(1, 10)]
-        store_calls = self.run_worker(deliver, given)
-        self.assertEqual(9, len(store_calls.delivered))
-        # the first ones were under way before anybody knew
-        self.assertEqual([1] * 9, seen[PACE.max_requests :])
+        deliveries = [delivery(n, f"i-{n}") for n in range(1, 10)]
+        store = self.run_worker(deliver, deliveries)
+        self.assertEqual(9, len(store.delivered))
+        # the first ones were in flight before the first failure
+        self.assertEqual([1] * 9, seen[POLICY.max_requests :])
 
 
-class TestPatience(testtools.TestCase):
-    def test_pauses_grow_to_an_end_and_are_not_in_step(self) -> None:
-        pace = DeliveryPolicy(
+class TestRetryDelay(testtools.TestCase):
+    def test_retry_delays_grow_to_a_limit_with_jitter(self) -> None:
+        policy = DeliveryPolicy(
             max_requests=1, retry_interval=1.0, max_retry_interval=60.0
         )
         for failures in range(1, 2000):
             longest = min(2.0 ** min(failures - 1, 30), 60.0)
-            pause = pace.retry_delay(failures)
-            self.assertGreaterEqual(pause, longest / 2)
-            self.assertLessEqual(pause, longest)
-        self.assertGreater(len({pace.retry_delay(9) for _ in range(20)}), 10)
+            delay = policy.retry_delay(failures)
+            self.assertGreaterEqual(delay, longest / 2)
+            self.assertLessEqual(delay, longest)
+        self.assertGreater(len({policy.retry_delay(9) for _ in range(20)}), 10)

@@ -1,4 +1,4 @@
-"""Packages and descriptors that are right, for tests to break."""
+"""Valid packages and descriptors that tests modify."""
 
 import copy
 import json
@@ -37,7 +37,7 @@ def package_files(
 
 
 def write_tree(root: Path, files: Mapping[str, Any]) -> Path:
-    """Write files; what is not text is written as JSON, which is YAML."""
+    """Write files; values other than texts are written as JSON."""
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ SIMPLE: Tree = {
 
 
 def vnfd_files() -> Tree:
-    """Give a right VNFD of three files, as values to be changed."""
+    """Return a valid VNFD of three files: path -> its content."""
     return {
         ENTRY: copy.deepcopy(TOP),
         "Definitions/types.yaml": copy.deepcopy(TYPES),
@@ -204,7 +204,7 @@ def vnfd_files() -> Tree:
 
 
 def changed(files: Tree, path: str, value: Any) -> Tree:
-    """Put a value at a path like ``file|key|0|key``; None takes it away."""
+    """Set the value at a path like ``file|key|0|key``; None deletes it."""
     *way, last = path.split("|")
     place: Any = files
     for step in way:

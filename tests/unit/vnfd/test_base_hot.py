@@ -1,4 +1,4 @@
-"""The templates of a flavour, as everybody reads them."""
+"""The Heat templates of a flavour in a package."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ class TestRead(testtools.TestCase):
         error = self.assertRaises(errors.InvalidParameters, self.read, flavour)
         self.assertIn(words, str(error))
 
-    def test_both_endings(self) -> None:
+    def test_yaml_and_yml_files_are_read(self) -> None:
         (self.folder / "a.yml").write_text("a: 1")
         (self.folder / "nested" / "b.yaml").write_text("b: 1")
         (self.folder / "nested" / "c.yml").write_text("c: 1")
@@ -40,13 +40,13 @@ class TestRead(testtools.TestCase):
             self.read(),
         )
 
-    def test_there_is_one(self) -> None:
+    def test_exactly_one_template_is_required(self) -> None:
         self.refused("0 Heat templates BaseHOT/simple/*.yaml")
         for name in ("a.yaml", "b.yml"):
             (self.folder / name).touch()
         self.refused("2 Heat templates BaseHOT/simple/*.yaml")
 
-    def test_nothing_outside_of_the_package(self) -> None:
+    def test_templates_outside_of_the_package_are_rejected(self) -> None:
         outside = self.root / "outside"
         outside.mkdir()
         (outside / "secret.yaml").write_text("secret")
@@ -54,13 +54,13 @@ class TestRead(testtools.TestCase):
         (self.package / "BaseHOT" / "led").symlink_to(outside)
         self.refused("0 Heat templates", flavour="led")
         (self.folder / "a.yaml").symlink_to(outside / "secret.yaml")
-        self.refused("BaseHOT/simple/a.yaml is no file of the VNF package")
+        self.refused("BaseHOT/simple/a.yaml is not a file of the VNF package")
         (self.folder / "a.yaml").unlink()
         (self.folder / "a.yaml").touch()
         (self.folder / "nested").rmdir()
         (self.folder / "nested").symlink_to(outside)
         self.assertEqual({}, self.read().files)
 
-    def test_what_is_no_text(self) -> None:
+    def test_a_template_that_is_not_a_text_is_rejected(self) -> None:
         (self.folder / "a.yaml").write_bytes(b"\xff")
         self.refused("BaseHOT/simple/a.yaml: not UTF-8")

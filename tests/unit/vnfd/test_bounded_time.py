@@ -1,4 +1,4 @@
-"""Short texts that would be long to read; none takes its time."""
+"""Short texts that would take long to read are rejected in time."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class TestSignatures(testtools.TestCase):
 
 
 class TestFiles(testtools.TestCase):
-    def test_no_more_is_read_than_is_accepted(self) -> None:
+    def test_files_are_read_up_to_the_limit(self) -> None:
         path = Path(self.useFixture(fixtures.TempDir()).path) / "huge.yaml"
         with path.open("wb") as file:
             file.truncate(1 << 40)  # a terabyte that takes no room

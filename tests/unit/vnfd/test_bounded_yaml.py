@@ -58,14 +58,14 @@ class TestValues(testtools.TestCase):
             self.assertEqual(expected, value, text)
             self.assertIs(type(expected), type(value), text)
 
-    def test_keys_are_texts_as_written(self) -> None:
+    def test_keys_are_strings_as_written(self) -> None:
         text = "on: 1\n0644: 2\n~: 3\n1.0: 4\n!!str x: 5\n&k y: *k"
         self.assertEqual(
             {"on": 1, "0644": 2, "~": 3, "1.0": 4, "x": 5, "y": "y"},
             bounded_yaml.load(text, NAME),
         )
 
-    def test_aliases_are_written_out(self) -> None:
+    def test_aliases_are_expanded(self) -> None:
         value = bounded_yaml.load("a: &x {b: [1]}\nc: *x\nd: [*x]", NAME)
         self.assertEqual({"b": [1]}, value["c"])
         value["a"]["b"].append(2)
@@ -82,7 +82,7 @@ class TestValues(testtools.TestCase):
             value = bounded_yaml.load(f"{text}z:\n  {merge}", NAME)
             self.assertEqual(expected, value["z"])
 
-    def test_nothing_is_none(self) -> None:
+    def test_an_empty_text_is_none(self) -> None:
         for text in ("", "---\n", "# only a comment", "null"):
             self.assertIsNone(bounded_yaml.load(text, NAME))
             self.assertEqual([], bounded_yaml.load_all(text, NAME))
@@ -106,18 +106,27 @@ class TestFaults(testtools.TestCase):
         )
         self.assertEqual(f"{NAME}{expected}", str(error))
 
-    def test_each_says_line_and_column(self) -> None:
+    def test_errors_have_line_and_column(self) -> None:
         for text, expected in (
             (
                 "a: 1\nb: 2\na: 3",
-                ", line 3, column 1: the key 'a' is there twice",
+                ", line 3, column 1: duplicate key 'a'",
             ),
-            ("a: 1\n'a': 3", ", line 2, column 1: the key 'a' is there twice"),
-            ("? [1]\n: 2", ", line 1, column 3: a key is not a plain text"),
-            ("a: 1\n*a : 2", ", line 2, column 1: a key is not a plain text"),
+            ("a: 1\n'a': 3", ", line 2, column 1: duplicate key 'a'"),
+            ("? [1]\n: 2", ", line 1, column 3: a key is not a plain scalar"),
+            (
+                "a: 1\n*a : 2",
+                ", line 2, column 1: a key is not a plain scalar",
+            ),
             ("a: *b", ", line 1, column 4: there is no anchor 'b'"),
-            ("a: &a [*a]", ", line 1, column 8: 'a' is inside of itself"),
-            ("a: &a {b: *a}", ", line 1, column 11: 'a' is inside of itself"),
+            (
+                "a: &a [*a]",
+                ", line 1, column 8: the alias 'a' contains itself",
+            ),
+            (
+                "a: &a {b: *a}",
+                ", line 1, column 11: the alias 'a' contains itself",
+            ),
             (
                 "a: !!python/name:os.system ''",
                 (
@@ -166,12 +175,12 @@ class TestFaults(testtools.TestCase):
             ),
             (
                 "a:\n  <<: text",
-                ", line 2, column 3: << merges something that is no map",
+                ", line 2, column 3: << merges a value that is not a map",
             ),
             ("a: [1", ", line 2, column 1: did not find expected ',' or ']'"),
             (
                 "a: 1\n--- \nb: 2",
-                ": this is 2 YAML documents where one is expected",
+                ": one YAML document is expected, not 2",
             ),
             (
                 "\x00",
@@ -209,7 +218,7 @@ class TestFaults(testtools.TestCase):
                 limits,
             )
 
-    def test_nesting_far_past_the_limit(self) -> None:
+    def test_nesting_far_beyond_the_limit(self) -> None:
         for opening in ("[", "{a: ", "- "):
             self._check(
                 opening * 200_000,
@@ -225,7 +234,7 @@ class TestFaults(testtools.TestCase):
             Limits(max_yaml_nodes=4),
         )
 
-    def test_aliases_count_as_what_they_stand_for(self) -> None:
+    def test_aliases_count_as_their_values(self) -> None:
         lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
         for name, before in zip("bcdefgh", "abcdefg", strict=True):
             several = ", ".join([f"*{before}"] * 9)

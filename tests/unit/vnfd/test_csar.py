@@ -28,7 +28,7 @@ def a_manifest(name: str, data: bytes, algorithm: str = "SHA-256") -> str:
 
 
 class TestUnpack(CsarTest):
-    def test_everything_is_written_read_only(self) -> None:
+    def test_all_files_are_written_read_only(self) -> None:
         files = packages.package_files({"Scripts/run.py": SCRIPT})
         opened = self.unpack(files | {"Empty/": ""})
         self.assertEqual(ENTRY, opened.entry_definitions)
@@ -40,7 +40,7 @@ class TestUnpack(CsarTest):
             expected = 0o755 if path.is_dir() else 0o444
             self.assertEqual(expected, stat.S_IMODE(path.stat().st_mode))
 
-    def test_stored_files_too(self) -> None:
+    def test_uncompressed_files_are_written(self) -> None:
         with zipfile.ZipFile(self.archive, "w") as archive:
             for name, data in packages.package_files().items():
                 archive.writestr(name, data)
@@ -56,13 +56,13 @@ class TestUnpack(CsarTest):
             self.assertEqual(name, opened.entry_definitions)
             self.assertIsNone(opened.created_by)
 
-    def test_an_empty_directory_may_be_there(self) -> None:
+    def test_the_target_may_be_an_empty_directory(self) -> None:
         self.tree.mkdir()
         packages.write_zip(self.archive, packages.package_files())
         csar.unpack(self.archive, self.tree)
         self.assertTrue((self.tree / ENTRY).is_file())
 
-    def test_a_directory_with_something_in_it_is_left_alone(self) -> None:
+    def test_a_target_that_is_not_empty_is_left_alone(self) -> None:
         self.tree.mkdir()
         (self.tree / "mine").touch()
         packages.write_zip(self.archive, packages.package_files())
@@ -89,7 +89,7 @@ class TestDigests(CsarTest):
                 (artifact,) = csar.unpack(self.archive, tree).artifacts
                 self.assertEqual(f"sha{size}", artifact.algorithm)
 
-    def test_artifacts_have_what_is_said_of_them(self) -> None:
+    def test_artifacts_have_their_attributes(self) -> None:
         digest = "A" * 64
         meta = (
             f"{META}{block('./s.py', SCRIPT)}Content-Type: text/x-python\n"
@@ -124,7 +124,7 @@ class TestDigests(CsarTest):
         )
         self.assertTrue(opened.artifacts[1].is_external)
 
-    def test_lines_continue(self) -> None:
+    def test_continuation_lines(self) -> None:
         digest = hashlib.sha256(SCRIPT).hexdigest()
         meta = (
             f"{META}\nName: Scripts/a\n  b.py\nAlgorithm: SHA-256\n"
@@ -167,7 +167,7 @@ class TestDigests(CsarTest):
         )
         self.assertEqual("t.yaml", opened.artifacts[0].path)
 
-    def test_both_are_checked_and_listed_once(self) -> None:
+    def test_files_in_metadata_and_manifest_are_listed_once(self) -> None:
         meta = META + block("s.py", SCRIPT)
         files = packages.package_files(
             {
@@ -189,7 +189,7 @@ class TestDigests(CsarTest):
         )
         self.assertIn("top.vnfd.mf, line 4: the sha512 digest", str(error))
 
-    def test_a_wrong_digest_is_reported_with_both(self) -> None:
+    def test_an_error_has_the_listed_and_the_actual_digest(self) -> None:
         meta = META + block("s.py", SCRIPT)
         packages.write_zip(
             self.archive,

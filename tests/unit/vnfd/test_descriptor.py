@@ -19,7 +19,7 @@ from tests.unit.vnfd.testcases import (
 
 
 class TestVnfd(DescriptorTest):
-    def test_the_whole_of_a_small_one(self) -> None:
+    def test_all_values_of_a_small_vnfd(self) -> None:
         vdus = {
             name: Vdu(
                 id=name,
@@ -94,7 +94,7 @@ class TestVnfd(DescriptorTest):
             scaling.counts_of_level(vnfd.flavours["simple"], "high"),
         )
 
-    def test_the_rest_of_its_identity(self) -> None:
+    def test_optional_identity_attributes(self) -> None:
         files = vnfd_files()
         properties = files[ENTRY]["topology_template"]["node_templates"][
             "VNF"
@@ -127,8 +127,8 @@ class TestVnfd(DescriptorTest):
         properties = f"{TOP_NODES}|VNF|properties"
         place = "topology_template.node_templates.VNF.properties"
         for name, value, expected in (
-            ("product_name", None, "the VNFD does not say it"),
-            ("product_name", "", "the VNFD does not say it"),
+            ("product_name", None, "the property is required and not set"),
+            ("product_name", "", "the property is required and not set"),
             (
                 "descriptor_id",
                 "x" * 256,
@@ -178,4 +178,7 @@ class TestVnfd(DescriptorTest):
         changed(files, f"{NODES}|VNF", None)
         path = f"{TOPOLOGY}|substitution_mappings|node_type"
         changed(files, path, "tosca.nodes.Root")
-        self.assertIn(f"{ENTRY}: there is no VNF node,", self.refused(files))
+        self.assertIn(
+            f"{ENTRY}: neither it nor its imports have a VNF node,",
+            self.refused(files),
+        )

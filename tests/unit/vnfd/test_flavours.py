@@ -12,7 +12,7 @@ from tests.unit.vnfd.testcases import (
 
 
 class TestFlavours(DescriptorTest):
-    def test_ways_to_name_a_flavour(self) -> None:
+    def test_notations_of_a_flavour_id(self) -> None:
         for mappings in (
             {"properties": {"flavour_id": "simple"}},
             {"properties": {"flavour_id": ["simple"]}},
@@ -35,7 +35,7 @@ class TestFlavours(DescriptorTest):
             vnfd = self.read(changed(vnfd_files(), path, mappings))
             self.assertEqual(["simple"], list(vnfd.flavours), str(mappings))
 
-    def test_several_in_the_order_of_their_imports(self) -> None:
+    def test_flavours_are_in_the_order_of_their_imports(self) -> None:
         files = vnfd_files()
         other = vnfd_files()[SIMPLE]
         mappings = other["topology_template"]["substitution_mappings"]
@@ -47,7 +47,7 @@ class TestFlavours(DescriptorTest):
         self.assertEqual(["simple", "other"], list(vnfd.flavours))
         self.assertEqual("simple", vnfd.default_flavour)
 
-    def test_a_vnfd_of_one_file(self) -> None:
+    def test_a_vnfd_in_a_single_file(self) -> None:
         files = vnfd_files()
         topology = files[SIMPLE]["topology_template"]
         del topology["substitution_mappings"]
@@ -61,7 +61,7 @@ class TestFlavours(DescriptorTest):
         vnfd = self.read(changed(files, path, "alone"))
         self.assertEqual(["alone"], list(vnfd.flavours))
 
-    def test_none(self) -> None:
+    def test_a_vnfd_without_flavours_is_rejected(self) -> None:
         files = changed(vnfd_files(), f"{ENTRY}|imports", ["types.yaml"])
         del files[SIMPLE]  # it is found, imported or not
         self.assertEqual(
@@ -69,12 +69,12 @@ class TestFlavours(DescriptorTest):
             self.refused(files),
         )
 
-    def test_one_twice(self) -> None:
+    def test_a_repeated_flavour_is_rejected(self) -> None:
         files = vnfd_files()
         files["Definitions/again.yaml"] = files[SIMPLE]
         files[ENTRY]["imports"].append("again.yaml")
         self.assertEqual(
-            f"Definitions/again.yaml: the flavour simple is in {SIMPLE} too",
+            f"Definitions/again.yaml: flavour simple is in {SIMPLE}, too",
             self.refused(files),
         )
 

@@ -22,19 +22,28 @@ class TestHostileArchives(CsarTest):
 
     def test_names(self) -> None:
         for name, expected in (
-            ("/etc/passwd", "which is no relative path"),
-            ("C:/windows", "which is no relative path"),
-            ("c:evil", "which is no relative path"),
-            ("../evil", "which is no plain path"),
-            ("a/../../evil", "which is no plain path"),
-            ("a/./b", "which is no plain path"),
-            ("a//b", "which is no plain path"),
-            ("a/..", "which is no plain path"),
-            ("a\\b", "which has a character that no path should have"),
-            ("..\\evil", "which has a character that no path should have"),
-            ("a\nb", "which has a character that no path should have"),
-            ("a\x7fb", "which has a character that no path should have"),
-            ("a\u202eb", "which has a character that no path should have"),
+            ("/etc/passwd", "which is not a relative path"),
+            ("C:/windows", "which is not a relative path"),
+            ("c:evil", "which is not a relative path"),
+            ("../evil", "which has an empty, '.' or '..' part"),
+            ("a/../../evil", "which has an empty, '.' or '..' part"),
+            ("a/./b", "which has an empty, '.' or '..' part"),
+            ("a//b", "which has an empty, '.' or '..' part"),
+            ("a/..", "which has an empty, '.' or '..' part"),
+            ("a\\b", "which has a backslash or an unprintable character"),
+            (
+                "..\\evil",
+                "which has a backslash or an unprintable character",
+            ),
+            ("a\nb", "which has a backslash or an unprintable character"),
+            (
+                "a\x7fb",
+                "which has a backslash or an unprintable character",
+            ),
+            (
+                "a\u202eb",
+                "which has a backslash or an unprintable character",
+            ),
             ("d/" * 32 + "f", "which is too deep"),
             ("n" * 256, "which is too long"),
             ("\u00e4" * 128, "which is too long"),
@@ -60,11 +69,11 @@ class TestHostileArchives(CsarTest):
         struct.pack_into("<H", data, at + 32, 1)  # the comment's
         self.archive.write_bytes(data)
         self.assertEqual(
-            "the archive holds '', which is no relative path",
+            "the archive holds '', which is not a relative path",
             self.refused(),
         )
 
-    def test_names_that_clash(self) -> None:
+    def test_names_that_collide(self) -> None:
         entry = zipfile.ZipInfo
         for names, expected in (
             (["a", "a"], "the archive holds 'a' twice"),
@@ -92,7 +101,7 @@ class TestHostileArchives(CsarTest):
                 self._write(*[(entry(name), b"") for name in names])
             self.assertEqual(expected, self.refused())
 
-    def test_a_directory_may_be_there_twice(self) -> None:
+    def test_a_directory_may_be_repeated(self) -> None:
         with warnings.catch_warnings(action="ignore"):
             self._write(("d/", b""), ("d/", b""), ("d/f", b""))
         csar.unpack(self.archive, self.tree)
@@ -112,7 +121,7 @@ class TestHostileArchives(CsarTest):
             entry.external_attr = (kind | 0o777) << 16
             self._write((entry, b"/etc/passwd"))
             self.assertEqual(
-                f"the archive holds {name!r}, which is neither file nor"
+                f"the archive holds {name!r}, which is neither a file nor a"
                 " directory",
                 self.refused(),
             )
@@ -136,7 +145,7 @@ class TestHostileArchives(CsarTest):
                 self.refused(),
             )
 
-    def test_what_is_no_zip(self) -> None:
+    def test_files_that_are_not_zip_archives(self) -> None:
         self._write()
         whole = self.archive.read_bytes()
         for data in (b"", b"hello", whole[:-30], whole[100:], whole[:100]):
@@ -184,7 +193,7 @@ class TestLimits(CsarTest):
             self.refused(Limits(max_directory_bytes=4096)),
         )
 
-    def test_the_size_of_all(self) -> None:
+    def test_the_total_size(self) -> None:
         random_bytes = bytes(hashlib.shake_128(b"seed").digest(200_000))
         packages.write_zip(
             self.archive,
@@ -195,7 +204,7 @@ class TestLimits(CsarTest):
             self.refused(Limits(max_unpacked_bytes=300_000)),
         )
 
-    def test_the_ratio_of_a_file_past_one_mebibyte(self) -> None:
+    def test_the_compression_ratio_of_a_file_above_one_mebibyte(self) -> None:
         small = packages.package_files({"zeros": b"\0" * MIB})
         self.unpack(small)
         packages.write_zip(

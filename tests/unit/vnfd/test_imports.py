@@ -77,21 +77,21 @@ class TestImports(DescriptorTest):
                 "https://host/types.yaml",
                 (
                     f"{SIMPLE}: imports.0: https://host/types.yaml is not in the"
-                    " package, and what is elsewhere is not fetched"
+                    " package; files elsewhere are not downloaded"
                 ),
             ),
             (
                 "file:///etc/passwd",
                 (
                     f"{SIMPLE}: imports.0: file:///etc/passwd is not in the"
-                    " package, and what is elsewhere is not fetched"
+                    " package; files elsewhere are not downloaded"
                 ),
             ),
             (1, f"{SIMPLE}: imports.0: a text is expected; put 1 in quotes"),
             ([], f"{SIMPLE}: imports.0: a text is expected, not a list"),
             (
                 {"a": "b", "c": "d"},
-                f"{SIMPLE}: imports.0: an import names one file",
+                f"{SIMPLE}: imports.0: an import has to name one file",
             ),
             (
                 {"a": {"b": "c"}},
@@ -99,11 +99,11 @@ class TestImports(DescriptorTest):
             ),
             (
                 "simple.yaml",
-                f"the imports are a cycle: {SIMPLE} -> {SIMPLE}",
+                f"the imports form a cycle: {SIMPLE} -> {SIMPLE}",
             ),
             (
                 "top.vnfd.yaml",
-                f"the imports are a cycle: {ENTRY} -> {SIMPLE} -> {ENTRY}",
+                f"the imports form a cycle: {ENTRY} -> {SIMPLE} -> {ENTRY}",
             ),
         ):
             path = f"{SIMPLE}|imports"
@@ -112,7 +112,7 @@ class TestImports(DescriptorTest):
                 self.refused(changed(vnfd_files(), path, [form])),
             )
 
-    def test_imports_that_are_no_list(self) -> None:
+    def test_imports_that_are_not_a_list(self) -> None:
         files = changed(vnfd_files(), f"{SIMPLE}|imports", {"a": "b"})
         self.assertEqual(
             f"{SIMPLE}: imports: a list is expected, not a map",
@@ -125,7 +125,7 @@ class TestImports(DescriptorTest):
             self.refused({"other": ""}),
         )
 
-    def test_an_entry_outside(self) -> None:
+    def test_an_entry_outside_of_the_package(self) -> None:
         self.assertRaises(
             errors.InvalidPackage,
             descriptor.read,
@@ -142,7 +142,7 @@ class TestImports(DescriptorTest):
                 "imports": [f"c{n + 1}.yaml"],
             }
         self.assertEqual(
-            "Definitions/c31.yaml: imports lead too deep",
+            "Definitions/c31.yaml: imports are nested too deep",
             self.refused(files),
         )
 
@@ -160,7 +160,7 @@ class TestImports(DescriptorTest):
         }
         files[ENTRY]["imports"].append("more.yaml")
         self.assertEqual(
-            "Definitions/more.yaml: node_types.vendor.VNF: defined otherwise in"
+            "Definitions/more.yaml: node_types.vendor.VNF: it is defined differently in"
             f" {TYPES}",
             self.refused(files),
         )
@@ -185,11 +185,11 @@ class TestImports(DescriptorTest):
             ("text", f"{SIMPLE}: a map is expected, not a text"),
             (
                 "a: 1\na: 2",
-                f"{SIMPLE}, line 2, column 1: the key 'a' is there twice",
+                f"{SIMPLE}, line 2, column 1: duplicate key 'a'",
             ),
             (
                 "a: 1\n---\nb: 2",
-                f"{SIMPLE}: this is 2 YAML documents where one is expected",
+                f"{SIMPLE}: one YAML document is expected, not 2",
             ),
             (
                 "a: " + "b" * 2**21,
@@ -201,7 +201,7 @@ class TestImports(DescriptorTest):
                 self.refused(vnfd_files() | {SIMPLE: text}),
             )
 
-    def test_bytes_that_are_no_text(self) -> None:
+    def test_files_that_are_not_utf8(self) -> None:
         tree = self.tree(vnfd_files())
         (tree / SIMPLE).write_bytes(b"a: \xff")
         error = self.assertRaises(
@@ -217,12 +217,12 @@ class TestUnimported(DescriptorTest):
     """Files of Definitions/ that no other file imports."""
 
     def unimported(self) -> Any:
-        """Write a VNFD whose entry imports its types alone."""
+        """Write a VNFD whose entry imports only its types."""
         files = vnfd_files()
         files[ENTRY]["imports"].remove("simple.yaml")
         return files
 
-    def test_their_flavours_are_found(self) -> None:
+    def test_flavours_of_unimported_files_are_found(self) -> None:
         files = self.unimported()
         files["Definitions/large.yml"] = copy.deepcopy(files[SIMPLE])
         path = "Definitions/large.yml|topology_template|substitution_mappings"
@@ -231,7 +231,9 @@ class TestUnimported(DescriptorTest):
         self.assertEqual({"simple", "large"}, set(found.flavours))
         self.assertIn("Definitions/large.yml", found.files)
 
-    def test_an_entry_at_the_root_has_them_in_definitions(self) -> None:
+    def test_unimported_files_in_definitions_with_an_entry_at_the_root(
+        self,
+    ) -> None:
         files = self.unimported()
         files["top.yaml"] = files.pop(ENTRY)
         imports = files["top.yaml"]["imports"]
@@ -239,7 +241,7 @@ class TestUnimported(DescriptorTest):
         found = descriptor.read(self.tree(files), "top.yaml")
         self.assertEqual({"simple"}, set(found.flavours))
 
-    def test_what_describes_no_other_flavour_is_left_alone(self) -> None:
+    def test_files_without_a_flavour_are_ignored(self) -> None:
         files = vnfd_files()
         files["Definitions/copy.yaml"] = copy.deepcopy(files[SIMPLE])
         files["Definitions/none.yaml"] = {"imports": ["gone.yaml"]}
@@ -248,7 +250,7 @@ class TestUnimported(DescriptorTest):
         self.assertEqual({"simple"}, set(found.flavours))
         self.assertEqual({ENTRY, SIMPLE, TYPES}, set(found.files))
 
-    def test_what_cannot_be_read_is_skipped(self) -> None:
+    def test_unreadable_files_are_skipped(self) -> None:
         logged = self.useFixture(fixtures.FakeLogger())
         mappings = "substitution_mappings"
         for name, content in (
@@ -289,10 +291,10 @@ class TestUnimported(DescriptorTest):
         path = f"{SIMPLE}|topology_template|substitution_mappings"
         return changed(files, f"{path}|properties|flavour_id", name)[SIMPLE]
 
-    def test_what_is_wrong_in_them_is_said(self) -> None:
+    def test_errors_in_unimported_files_are_reported(self) -> None:
         files = self.unimported()
         changed(files, f"{SIMPLE}|imports", ["gone.yaml"])
         self.assertIn("imports Definitions/gone.yaml", self.refused(files))
         files = self.unimported()
         files["Definitions/other.yaml"] = copy.deepcopy(files[SIMPLE])
-        self.assertIn("the flavour simple is in", self.refused(files))
+        self.assertIn("flavour simple is in", self.refused(files))

@@ -30,7 +30,7 @@ class TestModifiableAttributes(DescriptorTest):
             },
             "vendor.Metadata": {
                 "properties": {
-                    "owner": {"type": "string", "default": "nobody"},
+                    "owner": {"type": "string", "default": "vendor"},
                     "free": {"type": "string"},
                 },
             },
@@ -57,7 +57,7 @@ class TestModifiableAttributes(DescriptorTest):
         changed(files, path, {"is_autoscale_enabled": False})
         vnfd = self.read(files)
         self.assertEqual({"colour": "red", "depth": 3}, vnfd.extensions)
-        self.assertEqual({"owner": "nobody"}, vnfd.metadata)
+        self.assertEqual({"owner": "vendor"}, vnfd.metadata)
         self.assertEqual(
             {
                 "isAutohealEnabled": True,
@@ -68,7 +68,7 @@ class TestModifiableAttributes(DescriptorTest):
         )
         self.assertEqual(vnfd, base.decode(base.encode(vnfd), Vnfd))
 
-    def test_data_types_that_hold_themselves(self) -> None:
+    def test_recursive_data_types_are_rejected(self) -> None:
         files = vnfd_files()
         files[TYPES]["data_types"] = {
             "vendor.Loop": {"properties": {"again": {"type": "vendor.Loop"}}},
@@ -79,7 +79,7 @@ class TestModifiableAttributes(DescriptorTest):
             "the data types are nested too deep", self.refused(files)
         )
 
-    def test_defaults_of_a_wrong_kind(self) -> None:
+    def test_defaults_of_a_wrong_type(self) -> None:
         for name, value, expected in (
             ("modifiable_attributes", {"metadata": [1]}, "a map is expected"),
             ("modifiable_attributes", [], "a map is expected"),

@@ -1,4 +1,4 @@
-"""Whatever a stranger sends: a value, or InvalidPackage; nothing else."""
+"""Mutated input results in a value or InvalidPackage, nothing else."""
 
 import contextlib
 import copy
@@ -69,7 +69,7 @@ def mutated_bytes(chance: random.Random, data: bytes) -> bytes:
 
 
 def mutated_value(chance: random.Random, value: Any) -> Any:
-    """Put something odd at a random place of a tree of values."""
+    """Set an unusual value at a random place of a tree of values."""
     changed = copy.deepcopy(value)
     place: Any = {"root": changed}
     key: Any = "root"

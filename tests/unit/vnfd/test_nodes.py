@@ -17,7 +17,7 @@ from tests.unit.vnfd.testcases import (
 
 
 class TestNodes(DescriptorTest):
-    def test_a_company_type_is_what_it_derives_from(self) -> None:
+    def test_a_vendor_type_is_used_as_its_base_type(self) -> None:
         files = vnfd_files()
         files[TYPES]["node_types"] |= {
             "vendor.Vdu": {
@@ -168,7 +168,7 @@ class TestNodes(DescriptorTest):
             vnfd.software_images,
         )
 
-    def test_where_an_image_lies(self) -> None:
+    def test_the_path_of_an_image(self) -> None:
         for file, expected in (
             ("../Files/gone.img", None),
             ("https://host/disk.img", "https://host/disk.img"),
@@ -316,8 +316,8 @@ class TestNodes(DescriptorTest):
                 "VDU1|requirements",
                 [{"virtual_storage": "VDU2"}],
                 (
-                    "VDU1.requirements.virtual_storage: there is no fitting node"
-                    " VDU2"
+                    "VDU1.requirements.virtual_storage: there is no node"
+                    " VDU2 of a matching type"
                 ),
             ),
             (
@@ -406,7 +406,7 @@ class TestNodes(DescriptorTest):
                 self.refused(changed(vnfd_files(), f"{NODES}|{path}", value)),
             )
 
-    def test_a_mapping_to_a_node_that_is_not_there(self) -> None:
+    def test_a_mapping_to_an_unknown_node_is_rejected(self) -> None:
         path = f"{TOPOLOGY}|substitution_mappings|requirements"
         files = changed(vnfd_files(), path, {"ext": ["CP9", "virtual_link"]})
         self.assertEqual(
@@ -415,7 +415,7 @@ class TestNodes(DescriptorTest):
             self.refused(files),
         )
 
-    def test_a_type_that_derives_from_itself(self) -> None:
+    def test_a_type_that_derives_from_itself_is_rejected(self) -> None:
         for chain in (["a"], ["a", "b", "c"]):
             files = vnfd_files()
             following = [*chain[1:], chain[0]]

@@ -85,11 +85,11 @@ class TestMetadataFaults(CsarTest):
             ),
             (
                 META + f"\nName: {ENTRY}\nAlgorithm: SHA-512\nHash: {digest}",
-                f"{where}, line 6: the Hash of {ENTRY} is no sha512 digest",
+                f"{where}, line 6: the Hash of {ENTRY} is not a sha512 digest",
             ),
             (
                 META + f"\nName: {ENTRY}\nAlgorithm: SHA-256",
-                f"{where}, line 6: the Hash of {ENTRY} is no sha256 digest",
+                f"{where}, line 6: the Hash of {ENTRY} is not a sha256 digest",
             ),
             (
                 META + f"\nAlgorithm: SHA-256\nHash: {digest}",
@@ -119,7 +119,7 @@ class TestMetadataFaults(CsarTest):
             ),
             (
                 f"Source: {ENTRY}\nAlgorithm: SHA-256\n",
-                f"top.vnfd.mf, line 1: the Hash of {ENTRY} is no sha256 digest",
+                f"top.vnfd.mf, line 1: the Hash of {ENTRY} is not a sha256 digest",
             ),
             (
                 f"Source: {ENTRY}\nHash: 0\nHash: 1\n",
@@ -130,7 +130,7 @@ class TestMetadataFaults(CsarTest):
             packages.write_zip(self.archive, files)
             self.assertEqual(expected, self.refused())
 
-    def test_neither_metadata_nor_one_yaml(self) -> None:
+    def test_neither_metadata_nor_a_single_yaml_file(self) -> None:
         for files, number in (
             ({"README": ""}, 0),
             ({"a.yaml": "", "b.yml": ""}, 2),
@@ -138,8 +138,8 @@ class TestMetadataFaults(CsarTest):
         ):
             packages.write_zip(self.archive, files)
             self.assertEqual(
-                "the package has no TOSCA-Metadata/TOSCA.meta, and at its root"
-                f" {number} YAML files where there should be one",
+                "the package has no TOSCA-Metadata/TOSCA.meta, and"
+                f" {number} YAML files at its root, not one",
                 self.refused(),
             )
 
@@ -161,7 +161,7 @@ class TestMetadataFaults(CsarTest):
             self.refused(),
         )
 
-    def test_texts_that_are_none(self) -> None:
+    def test_files_that_are_not_texts(self) -> None:
         files = packages.package_files()
         packages.write_zip(
             self.archive,

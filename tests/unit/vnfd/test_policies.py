@@ -47,7 +47,7 @@ class TestPolicies(DescriptorTest):
                 scaling.counts_of_level(flavour, None),
             )
 
-    def test_steps_that_differ(self) -> None:
+    def test_steps_with_different_deltas(self) -> None:
         files = changed(vnfd_files(), f"{WEB}|step_deltas", ["one", "two"])
         changed(
             files,
@@ -58,11 +58,11 @@ class TestPolicies(DescriptorTest):
         self.assertEqual({"VDU1": 1}, scaling.step(flavour, "web", 0, 1))
         self.assertEqual({"VDU1": 5}, scaling.step(flavour, "web", 0, 3))
 
-    def test_the_only_delta_needs_no_step_to_name_it(self) -> None:
+    def test_a_single_delta_need_not_be_named(self) -> None:
         flavour = self.simple(f"{WEB}|step_deltas", None)
         self.assertEqual(("one",), flavour.aspects["web"].step_deltas)
 
-    def test_an_aspect_may_move_several_vdus_or_none(self) -> None:
+    def test_an_aspect_may_scale_several_vdus_or_none(self) -> None:
         files = changed(vnfd_files(), f"{DELTAS}|targets", ["VDU1", "VDU2"])
         aspect = self.read(files).flavours["simple"].aspects["web"]
         self.assertEqual(["VDU1", "VDU2"], list(aspect.deltas))
@@ -70,7 +70,7 @@ class TestPolicies(DescriptorTest):
         other = {"other": policy("SecurityGroupRule")}
         self.assertEqual({}, self.simple(path, other).aspects["web"].deltas)
 
-    def test_one_level_is_the_default(self) -> None:
+    def test_a_single_level_is_the_default(self) -> None:
         files = changed(
             vnfd_files(),
             f"{LEVELS}|properties",
@@ -324,7 +324,7 @@ class TestPolicies(DescriptorTest):
             self.refused(files),
         )
 
-    def test_policies_and_groups_of_a_wrong_kind(self) -> None:
+    def test_policies_and_groups_of_unknown_types(self) -> None:
         for path, value, expected in (
             (POLICIES, "x", "policies: a map is expected, not a text"),
             (POLICIES, ["x"], "policies.0: a map is expected, not a text"),

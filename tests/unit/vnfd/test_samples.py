@@ -89,7 +89,7 @@ class TestKubernetesCluster(SampleTest):
             },
         )
 
-    def test_one_script_has_all_that_has_to_be_done_for_nodes(self) -> None:
+    def test_one_script_handles_all_node_operations(self) -> None:
         self.assertEqual(
             {
                 f"{operation}_{when}"
@@ -129,7 +129,7 @@ class TestBuild(SampleTest):
         for path in (self.root / "tree/Definitions").iterdir():
             self.assertNotIn(VNFD_ID, path.read_text())
 
-    def test_sources_that_are_none(self) -> None:
+    def test_invalid_sources_are_rejected(self) -> None:
         for source in (CNF / "Definitions", self.root / "nowhere"):
             self.assertRaises(
                 ValueError,

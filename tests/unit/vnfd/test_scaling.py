@@ -53,7 +53,7 @@ class TestCountsOfLevel(testtools.TestCase):
             scaling.counts_of_level(flavour, None),
         )
 
-    def test_what_a_level_does_not_count_grows_with_its_aspects(self) -> None:
+    def test_a_vdu_without_a_count_follows_the_scale_levels(self) -> None:
         flavour = a_flavour(levels=LEVELS, default_level="low")
         self.assertEqual(
             {"front": 2 + 7, "cache": 2 + 2, "lone": 7},
@@ -75,7 +75,7 @@ class TestCountsOfLevel(testtools.TestCase):
                 str(error),
             )
 
-    def test_a_level_asked_of_a_flavour_without_levels(self) -> None:
+    def test_a_level_of_a_flavour_without_levels_is_rejected(self) -> None:
         self.assertRaises(
             errors.UnknownLevel,
             scaling.counts_of_level,
@@ -85,7 +85,7 @@ class TestCountsOfLevel(testtools.TestCase):
 
 
 class TestScaleLevels(testtools.TestCase):
-    def test_every_aspect_has_one(self) -> None:
+    def test_every_aspect_has_a_scale_level(self) -> None:
         flavour = a_flavour(levels=LEVELS, default_level="low")
         self.assertEqual({"web": 3}, scaling.scale_levels_of(flavour, "high"))
         self.assertEqual(
@@ -125,7 +125,7 @@ class TestStep(testtools.TestCase):
                 steps,
             )
 
-    def test_the_sentence_says_the_number_and_the_range(self) -> None:
+    def test_the_error_has_the_level_and_the_range(self) -> None:
         error = self.assertRaises(
             errors.ScaleOutOfRange,
             scaling.step,
@@ -153,7 +153,7 @@ class TestStep(testtools.TestCase):
             str(error),
         )
 
-    def test_an_aspect_that_moves_nothing(self) -> None:
+    def test_a_step_of_an_aspect_without_deltas(self) -> None:
         still = Aspect(id="still", name="still", max_scale_level=2)
         flavour = a_flavour(aspects={"still": still})
         self.assertEqual({}, scaling.step(flavour, "still", 0, 1))
@@ -168,7 +168,7 @@ class TestLevelOf(testtools.TestCase):
             counts = {vdu: n + change.get(vdu, 0) for vdu, n in base.items()}
             self.assertEqual(level, scaling.level_of(flavour, "web", counts))
 
-    def test_no_level_fits(self) -> None:
+    def test_no_matching_level(self) -> None:
         for front, cache in ((4, 2), (3, 3), (1, 2), (18, 7), (0, 0)):
             counts = {"front": front, "cache": cache}
             self.assertIsNone(scaling.level_of(a_flavour(), "web", counts))
@@ -190,7 +190,7 @@ class TestLevelOf(testtools.TestCase):
         self.assertEqual(0, scaling.level_of(flavour, "web", {}))
         self.assertIsNone(scaling.level_of(a_flavour(), "web", {}))
 
-    def test_an_aspect_that_moves_nothing_has_no_level(self) -> None:
+    def test_an_aspect_without_deltas_has_no_level(self) -> None:
         for deltas in ({}, {"front": {"none": 0}}):
             still = Aspect(
                 id="still",

@@ -1,4 +1,4 @@
-"""What is seen of a script without running it."""
+"""Analysis of scripts without running them."""
 
 import ast
 
@@ -45,16 +45,16 @@ IDLE = (
 
 
 class EntryTest(testtools.TestCase):
-    def test_what_acts(self) -> None:
+    def test_scripts_with_an_effect(self) -> None:
         for end in ACTS:
             tree = ast.parse(f"'''Doc.'''\nimport os\n{CLASS}{end}\n")
             self.assertFalse(script_source.does_nothing(tree), end)
 
-    def test_what_does_nothing(self) -> None:
+    def test_scripts_without_an_effect(self) -> None:
         for end in IDLE:
             tree = ast.parse(f"'''Doc.'''\nimport os\n{CLASS}{end}\n")
             self.assertTrue(script_source.does_nothing(tree), end)
 
-    def test_what_cannot_be_determined_is_not(self) -> None:
+    def test_unknown_code_counts_as_having_an_effect(self) -> None:
         for text in ("", "import impl", "from impl import *", "'''Doc.'''"):
             self.assertFalse(script_source.does_nothing(ast.parse(text)), text)

@@ -60,7 +60,7 @@ class TestScripts(DescriptorTest):
             }
             self.assertEqual({}, self._scripts({"interfaces": interfaces}))
 
-    def test_a_type_gives_defaults(self) -> None:
+    def test_a_node_type_sets_default_scripts(self) -> None:
         types = {
             "artifacts": {"of-type": {"file": "../Scripts/a.py"}},
             "interfaces": {
@@ -86,7 +86,7 @@ class TestScripts(DescriptorTest):
             self._scripts(vnf, types),
         )
 
-    def test_other_interfaces_are_left_alone(self) -> None:
+    def test_other_interfaces_are_ignored(self) -> None:
         interfaces = {
             "Standard": {"create": "gone.sh"},
             "Own": {
@@ -99,7 +99,7 @@ class TestScripts(DescriptorTest):
             self._scripts({"interfaces": interfaces}),
         )
 
-    def test_operations_that_are_none(self) -> None:
+    def test_unknown_operations_are_rejected(self) -> None:
         place = "topology_template.node_templates.VNF.interfaces.Vnflcm"
         for name, hint in (
             ("instantiate_ende", "; did you mean instantiate_end?"),
@@ -111,13 +111,13 @@ class TestScripts(DescriptorTest):
             node["interfaces"] = {"Vnflcm": {name: "../Scripts/a.py"}}
             message = self.refused(files)
             self.assertIn(f"{SIMPLE}: {place}.{name[:20]}", message)
-            end = f"and its script would never be run{hint}"
+            end = f"its script would never run{hint}"
             self.assertTrue(message.endswith(end), message)
-            # what has no script does no harm
+            # an operation without a script is accepted
             node["interfaces"] = {"Vnflcm": {name: {"implementation": []}}}
             self.read(files)
 
-    def test_operations_for_others(self) -> None:
+    def test_operations_of_other_vnfms_are_accepted(self) -> None:
         names = ("operate_start", "scale_to_level_end", "instantiate")
         script_map = dict.fromkeys(names, "../Scripts/a.py")
         found = self._scripts({"interfaces": {"Vnflcm": script_map}})
@@ -144,7 +144,7 @@ class TestScripts(DescriptorTest):
                 {"implementation": "a"},
                 (
                     f"{vnf}.interfaces.Vnflcm.heal_start.implementation: the node"
-                    " has no artifact 'a', and the package no file Definitions/a"
+                    " has no artifact 'a', and the package has no file Definitions/a"
                 ),
             ),
             (

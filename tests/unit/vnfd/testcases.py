@@ -1,4 +1,4 @@
-"""What tests of packages and descriptors begin with."""
+"""Base classes of the tests of packages and descriptors."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ class CsarTest(testtools.TestCase):
         return csar.unpack(self.archive, self.tree, limits)
 
     def refused(self, limits: Limits | None = None) -> str:
-        """Unpack what lies there; give the sentence of its refusal."""
+        """Unpack the archive, which is rejected; return the error message."""
         error = self.assertRaises(
             errors.InvalidPackage,
             csar.unpack,
@@ -60,7 +60,7 @@ class DescriptorTest(testtools.TestCase):
         return descriptor.read(self.tree(files), ENTRY, limits)
 
     def simple(self, path: str, value: Any) -> Flavour:
-        """Read the simple flavour with one thing changed."""
+        """Read the simple flavour with one value changed."""
         return self.read(changed(vnfd_files(), path, value)).flavours["simple"]
 
     def refused(self, files: Any, limits: Limits | None = None) -> str:
