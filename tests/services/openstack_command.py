@@ -1,9 +1,8 @@
-"""The openstack command, as its users have it, but started faster.
+"""The installed openstack command, started faster.
 
-Most of what the command does, it does before it does anything: it takes
-most of a second to load. Here one process has it loaded, and each call is a
-fork of that: the same program, with arguments, an environment and standard
-streams of its own.
+The command takes most of a second to import its modules. Here one process has
+them imported, and each call is a fork of it: the same program, with its own
+arguments, environment and standard streams.
 """
 
 import os
@@ -20,14 +19,14 @@ from tests.services.deployment import START_TIMEOUT_S
 
 ROOT: Final = Path(__file__).parent.parent.parent
 VENV: Final = ROOT / os.environ.get("TACKER_CNF_CLI_VENV", ".venv-cli")
-#: the command as it was installed
+#: the installed command
 INSTALLED: Final = VENV / "bin" / "openstack"
 CALLER: Final = Path(__file__).parent / "command" / "openstack"
 SERVER: Final = Path(__file__).parent / "command" / "serve.py"
 
 
 class OpenstackCommand(fixtures.Fixture):
-    """A folder with the command in it, to be put in front of a PATH."""
+    """A directory with the command, to prepend to PATH."""
 
     def __init__(self, case: testtools.TestCase) -> None:
         super().__init__()
@@ -35,28 +34,28 @@ class OpenstackCommand(fixtures.Fixture):
 
     def _setUp(self) -> None:
         if not INSTALLED.exists():
-            reason = f"{INSTALLED} is not there; tools/cli-venv makes it"
+            reason = f"{INSTALLED} does not exist; run tools/cli-venv"
             skip_or_fail(self._case, reason)
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self.folder / "openstack"
         self.path.symlink_to(CALLER)
-        place = self.folder / "socket"
+        socket_path = self.folder / "socket"
         log = self.folder / "log"
         with log.open("wb") as log_file:
             self._server = subprocess.Popen(
-                [str(VENV / "bin" / "python"), str(SERVER), str(place)],
+                [str(VENV / "bin" / "python"), str(SERVER), str(socket_path)],
                 stdin=subprocess.PIPE,
                 stdout=log_file,
                 stderr=log_file,
             )
         self.addCleanup(self._end)
 
-        def serves() -> bool:
+        def is_listening() -> bool:
             if self._server.poll() is not None:
-                raise AssertionError(f"it cannot be loaded: {log.read_text()}")
-            return place.exists()
+                raise AssertionError(f"server exited: {log.read_text()}")
+            return socket_path.exists()
 
-        waiting.until(serves, "the openstack command", START_TIMEOUT_S)
+        waiting.until(is_listening, "the openstack command", START_TIMEOUT_S)
 
     def _end(self) -> None:
         self._server.communicate(timeout=START_TIMEOUT_S)

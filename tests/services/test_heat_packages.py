@@ -1,7 +1,7 @@
-"""VNF packages that others have made, on a real Heat.
+"""Third-party VNF packages on a real Heat.
 
-TACKER_CNF_REAL_PACKAGES names a directory with their sources; these tests are
-skipped without it. Their user data is ours.
+TACKER_CNF_REAL_PACKAGES is a directory with their sources; these tests are
+skipped without it. The built-in user data replaces theirs.
 """
 
 import uuid
@@ -30,18 +30,18 @@ READY: Final = ("VDU2_CP1-1", "VDU2_CP1-2")
 
 
 def ext_cp(cpd: str, *addresses: dict[str, Any]) -> dict[str, Any]:
-    """Ask for a connection point with addresses on subnets."""
+    """Build a connection point with addresses on subnets."""
     data = {
         "layerProtocol": "IP_OVER_ETHERNET",
         "ipOverEthernet": {
-            "ipAddresses": [{"type": "IPV4", **one} for one in addresses]
+            "ipAddresses": [{"type": "IPV4", **data} for data in addresses]
         },
     }
     return {"cpdId": cpd, "cpConfig": {cpd: {"cpProtocolData": [data]}}}
 
 
 def ext_links(network: str) -> dict[str, Any]:
-    """Ask for all that has addresses to be on one network."""
+    """Build the link of all connection points with addresses."""
     first = {"numDynamicAddresses": 1, "subnetId": "subnet-1"}
     second = {"numDynamicAddresses": 1, "subnetId": "subnet-2"}
     fixed = {"fixedAddresses": ["198.51.100.7"], "subnetId": "subnet-1"}
@@ -57,7 +57,7 @@ def ext_links(network: str) -> dict[str, Any]:
 
 
 def ext_links_on_ports() -> dict[str, Any]:
-    """Ask for connection points on ports that somebody else has made."""
+    """Build the link of connection points on externally created ports."""
     points = [
         {"cpdId": name, "cpConfig": {name: {"linkPortId": f"port-{name}"}}}
         for name in READY
@@ -73,19 +73,19 @@ def ext_links_on_ports() -> dict[str, Any]:
 
 
 class PackageCase(testtools.TestCase):
-    """A VNF of which VDU1 scales, and VDU2 does not."""
+    """A VNF with the VDU1, which scales, and VDU2, which does not."""
 
     def create_instance(self, name: str, class_name: str) -> None:
-        """Make an instance of a package."""
+        """Create an instance of a package."""
         if SOURCES is None:
             self.skipTest("TACKER_CNF_REAL_PACKAGES is not set")
         source = Path(SOURCES) / name
         if not source.is_dir():
-            self.skipTest(f"there is no {source}")
-        # volume types are for administrators
+            self.skipTest(f"{source} does not exist")
+        # only administrators create volume types
         self.project = self.useFixture(Project(self, "admin"))
         if self.project.tier != "core":
-            self.skipTest("there are no such images, flavours and subnets")
+            self.skipTest("a full OpenStack lacks the images and subnets")
         self.vnfm = self.useFixture(Vnfm())
         vim = {**self.project.vim, "name": "cloud", "is_default": True}
         made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim})
@@ -100,7 +100,7 @@ class PackageCase(testtools.TestCase):
         self.stack = f"vnf-{self.instance}"
 
     def run_task(self, task: str, **body: Any) -> Any:
-        """Carry a task out, which has to go well."""
+        """Run an operation; check that it completes."""
         own = body.get("additionalParams", {})
         body["additionalParams"] = {**self.parameters, **own}
         op_occ = self.vnfm.run(self.instance, task, body)
@@ -111,7 +111,7 @@ class PackageCase(testtools.TestCase):
         return self.vnfm.instance(self.instance)["instantiatedVnfInfo"]
 
     def servers(self, vdu: str | None = None) -> set[str]:
-        """Tell the servers that the VNF has, or a VDU of it; Heat agrees."""
+        """Return the servers of the VNF or a VDU; compare them with Heat's."""
         found = self.info()["vnfcResourceInfo"]
         self.assertEqual(
             set(self.project.servers(self.stack)),
@@ -121,16 +121,16 @@ class PackageCase(testtools.TestCase):
 
     def volumes(self) -> set[str]:
         found = self.info()["virtualStorageResourceInfo"]
-        return {one["storageResource"]["resourceId"] for one in found}
+        return {item["storageResource"]["resourceId"] for item in found}
 
     def stack_id(self) -> str:
-        """Tell the stack's id; the instance has the same."""
+        """Return the stack's id; check that the instance has the same."""
         found = str(self.project.stacks()[self.stack]["id"])
         self.assertEqual(found, self.info()["metadata"]["stack_id"])
         return found
 
     def run_lifecycle(self, *links: Any) -> None:
-        """Go through the whole life."""
+        """Run all operations."""
         network = self.project.network()
         self.run_task(
             "instantiate",
@@ -155,7 +155,7 @@ class PackageCase(testtools.TestCase):
         self.assertLess(first, both)
         self.run_task("scale", type="SCALE_OUT", aspectId=ASPECT)
         self.assertEqual(3, len(self.servers("VDU1")))
-        # the last registered goes first
+        # the last created is removed first
         self.run_task("scale", type="SCALE_IN", aspectId=ASPECT)
         self.assertEqual(both, self.servers())
 
@@ -210,16 +210,16 @@ class PackageCase(testtools.TestCase):
 
 
 class TestMax(PackageCase):
-    """VDU1 is a group of Heat, and VDU2 has two ports of somebody else."""
+    """VDU1 is a Heat group, and VDU2 has two externally created ports."""
 
-    def test_life(self) -> None:
+    def test_lifecycle(self) -> None:
         self.create_instance("basic_lcms_max", "Max")
         self.run_lifecycle(ext_links_on_ports())
 
 
 class TestIndividual(PackageCase):
-    """Each VNFC is a resource of its own."""
+    """Each VNFC is a separate resource."""
 
-    def test_life(self) -> None:
+    def test_lifecycle(self) -> None:
         self.create_instance("basic_lcms_max_individual_vnfc", "Individual")
         self.run_lifecycle()

@@ -1,4 +1,4 @@
-"""The sample VNF's templates, filled by user data, on a real Heat."""
+"""The sample VNF's templates with user data, on a real Heat."""
 
 from typing import Any
 
@@ -26,12 +26,14 @@ class TemplatesCase(UserDataCase):
 
     def _show(self, _: object) -> None:
         exists = STACK in self.project.stacks()
-        for one in self.project.resources(STACK) if exists else ():
-            why = f"{one['resource_status']}: {one['resource_status_reason']}"
-            self.addDetail(one["resource_name"], text_content(why))
+        for item in self.project.resources(STACK) if exists else ():
+            reason = (
+                f"{item['resource_status']}: {item['resource_status_reason']}"
+            )
+            self.addDetail(item["resource_name"], text_content(reason))
 
     def create_stack(self, user_data: Any) -> str:
-        """Make a stack of what user data says; give how that ended."""
+        """Create a stack from user data; return its final status."""
         nfv = user_data["parameters"]["nfv"]
         body = {
             "stack_name": STACK,
@@ -43,35 +45,35 @@ class TemplatesCase(UserDataCase):
         return self.wait_stack("CREATE")
 
     def update_stack(self, user_data: Any) -> str:
-        """Change the stack as user data says; give how that ended."""
+        """Update the stack from user data; return its final status."""
         stack = self.project.stacks()[STACK]
         path = f"/stacks/{STACK}/{stack['id']}"
-        present = self.project.heat("GET", path)["stack"]["parameters"]["nfv"]
-        own = user_data["parameters"]["nfv"]
-        nfv = merge.patched(yaml.safe_load(present), own)
+        current = self.project.heat("GET", path)["stack"]["parameters"]["nfv"]
+        patch = user_data["parameters"]["nfv"]
+        nfv = merge.patched(yaml.safe_load(current), patch)
         body: Any = {"parameters": {"nfv": nfv}, "existing": True}
         if "template" in user_data:
-            now = self.project.heat("GET", f"{path}/template")
-            body["template"] = merge.patched(now, user_data["template"])
+            template = self.project.heat("GET", f"{path}/template")
+            body["template"] = merge.patched(template, user_data["template"])
             body["files"] = self.project.heat("GET", f"{path}/files")
         self.project.heat("PATCH", path, body)
         return self.wait_stack("UPDATE")
 
     def wait_stack(self, action: str) -> str:
-        def look() -> str | None:
+        def final_status() -> str | None:
             status = str(self.project.stacks()[STACK]["stack_status"])
-            going = not status.startswith(action) or "PROGRESS" in status
-            return None if going else status
+            is_busy = not status.startswith(action) or "PROGRESS" in status
+            return None if is_busy else status
 
-        return waiting.until(look, f"the end of {action}", TIMEOUT_S)
+        return waiting.until(final_status, f"the end of {action}", TIMEOUT_S)
 
     def names(self) -> list[str]:
-        """Tell what the servers are called in their templates."""
+        """Return the names of the servers in their templates."""
         return sorted(self.project.servers(STACK).values())
 
 
 class TestSimple(TemplatesCase):
-    def test_it_is_made_and_grows(self) -> None:
+    def test_create_and_scale_out(self) -> None:
         added = {"addResources": added_computes(front=1, store=1)}
         user_data = self.call_user_data(
             DefaultUserData.instantiate, grant_req=added
@@ -93,21 +95,21 @@ class TestSimple(TemplatesCase):
     def servers(self) -> dict[str, str]:
         return self.project.servers(STACK)
 
-    def test_a_failure_and_its_reason(self) -> None:
+    def test_the_reason_of_a_failure_is_returned(self) -> None:
         self.project.fail("front", "the quota is used up")
         added = {"addResources": added_computes(front=1, store=1)}
         user_data = self.call_user_data(
             DefaultUserData.instantiate, grant_req=added
         )
         self.assertEqual("CREATE_FAILED", self.create_stack(user_data))
-        why = self.project.stacks()[STACK]["stack_status_reason"]
-        self.assertIn("the quota is used up", why)
+        reason = self.project.stacks()[STACK]["stack_status_reason"]
+        self.assertIn("the quota is used up", reason)
 
 
 class TestSingle(TemplatesCase):
     flavour = "single"
 
-    def test_it_is_made_and_grows_and_shrinks(self) -> None:
+    def test_create_scale_out_and_roll_back(self) -> None:
         added = {"addResources": added_computes(front=1, store=1)}
         user_data = self.call_user_data(
             StandardUserData.instantiate, grant_req=added

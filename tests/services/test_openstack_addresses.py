@@ -1,4 +1,4 @@
-"""The addresses that a Heat without a cloud gives, and who sees them."""
+"""The addresses that a Heat without a cloud assigns, as tests see them."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ class TestAddresses(testtools.TestCase):
     def put_stack(
         self, name: str, end: str, **resources: Any
     ) -> dict[str, Any]:
-        """Make a stack, or another one of it, to this end."""
+        """Create or update a stack; wait for this status; return the outputs."""
         existing = self.project.stacks().get(name)
         template = {
             "heat_template_version": "2021-04-16",
@@ -67,7 +67,9 @@ class TestAddresses(testtools.TestCase):
         waiting.until(lambda: self.status(name) == end, end)
         path = f"/stacks/{name}/{self.project.stacks()[name]['id']}"
         outputs = self.project.heat("GET", path)["stack"]["outputs"]
-        return {one["output_key"]: one["output_value"] for one in outputs}
+        return {
+            output["output_key"]: output["output_value"] for output in outputs
+        }
 
     def status(self, name: str) -> str:
         return str(self.project.stacks()[name]["stack_status"])
@@ -75,9 +77,11 @@ class TestAddresses(testtools.TestCase):
     def delete(self, name: str) -> None:
         path = f"/stacks/{name}/{self.project.stacks()[name]['id']}"
         self.project.heat("DELETE", path)
-        waiting.until(lambda: name not in self.project.stacks(), "its end")
+        waiting.until(
+            lambda: name not in self.project.stacks(), "the deletion"
+        )
 
-    def test_each_is_its_own_and_the_server_is_seen_with_it(self) -> None:
+    def test_addresses_are_unique_and_listed_with_the_server(self) -> None:
         port = {"port": {"get_resource": "a"}}
         attributes = self.put_stack(
             "first",
@@ -98,13 +102,13 @@ class TestAddresses(testtools.TestCase):
         (floating,) = self.project.visible("floating").values()
         self.assertEqual(of_port["port"], floating["port"])
         self.assertEqual(attributes["floating"], floating["address"])
-        given = {a["ip_address"], b["ip_address"], attributes["floating"]}
-        self.assertEqual(4, len(given | set(own["addresses"])))
+        assigned = {a["ip_address"], b["ip_address"], attributes["floating"]}
+        self.assertEqual(4, len(assigned | set(own["addresses"])))
         self.delete("first")
         for kind in ("servers", "ports", "floating"):
             self.assertEqual({}, self.project.visible(kind))
 
-    def test_one_that_is_taken_is_refused_until_it_is_given_back(self) -> None:
+    def test_an_address_in_use_is_rejected_until_it_is_released(self) -> None:
         port_request = a_port(fixed_ips=[{"ip_address": "203.0.113.4"}])
         self.put_stack("first", "CREATE_COMPLETE", a=port_request)
         self.put_stack("second", "CREATE_FAILED", a=port_request)
@@ -112,7 +116,7 @@ class TestAddresses(testtools.TestCase):
         self.delete("first")
         self.put_stack("third", "CREATE_COMPLETE", a=port_request)
 
-    def test_a_port_that_changes_gives_its_old_one_back(self) -> None:
+    def test_a_port_that_changes_releases_its_old_address(self) -> None:
         before = a_port(fixed_ips=[{"ip_address": "203.0.113.4"}])
         after = a_port(fixed_ips=[{"ip_address": "203.0.113.5"}])
         self.put_stack("first", "CREATE_COMPLETE", a=before)

@@ -1,4 +1,4 @@
-"""The openstack command, as its users have it, against the sandbox."""
+"""The installed openstack command, against the sandbox."""
 
 import json
 import os
@@ -22,9 +22,9 @@ ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
 
 
 class Sandbox(fixtures.Fixture):
-    """tools/sandbox, a process of its own.
+    """tools/sandbox in a separate process.
 
-    :param settings: what a configuration file says
+    :param settings: text of a configuration file
     """
 
     def __init__(self, settings: str = "", pod_start_delay: int = 1) -> None:
@@ -61,13 +61,13 @@ class Sandbox(fixtures.Fixture):
 
 
 class CommandTest(testtools.TestCase):
-    """The command, and a sandbox that it is used on."""
+    """The command and a sandbox."""
 
     #: seconds that a pod takes to start
     pod_start_delay = 1
-    #: what the sandbox's configuration says
+    #: text of the sandbox's configuration file
     settings = ""
-    #: the VNF instance that a test is about
+    #: id of the VNF instance of a test
     instance = ""
 
     def setUp(self) -> None:
@@ -99,17 +99,17 @@ class CommandTest(testtools.TestCase):
         )
 
     def run_ok(self, command: str, *more: str) -> str:
-        """Run a command that has to go well; give what it prints."""
+        """Run a command that succeeds; return its stdout."""
         done = self.openstack(*command.split(), *more)
         self.assertEqual(0, done.returncode, f"{command}: {done.stderr}")
         return done.stdout
 
     def run_json(self, command: str, *more: str) -> Any:
-        """Run a command that has to go well; give its JSON."""
+        """Run a command that succeeds; return its decoded JSON."""
         return json.loads(self.run_ok(command, *more, "-f", "json"))
 
     def run_failing(self, command: str, says: str, *more: str) -> None:
-        """Run a command that has to fail, and to say why."""
+        """Run a command that fails with this message."""
         done = self.openstack(*command.split(), *more)
         self.assertEqual(1, done.returncode, f"{command}: {done.stdout}")
         self.assertIn(says, done.stderr + done.stdout)
@@ -123,7 +123,7 @@ class CommandTest(testtools.TestCase):
         return str(path)
 
     def wait_operation(self) -> dict[str, Any]:
-        """Wait until the newest operation has ended well; show it."""
+        """Wait until the newest operation is COMPLETED; return it."""
 
         def look() -> list[Any] | None:
             found: list[Any] = self.run_json(self.lcm("op list"))
@@ -142,7 +142,7 @@ class CommandTest(testtools.TestCase):
         return shown
 
     def onboarded(self) -> str:
-        """Register the VIM and onboard the sample; give its VNFD id."""
+        """Register the VIM and onboard the sample; return its VNFD id."""
         self.run_ok(
             "vim register cluster --is-default --config-file",
             self.sandbox.facts["vim"],
@@ -154,7 +154,7 @@ class CommandTest(testtools.TestCase):
 
 
 class TestOpenstackCommand(CommandTest):
-    def test_as_it_is_installed(self) -> None:
+    def test_the_installed_command(self) -> None:
         listed = ("vim", "list", "-f", "json")
         done = self.openstack(*listed, command=INSTALLED)
         self.assertEqual((0, "[]\n"), (done.returncode, done.stdout))
@@ -279,7 +279,7 @@ class TestOpenstackCommand(CommandTest):
         for filter_, count in ((chosen, 1), (f"(neq,id,{made['ID']})", 0)):
             found = self.run_json(self.lcm("subsc list --filter"), filter_)
             self.assertEqual(count, len(found))
-        # it is led to what there is, and goes there with another POST
+        # the client follows 303 to the existing one by another POST
         self.run_failing(
             self.lcm("subsc create"), "POST is not possible", path
         )
@@ -307,7 +307,7 @@ class TestOpenstackCommand(CommandTest):
             notification.headers["Authorization"].startswith("Basic ")
         )
 
-    def test_life_of_a_vnf(self) -> None:
+    def test_lifecycle_of_a_vnf(self) -> None:
         self.check_versions()
         vnfd_id = self.onboarded()
         self.create(vnfd_id)
@@ -405,11 +405,11 @@ class TestOpenstackCommand(CommandTest):
 
 
 class TestDecisions(CommandTest):
-    """An operation that does not end by itself, and what is decided."""
+    """Decisions about operations that fail or hang."""
 
     pod_start_delay = 600
 
-    def test_what_is_decided_about_an_operation(self) -> None:
+    def test_retry_rollback_fail_and_cancel(self) -> None:
         made = self.run_json(self.lcm(f"create {self.onboarded()}"))
         self.instance = made["ID"]
         body = self.file("instantiate.json", instantiation())
@@ -438,7 +438,7 @@ class TestDecisions(CommandTest):
         waiting.until(self.is_deleted, "the deletion", START_TIMEOUT_S)
 
     def is_deleted(self) -> bool:
-        """Delete the instance, unless something is still on its VIM."""
+        """Delete the instance, unless its VIM still has resources."""
         done = self.openstack(*self.lcm(f"delete {self.instance}").split())
         if done.returncode:
             self.assertIn("on its VIM", done.stderr)
@@ -455,7 +455,7 @@ class TestDecisions(CommandTest):
         waiting.until(look, state, START_TIMEOUT_S)
 
     def cancel(self, op_occ_id: str) -> None:
-        """Cancel it by REST: the command cannot, in version 2."""
+        """Cancel it by REST: the command has no cancel in version 2."""
         client = self.useFixture(Client(self.sandbox.facts["api"]))
         path = f"{OP_OCCS}/{op_occ_id}/cancel"
         answer = client.call("POST", path, {"cancelMode": "FORCEFUL"})

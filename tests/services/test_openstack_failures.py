@@ -1,4 +1,4 @@
-"""What goes wrong on a real Heat, and how a VNF comes out of it."""
+"""Failures on a real Heat, and retry, rollback or fail after them."""
 
 from typing import Any
 
@@ -30,12 +30,12 @@ MORE = """
 class FailureCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        require_fault_injection(self)  # before anything is made for long
+        require_fault_injection(self)  # before the slow fixtures
         self.vnf = self.useFixture(VnfService(self))
         self.project = self.vnf.project
 
     def start_hanging(self) -> str:
-        """Ask for an operation that Heat does not end; give where it is."""
+        """Start an operation that Heat does not complete; return its URI."""
         self.project.hang("store")
         answer = self.vnf.task(self.vnf.id, "heal", {})
         assert answer.status == 202, answer.content
@@ -49,7 +49,7 @@ class FailureCase(testtools.TestCase):
 
 
 class TestInstantiate(FailureCase):
-    def test_why_it_failed_and_a_retry_that_mends_it(self) -> None:
+    def test_the_reason_is_reported_and_a_retry_completes(self) -> None:
         vnf = self.vnf
         self.project.fail("store", "Quota exceeded for cores.")
         failed = vnf.run_operation("instantiate", vnf.request(), "FAILED_TEMP")
@@ -65,7 +65,7 @@ class TestInstantiate(FailureCase):
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertEqual(2, len(vnf.ids()))
 
-    def test_a_rollback_leaves_nothing(self) -> None:
+    def test_a_rollback_deletes_the_stack(self) -> None:
         vnf = self.vnf
         nfv = {"VDU": {"front": {"desired_capacity": 99}}}
         refused = vnf.request(additionalParams={"nfv": nfv})
@@ -78,13 +78,13 @@ class TestInstantiate(FailureCase):
         instance = vnf.instance(vnf.id)
         self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
         self.project.repair("store")
-        # at once: Heat keeps the name of a deleted stack for a while
+        # at once: Heat still reserves the name of the deleted stack
         vnf.start()
         self.assertEqual(2, len(vnf.ids()))
 
 
 class TestScale(FailureCase):
-    def test_a_rollback_leaves_what_was_and_a_retry_ends_it(self) -> None:
+    def test_a_rollback_restores_the_size_and_a_retry_completes(self) -> None:
         vnf = self.vnf
         vnf.start()
         before = vnf.ids()
@@ -120,7 +120,7 @@ class TestScale(FailureCase):
         nfv = vnf.info["metadata"]["nfv"]
         self.assertEqual(vnf.network, nfv["CP"]["store_cp"]["network"])
 
-    def test_a_scale_in_that_fails_goes_on(self) -> None:
+    def test_a_retry_completes_a_failed_scale_in(self) -> None:
         vnf = self.vnf
         vnf.start()
         first = vnf.ids()
@@ -136,13 +136,13 @@ class TestScale(FailureCase):
 
 
 class TestPackage(FailureCase):
-    """The next package's template has a volume more."""
+    """The next package's template has an additional volume."""
 
     def resources(self) -> set[str]:
         found = self.project.resources(self.vnf.stack)
-        return {one["resource_name"] for one in found}
+        return {resource["resource_name"] for resource in found}
 
-    def test_a_template_that_fails_is_taken_back(self) -> None:
+    def test_a_failed_template_is_rolled_back(self) -> None:
         vnf = self.vnf
         vnf.start()
         template = (Csar.source("vnf") / TEMPLATE).read_text()
@@ -152,14 +152,18 @@ class TestPackage(FailureCase):
             "vnfdId": another,
             "additionalParams": {"upgrade_type": "RollingUpdate"},
         }
-        before, had, nfv = vnf.ids(), self.resources(), vnf.info["metadata"]
+        before, before_resources, nfv = (
+            vnf.ids(),
+            self.resources(),
+            vnf.info["metadata"],
+        )
         self.project.fail("more", "No room.")
         failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
         self.assertIn("resources.more", failed["error"]["detail"])
         self.assertIn("more", self.resources())
-        # the rollback has no need of what fails
+        # the rollback does not need the failing resource
         vnf.run_decision(failed, "rollback", "ROLLED_BACK")
-        self.assertEqual(had, self.resources())
+        self.assertEqual(before_resources, self.resources())
         self.assertEqual(before, vnf.ids())
         self.assertEqual(before, vnf.servers())
         self.assertEqual(nfv, vnf.info["metadata"])
@@ -167,13 +171,13 @@ class TestPackage(FailureCase):
         failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
         self.project.repair("more")
         vnf.run_decision(failed, "retry", "COMPLETED")
-        self.assertEqual(had | {"more"}, self.resources())
+        self.assertEqual(before_resources | {"more"}, self.resources())
         self.assertEqual(before, vnf.ids())
         self.assertEqual(another, vnf.instance(vnf.id)["vnfdId"])
 
 
 class TestTerminate(FailureCase):
-    def test_what_could_not_be_deleted_is_deleted_later(self) -> None:
+    def test_a_retry_completes_a_failed_deletion(self) -> None:
         vnf = self.vnf
         vnf.start()
         stack = vnf.stack_id
@@ -191,21 +195,21 @@ class TestTerminate(FailureCase):
         vnf.run_decision(failed, "retry", "COMPLETED")
         instance = vnf.instance(vnf.id)
         self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
-        waiting.until(lambda: not self.project.stacks(), "its end")
+        waiting.until(lambda: not self.project.stacks(), "the deletion")
 
 
 class TestSingle(FailureCase):
-    """Each VNFC is a resource of its own."""
+    """Each VNFC is a separate resource."""
 
     def run_operation(
         self, task: str, body: Any, end: str = "COMPLETED"
     ) -> Any:
-        given = {**body.get("additionalParams", {}), **SINGLE}
+        parameters = {**body.get("additionalParams", {}), **SINGLE}
         return self.vnf.run_operation(
-            task, {**body, "additionalParams": given}, end
+            task, {**body, "additionalParams": parameters}, end
         )
 
-    def test_it_comes_back_from_each_failure(self) -> None:
+    def test_retries_and_rollbacks_after_each_failure(self) -> None:
         vnf = self.vnf
         request = vnf.request(flavourId="single")
         self.project.fail("store", "No room.")
@@ -245,48 +249,50 @@ class TestSingle(FailureCase):
         self.assertEqual(vnf.servers(), vnf.ids())
 
     def list_vnfc_numbers(self) -> list[int]:
-        """Tell which VNFCs of the VDU that scales there are."""
+        """Return the indexes of the VNFCs of the VDU that scales."""
         found = self.vnf.vnfcs("front")
         return [vnfc["metadata"]["vdu_idx"] for vnfc in found]
 
 
-class TestInBetween(FailureCase):
-    def test_a_wait_is_cancelled_at_once_and_resumed_later(self) -> None:
+class TestDuringUpdate(FailureCase):
+    def test_a_forceful_cancel_ends_the_wait_and_a_retry_completes(
+        self,
+    ) -> None:
         vnf = self.vnf
         vnf.start()
         before = vnf.ids()
-        where = self.start_hanging()
+        location = self.start_hanging()
         cancel = {"cancelMode": "FORCEFUL"}
-        answer = vnf.call("POST", f"{where}/cancel", cancel)
+        answer = vnf.call("POST", f"{location}/cancel", cancel)
         self.assertEqual(202, answer.status)
-        cancelled = vnf.wait_operation(where)
+        cancelled = vnf.wait_operation(location)
         self.assertEqual("FAILED_TEMP", cancelled["operationState"])
         self.assertIn("cancelled", cancelled["error"]["detail"])
-        # Heat is still at the first try's update
+        # Heat is still busy with the update of the first attempt
         self.project.repair("store")
         vnf.run_decision(cancelled, "retry", "COMPLETED")
         self.assertEqual(set(), before & vnf.ids())
         self.assertEqual(vnf.servers(), vnf.ids())
 
-    def test_a_token_that_no_longer_holds_is_replaced(self) -> None:
+    def test_an_expired_token_is_replaced(self) -> None:
         vnf = self.vnf
         driver = vnf.parts.drivers.for_type("openstack")
         assert isinstance(driver, OpenstackDriver)
         vnf.start()
-        where = self.start_hanging()
-        for link in driver._clouds._apis.values():
-            link.session.auth.auth_ref._auth_token = "expired"
+        location = self.start_hanging()
+        for api in driver._clouds._apis.values():
+            api.session.auth.auth_ref._auth_token = "expired"
         self.project.repair("store")
-        done = vnf.wait_operation(where)
+        done = vnf.wait_operation(location)
         self.assertEqual("COMPLETED", done["operationState"], done)
 
-    def test_a_stack_deleted_meanwhile(self) -> None:
+    def test_a_stack_deleted_during_the_update_is_reported(self) -> None:
         vnf = self.vnf
         vnf.start()
-        where = self.start_hanging()
+        location = self.start_hanging()
         self.project.heat("DELETE", f"/stacks/{vnf.stack}/{vnf.stack_id}")
         self.project.repair("store")
-        failed = vnf.wait_operation(where)
+        failed = vnf.wait_operation(location)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
         self.assertIn("deleted", failed["error"]["detail"].lower())
         vnf.decide(failed["id"], "fail")
@@ -295,32 +301,34 @@ class TestInBetween(FailureCase):
         self.assertEqual("NOT_INSTANTIATED", instance["instantiationState"])
 
 
-class TestTimes(testtools.TestCase):
-    def test_heat_that_does_not_end_in_time(self) -> None:
+class TestTimeouts(testtools.TestCase):
+    def test_the_stack_timeout_ends_the_operation(self) -> None:
         vnf = self.useFixture(VnfService(self, openstack={"stack_timeout": 1}))
         vnf.project.hang("store")
         failed = vnf.run_operation("instantiate", vnf.request(), "FAILED_TEMP")
         self.assertIn("in time", failed["error"]["detail"])
 
-    def test_a_graceful_termination_blocks_nothing(self) -> None:
+    def test_a_graceful_termination_does_not_block_a_worker(self) -> None:
         vnf = self.useFixture(VnfService(self, conductor={"workers": 1}))
         vnf.start()
         body = {
             "terminationType": "GRACEFUL",
             "gracefulTerminationTimeout": 600,
         }
-        where = vnf.task(vnf.id, "terminate", body).headers["Location"]
+        location = vnf.task(vnf.id, "terminate", body).headers["Location"]
 
         def is_waiting() -> bool:
-            return "600 s" in vnf.call("GET", where).json.get("progress", "")
+            return "600 s" in vnf.call("GET", location).json.get(
+                "progress", ""
+            )
 
         waiting.until(is_waiting, "the wait")
         another = vnf.create(vnf.vnfd_id)
         done = vnf.modify(another, {"vnfInstanceName": "another"})
         self.assertEqual("COMPLETED", done["operationState"])
         self.assertEqual(vnf.servers(), vnf.ids())
-        vnf.call("POST", f"{where}/cancel", {"cancelMode": "FORCEFUL"})
-        cancelled = vnf.wait_operation(where)
+        vnf.call("POST", f"{location}/cancel", {"cancelMode": "FORCEFUL"})
+        cancelled = vnf.wait_operation(location)
         self.assertEqual("FAILED_TEMP", cancelled["operationState"])
         self.assertEqual(vnf.servers(), vnf.ids())
         vnf.decide(cancelled["id"], "fail")
@@ -346,18 +354,18 @@ class TestVim(testtools.TestCase):
         self.vnf = self.useFixture(VnfService(self, openstack=brief))
         self.project = self.vnf.project
 
-    def test_a_vim_has_to_answer_and_to_let_us_in(self) -> None:
+    def test_registration_fails_for_an_unusable_vim(self) -> None:
         vim = {**self.project.vim, "name": "another"}
         wrong = {**vim["auth_cred"], "password": "wrong"}
-        for change, says in (
+        for change, message in (
             ({"auth_cred": wrong}, "Keystone rejected the credentials"),
             ({"auth_url": "http://127.0.0.1:1/v3"}, "does not answer"),
         ):
             answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim | change})
             self.assertEqual(422, answer.status)
-            self.assertIn(says, answer.detail)
+            self.assertIn(message, answer.detail)
 
-    def test_an_application_credential_logs_in(self) -> None:
+    def test_an_application_credential_authenticates(self) -> None:
         credential = self.project.application()
         vim = {
             "type": "openstack",

@@ -1,4 +1,4 @@
-"""What a grant makes of a VNF on a real OpenStack."""
+"""Zones, images and flavours of grants on a real OpenStack."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ class TestLocalGrant(testtools.TestCase):
         self.vnf = self.useFixture(VnfService(self, **options))
 
     def image(self) -> str:
-        """Tell how Heat is told of the sample's image."""
+        """Return the sample's image, as templates have it."""
         return self.vnf.project.image("cirros")
 
-    def test_it_names_zones_images_and_flavours(self) -> None:
+    def test_instantiate_sets_zones_images_and_flavours(self) -> None:
         vnf = self.vnf
         vnf.start()
         image = self.image()
@@ -33,7 +33,7 @@ class TestLocalGrant(testtools.TestCase):
         self.assertEqual(image, front["metadata"]["image-front"])
         self.assertEqual(image, store["metadata"]["image-store_disk"])
 
-    def test_it_does_so_for_what_is_added(self) -> None:
+    def test_scale_out_sets_zones_and_images(self) -> None:
         vnf = self.vnf
         vnf.start(flavourId="single", additionalParams=SINGLE)
         vnf.run_operation("scale", {**OUT, "additionalParams": SINGLE})
@@ -45,9 +45,9 @@ class TestLocalGrant(testtools.TestCase):
 
 
 class TestHeal(testtools.TestCase):
-    """A heal whose VNFC finds no host in its zone any more."""
+    """A heal whose VNFC gets no valid host in its zone."""
 
-    def test_the_vnfc_goes_to_another_zone(self) -> None:
+    def test_the_vnfc_is_moved_to_another_zone(self) -> None:
         require_fault_injection(self)  # a zone that is full
         options = {"openstack": {"fallback_zones": ["full", ZONE]}}
         vnf = self.useFixture(VnfService(self, **options))

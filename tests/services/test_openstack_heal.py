@@ -1,4 +1,4 @@
-"""How a VNF on a real Heat is healed, and what happens when that fails."""
+"""Heals, successful and failed, of a VNF on a real Heat."""
 
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ class HealCase(testtools.TestCase):
 
 
 class TestVnfcs(HealCase):
-    def test_one_is_recreated_and_nothing_else(self) -> None:
+    def test_only_the_requested_vnfc_is_replaced(self) -> None:
         vnf = self.vnf
         vnf.run_operation("scale", OUT)
         before, stack, disk = vnf.ids(), vnf.stack_id, self.volume_id
@@ -41,7 +41,7 @@ class TestVnfcs(HealCase):
             ["ADDED", "REMOVED"], sorted(c["changeType"] for c in changed)
         )
 
-    def test_its_storages_stay_unless_all_is_asked_for(self) -> None:
+    def test_storages_are_kept_unless_all_is_requested(self) -> None:
         vnf = self.vnf
         disk = self.volume_id
         vnf.run_operation(
@@ -65,7 +65,7 @@ class TestVnfcs(HealCase):
             },
         )
 
-    def test_a_retry_touches_none_that_an_earlier_try_has_made(self) -> None:
+    def test_a_retry_keeps_servers_of_an_earlier_attempt(self) -> None:
         vnf = self.vnf
         vnf.run_operation("scale", OUT)
         before = vnf.ids()
@@ -75,18 +75,18 @@ class TestVnfcs(HealCase):
             "heal", {"vnfcInstanceId": names}, "FAILED_TEMP"
         )
         self.assertIn("No room.", failed["error"]["detail"])
-        # Heat ends by itself what it has begun, or cancels it
-        waiting.until(self.is_stack_idle, "quiet")
+        # Heat completes or cancels resources in progress
+        waiting.until(self.is_stack_idle, "an idle stack")
         servers = self.project.servers(vnf.stack).items()
-        made = {id_ for id_, name in servers if name == "front"} - before
+        created = {id_ for id_, name in servers if name == "front"} - before
         self.project.repair("store")
         vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(vnf.servers(), vnf.ids())
-        self.assertTrue(made <= vnf.ids("front"))
+        self.assertTrue(created <= vnf.ids("front"))
         self.assertEqual(1, len(before & vnf.ids()))
         self.assertEqual(3, len(vnf.ids()))
 
-    def test_what_a_refused_update_would_have_replaced_stays(self) -> None:
+    def test_a_rejected_update_leaves_no_mark(self) -> None:
         vnf = self.vnf
         before = vnf.ids()
         nfv = {"VDU": {"front": {"desired_capacity": 99}}}
@@ -105,7 +105,7 @@ class TestVnfcs(HealCase):
         resources = self.project.resources(self.vnf.stack)
         return not any("PROGRESS" in r["resource_status"] for r in resources)
 
-    def test_invalid_requests_are_refused_at_once(self) -> None:
+    def test_invalid_requests_are_rejected_with_400(self) -> None:
         for body, message in (
             ({"vnfcInstanceId": ["front-1"]}, "no VNFC instance front-1"),
             ({"additionalParams": {"all": "yes"}}, "`$.all`"),
@@ -116,9 +116,9 @@ class TestVnfcs(HealCase):
 
 
 class TestDeleted(HealCase):
-    """A server that Heat does not know to have gone."""
+    """Servers deleted or locked in Nova."""
 
-    def test_it_comes_back_with_its_volume(self) -> None:
+    def test_a_deleted_server_is_replaced_with_its_volume(self) -> None:
         vnf = self.vnf
         require_cloud(self)
         disk, front = self.volume_id, vnf.ids("front")
@@ -142,7 +142,7 @@ class TestDeleted(HealCase):
         self.assertIn("Nova answered 409", failed["error"]["detail"])
         self.assertIn("locked", failed["error"]["detail"])
         self.assertEqual({old_vnfc}, vnf.ids("store"))
-        # and nothing is left that an update would replace
+        # the next update replaces nothing
         self.assertEqual({"CHECK_COMPLETE"}, self.statuses("store"))
         self.project.unlock_server(old_vnfc)
         vnf.run_decision(failed, "retry", "COMPLETED")
@@ -151,21 +151,21 @@ class TestDeleted(HealCase):
 
     def statuses(self, name: str) -> set[str]:
         return {
-            one["resource_status"]
-            for one in self.project.resources(self.vnf.stack)
-            if one["resource_name"] == name
+            resource["resource_status"]
+            for resource in self.project.resources(self.vnf.stack)
+            if resource["resource_name"] == name
         }
 
 
 class TestSingle(HealCase):
-    """Each VNFC is a resource of its own, in a stack of its own."""
+    """Each VNFC is a separate resource, in a nested stack."""
 
     request: ClassVar[dict[str, Any]] = {
         "flavourId": "single",
         "additionalParams": SINGLE,
     }
 
-    def test_the_volume_in_its_stack_stays(self) -> None:
+    def test_the_volume_in_its_stack_is_kept(self) -> None:
         vnf = self.vnf
         disk, before = self.volume_id, vnf.ids()
         vnfc = vnf.vnfc("store")
@@ -176,8 +176,8 @@ class TestSingle(HealCase):
         self.assertEqual(disk, self.volume_id)
 
 
-class TestWhole(HealCase):
-    def test_all_of_it_in_a_new_stack_at_its_size(self) -> None:
+class TestWholeVnf(HealCase):
+    def test_the_stack_is_recreated_at_its_size(self) -> None:
         vnf = self.vnf
         vnf.run_operation("scale", OUT)
         before, stack = vnf.ids(), vnf.stack_id
@@ -197,17 +197,17 @@ class TestWhole(HealCase):
         vnf = self.vnf
         self.delete()
         waiting.until(
-            lambda: vnf.stack not in self.project.stacks(), "its end"
+            lambda: vnf.stack not in self.project.stacks(), "the deletion"
         )
         answer = vnf.call("POST", f"/vnflcm/v2/vnf_instances/{vnf.id}/sync")
         self.assertEqual(202, answer.status)
-        waiting.until(lambda: not vnf.ids(), "that it is known")
+        waiting.until(lambda: not vnf.ids(), "the synchronization")
         failed = vnf.run_operation("heal", {}, "FAILED_TEMP")
         self.assertIn("another client has deleted", failed["error"]["detail"])
         self.vnf.decide(failed["id"], "fail")
         self.recreate_stack()
 
-    def test_a_stack_that_heat_could_not_delete_comes_back(self) -> None:
+    def test_a_stack_with_a_failed_deletion_is_recreated(self) -> None:
         vnf = self.vnf
         self.project.fail_deletion("store", "It is in use.")
         self.delete()
@@ -216,7 +216,7 @@ class TestWhole(HealCase):
                 self.project.stacks()[vnf.stack]["stack_status"]
                 == "DELETE_FAILED"
             ),
-            "its failure",
+            "the failed deletion",
         )
         failed = vnf.run_operation("heal", {}, "FAILED_TEMP")
         self.assertIn("It is in use.", failed["error"]["detail"])
@@ -225,12 +225,12 @@ class TestWhole(HealCase):
         self.recreate_stack()
 
     def delete(self) -> None:
-        """Delete the stack as somebody else does."""
+        """Delete the stack without this service."""
         path = f"/stacks/{self.vnf.stack}/{self.vnf.stack_id}"
         self.project.heat("DELETE", path)
 
     def recreate_stack(self) -> None:
-        """Have the lost stack made anew."""
+        """Heal the whole VNF; check that the stack is a new one."""
         vnf = self.vnf
         stack_id = vnf.info["metadata"]["stack_id"]
         vnf.run_operation("heal", {"additionalParams": {"all": True}})
@@ -239,10 +239,10 @@ class TestWhole(HealCase):
         self.assertEqual(2, len(vnf.ids()))
 
 
-class TestByDefault(HealCase):
+class TestConfiguredDefault(HealCase):
     options: ClassVar[dict[str, Any]] = {"openstack": {"heal_whole_all": True}}
 
-    def test_the_stack_is_new_unless_the_request_says_no(self) -> None:
+    def test_the_stack_is_recreated_unless_all_is_false(self) -> None:
         vnf = self.vnf
         before, stack, disk = vnf.ids(), vnf.stack_id, self.volume_id
         vnf.run_operation("heal", {"additionalParams": {"all": False}})

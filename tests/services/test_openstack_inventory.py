@@ -1,4 +1,4 @@
-"""What is told of a VNF on a real Heat."""
+"""The instantiatedVnfInfo of a VNF on a real Heat."""
 
 import testtools
 
@@ -6,9 +6,9 @@ from tests.fixtures.openstack_vnf import SINGLE, VnfService
 
 
 class TestAddresses(testtools.TestCase):
-    """Addresses of ports that Heat has made."""
+    """Addresses of ports that Heat created."""
 
-    def test_the_chosen_ones_are_recorded(self) -> None:
+    def test_assigned_addresses_are_recorded(self) -> None:
         vnf = self.useFixture(VnfService(self))
         vnf.start()
         points = {
@@ -41,7 +41,7 @@ class TestAddresses(testtools.TestCase):
 
 
 class TestNames(testtools.TestCase):
-    """Ids that the metadata of an instance give its VNFCs."""
+    """VNFC ids set in the metadata of an instance."""
 
     def test_a_vnfc_keeps_its_id_when_it_is_healed(self) -> None:
         vnf = self.useFixture(VnfService(self))
@@ -60,10 +60,10 @@ class TestNames(testtools.TestCase):
         after = {v["id"]: v for v in vnf.info["vnfcInfo"]}
         self.assertEqual(before["the front"], after["the front"])
         self.assertNotEqual(before["the store"], after["the store"])
-        # its storage is another one, too
+        # its storage was replaced, too
         removed, added = sorted(
             done["resourceChanges"]["affectedVnfcs"],
-            key=lambda one: str(one["changeType"]),
+            key=lambda vnfc: str(vnfc["changeType"]),
             reverse=True,
         )
         (store,) = vnf.vnfcs("store")

@@ -1,4 +1,4 @@
-"""Stacks of VNF instances that should have none, on a real Heat."""
+"""Stacks left behind by VNF instances, on a real Heat."""
 
 import uuid
 from typing import Any
@@ -32,14 +32,14 @@ class TestLeftovers(testtools.TestCase):
         return self.vnf.call("DELETE", path)
 
     def create_late_stack(self, instance_id: str) -> str:
-        """Create what a conductor posts after its lease: a stack."""
+        """Create a stack, as a conductor does after losing its lease."""
         name = f"vnf-{instance_id}"
         body = {"stack_name": name, "template": EMPTY}
 
         def created() -> bool:
             try:
                 self.project.heat("POST", "/stacks", body)
-            except Conflict:  # Heat keeps the name of a deleted stack a while
+            except Conflict:  # Heat reserves the name of a deleted stack
                 return False
             return True
 
@@ -47,10 +47,10 @@ class TestLeftovers(testtools.TestCase):
         return name
 
     def full_resync(self) -> None:
-        """Let the conductor look at everything once."""
-        upkeep = self.vnf.conductor.synchronizer
-        self.assertTrue(upkeep.lease_set.acquire(RESYNC_LEASE))
-        upkeep.full_resync()
+        """Run one full resync in the conductor."""
+        synchronizer = self.vnf.conductor.synchronizer
+        self.assertTrue(synchronizer.lease_set.acquire(RESYNC_LEASE))
+        synchronizer.full_resync()
 
     def test_a_deletion_waits_until_the_stack_is_removed(self) -> None:
         failed = self.create_failing()
@@ -59,19 +59,21 @@ class TestLeftovers(testtools.TestCase):
         refused = self.delete()
         self.assertEqual(409, refused.status)
         self.assertIn(failed["id"], refused.detail)
-        # nor is the VIM forgotten meanwhile
+        # the VIM cannot be deleted either
         vim = self.vnf.call("DELETE", f"/v1.0/vims/{self.vnf.vim_id}")
         self.assertEqual(409, vim.status)
         waiting.until(lambda: self.delete().status == 204, "the deletion")
         self.assertNotIn(self.vnf.stack, self.project.stacks())
 
-    def test_a_turn_removes_a_stack_that_came_too_late(self) -> None:
+    def test_a_resync_deletes_a_stack_created_too_late(self) -> None:
         failed = self.create_failing()
         self.vnf.run_decision(failed, "rollback", "ROLLED_BACK")
         stack_id = self.create_late_stack(self.vnf.id)
         unknown = self.create_late_stack(str(uuid.uuid4()))
         self.full_resync()
-        waiting.until(lambda: stack_id not in self.project.stacks(), "the end")
+        waiting.until(
+            lambda: stack_id not in self.project.stacks(), "the deletion"
+        )
         self.assertIn(unknown, self.project.stacks())
         log = self.vnf.logger.output
         self.assertIn("Objects of an unknown VNF instance found", log)

@@ -1,4 +1,4 @@
-"""A real Keystone and Heat that cannot be reached, or are not believed."""
+"""Outages, TLS errors and lost responses of a real Keystone and Heat."""
 
 import json
 from typing import Any
@@ -13,9 +13,9 @@ from tests.fixtures.http_fault_proxy import HttpFaultProxy
 from tests.fixtures.openstack import require_fault_injection
 from tests.fixtures.openstack_vnf import FORCEFUL, OUT, VnfService
 
-#: a stack of somebody else
+#: the template of a stack that another client creates
 ANOTHER = {"heat_template_version": "2021-04-16", "resources": {}}
-PATIENT = {"request_timeout": 2.0, "outage_timeout": 300.0}
+LONG_OUTAGE = {"request_timeout": 2.0, "outage_timeout": 300.0}
 
 
 def pem(authority: CA) -> str:
@@ -23,10 +23,10 @@ def pem(authority: CA) -> str:
 
 
 class ProxiedService(VnfService):
-    """What stands before its Keystone and its Heat may fail.
+    """A VNF whose VIM is reached through proxies of Keystone and Heat.
 
-    :param authorities: who signed Keystone's certificate, and Heat's; they
-        speak TLS then
+    :param authorities: the CAs of Keystone's and Heat's certificates; None:
+        without TLS
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class ProxiedService(VnfService):
         )
         self.keystone.replacements[heat] = self.heat.url
         if of_keystone:
-            return ""  # the test says who is trusted
+            return ""  # the test registers the VIM
         answer = self.register_vim()
         assert answer.status == 201, answer.content
         return str(answer.json["vim"]["id"])
 
     def register_vim(self, **cred: str) -> Any:
-        """Register the VIM that the fronts are; give the answer."""
+        """Register the VIM behind the proxies; return the response."""
         vim = self.project.vim
         body = {
             **vim,
@@ -69,7 +69,7 @@ class ProxiedService(VnfService):
         return self.call("POST", "/v1.0/vims", {"vim": body})
 
     def start_hanging(self) -> str:
-        """Begin an instantiation that Heat does not end; give where it is."""
+        """Start an instantiation that Heat does not complete; return its URI."""
         self.project.hang("store")
         answer = self.task(self.id, "instantiate", self.request())
         assert answer.status == 202, answer.content
@@ -80,22 +80,22 @@ class ProxiedService(VnfService):
 
 
 class TestTls(testtools.TestCase):
-    def test_whom_to_trust(self) -> None:
+    def test_certificates_are_verified(self) -> None:
         own_authority, heat_authority, other = CA(), CA(), CA()
         vnf = self.useFixture(
             ProxiedService(self, (own_authority, heat_authority))
         )
-        for cred, says in (
+        for cred, url in (
             ({}, vnf.keystone.url),
             ({"ssl_ca_cert": pem(other)}, vnf.keystone.url),
-            # Keystone is trusted, and the Heat that it names is not
+            # the CA of Keystone is trusted, that of Heat is not
             ({"ssl_ca_cert": pem(own_authority)}, vnf.heat.url),
         ):
             answer = vnf.register_vim(**cred)
             self.assertEqual(422, answer.status)
             self.assertIn("The TLS connection to", answer.detail)
             self.assertIn("CERTIFICATE_VERIFY_FAILED", answer.detail)
-            self.assertIn(says, answer.detail)
+            self.assertIn(url, answer.detail)
         self.assertEqual(0, vnf.heat.count)
         answer = vnf.register_vim(
             ssl_ca_cert=pem(own_authority) + pem(heat_authority)
@@ -113,47 +113,47 @@ class TestTls(testtools.TestCase):
         self.assertEqual(1, vnf.heat.count_requests("GET", "/stacks?limit=1"))
 
 
-class TestAway(testtools.TestCase):
-    def test_an_outage_while_a_stack_is_waited_for(self) -> None:
+class TestOutages(testtools.TestCase):
+    def test_a_wait_for_a_stack_continues_after_outages(self) -> None:
         log = self.useFixture(fixtures.FakeLogger())
         require_fault_injection(self)
-        vnf = self.useFixture(ProxiedService(self, openstack=PATIENT))
-        where = vnf.start_hanging()
+        vnf = self.useFixture(ProxiedService(self, openstack=LONG_OUTAGE))
+        location = vnf.start_hanging()
 
-        def noticed(what: str) -> None:
-            had = log.output.count(what)
-            waiting.until(lambda: log.output.count(what) > had, what)
+        def wait_for_log(message: str) -> None:
+            before = log.output.count(message)
+            waiting.until(lambda: log.output.count(message) > before, message)
 
-        def went_on() -> None:
-            had = vnf.heat.count_requests("GET")
+        def wait_for_requests() -> None:
+            before = vnf.heat.count_requests("GET")
             waiting.until(
-                lambda: vnf.heat.count_requests("GET") > had + 1, "a look"
+                lambda: vnf.heat.count_requests("GET") > before + 1, "a look"
             )
 
         vnf.heat.close()
-        noticed("does not answer")
+        wait_for_log("does not answer")
         vnf.heat.repair()
-        went_on()
+        wait_for_requests()
         vnf.heat.hang()
-        noticed("timed out")
+        wait_for_log("timed out")
         vnf.heat.repair()
-        went_on()
+        wait_for_requests()
         vnf.heat.fail_with(503, "down for maintenance")
-        noticed("Heat answered 503: down for maintenance")
+        wait_for_log("Heat answered 503: down for maintenance")
         vnf.heat.repair()
-        went_on()
-        # a new token is needed, and Keystone is away
+        wait_for_requests()
+        # the token has expired, and Keystone is unreachable
         vnf.keystone.close()
         self.expire(vnf)
-        noticed("does not answer")
+        wait_for_log("does not answer")
         vnf.keystone.repair()
-        went_on()
+        wait_for_requests()
         vnf.keystone.fail_with(502)
         self.expire(vnf)
-        noticed("Keystone answered 502")
+        wait_for_log("Keystone answered 502")
         vnf.keystone.repair()
         vnf.project.repair("store")
-        done = vnf.wait_operation(where)
+        done = vnf.wait_operation(location)
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(1, vnf.heat.count_requests("POST", "/stacks"))
         self.assertEqual(vnf.servers(), vnf.ids())
@@ -161,26 +161,26 @@ class TestAway(testtools.TestCase):
     def expire(self, vnf: ProxiedService) -> None:
         driver = vnf.parts.drivers.for_type("openstack")
         assert isinstance(driver, OpenstackDriver)
-        for link in driver._clouds._apis.values():
-            link.session.auth.auth_ref._auth_token = "expired"
+        for api in driver._clouds._apis.values():
+            api.session.auth.auth_ref._auth_token = "expired"
 
-    def test_an_outage_that_is_too_long(self) -> None:
+    def test_an_outage_beyond_the_timeout_fails_the_operation(self) -> None:
         require_fault_injection(self)
-        vnf = self.useFixture(ProxiedService(self, openstack=PATIENT))
-        where = vnf.start_hanging()
+        vnf = self.useFixture(ProxiedService(self, openstack=LONG_OUTAGE))
+        location = vnf.start_hanging()
         vnf.conf.set_override("outage_timeout", 0.0, "openstack")
         answer = vnf.call(
-            "POST", f"{where}/cancel", {"cancelMode": "FORCEFUL"}
+            "POST", f"{location}/cancel", {"cancelMode": "FORCEFUL"}
         )
         self.assertEqual(202, answer.status)
-        failed = vnf.wait_operation(where)
-        for fault, says in (
+        failed = vnf.wait_operation(location)
+        for fault, message in (
             (vnf.heat.close, f"{vnf.keystone.url}/v3 does not answer"),
             (lambda: vnf.heat.fail_with(500, "oh"), "Heat answered 500: oh"),
         ):
             fault()
             failed = vnf.run_decision(failed, "retry", "FAILED_TEMP")
-            self.assertIn(says, failed["error"]["detail"])
+            self.assertIn(message, failed["error"]["detail"])
             vnf.heat.repair()
         vnf.project.repair("store")
         vnf.run_decision(failed, "retry", "COMPLETED")
@@ -188,12 +188,12 @@ class TestAway(testtools.TestCase):
         self.assertEqual(vnf.servers(), vnf.ids())
 
 
-class TestLostAnswers(testtools.TestCase):
-    def test_what_was_done_is_not_done_twice(self) -> None:
+class TestLostResponses(testtools.TestCase):
+    def test_a_repeated_request_has_no_second_effect(self) -> None:
         vnf = self.useFixture(ProxiedService(self))
         vnf.heat.lose_response("POST", "/stacks")
         vnf.start()
-        # the second was refused, as the name was taken
+        # the second was rejected, as the name was in use
         self.assertEqual(2, vnf.heat.count_requests("POST", "/stacks"))
         self.assertEqual([vnf.stack], list(vnf.project.stacks()))
         self.assertEqual(vnf.servers(), vnf.ids())
@@ -207,11 +207,11 @@ class TestLostAnswers(testtools.TestCase):
         self.assertEqual(3, len(vnf.ids()))
         vnf.heat.lose_response("DELETE", stack)
         vnf.run_operation("terminate", FORCEFUL)
-        waiting.until(lambda: not vnf.project.stacks(), "its end")
+        waiting.until(lambda: not vnf.project.stacks(), "the deletion")
 
 
-class TestRefused(testtools.TestCase):
-    def test_the_name_is_taken_at_the_last_moment(self) -> None:
+class TestRejected(testtools.TestCase):
+    def test_a_stack_created_by_another_client_is_updated(self) -> None:
         vnf = self.useFixture(ProxiedService(self))
         body = {"stack_name": vnf.stack, "template": ANOTHER}
         vnf.heat.run_before(
@@ -223,23 +223,25 @@ class TestRefused(testtools.TestCase):
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertEqual(2, len(vnf.ids()))
 
-    def test_a_quota_of_heats_own(self) -> None:
+    def test_the_stack_quota_of_heat_is_reported(self) -> None:
         vnf = self.useFixture(ProxiedService(self))
-        why = "You have reached the maximum stacks per tenant, 1."
-        error = {"type": "RequestLimitExceeded", "message": why}
+        reason = "You have reached the maximum stacks per tenant, 1."
+        error = {"type": "RequestLimitExceeded", "message": reason}
         body = json.dumps({"code": 403, "error": error})
 
-        def refused(vnf: ProxiedService) -> Any:
+        def instantiate_over_quota(vnf: ProxiedService) -> Any:
             vnf.heat.fail_with(403, body, "POST")
             return vnf.run_operation(
                 "instantiate", vnf.request(), "FAILED_TEMP"
             )
 
-        failed = refused(vnf)
+        failed = instantiate_over_quota(vnf)
         self.assertEqual(422, failed["error"]["status"])
-        self.assertIn(f"Heat answered 403: {why}", failed["error"]["detail"])
+        self.assertIn(
+            f"Heat answered 403: {reason}", failed["error"]["detail"]
+        )
         vnf.run_decision(failed, "rollback", "ROLLED_BACK")
-        failed = refused(vnf)
+        failed = instantiate_over_quota(vnf)
         vnf.heat.repair()
         vnf.run_decision(failed, "retry", "COMPLETED")
         self.assertEqual(vnf.servers(), vnf.ids())

@@ -24,7 +24,7 @@ from tests.functional.test_cnf_coordination import (
 )
 
 IMAGE = "name: cirros\n          version: '0.6'"
-#: of the flavours, which have the same VDUs
+#: definitions of the flavours, which have the same VDUs
 SOURCES = [
     f"Definitions/front_and_store_df_{name}.yaml"
     for name in ("simple", "single")
@@ -32,9 +32,9 @@ SOURCES = [
 
 
 def next_package(**more: str) -> Csar:
-    """Make a package with other images.
+    """Build a package with other images.
 
-    :param more: path -> text of files beside those of the sample
+    :param more: path -> text of additional files
     """
     texts = {name: (Csar.source("vnf") / name).read_text() for name in SOURCES}
     files = {
@@ -46,7 +46,7 @@ def next_package(**more: str) -> Csar:
 
 
 class TestSingle(testtools.TestCase):
-    """Each VNFC is a resource of its own."""
+    """Each VNFC is a separate resource."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -66,7 +66,7 @@ class TestSingle(testtools.TestCase):
         return {"vnfdId": self.another(), "additionalParams": parameters}
 
     def events(self) -> list[tuple[str, str]]:
-        """Tell what happened to the resources of the stack, in order."""
+        """Return (resource, status) of the stack's events, oldest first."""
         vnf = self.vnf
         path = f"/stacks/{vnf.stack}/{vnf.stack_id}/events?sort_dir=asc"
         return [
@@ -82,7 +82,7 @@ class TestSingle(testtools.TestCase):
             if "vcImageId" in vdu
         }
 
-    def test_what_fails_is_taken_back(self) -> None:
+    def test_a_failed_change_is_rolled_back(self) -> None:
         vnf = self.vnf
         old_images, store = self.images(), vnf.ids("store")
         body = self.request("front")
@@ -96,7 +96,7 @@ class TestSingle(testtools.TestCase):
         image = vnf.project.image(NEXT_IMAGE)
         self.assertEqual({**old_images, "front-0": image}, self.images())
 
-    def test_the_vdu_that_is_named_is_rolled(self) -> None:
+    def test_only_the_requested_vdu_is_updated(self) -> None:
         vnf = self.vnf
         vnf.run_operation("scale", {**OUT, "additionalParams": SINGLE})
         old_images = self.images()
@@ -109,12 +109,12 @@ class TestSingle(testtools.TestCase):
         )
         self.assertEqual({store}, vnf.ids("store"))
         self.assertEqual(vnf.servers(), vnf.ids())
-        happened = self.events()[event_count:]
+        new_events = self.events()[event_count:]
         self.assertLess(
-            happened.index(("front-0", "UPDATE_COMPLETE")),
-            happened.index(("front-1", "UPDATE_IN_PROGRESS")),
+            new_events.index(("front-0", "UPDATE_COMPLETE")),
+            new_events.index(("front-1", "UPDATE_IN_PROGRESS")),
         )
-        # and nobody waits any more: the first may go before the second
+        # the dependencies are removed: the first can be replaced alone
         first = vnf.vnfcs("front")[1]
         vnf.run_operation(
             "heal",
@@ -122,7 +122,7 @@ class TestSingle(testtools.TestCase):
         )
         self.assertEqual(vnf.servers(), vnf.ids())
 
-    def test_it_gets_other_networks_with_its_package(self) -> None:
+    def test_networks_change_with_the_package(self) -> None:
         vnf = self.vnf
         other = vnf.project.network()
         links = [a_link(other, a_point("store_cp"))]
@@ -141,7 +141,7 @@ class TestSingle(testtools.TestCase):
 
 
 class TestCoordination(testtools.TestCase):
-    """Coordination scripts are run for each VNFC of the VDUs named."""
+    """Coordination scripts run for each VNFC of the requested VDUs."""
 
     def start(self, *, fails: bool = False, **more: Any) -> VnfService:
         self.seen = Path(self.useFixture(fixtures.TempDir()).path) / "seen"
@@ -176,7 +176,7 @@ class TestCoordination(testtools.TestCase):
         return {"vnfdId": self.vnfd_id, "additionalParams": parameters}
 
     def inputs(self) -> list[Any]:
-        """Return what the script has been given, run by run."""
+        """Return the input of each run of the script."""
         return [json.loads(line) for line in self.seen.open()]
 
     def addresses(self, vnf: VnfService, vdu: str) -> set[str]:
@@ -207,7 +207,7 @@ class TestCoordination(testtools.TestCase):
         self.assertEqual(len(ids), len(used))
         self.assertEqual(set(), used - old_addresses)
 
-    def test_the_vnfcs_of_the_vdu_that_is_named(self) -> None:
+    def test_only_vnfcs_of_the_requested_vdu(self) -> None:
         vnf = self.start(flavourId="single", additionalParams=SINGLE)
         vnf.run_operation("change_vnfpkg", self.request("store", **SINGLE))
         (run,) = self.inputs()
@@ -216,7 +216,7 @@ class TestCoordination(testtools.TestCase):
         self.assertFalse(run["is_rollback"])
         self.assertNotIn(vnf.project.password, json.dumps(run))
 
-    def test_one_that_fails_and_the_way_back(self) -> None:
+    def test_a_failed_script_and_the_rollback(self) -> None:
         vnf = self.start(fails=True)
         body = self.request("store")
         failed = vnf.run_operation("change_vnfpkg", body, "FAILED_TEMP")
@@ -229,7 +229,7 @@ class TestCoordination(testtools.TestCase):
         self.assertTrue(last["is_rollback"])
         self.assertEqual(vnf.vnfc("store")["id"], last["vnfc_info_id"])
 
-    def test_a_connection_point_that_is_not_there(self) -> None:
+    def test_an_unknown_cp_name_is_an_error(self) -> None:
         vnf = self.start()
         body = self.request("store")
         (vdu_params_entry,) = body["additionalParams"]["vdu_params"]
@@ -239,7 +239,7 @@ class TestCoordination(testtools.TestCase):
         self.assertFalse(self.seen.exists())
         vnf.run_decision(failed, "rollback", "ROLLED_BACK")
 
-    def test_a_script_that_is_not_there(self) -> None:
+    def test_a_missing_script_is_rejected(self) -> None:
         vnf = self.start()
         for name in (NEW, OLD):
             body = self.request("store", **{name: "Scripts/moon.py"})

@@ -1,4 +1,4 @@
-"""States of VIMs and stacks in which a VNF has to be brought back."""
+"""Suspended stacks, unreachable VIMs and deleted servers on a real Heat."""
 
 import uuid
 from typing import Any
@@ -11,7 +11,7 @@ from tests.fixtures.openstack_vnf import OUT, VnfService
 
 
 class TestSuspended(testtools.TestCase):
-    """A stack that an operator has suspended, on the first of two VIMs."""
+    """A suspended stack on the first of two VIMs."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -23,7 +23,7 @@ class TestSuspended(testtools.TestCase):
         self.vnf.start(vimConnectionInfo=vims)
 
     def run_stack_action(self, action: str) -> None:
-        """Have Heat suspend or resume the stack, and wait for it."""
+        """Suspend or resume the stack, and wait for it."""
         path = f"/stacks/{self.vnf.stack}/{self.vnf.stack_id}/actions"
         self.project.heat("POST", path, {action: None})
         done = f"{action.upper()}_COMPLETE"
@@ -32,10 +32,10 @@ class TestSuspended(testtools.TestCase):
     def status(self) -> str:
         return str(self.project.stacks()[self.vnf.stack]["stack_status"])
 
-    def test_a_heal_resumes_it_and_other_operations_say_so(self) -> None:
+    def test_a_heal_resumes_the_stack_and_other_operations_fail(self) -> None:
         vnf = self.vnf
-        where = {v["computeResource"]["vimConnectionId"] for v in vnf.vnfcs()}
-        self.assertEqual({"first"}, where)
+        vims = {v["computeResource"]["vimConnectionId"] for v in vnf.vnfcs()}
+        self.assertEqual({"first"}, vims)
         (line,) = {
             line
             for line in vnf.logger.output.splitlines()
@@ -60,8 +60,8 @@ class TestSuspended(testtools.TestCase):
         vnf.run_operation("scale", OUT)
 
 
-class TestGone(testtools.TestCase):
-    """A server that a failed heal took away."""
+class TestDeletedServer(testtools.TestCase):
+    """A server that a failed heal has deleted."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -72,7 +72,7 @@ class TestGone(testtools.TestCase):
     def list_active_servers(self) -> set[str]:
         return set(self.project.visible("servers"))
 
-    def test_it_is_not_listed(self) -> None:
+    def test_a_deleted_server_is_not_listed(self) -> None:
         vnf = self.vnf
         vnf.start()
         vnf.run_operation("scale", OUT)
@@ -82,13 +82,13 @@ class TestGone(testtools.TestCase):
             "heal", {"vnfcInstanceId": names}, "FAILED_TEMP"
         )
         vnf.run_decision(failed, "fail", "FAILED")
-        # the other one was replaced, or is just being
-        waiting.until(self.is_record_current, "the truth")
+        # the other one was replaced, or is being replaced
+        waiting.until(self.is_record_current, "a current vnfcInfo")
 
     def is_record_current(self) -> bool:
-        """Tell whether all VNFCs are servers that are there; Heat does not
-        tell of one whose successor failed.
+        """Return whether all VNFCs are existing servers; Heat does not list
+        a deleted one whose replacement failed.
         """
         resources = self.project.resources(self.vnf.stack)
-        at_work = any("PROGRESS" in r["resource_status"] for r in resources)
-        return not at_work and self.vnf.ids() <= self.list_active_servers()
+        is_busy = any("PROGRESS" in r["resource_status"] for r in resources)
+        return not is_busy and self.vnf.ids() <= self.list_active_servers()
