@@ -155,8 +155,10 @@ class Story:
         return list(info.get("vnfcInfo", ()))
 
     def onboard(self, csar: bytes) -> str:
-        made, _ = self.rest_client.call("POST", "/vnfpkgm/v1/vnf_packages", {})
-        path = f"/vnfpkgm/v1/vnf_packages/{made['id']}"
+        created, _ = self.rest_client.call(
+            "POST", "/vnfpkgm/v1/vnf_packages", {}
+        )
+        path = f"/vnfpkgm/v1/vnf_packages/{created['id']}"
         self.rest_client.call(
             "PUT", f"{path}/package_content", csar, "application/zip"
         )
@@ -166,7 +168,7 @@ class Story:
     def register(self, vim: dict[str, Any]) -> str:
         layout = ("auth_url", "type", "project_name")
         cred = {k: v for k, v in vim.items() if k not in layout}
-        made, _ = self.rest_client.call(
+        created, _ = self.rest_client.call(
             "POST",
             "/v1.0/vims",
             {
@@ -180,17 +182,17 @@ class Story:
                 }
             },
         )
-        self.vim = f"/v1.0/vims/{made['vim']['id']}"
-        return str(made["vim"]["status"])
+        self.vim = f"/v1.0/vims/{created['vim']['id']}"
+        return str(created["vim"]["status"])
 
     def create(self, vnfd_id: str) -> str:
-        made, _ = self.rest_client.call(
+        created, _ = self.rest_client.call(
             "POST",
             "/vnflcm/v2/vnf_instances",
             {"vnfdId": vnfd_id, "vnfInstanceName": "demo"},
         )
-        self.instance = made["id"]
-        return str(made["instantiationState"])
+        self.instance = created["id"]
+        return str(created["instantiationState"])
 
     def terminate(self) -> None:
         end = {"terminationType": "FORCEFUL"}
@@ -323,9 +325,11 @@ def run(
     story: Story, arguments: argparse.Namespace, facts: dict[str, str]
 ) -> None:
     """Run every step, then list the operations; clean up after a failure."""
-    where = "your cluster" if arguments.kubeconfig else "sandbox cluster"
+    cluster_name = (
+        "your cluster" if arguments.kubeconfig else "sandbox cluster"
+    )
     story.print_progress(
-        f"tacker_cnf at {facts['api']}, {where} {facts['cluster']}"
+        f"tacker_cnf at {facts['api']}, {cluster_name} {facts['cluster']}"
     )
     vim = yaml.safe_load(Path(facts["vim"]).read_text())
     try:

@@ -90,13 +90,13 @@ def _by_name(
     return chosen
 
 
-def _pem(where: dict[str, Any], name: str, folder: Path) -> str | None:
+def _pem(entry: dict[str, Any], name: str, folder: Path) -> str | None:
     """Return a PEM from the kubeconfig or from the file it names."""
     try:
-        if data := where.get(f"{name}-data"):
+        if data := entry.get(f"{name}-data"):
             return base64.b64decode(data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         raise errors.BadRequest(
             f"{name}-data is not a base64-encoded PEM."
         ) from None
-    return (folder / where[name]).read_text() if where.get(name) else None
+    return (folder / entry[name]).read_text() if entry.get(name) else None

@@ -135,16 +135,16 @@ def cluster(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     if options.kubeconfig:
         yield kubeconfig.read(options.kubeconfig)
         return
-    made = SandboxCluster(
+    sandbox_cluster = SandboxCluster(
         port=options.cluster_port,
         nodes=options.nodes,
         pod_start_delay=options.pod_start_delay,
     )
-    made.start()
+    sandbox_cluster.start()
     try:
-        yield made.kubeconfig()
+        yield sandbox_cluster.kubeconfig()
     finally:
-        made.stop()
+        sandbox_cluster.stop()
 
 
 @contextlib.contextmanager

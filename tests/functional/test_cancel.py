@@ -264,9 +264,9 @@ class TestLostMessage(CancelCase):
 
         self.vnfm.driver.before["apply"] = block
         op_occ_id = self.start_blocked()
-        taken = "UPDATE vnf_lcm_op_occs SET owner = 'another', fence = 99"
+        statement = "UPDATE vnf_lcm_op_occs SET owner = 'another', fence = 99"
         with self.vnfm.parts.store.engine.begin() as connection:
-            connection.exec_driver_sql(taken)
+            connection.exec_driver_sql(statement)
         self.assertTrue(ended.wait(WAIT_TIMEOUT_S))
         self.assertEqual(
             "PROCESSING", self.op_occ(op_occ_id)["operationState"]
@@ -311,15 +311,15 @@ class TestRefusals(CancelCase):
 class TestDeadline(CancelCase):
     def test_an_operation_can_set_its_own_timeout(self) -> None:
         self.vnfm.conf.set_override("scale_timeout", 7.0, "conductor")
-        left: list[float] = []
+        remaining: list[float] = []
 
-        def look(task: InfraTask) -> None:
-            left.append(task.deadline.remaining)
+        def record_deadline(task: InfraTask) -> None:
+            remaining.append(task.deadline.remaining)
 
-        self.vnfm.driver.before["apply"] = look
+        self.vnfm.driver.before["apply"] = record_deadline
         instance_id = self.vnfm.create_instantiated()
         scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
         self.vnfm.run(instance_id, "scale", scale)
-        usual, own = left
+        usual, own = remaining
         self.assertGreater(usual, 7.0)
         self.assertTrue(0.0 < own <= 7.0, own)

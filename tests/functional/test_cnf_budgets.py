@@ -133,11 +133,11 @@ class TestBatches(BudgetCase):
         ):
             self.budget(**spec)
             before = self.uids()
-            with MinServing(self) as seen:
+            with MinServing(self) as ready_pods:
                 done = self.heal()
             self.assertEqual("COMPLETED", done["operationState"], done)
             self.assertEqual(set(), before & self.uids())
-            self.assertGreaterEqual(seen.found, fewest)
+            self.assertGreaterEqual(ready_pods.found, fewest)
             self.drop_budget()
 
     def test_a_heal_of_one_vnfc_ignores_budgets(self) -> None:
@@ -294,11 +294,11 @@ class TestNarrowCredentials(BudgetCase):
     def test_budgets_that_cannot_be_read_are_respected(self) -> None:
         self.allow("pods/eviction")
         before = self.uids()
-        with MinServing(self) as seen:
+        with MinServing(self) as ready_pods:
             done = self.heal()
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(set(), before & self.uids())
-        self.assertGreaterEqual(seen.found, 2)
+        self.assertGreaterEqual(ready_pods.found, 2)
 
     def assert_heal_fails(self, *messages: str) -> None:
         """Check that a heal of several VNFCs fails and deletes no pod."""
@@ -336,7 +336,7 @@ class TestNarrowCredentials(BudgetCase):
 
 
 class TestDeadline(BudgetCase):
-    def check_refused(self, says: str, *within: float) -> None:
+    def check_refused(self, message: str, *within: float) -> None:
         """Heal within each of these times until it fails like this: on a slow
         machine a short one expires before the cluster is reached. No pod is
         ever evicted.
@@ -353,10 +353,12 @@ class TestDeadline(BudgetCase):
                 errors.InfraError, driver.replace, task
             )
             self.assertEqual(before, self.uids())
-            if isinstance(refused, errors.NotReady) and says in str(refused):
+            if isinstance(refused, errors.NotReady) and message in str(
+                refused
+            ):
                 return
             refusals.append(str(refused))
-        self.fail(f"never {says!r}: {refusals}")
+        self.fail(f"never {message!r}: {refusals}")
 
     def test_a_wait_for_a_budget_ends_with_the_operation(self) -> None:
         self.budget(minAvailable=3)

@@ -33,8 +33,8 @@ class CancellationCase(CnfCase):
 
     def report_progress(self, line: str) -> None:
         self.progress.append(line)
-        for words, act in self.callbacks.items():
-            if words in line:
+        for text, act in self.callbacks.items():
+            if text in line:
                 act()
 
     def cancel(self, *, forceful: bool) -> None:
@@ -83,13 +83,13 @@ class TestAtOnce(CancellationCase):
         self.cluster.sandbox.lose_node("sandbox-node-1")
         self.cluster.sandbox.lose_node("sandbox-node-2")
 
-        def soon() -> None:
+        def cancel_soon() -> None:
             threading.Timer(0.2, self.cancel, (), {"forceful": True}).start()
 
         termination = dataclasses.replace(
             task, current=task.target, target=None
         )
-        self.callbacks["pods still being deleted"] = soon
+        self.callbacks["pods still being deleted"] = cancel_soon
         self.assertRaises(errors.Cancelled, self.driver.destroy, termination)
 
     def test_a_missing_response_is_not_waited_for(self) -> None:
@@ -129,9 +129,9 @@ class TestGracefully(CancellationCase):
             forceful=False
         )
         self.assertRaises(errors.Cancelled, self.driver.apply, self.task())
-        made = self.created_objects()
-        self.assertIn(("deployments", "web"), made)
-        self.assertNotIn(("statefulsets", "store"), made)
+        created = self.created_objects()
+        self.assertIn(("deployments", "web"), created)
+        self.assertNotIn(("statefulsets", "store"), created)
         web = self.objects()["deployments", "web"]
         self.assertEqual(
             web["spec"]["replicas"], web["status"]["readyReplicas"]

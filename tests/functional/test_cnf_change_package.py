@@ -98,11 +98,11 @@ spec: {podSelector: {}}
 
 class ChangeCase(UpdateCase):
     def request(self, vnfd_id: str, **parameters: Any) -> dict[str, Any]:
-        given = {
+        body = {
             "upgrade_type": "RollingUpdate",
             "lcm-kubernetes-def-files": NEW_FILES,
         }
-        return {"vnfdId": vnfd_id, "additionalParams": given | parameters}
+        return {"vnfdId": vnfd_id, "additionalParams": body | parameters}
 
     def change(self, vnfd_id: str, **parameters: Any) -> Any:
         body = self.request(vnfd_id, **parameters)
@@ -285,9 +285,9 @@ class TestObjects(ChangeCase):
             body = self.cluster.call("GET", self.path(place))
             if body is not None:
                 meta = body["metadata"]
-                kept = {"labels": meta.get("labels"), "uid": meta["uid"]}
+                attributes = {"labels": meta.get("labels"), "uid": meta["uid"]}
                 rest = ("spec", "data", "rules")
-                found[place] = kept | {k: body.get(k) for k in rest}
+                found[place] = attributes | {k: body.get(k) for k in rest}
         return found
 
     def path(self, place: str) -> str:
@@ -338,9 +338,9 @@ class TestObjects(ChangeCase):
         """A rollback creates deleted objects again; a retry deletes them."""
         role = self.path("roles/reader")
         for decision, left in (("rollback", True), ("retry", False)):
-            held = self.cluster.call("GET", role)
-            held["metadata"]["finalizers"] = ["example.com/held"]
-            self.cluster.call("PUT", role, held)
+            role_object = self.cluster.call("GET", role)
+            role_object["metadata"]["finalizers"] = ["example.com/held"]
+            self.cluster.call("PUT", role, role_object)
             answer = self.vnfm.task(
                 self.instance_id,
                 "change_vnfpkg",
@@ -357,9 +357,9 @@ class TestObjects(ChangeCase):
             self.vnfm.call("POST", f"{location}/cancel", cancel)
             op_occ = self.vnfm.wait_operation(location)
             self.assertEqual("FAILED_TEMP", op_occ["operationState"])
-            held = self.cluster.call("GET", role)
-            del held["metadata"]["finalizers"]
-            self.cluster.call("PUT", role, held)
+            role_object = self.cluster.call("GET", role)
+            del role_object["metadata"]["finalizers"]
+            self.cluster.call("PUT", role, role_object)
             self.vnfm.decide(op_occ["id"], decision)
             objects = self.existing_objects(*OLD, *NEW)
             self.assertEqual(left, "roles/reader" in objects)

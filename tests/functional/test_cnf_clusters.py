@@ -157,8 +157,8 @@ class TestLife(TwoClusters):
 
     def is_store_pod_recorded(self, instance_id: str) -> bool:
         """Return whether the present pod of the store is recorded."""
-        now = self.uids()[1].get(("pods", "store-0"))
-        return now in {
+        uid = self.uids()[1].get(("pods", "store-0"))
+        return uid in {
             vnfc["metadata"]["uid"]
             for vnfc in self.vnfm.vnfcs(instance_id).values()
         }
@@ -204,10 +204,10 @@ class VimAssigningNfvo(FakeNfvo):
     ) -> Grant:
         usual = super().grant(request, cancel_token, deadline)
         vdus = {one.id: one.vdu_id or "" for one in request.add_resources}
-        left = {vdu: list(keys) for vdu, keys in self.places.items()}
+        remaining = {vdu: list(keys) for vdu, keys in self.places.items()}
         placed = []
         for info in usual.add_resources:
-            keys = left.get(vdus[info.resource_definition_id], [])
+            keys = remaining.get(vdus[info.resource_definition_id], [])
             key = keys.pop(0) if keys else None
             placed.append(msgspec.structs.replace(info, vim_connection_id=key))
         return msgspec.structs.replace(usual, add_resources=tuple(placed))

@@ -29,8 +29,10 @@ class TestCoordination(UpdateCase):
 
     def package(self, name: str, **_files: str) -> str:
         """Onboard a package with a coordination script."""
-        self.seen = Path(self.vnfm.state_path) / "seen"
-        text = RECORDING_SCRIPT.format(seen=str(self.seen), fails=self.fails)
+        self.inputs_path = Path(self.vnfm.state_path) / "seen"
+        text = RECORDING_SCRIPT.format(
+            seen=str(self.inputs_path), fails=self.fails
+        )
         changed = {SCRIPT: text}
         source = SAMPLES / name / "Scripts" / "update.py"
         changed["Scripts/update.py"] = source.read_text()
@@ -51,7 +53,7 @@ class TestCoordination(UpdateCase):
         }
 
     def script_inputs(self) -> list[Any]:
-        return [json.loads(line) for line in self.seen.open()]
+        return [json.loads(line) for line in self.inputs_path.open()]
 
     def test_each_vnfc_is_coordinated(self) -> None:
         body = self.change_request()

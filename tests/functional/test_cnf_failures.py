@@ -22,9 +22,9 @@ spec:
 @contextlib.contextmanager
 def closed_port() -> Iterator[int]:
     """Return a port at which no process listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
 
 
 class FailureCase(testtools.TestCase):
@@ -69,8 +69,8 @@ class TestInstantiate(FailureCase):
         name = "Files/kubernetes/deployment.yaml"
         text = (Csar.source("cnf") / name).read_text()
         self.assertIn("spec:\n", text)
-        wrong = text.replace("spec:\n", "spec:\n  replicass: 3\n", 1)
-        op_occ = self.instantiate_failing(deployment=wrong)
+        misspelled = text.replace("spec:\n", "spec:\n  replicass: 3\n", 1)
+        op_occ = self.instantiate_failing(deployment=misspelled)
         self.assertEqual(
             f"The manifest {name}: Deployment web: The cluster answered 400: "
             'Deployment in version "v1" cannot be handled as a Deployment: '
@@ -124,12 +124,14 @@ class TestInstantiate(FailureCase):
     def test_a_foreign_object_is_not_touched(self) -> None:
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
         foreign = {"metadata": {"name": "web-config"}, "data": {"a": "b"}}
-        made = self.cluster.call("POST", path, foreign)
+        created = self.cluster.call("POST", path, foreign)
         op_occ = self.instantiate_failing()
         self.assertIn("web-config", op_occ["error"]["detail"])
         self.assertIn("does not belong", op_occ["error"]["detail"])
         self.assert_rolled_back(op_occ)
-        self.assertEqual(made, self.cluster.call("GET", f"{path}/web-config"))
+        self.assertEqual(
+            created, self.cluster.call("GET", f"{path}/web-config")
+        )
 
     def test_existing_objects_of_this_vnf_are_adopted(self) -> None:
         op_occ = self.instantiate_failing(pod=POD % "registry/invalid:1")
@@ -332,12 +334,14 @@ class TestVim(FailureCase):
                 "ssl_ca_cert": sandbox.ca_pem,
             },
         }
-        made = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim}).json["vim"]
+        created = self.vnfm.call("POST", "/v1.0/vims", {"vim": vim}).json[
+            "vim"
+        ]
         elsewhere = {"endpoint": "https://attacker.example"}
-        vim_connection = {"vimId": made["id"], "interfaceInfo": elsewhere}
+        vim_connection = {"vimId": created["id"], "interfaceInfo": elsewhere}
         op_occ = self.instantiate({"v": vim_connection})
         self.assertIn("bearer_token, or client_cert", str(op_occ["error"]))
-        path = f"/v1.0/vims/{made['id']}"
+        path = f"/v1.0/vims/{created['id']}"
         change = {"vim": {"auth_url": "https://attacker.example"}}
         answer = self.vnfm.call("PUT", path, change)
         self.assertEqual(400, answer.status)
@@ -345,15 +349,15 @@ class TestVim(FailureCase):
 
     def test_registration_connects_to_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox
-        good = {"bearer_token": sandbox.token, "ssl_ca_cert": sandbox.ca_pem}
+        access = {"bearer_token": sandbox.token, "ssl_ca_cert": sandbox.ca_pem}
         with closed_port() as port:
             cases: tuple[tuple[dict[str, str], str, int], ...] = (
-                (good, sandbox.endpoint, 201),
-                (good | {"bearer_token": "x"}, sandbox.endpoint, 422),
-                (good, f"https://127.0.0.1:{port}", 422),
-                (good | {"ssl_ca_cert": "no PEM"}, sandbox.endpoint, 400),
+                (access, sandbox.endpoint, 201),
+                (access | {"bearer_token": "x"}, sandbox.endpoint, 422),
+                (access, f"https://127.0.0.1:{port}", 422),
+                (access | {"ssl_ca_cert": "no PEM"}, sandbox.endpoint, 400),
                 ({}, sandbox.endpoint, 400),
-                (good, "no URL", 400),
+                (access, "no URL", 400),
             )
             for number, (cred, url, status) in enumerate(cases):
                 body = {

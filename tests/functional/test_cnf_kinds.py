@@ -199,8 +199,10 @@ class TestManyKinds(KindsCase):
         )
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
-        left = {kind: body for kind, body in self.list_found().items() if body}
-        self.assertEqual({"PriorityClass": foreign}, left)
+        remaining = {
+            kind: body for kind, body in self.list_found().items() if body
+        }
+        self.assertEqual({"PriorityClass": foreign}, remaining)
 
 
 class TestDefinitions(KindsCase):
@@ -325,8 +327,8 @@ spec: {containers: [{name: main, image: nginx}]}
         back = self.vnfm.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", back["operationState"], back)
         self.assertEqual(before, self.uids_of(own_vnf))
-        where = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
-        self.assertIsNotNone(self.cluster.call("GET", where))
+        path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
+        self.assertIsNotNone(self.cluster.call("GET", path))
 
 
 class TestBindings(KindsCase):

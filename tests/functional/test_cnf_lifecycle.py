@@ -154,8 +154,8 @@ class TestLife(testtools.TestCase):
         self.assertEqual("COMPLETED", done["operationState"])
         after = self.cluster.uids(self.vnfm.namespace)
         same = {key for key in before if after.get(key) == before[key]}
-        kept = {kind for kind, _ in same - set(self.empty)}
-        self.assertEqual({"persistentvolumeclaims"}, kept)
+        kept_kinds = {kind for kind, _ in same - set(self.empty)}
+        self.assertEqual({"persistentvolumeclaims"}, kept_kinds)
         vdus = [v["vduId"] for v in self.vnfm.vnfcs(instance_id).values()]
         self.assertEqual(2, vdus.count("web"))
 
@@ -222,12 +222,12 @@ spec: {{token: x}}
         names.append("Files/kubernetes/extra.yaml")
         done = self.vnfm.run(instance_id, "instantiate", request)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        where = f"/apis/{CUSTOM}/v1/namespaces/{self.vnfm.namespace}/gadgets"
-        self.assertIsNotNone(self.cluster.call("GET", f"{where}/one"))
+        gadgets = f"/apis/{CUSTOM}/v1/namespaces/{self.vnfm.namespace}/gadgets"
+        self.assertIsNotNone(self.cluster.call("GET", f"{gadgets}/one"))
         end = {"terminationType": "FORCEFUL"}
         done = self.vnfm.run(instance_id, "terminate", end)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        self.assertIsNone(self.cluster.call("GET", where))
+        self.assertIsNone(self.cluster.call("GET", gadgets))
         roles = "/apis/rbac.authorization.k8s.io/v1/namespaces"
         self.assertIsNone(
             self.cluster.call(

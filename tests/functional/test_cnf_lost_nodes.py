@@ -104,15 +104,15 @@ class TestLostNodes(CnfCase):
             for uid, pod in before.items()
             if pod["metadata"]["labels"]["tacker_vdu_id"] == "agent"
         }
-        here = agents["sandbox-node-2"]
-        name = before[here]["metadata"]["name"]
+        agent = agents["sandbox-node-2"]
+        name = before[agent]["metadata"]["name"]
         heal = {"vnfcInstanceId": [f"agent-{name}"]}
         done = self.vnfm.run(self.instance_id, "heal", heal)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        now = self.pods()
-        self.assertNotIn(here, now)
-        self.assertIn(agents[LOST], now)
-        self.assertEqual(len(before), len(now))
+        pods = self.pods()
+        self.assertNotIn(agent, pods)
+        self.assertIn(agents[LOST], pods)
+        self.assertEqual(len(before), len(pods))
 
     def test_a_terminating_pod_blocks_nothing(self) -> None:
         before = self.pods()

@@ -29,15 +29,15 @@ class TestOutages(CnfCase):
 
     def outage_at(self, *words: str) -> Callable[[str], None]:
         """Start an outage at progress with each of these words, once each."""
-        left = list(words)
+        remaining = list(words)
 
         def on_progress(line: str) -> None:
-            for word in left:
+            for word in remaining:
                 if word in line:
-                    left.remove(word)
+                    remaining.remove(word)
                     self.start_outage()
 
-        self.addCleanup(lambda: self.assertEqual([], left))
+        self.addCleanup(lambda: self.assertEqual([], remaining))
         return on_progress
 
     def task(self, on_progress: Callable[[str], None]) -> InfraTask:

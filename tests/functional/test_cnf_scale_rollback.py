@@ -86,9 +86,9 @@ class TestScaleBack(CnfCase):
         self.cluster.call("PUT", f"{path}/{kept['name']}", pod)
         self.rolled_back(failed)
         self.assertEqual({kept["uid"]}, before & self.uids("web"))
-        left = self.pods("web")
-        self.assertEqual(2, len(left))
-        for pod in left:
+        remaining = self.pods("web")
+        self.assertEqual(2, len(remaining))
+        for pod in remaining:
             self.assertFalse(pod["metadata"].get("annotations"), pod)
 
     def break_pod_image(self) -> set[str]:
@@ -126,12 +126,12 @@ class TestScaleBack(CnfCase):
 
 class TestCredentials(CnfCase):
     def test_pods_that_the_credentials_cannot_change(self) -> None:
-        whole = {"apiGroups": ["*"], "resources": ["*"]}
+        rule = {"apiGroups": ["*"], "resources": ["*"]}
         verbs = ["get", "list", "watch", "create", "delete"]
         self.cluster.allow_viewer(
             self.vnfm.namespace,
-            whole | {"verbs": verbs},
-            whole | {"apiGroups": ["apps"], "verbs": ["patch"]},
+            rule | {"verbs": verbs},
+            rule | {"apiGroups": ["apps"], "verbs": ["patch"]},
         )
         vim = self.cluster.vim(bearer_token=self.cluster.sandbox.viewer_token)
         instance_id = self.vnfm.start_vnf(

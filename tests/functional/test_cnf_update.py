@@ -257,8 +257,8 @@ class TestUpdate(UpdateCase):
         )
         after = self.pods()
         for vdu in NEW:
-            left = identities(before[vdu]) & identities(after[vdu])
-            self.assertEqual(set(), left, vdu)
+            unchanged = identities(before[vdu]) & identities(after[vdu])
+            self.assertEqual(set(), unchanged, vdu)
         self.assertEqual(2, restarts(after["probe"]["probe"]))
         self.assertEqual(identities(before["idle"]), self.identities("idle"))
         self.assertEqual(

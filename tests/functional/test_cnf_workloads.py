@@ -167,7 +167,7 @@ class TestMapping(WorkloadCase):
 class TestParameters(WorkloadCase):
     def test_misspelled_parameters_are_refused(self) -> None:
         instance_id = self.vnfm.create()
-        for name, meant in (
+        for name, suggested in (
             ("namespase", "namespace"),
             ("Namespace", "namespace"),
             ("lcm_kubernetes_def_files", "lcm-kubernetes-def-files"),
@@ -177,7 +177,8 @@ class TestParameters(WorkloadCase):
             request = self.instantiate_request(**{name: "other"})
             detail = self.refused(instance_id, "instantiate", request)
             self.assertIn(
-                f'Unknown parameter "{name}"; did you mean "{meant}"?', detail
+                f'Unknown parameter "{name}"; did you mean "{suggested}"?',
+                detail,
             )
 
     def test_misspelled_parameters_of_each_operation(self) -> None:

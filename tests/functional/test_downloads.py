@@ -17,8 +17,8 @@ class TestDownloads(test_packages.PackageTest):
         self.path = self.onboarded(test_packages.build_zip(files))
         self.image = f"{self.path}/artifacts/Files/image"
 
-    def ask(self, wanted: str, **more: str) -> Response:
-        headers = {"Range": wanted, **more}
+    def ask(self, byte_range: str, **more: str) -> Response:
+        headers = {"Range": byte_range, **more}
         return self.call("GET", self.image, headers=headers)
 
     def assert_whole(self, answer: Response) -> None:
@@ -42,11 +42,11 @@ class TestDownloads(test_packages.PackageTest):
             "bytes=-99999999999": (0, SIZE),
             " Bytes = 7-8 ": (7, 9),
         }
-        for wanted, (first, end) in cases.items():
-            answer = self.ask(wanted)
-            self.assertEqual(206, answer.status, wanted)
+        for byte_range, (first, end) in cases.items():
+            answer = self.ask(byte_range)
+            self.assertEqual(206, answer.status, byte_range)
             self.assertEqual("application/octet-stream", answer.type)
-            self.assertEqual(BINARY[first:end], answer.content, wanted)
+            self.assertEqual(BINARY[first:end], answer.content, byte_range)
             self.assertEqual(
                 f"bytes {first}-{end - 1}/{SIZE}",
                 answer.headers["Content-Range"],
@@ -57,40 +57,44 @@ class TestDownloads(test_packages.PackageTest):
 
     def test_a_package_is_downloaded_by_ranges(self) -> None:
         content = f"{self.path}/package_content"
-        whole = self.call("GET", content).content
+        expected = self.call("GET", content).content
         pieces: list[bytes] = []
-        while len(b"".join(pieces)) < len(whole):
-            at = len(b"".join(pieces))
-            wanted = {"Range": f"bytes={at}-{at + 299_999}"}
-            answer = self.call("GET", content, headers=wanted)
+        while len(b"".join(pieces)) < len(expected):
+            position = len(b"".join(pieces))
+            byte_range = {"Range": f"bytes={position}-{position + 299_999}"}
+            answer = self.call("GET", content, headers=byte_range)
             self.assertEqual(206, answer.status)
             self.assertEqual("application/zip", answer.type)
             pieces.append(answer.content)
-        self.assertEqual(whole, b"".join(pieces))
+        self.assertEqual(expected, b"".join(pieces))
         self.assertEqual(4, len(pieces))
 
     def test_ranges_after_the_end(self) -> None:
-        for wanted in ("bytes=1000000-", "bytes=2000000-3000000", "bytes=-0"):
-            answer = self.ask(wanted)
+        for byte_range in (
+            "bytes=1000000-",
+            "bytes=2000000-3000000",
+            "bytes=-0",
+        ):
+            answer = self.ask(byte_range)
             self.assert_problem(416, answer, f"{SIZE} bytes")
             self.assertEqual(
                 f"bytes */{SIZE}", answer.headers["Content-Range"]
             )
-        none = f"{self.path}/artifacts/Files/none"
-        for wanted in ("bytes=0-", "bytes=-5"):
-            headers = {"Range": wanted}
-            answer = self.call("GET", none, headers=headers)
+        missing = f"{self.path}/artifacts/Files/none"
+        for byte_range in ("bytes=0-", "bytes=-5"):
+            headers = {"Range": byte_range}
+            answer = self.call("GET", missing, headers=headers)
             self.assert_problem(416, answer, "0 bytes")
             self.assertEqual("bytes */0", answer.headers["Content-Range"])
 
     def test_more_than_one_range(self) -> None:
-        for wanted in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
+        for byte_range in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
             self.assert_problem(
-                400, self.ask(wanted), "several ranges are not supported"
+                400, self.ask(byte_range), "several ranges are not supported"
             )
 
     def test_an_invalid_range_is_ignored(self) -> None:
-        for wanted in (
+        for byte_range in (
             "",
             "bytes",
             "bytes=",
@@ -103,7 +107,7 @@ class TestDownloads(test_packages.PackageTest):
             "lines=0-1",
             f"bytes={'9' * 5000}-",
         ):
-            self.assert_whole(self.ask(wanted))
+            self.assert_whole(self.ask(byte_range))
 
     def test_if_range(self) -> None:
         tag = self.call("GET", self.image).headers["ETag"]
@@ -115,19 +119,19 @@ class TestDownloads(test_packages.PackageTest):
 
     def test_head_has_the_size(self) -> None:
         for path in (self.image, f"{self.path}/package_content"):
-            whole = self.call("GET", path)
-            wanted = {"Range": "bytes=0-0,5-6"}
-            answer = self.call("HEAD", path, headers=wanted)
+            expected = self.call("GET", path)
+            byte_range = {"Range": "bytes=0-0,5-6"}
+            answer = self.call("HEAD", path, headers=byte_range)
             self.assertEqual((200, b""), (answer.status, answer.content))
             for name in ("Content-Length", "Content-Type", "ETag"):
-                self.assertEqual(whole.headers[name], answer.headers[name])
+                self.assertEqual(expected.headers[name], answer.headers[name])
         answer = self.call("HEAD", f"{self.path}/artifacts/Files/no")
         self.assertEqual(404, answer.status)
 
     def test_an_empty_file_is_downloaded(self) -> None:
-        none = f"{self.path}/artifacts/Files/none"
-        self.assertEqual(b"", self.call("GET", none).content)
-        self.assertEqual(200, self.call("HEAD", none).status)
+        missing = f"{self.path}/artifacts/Files/none"
+        self.assertEqual(b"", self.call("GET", missing).content)
+        self.assertEqual(200, self.call("HEAD", missing).status)
 
     not_files: ClassVar[tuple[str, ...]] = ("", "/vnfd")
 

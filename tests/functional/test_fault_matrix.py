@@ -373,10 +373,10 @@ def _cases() -> Iterator[type[Matrix]]:
         name = "".join(word.title() for word in kind.name.split())
         # an attribute of this module, so that it can be run alone
         base = ReversibleMatrix if kind.reversible else Matrix
-        made = type(f"Test{name}", (base,), {"kind": kind})
-        made.__module__ = __name__
-        globals()[made.__name__] = made
-        yield made
+        case = type(f"Test{name}", (base,), {"kind": kind})
+        case.__module__ = __name__
+        globals()[case.__name__] = case
+        yield case
 
 
 CASES: Final = tuple(_cases())

@@ -151,22 +151,28 @@ class TestManifests(FuzzTest):
 
     def setUp(self) -> None:
         super().setUp()
-        self.right = update_plans.texts()
-        self.right[update_plans.REST[1]] += f"---\n{CRON_JOB}"
+        self.valid_texts = update_plans.texts()
+        self.valid_texts[update_plans.REST[1]] += f"---\n{CRON_JOB}"
         self.bodies = {
             name: list(yaml.safe_load_all(text))
-            for name, text in self.right.items()
+            for name, text in self.valid_texts.items()
         }
 
     def mutated(self, chance: random.Random) -> dict[str, str]:
-        name = chance.choice(sorted(self.right))
+        name = chance.choice(sorted(self.valid_texts))
         if chance.random() < 0.2:
-            raw = mutated_bytes(chance, self.right[name].encode())
-            return {**self.right, name: raw.decode("utf-8", "surrogateescape")}
+            raw = mutated_bytes(chance, self.valid_texts[name].encode())
+            return {
+                **self.valid_texts,
+                name: raw.decode("utf-8", "surrogateescape"),
+            }
         bodies = list(self.bodies[name])
         one = chance.randrange(len(bodies))
         bodies[one] = mutation.odd_value(chance, bodies[one])
-        return {**self.right, name: "\n---\n".join(map(json.dumps, bodies))}
+        return {
+            **self.valid_texts,
+            name: "\n---\n".join(map(json.dumps, bodies)),
+        }
 
     def test_whatever_comes(self) -> None:
         for chance in self.seeded_rounds(max(ROUNDS // 5, 100)):
@@ -191,7 +197,7 @@ class TestReplies(FuzzTest):
             self.assertTrue(str(error))
             self.count("refused")
 
-    def right(self) -> bytes:
+    def valid_texts(self) -> bytes:
         return json.dumps(
             {
                 "vnfInstance": REPLY["vnf_instance"],
@@ -202,7 +208,7 @@ class TestReplies(FuzzTest):
         ).encode()
 
     def test_json(self) -> None:
-        right = self.right()
+        right = self.valid_texts()
         self.check_reply(protocol.json_output, right)
         self.assertEqual({"taken": 1}, self.outcomes)
         for chance in self.seeded_rounds(ROUNDS):

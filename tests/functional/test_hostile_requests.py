@@ -25,15 +25,15 @@ NUL_PATHS = (
 class EndlessBody(io.RawIOBase):
     """An endless body that counts the bytes that are read."""
 
-    taken = 0
+    bytes_read = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if self.taken > 20_000_000:
+        if self.bytes_read > 20_000_000:
             return 0
-        self.taken += len(buffer)
+        self.bytes_read += len(buffer)
         buffer[:] = b"x" * len(buffer)
         return len(buffer)
 
@@ -61,7 +61,9 @@ class TestBodies(test_http.HttpTest):
             for length in ("20000000", None):
                 answer, source = self.send(kind, length)
                 self.assertIn(answer.status, {413, 415})
-                self.assertLess(source.taken, 1_200_000, f"{kind} {length}")
+                self.assertLess(
+                    source.bytes_read, 1_200_000, f"{kind} {length}"
+                )
 
     def test_a_body_without_a_type_is_json(self) -> None:
         body = b'{"userDefinedData": {"a": 1}}'
@@ -70,7 +72,7 @@ class TestBodies(test_http.HttpTest):
         self.assertEqual({"a": 1}, answer.json["userDefinedData"])
 
     def test_bodies_that_are_not_json(self) -> None:
-        for body, says in (
+        for body, message in (
             (b"\xff\xfe", "The body is not JSON"),
             (b'{"vnfdId": "\xff"}', "The body is not JSON"),
             (b'{"vnfdId": "\\u0000"}', "a NUL character"),
@@ -80,7 +82,7 @@ class TestBodies(test_http.HttpTest):
             answer = self.call(
                 "POST", test_http.INSTANCES, body, test_http.JSON
             )
-            self.assert_problem(400, answer, says)
+            self.assert_problem(400, answer, message)
 
     def test_a_form_with_parts(self) -> None:
         kind = {"Content-Type": "multipart/form-data"}

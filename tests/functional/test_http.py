@@ -108,14 +108,14 @@ class TestPaths(HttpTest):
     def test_both_roots_are_the_same(self) -> None:
         vnfd_id = self.vnfm.onboard()
         body = {"vnfdId": vnfd_id}
-        made = self.call("POST", "/v2/vnf_instances", body)
-        self.assertEqual(201, made.status)
-        path = f"/vnf_instances/{made.json['id']}"
+        created = self.call("POST", "/v2/vnf_instances", body)
+        self.assertEqual(201, created.status)
+        path = f"/vnf_instances/{created.json['id']}"
         short = self.call("GET", f"/v2{path}")
         long = self.call("GET", f"/vnflcm/v2{path}")
         self.assertEqual(200, long.status)
         self.assertEqual(long.json, short.json)
-        for answer in (made, short):
+        for answer in (created, short):
             self.assertEqual("2.0.0", answer.headers["Version"])
 
 
@@ -366,11 +366,11 @@ class TestVersion(HttpTest):
 class TestAnswers(HttpTest):
     def test_location_of_a_created_resource(self) -> None:
         vnfd_id = self.vnfm.onboard()
-        made = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
-        where = f"http://localhost{INSTANCES}/{made.json['id']}"
-        self.assertEqual(where, made.headers["Location"])
-        self.assertEqual(where, made.json["_links"]["self"]["href"])
-        self.assertEqual(200, self.call("GET", where).status)
+        created = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
+        location = f"http://localhost{INSTANCES}/{created.json['id']}"
+        self.assertEqual(location, created.headers["Location"])
+        self.assertEqual(location, created.json["_links"]["self"]["href"])
+        self.assertEqual(200, self.call("GET", location).status)
 
     def test_an_accepted_task_has_no_body(self) -> None:
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
@@ -378,9 +378,9 @@ class TestAnswers(HttpTest):
         answer = self.vnfm.task(instance_id, "instantiate", request)
         self.assertEqual((202, b""), (answer.status, answer.content))
         self.assertNotIn("Content-Type", answer.headers)
-        where = answer.headers["Location"]
-        self.assertTrue(where.startswith(f"http://localhost{OP_OCCS}/"))
-        self.vnfm.wait_operation(where)
+        location = answer.headers["Location"]
+        self.assertTrue(location.startswith(f"http://localhost{OP_OCCS}/"))
+        self.vnfm.wait_operation(location)
 
     def test_a_deletion_has_no_body(self) -> None:
         instance_id = self.vnfm.create()
@@ -405,12 +405,14 @@ class TestEndpoint(HttpTest):
 
     def test_links_use_the_configured_endpoint(self) -> None:
         vnfd_id = self.vnfm.onboard()
-        made = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
-        where = f"https://vnfm.example/proxy{INSTANCES}/{made.json['id']}"
-        self.assertEqual(where, made.headers["Location"])
-        self.assertEqual(where, made.json["_links"]["self"]["href"])
+        created = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
+        location = (
+            f"https://vnfm.example/proxy{INSTANCES}/{created.json['id']}"
+        )
+        self.assertEqual(location, created.headers["Location"])
+        self.assertEqual(location, created.json["_links"]["self"]["href"])
         (listed,) = self.call("GET", INSTANCES).json
-        self.assertEqual(where, listed["_links"]["self"]["href"])
+        self.assertEqual(location, listed["_links"]["self"]["href"])
 
 
 class TestBugs(HttpTest):
@@ -509,10 +511,10 @@ class TestPolicy(HttpTest):
             self.assert_problem(403, self.as_("stranger", "GET", path))
 
     def test_an_upload_is_not_even_read(self) -> None:
-        made = self.as_("member", "POST", PACKAGES).json
+        created = self.as_("member", "POST", PACKAGES).json
         answer = self.call(
             "PUT",
-            f"{PACKAGES}/{made['id']}/package_content",
+            f"{PACKAGES}/{created['id']}/package_content",
             b"zip",
             {"X-Auth-Token": "reader", "Content-Type": "application/zip"},
         )

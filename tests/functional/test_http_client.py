@@ -52,8 +52,8 @@ def oauth2(receiver: HttpReceiver, **more: str) -> dict[str, Any]:
     }
 
 
-def read(given: dict[str, Any]) -> SubscriptionAuthentication:
-    return msgspec.convert(given, SubscriptionAuthentication)
+def read(auth: dict[str, Any]) -> SubscriptionAuthentication:
+    return msgspec.convert(auth, SubscriptionAuthentication)
 
 
 def _answer(body: bytes, _: ReceivedRequest) -> Response:
@@ -100,9 +100,9 @@ class TestAuthentication(testtools.TestCase):
 
     def test_an_unknown_client_gets_an_error(self) -> None:
         receiver = self.useFixture(HttpReceiver(oauth2=("vnfm", "s3cret")))
-        wrong = oauth2(receiver, clientPassword="guessed")
+        invalid_options = oauth2(receiver, clientPassword="guessed")
         refused = self.assertRaises(
-            errors.PeerFailed, self.call, receiver, wrong
+            errors.PeerFailed, self.call, receiver, invalid_options
         )
         self.assertIn("answered 401", str(refused))
         self.assertNotIn("guessed", str(refused))
@@ -120,11 +120,11 @@ class TestAuthentication(testtools.TestCase):
         receiver = self.useFixture(HttpReceiver())
         long = b'{"access_token": "x", "scope": "' + b"x" * 2**20 + b'"}'
         receiver.responder = functools.partial(_answer, long)
-        given = read(oauth2(receiver))
+        auth = read(oauth2(receiver))
 
         async def deliver() -> DeliveryResult:
             webhook_client = WebhookClient(
-                receiver.url, given, HttpClientOptions(), HERE
+                receiver.url, auth, HttpClientOptions(), HERE
             )
             return await webhook_client.deliver(b"{}")
 
@@ -145,8 +145,8 @@ class TestAuthentication(testtools.TestCase):
             clients.client(HttpClientOptions(), auth=auth) as client,
             ThreadPoolExecutor(8) as pool,
         ):
-            got = set(pool.map(call, [client] * 8))
-        self.assertEqual({204}, got)
+            statuses = set(pool.map(call, [client] * 8))
+        self.assertEqual({204}, statuses)
         self.assertEqual(1, receiver.issued_tokens)
 
     def test_tasks_share_one_token(self) -> None:
@@ -161,16 +161,16 @@ class TestAuthentication(testtools.TestCase):
                     *(client.get(receiver.url) for _ in range(8))
                 )
                 receiver.tokens.clear()
-                then = await asyncio.gather(
+                later_statuses = await asyncio.gather(
                     *(client.get(receiver.url) for _ in range(8))
                 )
-            return {answer.status_code for answer in (*first, *then)}
+            return {answer.status_code for answer in (*first, *later_statuses)}
 
         self.assertEqual({204}, asyncio.run(call()))
         self.assertEqual(2, receiver.issued_tokens)
 
     def test_parameters_have_to_match_the_auth_type(self) -> None:
-        for given, message in (
+        for auth, message in (
             ({"authType": []}, "length"),
             ({"authType": ["BASIC"]}, "authType BASIC requires paramsBasic"),
             (
@@ -186,7 +186,7 @@ class TestAuthentication(testtools.TestCase):
                 "not contain a colon",
             ),
         ):
-            refused = self.assertRaises(msgspec.ValidationError, read, given)
+            refused = self.assertRaises(msgspec.ValidationError, read, auth)
             self.assertIn(message, str(refused))
 
 
@@ -209,8 +209,8 @@ class TestTls(testtools.TestCase):
         )
 
     def receiver(self, **options: Any) -> HttpReceiver:
-        given = {"authority": self.authority} | options
-        return self.useFixture(HttpReceiver(**given))
+        auth = {"authority": self.authority} | options
+        return self.useFixture(HttpReceiver(**auth))
 
     def call(
         self,
@@ -268,9 +268,9 @@ class TestTls(testtools.TestCase):
 
     def test_a_token_for_a_certificate(self) -> None:
         receiver = self.receiver(wants_certificate=True)
-        given = self.by_certificate(receiver, self.thumbprint())
-        authorization.check(read(given), self.client_options)
-        self.assertEqual(204, self.call(receiver, self.client_options, given))
+        auth = self.by_certificate(receiver, self.thumbprint())
+        authorization.check(read(auth), self.client_options)
+        self.assertEqual(204, self.call(receiver, self.client_options, auth))
         request = receiver.requests[0]
         self.assertEqual("/token", request.path)
         self.assertEqual(
@@ -280,7 +280,7 @@ class TestTls(testtools.TestCase):
 
     def test_a_client_certificate_that_is_not_configured(self) -> None:
         receiver = self.receiver()
-        given = self.by_certificate(receiver, "another")
+        auth = self.by_certificate(receiver, "another")
         for client_options, message in (
             (self.client_options, "is not the thumbprint of"),
             (
@@ -291,7 +291,7 @@ class TestTls(testtools.TestCase):
             refused = self.assertRaises(
                 errors.Unprocessable,
                 authorization.check,
-                read(given),
+                read(auth),
                 client_options,
             )
             self.assertIn(message, str(refused))
@@ -304,11 +304,11 @@ class TestTls(testtools.TestCase):
             self.assertRaises(
                 errors.VnfmError, clients.ssl_context, client_options
             )
-        wrong = HttpClientOptions(client_certificate=str(self.key))
+        invalid_options = HttpClientOptions(client_certificate=str(self.key))
         self.assertRaises(
             errors.VnfmError,
             clients.ssl_context,
-            wrong,
+            invalid_options,
             use_client_certificate=True,
         )
 

@@ -76,11 +76,11 @@ class WatchCase(CnfCase):
 
     def assert_events(self, *expected: tuple[str, str | None]) -> None:
         """Wait until all of these, and no other, are reported."""
-        left = set(expected)
-        while left:
+        remaining = set(expected)
+        while remaining:
             event = self.events.get(timeout=60)
             self.assertIn(event, expected)
-            left.discard(event)
+            remaining.discard(event)
 
     def drain_events(self) -> None:
         """Discard events until no more are reported."""

@@ -258,12 +258,12 @@ class TestClaim(testtools.TestCase):
 
     def test_a_claim_of_a_lost_conductor_expires(self) -> None:
         self.fail_instantiation()
-        claim_started, lost = threading.Event(), threading.Event()
-        self.addCleanup(lost.set)
+        claim_started, resumed = threading.Event(), threading.Event()
+        self.addCleanup(resumed.set)
 
         def freeze(_: Any) -> None:
             claim_started.set()
-            lost.wait(60)
+            resumed.wait(60)
 
         self.driver.before["clean"] = freeze
         thread = threading.Thread(target=self.try_to_clean)
@@ -274,19 +274,19 @@ class TestClaim(testtools.TestCase):
         waiting.until(lambda: self.instantiate().status == 202, "the start")
         waiting.until(lambda: self.state() == "INSTANTIATED", "its end")
         # the lost conductor's result is ignored, and nothing is deleted
-        lost.set()
+        resumed.set()
         thread.join(60)
         self.assertIn(self.vnf, self.driver.vnfcs)
 
-    def manage(self, *words: str) -> str:
+    def manage(self, *arguments: str) -> str:
         config_args = ("--config-dir", str(self.vnfm.state_path))
-        made = self.useFixture(fixtures.StringStream("stdout")).stream
-        with contextlib.redirect_stdout(made):
+        stdout = self.useFixture(fixtures.StringStream("stdout")).stream
+        with contextlib.redirect_stdout(stdout):
             self.assertEqual(
-                0, manage.main([*config_args, "leftovers", *words])
+                0, manage.main([*config_args, "leftovers", *arguments])
             )
-        made.seek(0)
-        return str(made.read())
+        stdout.seek(0)
+        return str(stdout.read())
 
     def test_an_administrator_drops_it(self) -> None:
         def unreachable(_: Any) -> None:

@@ -47,9 +47,9 @@ class LifecycleTest(testtools.TestCase):
 
         def fail(task: InfraTask) -> None:
             if half:
-                had = self.vnfm.driver.vnfcs.get(task.instance.id, ())
-                made = a_vnfc(f"half-{len(had)}", half)
-                self.vnfm.driver.vnfcs[task.instance.id] = (*had, made)
+                vnfcs = self.vnfm.driver.vnfcs.get(task.instance.id, ())
+                vnfc = a_vnfc(f"half-{len(vnfcs)}", half)
+                self.vnfm.driver.vnfcs[task.instance.id] = (*vnfcs, vnfc)
             raise errors.InfraError(BROKEN)
 
         for verb in verbs:
@@ -105,14 +105,14 @@ class TestTime(LifecycleTest):
         self,
     ) -> None:
         instance_id = self.vnfm.create_instantiated()
-        left: list[float] = []
-        self.vnfm.driver.before["destroy"] = lambda task: left.append(
+        remaining: list[float] = []
+        self.vnfm.driver.before["destroy"] = lambda task: remaining.append(
             task.deadline.remaining
         )
         limit = self.vnfm.conf.conductor.operation_timeout
         long = {"gracefulTerminationTimeout": 10 * int(limit)}
         self.run_completed(instance_id, "terminate", TERMINATE | long)
-        self.assertTrue(left[0] > 10 * limit)
+        self.assertTrue(remaining[0] > 10 * limit)
 
 
 class TestLife(LifecycleTest):
@@ -321,8 +321,8 @@ class TestRollback(LifecycleTest):
             refused = self.vnfm.call("POST", f"{path}/rollback")
             self.assertEqual(409, refused.status)
             self.assertIn("cannot be rolled back", refused.detail)
-            still = self.vnfm.call("GET", path).json
-            self.assertEqual("FAILED_TEMP", still["operationState"])
+            unchanged = self.vnfm.call("GET", path).json
+            self.assertEqual("FAILED_TEMP", unchanged["operationState"])
             self.vnfm.decide(failed["id"], "fail")
 
 

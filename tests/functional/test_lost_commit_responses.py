@@ -28,29 +28,31 @@ class TestLostAnswers(StoreCase):
 
     def drop_commit_responses(self, count: int) -> list[int]:
         """Lose the responses to the next commits of op-occ writers."""
-        left = [count]
+        remaining = [count]
         store, usual = self.store, self.store.writer
 
         @contextmanager
         def writer() -> Iterator[orm.Session]:
             with usual() as session:
                 yield session
-            if session.info.get("announced") and left[0] > 0:
-                left[0] -= 1
+            if session.info.get("announced") and remaining[0] > 0:
+                remaining[0] -= 1
                 raise db_errors.DBConnectionError
 
         store.writer = writer  # type: ignore[method-assign]
-        return left
+        return remaining
 
     def test_an_operation_completes(self) -> None:
         instance_id = self.vnfm.create()
-        left = self.drop_commit_responses(3)  # STARTING, PROCESSING, COMPLETED
+        remaining = self.drop_commit_responses(
+            3
+        )  # STARTING, PROCESSING, COMPLETED
         end = self.vnfm.run(instance_id, "instantiate", REQUEST)
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.assertEqual(1, len(self.vnfm.nfvo.requests))
         free = self.vnfm.run(instance_id, "scale", OUT)
         self.assertEqual("COMPLETED", free["operationState"])
-        self.assertEqual([0], left)
+        self.assertEqual([0], remaining)
 
     def test_a_failure_is_recorded_once(self) -> None:
         def fail(_task: Any) -> None:
@@ -138,8 +140,8 @@ class TestInBetween(StoreCase):
         self.assertEqual(
             202, self.vnfm.call("POST", f"{location}/retry").status
         )
-        came = threading.Event()
-        came.wait(
+        woken = threading.Event()
+        woken.wait(
             0.3
         )  # the wake-up was received while the claim was still held
         goes.set()

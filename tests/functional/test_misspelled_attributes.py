@@ -14,7 +14,7 @@ class TestAttributes(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(Vnfm())
-        self.fresh = self.vnfm.create()
+        self.idle_instance = self.vnfm.create()
         self.up = self.vnfm.create_instantiated()
 
     def refused(self, method: str, path: str, body: Any) -> str:
@@ -23,7 +23,7 @@ class TestAttributes(testtools.TestCase):
         return answer.detail
 
     def test_a_misspelled_attribute_is_refused(self) -> None:
-        one, up = f"{ROOT}/{self.fresh}", f"{ROOT}/{self.up}"
+        one, up = f"{ROOT}/{self.idle_instance}", f"{ROOT}/{self.up}"
         vim = {"vim1": {"vimtype": "fake", "interfaceInfo": {}}}
         cases: list[tuple[str, str, Any, str, str, str]] = [
             ("POST", ROOT, {"vnfdID": "x"}, "vnfdID", "vnfdId", ""),
@@ -92,13 +92,13 @@ class TestAttributes(testtools.TestCase):
                 "",
             ),
         ]
-        for method, path, body, given, meant, place in cases:
-            with self.subTest(given):
+        for method, path, body, name, suggested, place in cases:
+            with self.subTest(name):
                 detail = self.refused(method, path, body)
-                at = f" at `{place}`" if place else ""
+                location = f" at `{place}`" if place else ""
                 self.assertEqual(
-                    f'Unknown attribute "{given}"{at}; did you mean '
-                    f'"{meant}"?',
+                    f'Unknown attribute "{name}"{location}; did you mean '
+                    f'"{suggested}"?',
                     detail,
                 )
 
@@ -111,7 +111,7 @@ class TestAttributes(testtools.TestCase):
             "vimConnectionInfo": vim,
             "additionalParams": {"flavourid": 1},
         }
-        done = self.vnfm.run(self.fresh, "instantiate", body)
+        done = self.vnfm.run(self.idle_instance, "instantiate", body)
         self.assertEqual("COMPLETED", done["operationState"])
 
     def test_null_is_the_same_as_absent(self) -> None:
@@ -123,7 +123,7 @@ class TestAttributes(testtools.TestCase):
             "additionalParams": None,
             "extensions": None,
         }
-        done = self.vnfm.run(self.fresh, "instantiate", body)
+        done = self.vnfm.run(self.idle_instance, "instantiate", body)
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn("extVirtualLinks", done["operationParams"])
         for name in ("vnfcInstanceId", "additionalParams"):

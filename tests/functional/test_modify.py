@@ -82,12 +82,12 @@ class TestAttributes(ModifyCase):
         # read, and sent back with a change
         back = {name: before[name] | {"more": 2} for name in names}
         self.modify(up, back)
-        seen: list[Any] = []
-        self.vnfm.driver.before["apply"] = seen.append
+        tasks: list[Any] = []
+        self.vnfm.driver.before["apply"] = tasks.append
         self.vnfm.run(up, "scale", SCALE)
-        found = seen[0].instance
-        for kept in (found.metadata, found.extensions):
-            self.assertEqual(hidden | {"more": 2}, kept)
+        found = tasks[0].instance
+        for attributes in (found.metadata, found.extensions):
+            self.assertEqual(hidden | {"more": 2}, attributes)
 
     def test_null_deletes(self) -> None:
         instance_id = self.vnfm.create()
@@ -156,12 +156,12 @@ class TestOrder(ModifyCase):
             answer = self.vnfm.patch("none", body)
             self.assert_problem(404, answer, "There is no VNF instance")
         up = self.vnfm.create_instantiated()
-        gate, where = self.start_blocked(up, "scale", SCALE)
+        gate, location = self.start_blocked(up, "scale", SCALE)
         for body in bodies:
             answer = self.vnfm.patch(up, body)
-            self.assert_problem(409, answer, where.split("/")[-1])
+            self.assert_problem(409, answer, location.split("/")[-1])
         gate.open()
-        self.vnfm.wait_operation(where)
+        self.vnfm.wait_operation(location)
         self.assert_refused(400, up, UNKNOWN_VNFC, "no VNFC instance moon")
 
     def test_a_failed_operation_reserves_it(self) -> None:
@@ -219,10 +219,10 @@ class TestVimConnections(ModifyCase):
         )
         bodies = [self.vnfm.instance(up), op_occ]
         self.assertNotIn("n3w", json.dumps(bodies))
-        seen: list[Any] = []
-        self.vnfm.driver.before["apply"] = seen.append
+        tasks: list[Any] = []
+        self.vnfm.driver.before["apply"] = tasks.append
         self.vnfm.run(up, "scale", SCALE)
-        (task,) = seen
+        (task,) = tasks
         access = task.vim_connections["vim1"].access_info
         self.assertEqual({"bearer_token": "n3w"}, access)
 
@@ -237,10 +237,10 @@ class TestVimConnections(ModifyCase):
             self.assert_refused(400, up, body, "include accessInfo, too")
         own = moved | {"accessInfo": {"bearer_token": "n3w"}}
         self.modify(up, {"vimConnectionInfo": {"vim1": own}})
-        seen: list[Any] = []
-        self.vnfm.driver.before["apply"] = seen.append
+        tasks: list[Any] = []
+        self.vnfm.driver.before["apply"] = tasks.append
         self.vnfm.run(up, "scale", SCALE)
-        reached = seen[0].vim_connections["vim1"]
+        reached = tasks[0].vim_connections["vim1"]
         self.assertEqual(own["interfaceInfo"], reached.interface_info)
         self.assertEqual(own["accessInfo"], reached.access_info)
 
@@ -322,11 +322,11 @@ class TestVnfd(ModifyCase):
         up = self.vnfm.create_instantiated()
         newer = self.newer()
         self.modify(up, {"vnfdId": newer})
-        seen: list[Any] = []
-        self.vnfm.driver.before["apply"] = seen.append
+        tasks: list[Any] = []
+        self.vnfm.driver.before["apply"] = tasks.append
         op_occ = self.vnfm.run(up, "scale", SCALE)
         self.assertEqual("COMPLETED", op_occ["operationState"])
-        self.assertEqual(newer, seen[0].package.vnfd.id)
+        self.assertEqual(newer, tasks[0].package.vnfd.id)
 
     def test_its_own_package_changes_nothing(self) -> None:
         up = self.vnfm.create_instantiated()

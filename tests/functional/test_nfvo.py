@@ -124,21 +124,21 @@ class TestGranted(NfvoTest):
         (path,) = {r.path for r in self.nfvo.requests if r.method == "GET"}
         self.assertRegex(path, "^/grant/v1/grants/[0-9a-f-]{36}$")
 
-    def later(self, when: str) -> Callable[[ReceivedRequest], Response]:
+    def later(self, retry_after: str) -> Callable[[ReceivedRequest], Response]:
         def answer(request: ReceivedRequest) -> Response:
             status, headers, body = self.nfvo.respond_to_grant_request(
                 request.json
             )
-            return status, headers | {"Retry-After": when}, body
+            return status, headers | {"Retry-After": retry_after}, body
 
         return answer
 
     def test_retry_after_of_a_pending_grant(self) -> None:
-        soon = datetime.datetime.now(datetime.UTC)
-        soon += datetime.timedelta(seconds=2)
+        retry_at = datetime.datetime.now(datetime.UTC)
+        retry_at += datetime.timedelta(seconds=2)
         for retry_after, least in (
             ("1", 1.0),
-            (email.utils.format_datetime(soon), 0),
+            (email.utils.format_datetime(retry_at), 0),
         ):
             self.nfvo.requests.clear()
             self.nfvo.pending_polls = 1
@@ -278,11 +278,11 @@ class TestUnreachable(NfvoTest):
     def test_a_lost_response(self) -> None:
         """The response is lost: the same request is sent again."""
 
-        def lost(request: ReceivedRequest) -> Response:
+        def lose_response(request: ReceivedRequest) -> Response:
             self.nfvo.respond_to_grant_request(request.json)
             raise ConnectionResetError
 
-        self.nfvo.next_responses = [lost, die]
+        self.nfvo.next_responses = [lose_response, die]
         self.assertEqual("COMPLETED", self.instantiate()["operationState"])
         self.assertEqual(3, len(self.nfvo.grant_requests))
         self.assertEqual(1, len({r.body for r in self.nfvo.requests}))

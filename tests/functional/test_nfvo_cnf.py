@@ -64,9 +64,11 @@ class TestNfvoManaged(testtools.TestCase):
         info = self.vnfm.instance(self.instance_id)["instantiatedVnfInfo"]
         self.assertEqual("STARTED", info["vnfState"])
         self.assert_completed("terminate", terminationType="FORCEFUL")
-        kept = {"persistentvolumeclaims"}
-        left = set(self.cluster.objects(self.namespace)) - self.empty
-        self.assertEqual(set(), {key for key in left if key[0] not in kept})
+        kept_kinds = {"persistentvolumeclaims"}
+        remaining = set(self.cluster.objects(self.namespace)) - self.empty
+        self.assertEqual(
+            set(), {key for key in remaining if key[0] not in kept_kinds}
+        )
 
     def test_the_parameters_of_the_grant_are_checked(self) -> None:
         parameters = self.assign_vim["additionalParams"] | {

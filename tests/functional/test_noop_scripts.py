@@ -27,8 +27,8 @@ class TestEntryPoint(ScriptCase):
             FLAVOUR: flavour_with_scripts("instantiate_end"),
         }
         csar = self.useFixture(Csar(files=files))
-        made = self.vnfm.call("POST", "/vnfpkgm/v1/vnf_packages", {})
-        path = f"/vnfpkgm/v1/vnf_packages/{made.json['id']}/package_content"
+        package = self.vnfm.call("POST", "/vnfpkgm/v1/vnf_packages", {})
+        path = f"/vnfpkgm/v1/vnf_packages/{package.json['id']}/package_content"
         zipped = {"Content-Type": "application/zip"}
         answer = self.vnfm.call("PUT", path, csar.read(), zipped)
         self.assertEqual(400, answer.status, str(answer.content))

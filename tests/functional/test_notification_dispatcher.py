@@ -70,8 +70,8 @@ class TestDispatcherProcess(ProcessTest):
         self.vnfd_id = self.vnfm.onboard()
         self.wait_until(lambda: self.log_says("lease acquired", 1))
 
-    def log_says(self, what: str, times: int) -> bool:
-        return self.log.exists() and self.log.read_text().count(what) >= times
+    def log_says(self, text: str, times: int) -> bool:
+        return self.log.exists() and self.log.read_text().count(text) >= times
 
     def process(self) -> Any:
         return self.supervisor._process
@@ -148,11 +148,11 @@ class TestSandbox(ProcessTest):
         self.wait_until(lambda: "lease acquired" in log.read_text())
         (self.child,) = children(self.sandbox.pid)
 
-    def call(self, method: str, path: str, status: int, **given: Any) -> Any:
+    def call(self, method: str, path: str, status: int, **options: Any) -> Any:
         version = {"Version": "2.0.0"}
-        headers = version | given.pop("headers", {})
+        headers = version | options.pop("headers", {})
         answer = urllib3.request(
-            method, self.api + path, headers=headers, **given
+            method, self.api + path, headers=headers, **options
         )
         self.assertEqual(status, answer.status, answer.data.decode())
         return answer
@@ -162,8 +162,8 @@ class TestSandbox(ProcessTest):
         self.call("POST", PATH, 201, json={"callbackUri": receiver.url})
         csar = self.useFixture(Csar())
         path = "/vnfpkgm/v1/vnf_packages"
-        made = self.call("POST", path, 201, json={}).json()
-        path = f"{path}/{made['id']}/package_content"
+        created = self.call("POST", path, 201, json={}).json()
+        path = f"{path}/{created['id']}/package_content"
         zipped = {"Content-Type": "application/zip"}
         self.call("PUT", path, 202, body=csar.read(), headers=zipped)
         create_request = {"vnfdId": csar.vnfd_id}

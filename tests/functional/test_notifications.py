@@ -57,8 +57,8 @@ class NotificationTest(testtools.TestCase):
         self, count: int, receiver: HttpReceiver | None = None
     ) -> list[Any]:
         """Wait for notifications; return each as (operation, status, state)."""
-        came = (receiver or self.receiver).wait(count)
-        return [_summarize(request.json) for request in came]
+        received = (receiver or self.receiver).wait(count)
+        return [_summarize(request.json) for request in received]
 
     def count_pending(self) -> int:
         """Count the pending deliveries and the stored events."""
@@ -242,24 +242,24 @@ class TestContent(NotificationTest):
 
     def test_only_subscribed_notifications_are_sent(self) -> None:
         types = ["VnfLcmOperationOccurrenceNotification"]
-        wanted = {
+        expected = {
             "notificationTypes": types,
             "operationTypes": ["TERMINATE"],
             "operationStates": ["COMPLETED"],
         }
-        none = self.useFixture(HttpReceiver())
+        unsubscribed = self.useFixture(HttpReceiver())
         name_filter = {
             "vnfInstanceSubscriptionFilter": {"vnfInstanceNames": ["x"]}
         }
-        self.subscribe(filter=wanted)
-        self.subscribe(none, filter=name_filter)
+        self.subscribe(filter=expected)
+        self.subscribe(unsubscribed, filter=name_filter)
         instance_id = self.vnfm.create_instantiated()
         self.vnfm.run(instance_id, "terminate", TERMINATE)
         self.assertEqual(
             steps("TERMINATE", "COMPLETED"), self.wait_notifications(1)
         )
         self.wait_until(lambda: self.count_pending() == 0)
-        self.assertEqual([], none.received)
+        self.assertEqual([], unsubscribed.received)
 
 
 class TestAuthentication(NotificationTest):
@@ -368,25 +368,29 @@ class TestFailures(NotificationTest):
         self.receiver.headers = {"Retry-After": "1"}
         self.vnfm.create()
         self.receiver.wait(1)
-        _, refused, taken = self.receiver.requests
-        self.assertGreaterEqual(taken.at - refused.at, 0.95)
+        _, refused, accepted = self.receiver.requests
+        self.assertGreaterEqual(accepted.at - refused.at, 0.95)
 
     def test_subscriptions_are_not_queried_for_each_event(self) -> None:
         queries = []
 
-        def see(_: Any, __: Any, statement: str, *___: Any) -> None:
+        def record_statement(
+            _: Any, __: Any, statement: str, *___: Any
+        ) -> None:
             if statement.startswith("SELECT lccn_subscriptions.id \n"):
                 queries.append(time.monotonic())
 
         engine = self.vnfm.parts.store.engine
-        sa.event.listen(engine, "before_cursor_execute", see)
+        sa.event.listen(engine, "before_cursor_execute", record_statement)
         start = time.monotonic()
         while time.monotonic() < start + 1.5:
             self.vnfm.dispatcher.wake()
             time.sleep(0.01)
         interval = self.vnfm.conf.notification.poll_interval
-        most = (time.monotonic() - start) / interval + 1
-        self.assertTrue(1 <= len(queries) <= most, f"{len(queries)} of {most}")
+        limit = (time.monotonic() - start) / interval + 1
+        self.assertTrue(
+            1 <= len(queries) <= limit, f"{len(queries)} of {limit}"
+        )
 
     def test_a_subscriber_is_not_flooded(self) -> None:
         self.subscribe()
@@ -546,18 +550,18 @@ class TestDispatchers(NotificationTest):
         self.subscribe()
         instance_id = self.vnfm.create()
         self.wait_notifications(1)
-        lost = []
+        dropped = []
 
         def lose(session: Any) -> None:
             if _is_dispatcher() and session.info.get("fans"):
-                lost.append(session)
+                dropped.append(session)
                 raise sa.exc.OperationalError("", {}, Exception("lost"))
 
         fan_out = deliveries.fan_out
 
         def marked(session: Any, *args: Any) -> None:
             fan_out(session, *args)
-            session.info["fans"] = not lost
+            session.info["fans"] = not dropped
 
         self.useFixture(
             fixtures.MonkeyPatch("tacker_cnf.db.deliveries.fan_out", marked)
@@ -566,7 +570,7 @@ class TestDispatchers(NotificationTest):
         self.addCleanup(sa.event.remove, Session, "after_commit", lose)
         self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
         self.assertEqual(CREATED + DELETED, self.wait_notifications(2))
-        self.assertEqual(1, len(lost))
+        self.assertEqual(1, len(dropped))
         self.wait_until(lambda: self.count_pending() == 0)
 
     def test_two_dispatchers_send_each_once_and_in_order(self) -> None:

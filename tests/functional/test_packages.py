@@ -112,14 +112,16 @@ class PackageTest(testtools.TestCase):
 class TestLife(PackageTest):
     def test_from_creation_to_deletion(self) -> None:
         data = {"userDefinedData": {"owner": "me"}}
-        made = self.call("POST", PACKAGES, data)
-        self.assertEqual(201, made.status)
-        path = f"{PACKAGES}/{made.json['id']}"
-        self.assertEqual(f"http://localhost{path}", made.headers["Location"])
-        self.assertEqual(made.json, self.call("GET", path).json)
-        self.assertEqual("CREATED", made.json["onboardingState"])
-        self.assertEqual("DISABLED", made.json["operationalState"])
-        self.assertEqual("NOT_IN_USE", made.json["usageState"])
+        created = self.call("POST", PACKAGES, data)
+        self.assertEqual(201, created.status)
+        path = f"{PACKAGES}/{created.json['id']}"
+        self.assertEqual(
+            f"http://localhost{path}", created.headers["Location"]
+        )
+        self.assertEqual(created.json, self.call("GET", path).json)
+        self.assertEqual("CREATED", created.json["onboardingState"])
+        self.assertEqual("DISABLED", created.json["operationalState"])
+        self.assertEqual("NOT_IN_USE", created.json["usageState"])
         self.assertEqual(b"", self.upload(path, self.good).content)
         shown = self.call("GET", path).json
         self.assertEqual("ONBOARDED", shown["onboardingState"])
@@ -141,11 +143,11 @@ class TestLife(PackageTest):
         self.assertEqual(
             paths, [f"{PACKAGES}/{package['id']}" for package in listed]
         )
-        whole = self.call("GET", paths[0]).json
+        shown = self.call("GET", paths[0]).json
         for heavy in ("checksum", "additionalArtifacts"):
-            self.assertIn(heavy, whole)
+            self.assertIn(heavy, shown)
             self.assertNotIn(heavy, listed[0])
-        self.assertEqual(whole["vnfdId"], listed[0]["vnfdId"])
+        self.assertEqual(shown["vnfdId"], listed[0]["vnfdId"])
 
     def test_listed_files_are_shown_with_their_digests(self) -> None:
         artifacts = self.call("GET", self.onboarded()).json[
@@ -173,7 +175,7 @@ class TestLife(PackageTest):
 
     def test_data_of_the_user_are_merged(self) -> None:
         path = self.create_package()
-        for patch, left in (
+        for patch, expected in (
             ({"a": 1, "b": 2}, {"a": 1, "b": 2}),
             ({"a": None, "c": 3}, {"b": 2, "c": 3}),
             ({}, {"b": 2, "c": 3}),
@@ -183,7 +185,7 @@ class TestLife(PackageTest):
                 200, self.modify(path, userDefinedData=patch).status
             )
             shown = self.call("GET", path).json
-            self.assertEqual(left, shown["userDefinedData"])
+            self.assertEqual(expected, shown["userDefinedData"])
 
     def test_a_refused_patch_changes_nothing(self) -> None:
         path = self.create_package()
@@ -313,7 +315,7 @@ class TestBadContent(PackageTest):
         for name in FLAVOURS:
             top = top.replace(f"  - {Path(name).name}\n".encode(), b"")
         no_flavour = {TOP: top, **dict.fromkeys(FLAVOURS)}
-        late = files[TOP].replace(b"provider:", b"provider: [")
+        broken_top = files[TOP].replace(b"provider:", b"provider: [")
         meta = files[META].replace(TOP.encode(), b"Definitions/no.yaml")
         return {
             "no zip": (b"PK\x03\x04 something", "cannot be read as zip"),
@@ -325,7 +327,10 @@ class TestBadContent(PackageTest):
             "a way out": (build_zip(files | {"../evil": b"x"}), "../evil"),
             "the root": (build_zip(files | {"/etc/evil": b"x"}), "/etc/evil"),
             "a link": (build_zip_with_symlink(files), "Files/link"),
-            "bad yaml": (build_zip(files | {TOP: late}), f"{TOP}, line "),
+            "bad yaml": (
+                build_zip(files | {TOP: broken_top}),
+                f"{TOP}, line ",
+            ),
             "a digest": (build_zip(files | {POD: b"kind: Pod\n"}), POD),
             "a lost file": (build_zip(files | {POD: None}), POD),
             "no flavour": (build_zip(files | no_flavour), "flavour"),
@@ -561,8 +566,8 @@ class TestReading(PackageTest):
         (one,) = zip_files(self.single()).values()
         files = {META: meta, "VNFD/one.yaml": one}
         # these are not part of the VNFD
-        others = {"values.yaml": b"a: 1\n", "VNFD/chart.yaml": b"b: 1\n"}
-        path = self.onboarded(build_zip(files | others))
+        other_files = {"values.yaml": b"a: 1\n", "VNFD/chart.yaml": b"b: 1\n"}
+        path = self.onboarded(build_zip(files | other_files))
         for accept, kind in (
             ("text/plain", "text/plain"),
             ("*/*", "application/zip"),
@@ -580,7 +585,7 @@ class TestReading(PackageTest):
         types = b"tosca_definitions_version: tosca_simple_yaml_1_2\n"
         files["VNFD/one.yaml"] = one + b"imports: [../types/more.yaml]\n"
         files["types/more.yaml"] = types
-        path = f"{self.onboarded(build_zip(files | others))}/vnfd"
+        path = f"{self.onboarded(build_zip(files | other_files))}/vnfd"
         answer = self.call("GET", path)
         self.assertEqual(files, zip_files(answer.content))
         answer = self.call("GET", path, headers={"Accept": "text/plain"})

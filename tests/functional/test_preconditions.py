@@ -41,9 +41,9 @@ class TestTags(PreconditionsTest):
     def test_the_etag_of_an_instance_changes_with_each_change(self) -> None:
         instance_id = self.vnfm.create()
         path = f"{INSTANCES}/{instance_id}"
-        seen = [self.tag(path)]
+        tags = [self.tag(path)]
         self.vnfm.modify(instance_id, RENAME)
-        seen.append(self.tag(path))
+        tags.append(self.tag(path))
         for task, body in (
             (
                 "instantiate",
@@ -54,9 +54,9 @@ class TestTags(PreconditionsTest):
             ("terminate", {"terminationType": "FORCEFUL"}),
         ):
             self.vnfm.run(instance_id, task, body)
-            seen.append(self.tag(path))
-        self.assertEqual(len(seen), len(set(seen)), str(seen))
-        self.assertEqual(seen[-1], self.tag(path))
+            tags.append(self.tag(path))
+        self.assertEqual(len(tags), len(set(tags)), str(tags))
+        self.assertEqual(tags[-1], self.tag(path))
 
     def test_a_sync_that_finds_changes_changes_the_etag(self) -> None:
         up = self.vnfm.create_instantiated()
@@ -68,13 +68,13 @@ class TestTags(PreconditionsTest):
 
     def test_the_etag_of_an_operation_changes_with_its_state(self) -> None:
         up = self.vnfm.create_instantiated()
-        gate, where = self.start_blocked(up, "scale", SCALE)
-        running = self.tag(where)
+        gate, location = self.start_blocked(up, "scale", SCALE)
+        running = self.tag(location)
         gate.open()
-        self.vnfm.wait_operation(where)
-        done = self.tag(where)
+        self.vnfm.wait_operation(location)
+        done = self.tag(location)
         self.assertNotEqual(running, done)
-        self.assertEqual(done, self.tag(where))
+        self.assertEqual(done, self.tag(location))
 
     def test_the_etag_changes_with_each_failed_retry(self) -> None:
         _, path = self.failed_scale()
@@ -86,14 +86,18 @@ class TestTags(PreconditionsTest):
     def test_a_current_etag_gets_304(self) -> None:
         for path in self.failed_scale():
             tag = self.tag(path)
-            for seen in (tag, f'"x", {tag}', f"W/{tag}", "*"):
-                answer = self.call("GET", path, None, {"If-None-Match": seen})
+            for header in (tag, f'"x", {tag}', f"W/{tag}", "*"):
+                answer = self.call(
+                    "GET", path, None, {"If-None-Match": header}
+                )
                 self.assertEqual(304, answer.status)
                 self.assertEqual(b"", answer.content)
                 self.assertEqual(tag, answer.headers["ETag"])
-            for seen in (*STALE, *MALFORMED):
-                answer = self.call("GET", path, None, {"If-None-Match": seen})
-                self.assertEqual(200, answer.status, seen)
+            for header in (*STALE, *MALFORMED):
+                answer = self.call(
+                    "GET", path, None, {"If-None-Match": header}
+                )
+                self.assertEqual(200, answer.status, header)
 
 
 class TestIfMatch(PreconditionsTest):
@@ -169,24 +173,24 @@ class TestIfMatch(PreconditionsTest):
     def test_validation_errors_come_first(self) -> None:
         up = self.vnfm.create_instantiated()
         path = f"{INSTANCES}/{up}"
-        bad = {"type": "SCALE_OUT", "aspectId": "moon"}
-        for method, where, body, status in (
+        invalid = {"type": "SCALE_OUT", "aspectId": "moon"}
+        for method, location, body, status in (
             ("PATCH", f"{INSTANCES}/none", RENAME, 404),
             ("DELETE", path, None, 409),
-            ("POST", f"{path}/scale", bad, 400),
+            ("POST", f"{path}/scale", invalid, 400),
             ("POST", f"{path}/instantiate", REQUESTS["instantiate"][0], 409),
         ):
-            answer = self.ask(method, where, body, '"stale"')
+            answer = self.ask(method, location, body, '"stale"')
             self.assertEqual(status, answer.status, str(answer.content))
 
     def test_a_stale_change_does_not_undo_another(self) -> None:
         """Two clients read and change it; the second gets 412."""
         instance_id = self.vnfm.create()
         path = f"{INSTANCES}/{instance_id}"
-        seen = self.tag(path)
-        first = self.ask("PATCH", path, {"metadata": {"a": 1}}, seen)
+        etag = self.tag(path)
+        first = self.ask("PATCH", path, {"metadata": {"a": 1}}, etag)
         self.vnfm.wait_operation(first.headers["Location"])
-        second = self.ask("PATCH", path, {"metadata": {"a": 2}}, seen)
+        second = self.ask("PATCH", path, {"metadata": {"a": 2}}, etag)
         self.assert_problem(412, second, self.tag(path))
         self.assertEqual({"a": 1}, self.vnfm.instance(instance_id)["metadata"])
 
@@ -224,8 +228,8 @@ class TestIdempotency(PreconditionsTest):
             (PACKAGES, {"userDefinedData": {"a": 1}}),
         ):
             count = len(self.call("GET", path).json)
-            made = self.assert_once(path, body, key=path)
-            self.assertIn(made.json["id"], made.headers["Location"])
+            created = self.assert_once(path, body, key=path)
+            self.assertIn(created.json["id"], created.headers["Location"])
             self.assertEqual(count + 1, len(self.call("GET", path).json))
             self.ask(path, body, key=f"{path}/another")
             self.call("POST", path, body)
@@ -284,12 +288,12 @@ class TestIdempotency(PreconditionsTest):
     def test_a_key_belongs_to_one_request(self) -> None:
         vnfd_id = self.vnfm.onboard()
         body = {"vnfdId": vnfd_id}
-        made = self.ask(INSTANCES, body)
+        created = self.ask(INSTANCES, body)
         for path, other in (
             (INSTANCES, body | {"vnfInstanceName": "a"}),
             (PACKAGES, {}),
             (
-                f"{INSTANCES}/{made.json['id']}/instantiate",
+                f"{INSTANCES}/{created.json['id']}/instantiate",
                 REQUESTS["instantiate"][0],
             ),
         ):
@@ -311,18 +315,18 @@ class TestIdempotency(PreconditionsTest):
 
     def test_a_refusal_is_not_recorded(self) -> None:
         up = self.vnfm.create_instantiated()
-        gate, where = self.start_blocked(up, "scale", SCALE)
+        gate, location = self.start_blocked(up, "scale", SCALE)
         path = f"{INSTANCES}/{up}/heal"
         self.assertEqual(409, self.ask(path, {}).status)
         gate.open()
-        self.vnfm.wait_operation(where)
+        self.vnfm.wait_operation(location)
         self.assert_once(path, {})
 
     def test_the_created_resource_may_be_deleted(self) -> None:
-        made = self.ask(PACKAGES, {})
-        self.call("DELETE", f"{PACKAGES}/{made.json['id']}")
+        created = self.ask(PACKAGES, {})
+        self.call("DELETE", f"{PACKAGES}/{created.json['id']}")
         answer = self.ask(PACKAGES, {})
-        self.assert_problem(404, answer, made.json["id"])
+        self.assert_problem(404, answer, created.json["id"])
         self.assertEqual([], self.call("GET", PACKAGES).json)
 
     def test_concurrent_requests_act_once(self) -> None:
@@ -336,8 +340,8 @@ class TestIdempotency(PreconditionsTest):
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(ask, range(8)))
         self.assertEqual({202}, {answer.status for answer in answers})
-        (where,) = {answer.headers["Location"] for answer in answers}
-        self.vnfm.wait_operation(where)
+        (location,) = {answer.headers["Location"] for answer in answers}
+        self.vnfm.wait_operation(location)
         self.assertEqual(2, len(self.op_occs()))
 
     def test_old_keys_are_deleted(self) -> None:

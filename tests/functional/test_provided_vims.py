@@ -16,15 +16,15 @@ INSTANCES = "/vnflcm/v2/vnf_instances"
 
 
 def provides(
-    name: str = "k8s", where: str = "https://k8s", **more: str
+    name: str = "k8s", auth_url: str = "https://k8s", **more: str
 ) -> str:
     """Build the line of a script that provides a VIM."""
-    given = {
+    attributes = {
         "type": "fake",
-        "auth_url": where,
+        "auth_url": auth_url,
         "auth_cred": {"bearer_token": "hunter2"},
     } | more
-    return f"self.vims[{name!r}] = ProvidedVim(**{given!r})"
+    return f"self.vims[{name!r}] = ProvidedVim(**{attributes!r})"
 
 
 class ProvidedCase(ScriptedHooksCase):
@@ -113,7 +113,7 @@ class TestLife(ProvidedCase):
         vim_id = self.vims()["k8s"]["id"]
         tenant = self.create_vnf_on(vim_id)
         self.set_action("heal_start", "self.vims['k8s'] = None")
-        self.set_action("heal_end", provides(where="https://new"))
+        self.set_action("heal_end", provides(auth_url="https://new"))
         self.completed(instance_id, "heal")
         vim = self.vims()["k8s"]
         self.assertEqual(vim_id, vim["id"])
@@ -231,7 +231,7 @@ class TestRefused(ProvidedCase):
                 provides(type="kubernets"),
                 f"{hook}vimType: there is no driver for 'kubernets'.",
             ),
-            (provides(where=""), "length >= 1"),
+            (provides(auth_url=""), "length >= 1"),
             (provides(name=""), "length >= 1"),
             (
                 provides(type="kubernetes"),
@@ -296,26 +296,26 @@ class TestFailure(ProvidedCase):
 
     def test_it_is_cancelled_at_its_end(self) -> None:
         """The script runs when it is cancelled, and succeeds."""
-        going, on = (
+        started, released = (
             self.inputs_path.parent / "going",
             self.inputs_path.parent / "on",
         )
         wait = (
-            f"import time\nPath({str(going)!r}).touch()\n"
-            f"while not Path({str(on)!r}).exists(): time.sleep(0.02)\n"
+            f"import time\nPath({str(started)!r}).touch()\n"
+            f"while not Path({str(released)!r}).exists(): time.sleep(0.02)\n"
         )
         self.set_action("heal_end", wait + provides())
         self.extend_timeout()
         instance_id = self.create_scripted()
         self.up(instance_id)
         answer = self.vnfm.task(instance_id, "heal", {})
-        where = answer.headers["Location"].removeprefix("http://localhost")
-        waiting.until(going.exists, "the script runs")
+        location = answer.headers["Location"].removeprefix("http://localhost")
+        waiting.until(started.exists, "the script runs")
         mode = {"cancelMode": "GRACEFUL"}
-        answer = self.vnfm.call("POST", f"{where}/cancel", mode)
+        answer = self.vnfm.call("POST", f"{location}/cancel", mode)
         self.assertEqual(202, answer.status, str(answer.content))
-        on.touch()
-        end = self.vnfm.wait_operation(where)
+        released.touch()
+        end = self.vnfm.wait_operation(location)
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertEqual({}, self.vims())
 

@@ -182,19 +182,19 @@ class TestSelectors(QueryTest):
 
     def test_of_instances(self) -> None:
         instance_id = self.vnfm.create_instantiated()
-        whole = self.vnfm.instance(instance_id)
+        full = self.vnfm.instance(instance_id)
         complex_ones = {"vimConnectionInfo", "instantiatedVnfInfo"}
         complex_ones |= {
             "vnfConfigurableProperties",
             "extensions",
             "metadata",
-        } & whole.keys()
-        brief = whole.keys() - complex_ones
+        } & full.keys()
+        brief = full.keys() - complex_ones
         names = self.names
         self.assertEqual(brief, names(INSTANCES))
         self.assertEqual(brief, names(INSTANCES, "exclude_default"))
-        self.assertEqual([whole], self.found(INSTANCES, "all_fields"))
-        self.assertEqual([whole], self.found(INSTANCES, "all_fields="))
+        self.assertEqual([full], self.found(INSTANCES, "all_fields"))
+        self.assertEqual([full], self.found(INSTANCES, "all_fields="))
         vims = {"vimConnectionInfo"}
         self.assertEqual(
             brief | vims, names(INSTANCES, fields="vimConnectionInfo")
@@ -204,7 +204,7 @@ class TestSelectors(QueryTest):
             names(INSTANCES, "exclude_default", fields="vimConnectionInfo"),
         )
         self.assertEqual(
-            whole.keys() - vims,
+            full.keys() - vims,
             names(INSTANCES, exclude_fields="vimConnectionInfo,id,_links"),
         )
         (cut,) = self.found(
@@ -223,12 +223,12 @@ class TestSelectors(QueryTest):
         self.vnfm.create_instantiated()
         heavy = {"operationParams", "resourceChanges"}
         brief = self.names(OP_OCCS)
-        whole = self.names(OP_OCCS, "all_fields")
-        self.assertEqual(heavy, whole - brief)
+        full = self.names(OP_OCCS, "all_fields")
+        self.assertEqual(heavy, full - brief)
         # as the openstack command sends it
         for name in ("exclude-fields", "exclude_fields"):
             self.assertEqual(
-                whole - {"resourceChanges"},
+                full - {"resourceChanges"},
                 self.names(OP_OCCS, **{name: "resourceChanges"}),
             )
 
@@ -306,8 +306,8 @@ class TestPages(QueryTest):
         self.assertEqual(["next"], re.findall('rel="(.*)"', link))
         self.assertTrue(url.startswith("http://localhost/"), url)
         path, _, query = url.removeprefix("http://localhost").partition("?")
-        kept = parse.urlencode(parse.parse_qs(query), doseq=True)
-        return f"{path}?{kept}"
+        query_string = parse.urlencode(parse.parse_qs(query), doseq=True)
+        return f"{path}?{query_string}"
 
     def pages(self, path: str, between: Any = None) -> list[list[Any]]:
         found = []
@@ -322,14 +322,14 @@ class TestPages(QueryTest):
         return found
 
     def test_pages_while_resources_are_created_and_deleted(self) -> None:
-        made = [self.create_named(self.vnfd, f"n{i}") for i in range(250)]
+        created = [self.create_named(self.vnfd, f"n{i}") for i in range(250)]
         added: list[str] = []
         deleted: list[str] = []
 
         def meanwhile(page: list[Any]) -> None:
-            seen = made.index(page[-1]["id"]) if page else 0
+            position = created.index(page[-1]["id"]) if page else 0
             # the last resource of this page, and two of later pages
-            for deleted_id in made[seen : seen + 3]:
+            for deleted_id in created[position : position + 3]:
                 answer = self.vnfm.call("DELETE", f"{INSTANCES}/{deleted_id}")
                 if answer.status == 204:
                     deleted.append(deleted_id)
@@ -337,19 +337,21 @@ class TestPages(QueryTest):
                 added.append(self.create_named(self.vnfd, "late"))
 
         def first_only(page: list[Any]) -> None:
-            if page[-1]["id"] in made:
+            if page[-1]["id"] in created:
                 meanwhile(page)
 
         pages = self.pages(INSTANCES, first_only)
         self.assertEqual([100, 100], [len(page) for page in pages[:2]])
-        seen = [r["id"] for page in pages for r in page]
-        unseen = [i for i in made if i not in seen]
-        self.assertEqual([*(i for i in made if i in seen), *added], seen)
+        listed = [r["id"] for page in pages for r in page]
+        unseen = [i for i in created if i not in listed]
+        self.assertEqual(
+            [*(i for i in created if i in listed), *added], listed
+        )
         self.assertEqual(set(), set(unseen) - set(deleted))
         self.assertEqual(4, len(unseen))
 
     def test_sizes(self) -> None:
-        made = [self.create_named(self.vnfd, f"n{i}") for i in range(6)]
+        created = [self.create_named(self.vnfd, f"n{i}") for i in range(6)]
         for size, lengths in (
             (1, [1] * 6),
             (2, [2, 2, 2]),
@@ -361,7 +363,7 @@ class TestPages(QueryTest):
             self.page_size(size)
             pages = self.pages(INSTANCES)
             self.assertEqual(lengths, [len(page) for page in pages])
-            self.assertEqual(made, [r["id"] for p in pages for r in p])
+            self.assertEqual(created, [r["id"] for p in pages for r in p])
 
     def test_pages_are_full_with_a_filter(self) -> None:
         self.page_size(2)
@@ -403,8 +405,8 @@ class TestPages(QueryTest):
         self.page_size(1)
         for _ in range(2):
             self.vnfm.create_instantiated()
-        whole = {INSTANCES: 2, OP_OCCS: 2, PACKAGES: 3}
-        for path, count in whole.items():
+        full = {INSTANCES: 2, OP_OCCS: 2, PACKAGES: 3}
+        for path, count in full.items():
             pages = self.pages(f"{path}?all_fields")
             self.assertEqual([1] * count, [len(page) for page in pages])
             ids = {page[0]["id"] for page in pages}

@@ -115,14 +115,14 @@ class TestOrder(CheckTest):
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
         cases = [(idle, ["instantiate"]), (up, RUNNING)]
         for instance_id, tasks in cases:
-            good, _ = REQUESTS[tasks[0]]
-            block, where = self.start_blocked(instance_id, tasks[0], good)
+            valid, _ = REQUESTS[tasks[0]]
+            block, location = self.start_blocked(instance_id, tasks[0], valid)
             for task in tasks:
                 for body in REQUESTS[task]:
                     answer = self.vnfm.task(instance_id, task, body)
-                    self.assert_problem(409, answer, where.split("/")[-1])
+                    self.assert_problem(409, answer, location.split("/")[-1])
             block.open()
-            self.vnfm.wait_operation(where)
+            self.vnfm.wait_operation(location)
         self.assertEqual(3, len(self.op_occs()))
 
     def test_a_failed_operation_reserves_it(self) -> None:
@@ -141,8 +141,8 @@ class TestOrder(CheckTest):
             (up, "scale", "no scaling aspect 'moon'"),
             (up, "heal", "no VNFC instance moon"),
         ):
-            _, bad = REQUESTS[task]
-            answer = self.vnfm.task(instance_id, task, bad)
+            _, invalid = REQUESTS[task]
+            answer = self.vnfm.task(instance_id, task, invalid)
             self.assert_problem(400, answer, message)
         self.assertEqual(before, self.vnfm.instance(up))
         self.assertEqual(1, len(self.op_occs()))
@@ -253,10 +253,10 @@ class TestDelete(CheckTest):
 
     def test_a_reserved_instance_cannot_be_deleted(self) -> None:
         idle = self.vnfm.create()
-        block, where = self.start_blocked(idle, "instantiate", INSTANTIATE)
-        self.assert_problem(409, self.delete(idle), where.split("/")[-1])
+        block, location = self.start_blocked(idle, "instantiate", INSTANTIATE)
+        self.assert_problem(409, self.delete(idle), location.split("/")[-1])
         block.open()
-        self.vnfm.wait_operation(where)
+        self.vnfm.wait_operation(location)
 
     def test_an_instance_with_a_failed_operation_cannot_be_deleted(
         self,
@@ -298,10 +298,12 @@ class TestDecisions(CheckTest):
 
     def test_while_it_runs(self) -> None:
         up = self.vnfm.create_instantiated()
-        block, where = self.start_blocked(up, "scale", SCALE)
-        self.assert_all_refused(self.call("GET", where).json, offered="cancel")
+        block, location = self.start_blocked(up, "scale", SCALE)
+        self.assert_all_refused(
+            self.call("GET", location).json, offered="cancel"
+        )
         block.open()
-        self.vnfm.wait_operation(where)
+        self.vnfm.wait_operation(location)
 
     def test_when_it_has_ended(self) -> None:
         up = self.vnfm.create_instantiated()

@@ -236,17 +236,17 @@ class TestMemory(ScriptedHooksCase):
         now = datetime.datetime.now(datetime.UTC)
         with self.vnfm.parts.store.writer() as session:
             op_occs.decide(session, end["id"], Event.RETRY, now, 60.0)
-            lost = op_occs.claim(session, end["id"], "the first", 60.0)
+            claim = op_occs.claim(session, end["id"], "the first", 60.0)
             op_occs.expire_leases(session, "the first")
             work = op_occs.claim(session, end["id"], "the next", 60.0)
-            assert lost
+            assert claim
             assert work
             op_occs.save_script_memory(session, work, {"b": 2})
             self.assertRaises(
                 errors.LostClaim,
                 op_occs.save_script_memory,
                 session,
-                lost,
+                claim,
                 {"c": 3},
             )
             found = instances.get_script_memory(session, end["vnfInstanceId"])

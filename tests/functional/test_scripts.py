@@ -271,8 +271,8 @@ class TestCopies(ScriptCase):
         tree = self.vnfm.parts.catalogue.unpacked(
             self.vnfm.instance(instance_id)["vnfdId"]
         )
-        kept = (tree.path / "Scripts/image").read_text()
-        self.assertTrue(kept == large)  # without 2 MiB in the message
+        stored = (tree.path / "Scripts/image").read_text()
+        self.assertTrue(stored == large)  # without 2 MiB in the message
 
     def test_a_package_that_cannot_be_copied(self) -> None:
         instance_id = self.instance(self.recording())
@@ -284,14 +284,14 @@ class TestCopies(ScriptCase):
     def test_copies_of_a_killed_conductor_are_deleted_at_the_next_start(
         self,
     ) -> None:
-        left = Path(self.vnfm.state_path) / "scripts" / "left" / "package0"
-        left.mkdir(parents=True)
-        (left / "image").touch(0o444)
-        left.chmod(0o500)
+        leftover = Path(self.vnfm.state_path) / "scripts" / "left" / "package0"
+        leftover.mkdir(parents=True)
+        (leftover / "image").touch(0o444)
+        leftover.chmod(0o500)
         other = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)
         self.addCleanup(other.stop)
         other.start(self.vnfm.parts.transport)
-        self.assertFalse(left.parent.exists())
+        self.assertFalse(leftover.parent.exists())
 
 
 class TestForceful(ScriptCase):
@@ -447,11 +447,11 @@ class TestReply(ScriptCase):
 
             Driver.main()
         """
-        lost: list[Any] = []
+        interrupted: list[Any] = []
 
         def lose(task: Any) -> None:
-            if not lost:
-                lost.append(task)
+            if not interrupted:
+                interrupted.append(task)
                 raise SystemExit  # what no except clause of ours catches
 
         self.vnfm.conf.set_override(
@@ -589,11 +589,11 @@ class TestResume(ScriptCase):
     def test_a_script_that_ended_is_not_run_again(self) -> None:
         """Its conductor was lost in the step after the script."""
         instance_id = self.instance(self.recording())
-        lost: list[Any] = []
+        interrupted: list[Any] = []
 
         def lose(task: Any) -> None:
-            if not lost:
-                lost.append(task)
+            if not interrupted:
+                interrupted.append(task)
                 raise SystemExit  # what no except clause of ours catches
 
         self.vnfm.conf.set_override(

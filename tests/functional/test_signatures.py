@@ -76,8 +76,8 @@ class SignatureTest(test_packages.PackageTest):
         """Onboard a package, read it and delete it; return what was read."""
         path = self.onboarded(content)
         shown = self.call("GET", path).json
-        got = self.call("GET", f"{path}/package_content").content
-        self.assertEqual(content, got)
+        downloaded = self.call("GET", f"{path}/package_content").content
+        self.assertEqual(content, downloaded)
         self.disable(path)
         self.assertEqual(204, self.call("DELETE", path).status)
         self.assertEqual(set(), self.list_contents())
@@ -205,21 +205,21 @@ class TestOption1(SignatureTest):
 
     def test_changes_after_signing(self) -> None:
         files = self.sign_option_1()
-        right = files[MANIFEST]
-        begin = right.index(b"-----BEGIN")
+        manifest = files[MANIFEST]
+        begin = manifest.index(b"-----BEGIN")
         changed = files[POD] + b"# more\n"
         again = signing.build_manifest(self.files | {POD: changed}, MANIFEST)
-        forged = files | {POD: changed, MANIFEST: again + right[begin:]}
-        for wrong, message in (
+        forged = files | {POD: changed, MANIFEST: again + manifest[begin:]}
+        for changed_files, message in (
             (files | {POD: changed}, f"the sha256 digest of {POD}"),
             (forged, "the signature is of another content"),
             (files | {"Files/new": b"x"}, "Files/new is in the package and"),
             (files | {"new.yaml": b"x"}, "the signature does not cover it"),
-            (files | {MANIFEST: right + b"Source: x\n"}, "cannot be read"),
-            (files | {MANIFEST: right[: begin + 60]}, "cannot be read"),
-            (files | {MANIFEST: b"\n" + right}, "of another content"),
+            (files | {MANIFEST: manifest + b"Source: x\n"}, "cannot be read"),
+            (files | {MANIFEST: manifest[: begin + 60]}, "cannot be read"),
+            (files | {MANIFEST: b"\n" + manifest}, "of another content"),
         ):
-            self.refused(build_zip(wrong), message)
+            self.refused(build_zip(changed_files), message)
 
     def test_a_signature_that_does_not_match(self) -> None:
         other = signing.create_identity("vendor", self.authority)
@@ -261,21 +261,21 @@ class TestOption1(SignatureTest):
 
     def test_signatures_of_single_files(self) -> None:
         metadata = b"Certificate: pod.cert\n"
-        right = self.files[POD]
-        self.assert_onboarded(build_zip(self.sign_file(right, metadata)))
-        files = self.sign_file(right + b" ", metadata)
+        pod = self.files[POD]
+        self.assert_onboarded(build_zip(self.sign_file(pod, metadata)))
+        files = self.sign_file(pod + b" ", metadata)
         self.refused(build_zip(files), "pod.cms: the signature is of another")
-        files = self.sign_file(right, metadata) | {"pod.cms": b"no signature"}
+        files = self.sign_file(pod, metadata) | {"pod.cms": b"no signature"}
         self.refused(build_zip(files), "pod.cms: the signature cannot be read")
         for name in ("pod.cms", "pod.cert"):
-            files = self.sign_file(right, metadata)
+            files = self.sign_file(pod, metadata)
             del files[name]
             self.refused(
                 build_zip(files),
                 f"{name}: the manifest names it as a signature",
             )
         outside = b"Certificate: ../../../secrets.key\n"
-        files = self.sign_file(right, outside)
+        files = self.sign_file(pod, outside)
         del files["pod.cert"]
         self.refused(build_zip(files), "the manifest names it as a signature")
 
@@ -391,8 +391,8 @@ class TestRequired(SignatureTest):
             self.refused(
                 build_zip(files), f"{CERTIFICATE}: it holds more than"
             )
-        twice = b"\n" + self.vendor.pem + b"\r\n\n" + self.authority.pem
-        files = self.sign_option_1() | {CERTIFICATE: twice}
+        certificates = b"\n" + self.vendor.pem + b"\r\n\n" + self.authority.pem
+        files = self.sign_option_1() | {CERTIFICATE: certificates}
         self.signed_by(self.vendor, "OPTION_1", build_zip(files))
 
     def test_a_package_signed_twice(self) -> None:
@@ -449,25 +449,28 @@ class TestTrusted(SignatureTest):
         )
 
     def test_certificates_that_cannot_be_read_at_the_start(self) -> None:
-        bad = self.trusted / "bad.pem"
-        bad.write_text("no certificate")
+        invalid = self.trusted / "bad.pem"
+        invalid.write_text("no certificate")
         for place, message in (
-            (self.trusted, f"{bad} cannot be read: it holds no certificate"),
-            (bad, f"{bad} cannot be read: it holds no certificate"),
-            (bad / "x", "cannot be read: Not a directory"),
+            (
+                self.trusted,
+                f"{invalid} cannot be read: it holds no certificate",
+            ),
+            (invalid, f"{invalid} cannot be read: it holds no certificate"),
+            (invalid / "x", "cannot be read: Not a directory"),
             (Path("/nowhere"), "/nowhere cannot be read: No such file"),
         ):
             self.assert_start_fails(message, trusted_certificates=str(place))
 
     def test_certificates_that_cannot_be_read_later(self) -> None:
         log = self.useFixture(fixtures.FakeLogger())
-        bad = self.trusted / "bad.pem"
-        bad.write_text("no certificate")
+        invalid = self.trusted / "bad.pem"
+        invalid.write_text("no certificate")
         path = self.create_package()
         answer = self.upload(path, self.sign_option_2())
         self.assert_problem(503, answer, "see the log of this service")
         self.assertNotIn(str(self.trusted), answer.detail)
-        self.assertIn(f"{bad} cannot be read", log.output)
+        self.assertIn(f"{invalid} cannot be read", log.output)
         self.assert_onboarded(self.good)  # it has no signature to verify
-        bad.unlink()
+        invalid.unlink()
         self.assert_onboarded(self.sign_option_2())

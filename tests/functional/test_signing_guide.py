@@ -82,14 +82,14 @@ class TestGuide(testtools.TestCase):
             answer, end = decoder.raw_decode(output)
             answers.append(answer)
             output = output[end:]
-        taken, refused, still, signed = answers
-        self.assertEqual("OPTION_2", taken["packageSecurityOption"])
+        accepted, refused, unsigned, signed = answers
+        self.assertEqual("OPTION_2", accepted["packageSecurityOption"])
         vendor = (self.folder / "vendor.pem").read_text()
-        self.assertEqual(vendor, taken["signingCertificate"])
+        self.assertEqual(vendor, accepted["signingCertificate"])
         message = (
             "vnf.cms: the signature is of another content than changed.csar"
         )
         self.assertIn(message, refused["detail"])
         self.assertIn(message, PAGE.read_text())
-        self.assertEqual("CREATED", still["onboardingState"])
+        self.assertEqual("CREATED", unsigned["onboardingState"])
         self.assertEqual("OPTION_1", signed["packageSecurityOption"])

@@ -50,34 +50,34 @@ class SubscriptionTest(testtools.TestCase):
         self.vnfm = self.useFixture(Vnfm())
 
     def subscribe(self, **body: Any) -> Response:
-        given = {"callbackUri": self.receiver.url} | body
-        return self.vnfm.call("POST", PATH, given)
+        request = {"callbackUri": self.receiver.url} | body
+        return self.vnfm.call("POST", PATH, request)
 
 
 class TestMade(SubscriptionTest):
     def test_its_representation(self) -> None:
         answer = self.subscribe(filter=FILTER, verbosity="SHORT")
         self.assertEqual(201, answer.status, str(answer.json))
-        made = answer.json
+        created = answer.json
         location = answer.headers["Location"]
-        self.assertEqual(f"http://localhost{PATH}/{made['id']}", location)
+        self.assertEqual(f"http://localhost{PATH}/{created['id']}", location)
         self.assertEqual(
             {
-                "id": made["id"],
+                "id": created["id"],
                 "filter": FILTER,
                 "callbackUri": self.receiver.url,
                 "verbosity": "SHORT",
                 "_links": {"self": {"href": location}},
             },
-            made,
+            created,
         )
-        self.assertEqual(made, self.vnfm.call("GET", location).json)
-        self.assertEqual([made], self.vnfm.call("GET", PATH).json)
+        self.assertEqual(created, self.vnfm.call("GET", location).json)
+        self.assertEqual([created], self.vnfm.call("GET", PATH).json)
 
     def test_all_notifications_in_full_are_the_default(self) -> None:
-        made = self.subscribe().json
-        self.assertEqual("FULL", made["verbosity"])
-        self.assertNotIn("filter", made)
+        created = self.subscribe().json
+        self.assertEqual("FULL", created["verbosity"])
+        self.assertNotIn("filter", created)
 
     def test_the_short_path(self) -> None:
         answer = self.vnfm.call(
@@ -101,12 +101,12 @@ class TestMade(SubscriptionTest):
         again = self.subscribe(filter=FILTER, authentication=BASIC)
         self.assertEqual((303, b""), (again.status, again.content))
         self.assertEqual(first.headers["Location"], again.headers["Location"])
-        others: tuple[dict[str, Any], ...] = (
+        other_bodies: tuple[dict[str, Any], ...] = (
             {"authentication": BASIC},
             {"filter": FILTER},
             {"filter": FILTER, "verbosity": "SHORT"},
         )
-        for body in others:
+        for body in other_bodies:
             self.assertEqual(201, self.subscribe(**body).status)
 
     def test_the_test_request_can_be_disabled(self) -> None:
@@ -117,7 +117,7 @@ class TestMade(SubscriptionTest):
 
 class TestRefused(SubscriptionTest):
     def test_invalid_values_are_reported_with_their_path(self) -> None:
-        wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        invalid: tuple[tuple[dict[str, Any], str], ...] = (
             ({"callbackUri": None}, "$.callbackUri"),
             ({"callbackUri": "ftp://host/"}, "$.callbackUri"),
             ({"callbackUri": "http://user:pw@host/"}, "$.callbackUri"),
@@ -146,7 +146,7 @@ class TestRefused(SubscriptionTest):
                 "$.authentication",
             ),
         )
-        for body, path in wrong:
+        for body, path in invalid:
             answer = self.subscribe(**body)
             self.assertEqual(400, answer.status, str(body))
             self.assertIn(path, answer.detail)
@@ -235,10 +235,10 @@ class TestAuthentication(SubscriptionTest):
         self.assertEqual(201, self.subscribe(authentication=BASIC).status)
 
     def test_credentials_are_never_shown(self) -> None:
-        made = self.subscribe(authentication=BASIC)
-        path = made.headers["Location"]
+        created = self.subscribe(authentication=BASIC)
+        path = created.headers["Location"]
         for answer in (
-            made,
+            created,
             self.vnfm.call("GET", path),
             self.vnfm.call("GET", PATH),
             self.vnfm.call("GET", f"{PATH}?all_fields"),
@@ -271,8 +271,8 @@ class TestListed(SubscriptionTest):
         self.assertEqual([uri], self.list(filter=f"(eq,callbackUri,'{uri}')"))
         deep = "filter/vnfInstanceSubscriptionFilter/vnfdIds"
         for value, found in (("a-vnfd", 3), ("another", 0)):
-            got = self.list(filter=f"(eq,{deep},{value})")
-            self.assertEqual(found, len(got))
+            found_ids = self.list(filter=f"(eq,{deep},{value})")
+            self.assertEqual(found, len(found_ids))
         secret = "(eq,authentication,x)"
         answer = self.vnfm.call("GET", f"{PATH}?filter={secret}")
         self.assertEqual(400, answer.status)
@@ -286,7 +286,7 @@ class TestListed(SubscriptionTest):
             vnfm.call("POST", PATH, {"callbackUri": uri})
         first = vnfm.call("GET", PATH)
         link = first.headers["Link"]
-        then = vnfm.call("GET", link[1 : link.index(">")])
-        self.assertNotIn("Link", then.headers)
-        listed = json.loads(first.content) + json.loads(then.content)
+        next_page = vnfm.call("GET", link[1 : link.index(">")])
+        self.assertNotIn("Link", next_page.headers)
+        listed = json.loads(first.content) + json.loads(next_page.content)
         self.assertEqual(self.paths, [e["callbackUri"] for e in listed])

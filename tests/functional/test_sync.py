@@ -141,9 +141,9 @@ class TestSync(testtools.TestCase):
         self.vnfm.modify(self.vnf, {"vnfcInfoModifications": [change]})
         self.cluster.sandbox.kill_pod(self.vnfm.namespace, "probe")
         self.synced(lambda: self.states("probe") == {"STOPPED"})
-        lost = self.vnfm.vnfcs(self.vnf)["probe-probe"]
-        uid = lost["metadata"]["uid"]
-        self.assertEqual({"uid": uid, "lost": True}, lost["metadata"])
+        lost_vnfc = self.vnfm.vnfcs(self.vnf)["probe-probe"]
+        uid = lost_vnfc["metadata"]["uid"]
+        self.assertEqual({"uid": uid, "lost": True}, lost_vnfc["metadata"])
         self.assertFalse(
             self.vnfm.conductor.synchronizer.sync.sync_instance(self.vnf)
         )

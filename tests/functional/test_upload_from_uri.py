@@ -243,17 +243,17 @@ class TestRebinding(UploadTest):
     def test_the_checked_address_is_connected_to(self) -> None:
         """The name resolves to another address the second time."""
         looked_up: list[str] = []
-        right = socket.getaddrinfo
+        getaddrinfo = socket.getaddrinfo
 
-        def look(host: str, port: int, *rest: Any, **more: Any) -> Any:
+        def resolve(host: str, port: int, *rest: Any, **more: Any) -> Any:
             if host != "packages.example":
-                return right(host, port, *rest, **more)
+                return getaddrinfo(host, port, *rest, **more)
             looked_up.append(host)
             first = len(looked_up) == 1
             address = "10.255.255.1" if first else "127.0.0.1"
-            return right(address, port, *rest, **more)
+            return getaddrinfo(address, port, *rest, **more)
 
-        self.useFixture(fixtures.MonkeyPatch("socket.getaddrinfo", look))
+        self.useFixture(fixtures.MonkeyPatch("socket.getaddrinfo", resolve))
         self.serve(
             outgoing={"connect_timeout": 0.5},
             upload_hosts=["packages.example"],
@@ -466,8 +466,8 @@ class TestQuery(UploadTest):
         path = self.create_package()
         self.ask(path)
         self.failed(path, "zip")
-        words = parse.quote("(cont,onboardingFailureDetails/detail,zip)")
-        listed = self.call("GET", f"{PACKAGES}?filter={words}").json
+        query = parse.quote("(cont,onboardingFailureDetails/detail,zip)")
+        listed = self.call("GET", f"{PACKAGES}?filter={query}").json
         self.assertEqual([path.rpartition("/")[2]], [o["id"] for o in listed])
         self.assertNotIn("onboardingFailureDetails", listed[0])
         (whole,) = self.call("GET", f"{PACKAGES}?all_fields").json

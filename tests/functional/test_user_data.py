@@ -111,7 +111,7 @@ class UserDataCase(testtools.TestCase):
             deadline=Deadline.within(120),
             request=request,
             cancel_token=self.cancel_token,
-            save_log=self.keep,
+            save_log=self.save_log,
         )
         return UserDataRequest(
             operation=LcmOperationType.INSTANTIATE,
@@ -121,8 +121,8 @@ class UserDataCase(testtools.TestCase):
             base_hot=BaseHot(template=""),
         )
 
-    def keep(self, words: str) -> None:
-        self.log += words
+    def save_log(self, line: str) -> None:
+        self.log += line
 
     def write(self, text: str, name: str = "mine.py") -> None:
         (self.folder / "UserData" / name).write_text(textwrap.dedent(text))
@@ -165,7 +165,7 @@ class TestNames(UserDataCase):
                 **{PATH: "./UserData/named.py", CLASS: "NamedUserData"}
             )
         )
-        for given, says in (
+        for parameters, message in (
             ({PATH: "UserData/named.py"}, CLASS),
             ({CLASS: "NamedUserData"}, PATH),
             ({PATH: 1, CLASS: "NamedUserData"}, PATH),
@@ -176,9 +176,9 @@ class TestNames(UserDataCase):
             error = self.assertRaises(
                 errors.InvalidParameters,
                 self.user_data.check,
-                self.build_question(**given),
+                self.build_question(**parameters),
             )
-            self.assertIn(says, str(error))
+            self.assertIn(message, str(error))
 
     def test_a_rollback_needs_it_in_the_old_package(self) -> None:
         former_package = Path(self.useFixture(fixtures.TempDir()).path)

@@ -15,7 +15,7 @@ HIDDEN = ("hunter2", "letmein", "PRIVATE")
 
 
 def a_vim(**overrides: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {
+    vim: dict[str, Any] = {
         "name": "somewhere",
         "type": "fake",
         "auth_url": "https://vim.example",
@@ -29,7 +29,7 @@ def a_vim(**overrides: Any) -> dict[str, Any]:
         "vim_project": {"name": "a-project"},
         "extra": {"region": "north", "api_secret": "hunter2"},
     }
-    return {"vim": given | overrides}
+    return {"vim": vim | overrides}
 
 
 class RecordingDriver(FakeDriver):
@@ -76,11 +76,13 @@ class VimTest(testtools.TestCase):
 
 class TestLife(VimTest):
     def test_from_registration_to_deletion(self) -> None:
-        made = self.call("POST", VIMS, a_vim(description="far away"))
-        self.assertEqual(201, made.status)
-        vim = made.json["vim"]
-        where = f"{VIMS}/{vim['id']}"
-        self.assertEqual(f"http://localhost{where}", made.headers["Location"])
+        created = self.call("POST", VIMS, a_vim(description="far away"))
+        self.assertEqual(201, created.status)
+        vim = created.json["vim"]
+        path = f"{VIMS}/{vim['id']}"
+        self.assertEqual(
+            f"http://localhost{path}", created.headers["Location"]
+        )
         self.assertEqual(vim, self.show(vim["id"]))
         self.assertEqual("somewhere", vim["name"])
         self.assertEqual("far away", vim["description"])
@@ -91,19 +93,19 @@ class TestLife(VimTest):
         self.assertEqual(200, changed.status)
         self.assertEqual("near", self.show(vim["id"])["description"])
         self.assertIsNotNone(self.show(vim["id"])["updated_at"])
-        answer = self.call("DELETE", where)
+        answer = self.call("DELETE", path)
         self.assertEqual((204, b""), (answer.status, answer.content))
-        self.assert_problem(404, self.call("GET", where), "There is no VIM")
+        self.assert_problem(404, self.call("GET", path), "There is no VIM")
 
     def test_the_command_adds_json_to_each_path(self) -> None:
         answer = self.call("POST", f"{VIMS}.json", a_vim())
         vim = answer.json["vim"]
-        where = f"{VIMS}/{vim['id']}.json"
-        self.assertEqual(vim, self.call("GET", where).json["vim"])
+        path = f"{VIMS}/{vim['id']}.json"
+        self.assertEqual(vim, self.call("GET", path).json["vim"])
         self.assertEqual([vim], self.call("GET", f"{VIMS}.json").json["vims"])
         body = {"vim": {"name": "elsewhere"}}
-        self.assertEqual(200, self.call("PUT", where, body).status)
-        self.assertEqual(204, self.call("DELETE", where).status)
+        self.assertEqual(200, self.call("PUT", path, body).status)
+        self.assertEqual(204, self.call("DELETE", path).status)
 
     def test_an_unknown_vim(self) -> None:
         for method in ("GET", "DELETE", "PUT"):
@@ -140,14 +142,14 @@ class TestList(VimTest):
 
 class TestSecrets(VimTest):
     def test_no_response_contains_secrets(self) -> None:
-        made = self.call("POST", VIMS, a_vim())
-        where = f"{VIMS}/{made.json['vim']['id']}"
+        created = self.call("POST", VIMS, a_vim())
+        path = f"{VIMS}/{created.json['vim']['id']}"
         change = {"vim": {"auth_cred": {"password": "letmein"}}}
         for answer in (
-            made,
-            self.call("GET", where),
+            created,
+            self.call("GET", path),
             self.call("GET", VIMS),
-            self.call("PUT", where, change),
+            self.call("PUT", path, change),
             self.call("POST", VIMS, a_vim()),  # refused: the name is in use
         ):
             for secret in HIDDEN:

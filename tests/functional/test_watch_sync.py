@@ -329,20 +329,20 @@ class TestPeriodicSync(testtools.TestCase):
         )
 
     def test_an_instance_that_cannot_be_synchronized(self) -> None:
-        lost, found = (
+        unreachable, found = (
             self.vnfm.create_instantiated(),
             self.vnfm.create_instantiated(),
         )
 
         def fail(task: Any) -> None:
-            if task.instance.id == lost:
+            if task.instance.id == unreachable:
                 raise errors.VimUnreachable
 
         self.driver.before["observe"] = fail
-        for vnf in (lost, found):
+        for vnf in (unreachable, found):
             self.driver.vnfcs[vnf] = ()
         waiting.until(lambda: self.list_recorded(found) == 0, "the change")
-        self.assertNotEqual(0, self.list_recorded(lost))
+        self.assertNotEqual(0, self.list_recorded(unreachable))
 
     def test_one_conductor_synchronizes(self) -> None:
         other = compose.conductor(self.vnfm.parts, self.vnfm.nfvo)

@@ -85,8 +85,10 @@ class Database(fixtures.Fixture):
         try:
             self._execute_admin(f"CREATE DATABASE {self.name}")
         except sa.exc.OperationalError as error:
-            where = self._server.render_as_string()
-            skip_or_fail(self._case, f"{where} does not answer: {error.orig}")
+            address = self._server.render_as_string()
+            skip_or_fail(
+                self._case, f"{address} does not answer: {error.orig}"
+            )
         self.addCleanup(self._drop)
         url = self._server.set(database=self.name)
         self.url = url.render_as_string(hide_password=False)
@@ -191,7 +193,7 @@ class VirtualHosts:
         ]
         everything = {"configure": ".*", "write": ".*", "read": ".*"}
         user = {"user": _rabbit(RABBIT).userid}
-        made = {
+        created = {
             "vhosts": [{"name": name} for name in names],
             "permissions": [
                 {"vhost": name} | user | everything for name in names
@@ -201,7 +203,7 @@ class VirtualHosts:
             # rabbitmqctl reads the file as the broker's user
             Path(folder).chmod(0o755)
             file = Path(folder) / "definitions.json"
-            file.write_text(json.dumps(made))
+            file.write_text(json.dumps(created))
             file.chmod(0o644)
             _control("import_definitions", str(file))
         self._unused = names

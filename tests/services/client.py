@@ -75,8 +75,10 @@ class Client(fixtures.Fixture):
             request.data = body if raw else json.dumps(body).encode()
             request.add_header("Content-Type", kind)
         try:
-            with urllib.request.urlopen(request, timeout=300) as got:  # noqa: S310
-                return Response(got.status, got.headers, got.read())
+            with urllib.request.urlopen(request, timeout=300) as response:  # noqa: S310
+                return Response(
+                    response.status, response.headers, response.read()
+                )
         except urllib.error.HTTPError as error:
             with error:
                 return Response(error.code, error.headers, error.read())
@@ -91,11 +93,11 @@ class Client(fixtures.Fixture):
 
     def onboard(self, csar: bytes) -> str:
         """Onboard a package and return its id."""
-        made = self.call_expecting("POST", PACKAGES, {}, 201)["id"]
-        path = f"{PACKAGES}/{made}/package_content"
+        created = self.call_expecting("POST", PACKAGES, {}, 201)["id"]
+        path = f"{PACKAGES}/{created}/package_content"
         answer = self.call("PUT", path, csar, "application/zip")
         assert answer.status == 202, answer.content
-        return str(made)
+        return str(created)
 
     def onboard_sample(self) -> str:
         """Onboard the sample CNF with a unique VNFD id; return that id."""
@@ -106,8 +108,8 @@ class Client(fixtures.Fixture):
     def register(self, vim: dict[str, Any], name: str = "cluster") -> str:
         """Register a VIM as the default one."""
         body = {**vim, "name": name, "is_default": True}
-        made = self.call_expecting("POST", "/v1.0/vims", {"vim": body}, 201)
-        return str(made["vim"]["id"])
+        created = self.call_expecting("POST", "/v1.0/vims", {"vim": body}, 201)
+        return str(created["vim"]["id"])
 
     def create(self, vnfd_id: str) -> str:
         """Create a VNF instance and return its id."""
@@ -148,11 +150,11 @@ class Client(fixtures.Fixture):
     ) -> Any:
         """Wait until an operation has ended or failed; return it."""
 
-        def look() -> Any:
+        def read_ended() -> Any:
             op_occ = self.op_occ(op_occ_id)
             return op_occ if op_occ["operationState"] not in ACTIVE else None
 
-        return waiting.until(look, f"the end of {op_occ_id}", timeout)
+        return waiting.until(read_ended, f"the end of {op_occ_id}", timeout)
 
     def run(self, instance_id: str, task: str, body: Any) -> Any:
         """Run a lifecycle operation, which has to complete; return it."""

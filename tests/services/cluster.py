@@ -70,8 +70,8 @@ class Cluster(fixtures.Fixture):
 
     def add_namespace(self, name: str) -> str:
         body = {"apiVersion": "v1", "kind": "Namespace"}
-        made = {**body, "metadata": {"name": name}}
-        self.call("POST", f"{CORE}/namespaces", made)
+        labelled = {**body, "metadata": {"name": name}}
+        self.call("POST", f"{CORE}/namespaces", labelled)
         return name
 
     def pods(self, namespace: str = "default") -> dict[str, Any]:

@@ -73,12 +73,14 @@ class Program(fixtures.Fixture):
     def wait_for_output(self, pattern: re.Pattern[str]) -> str:
         """Wait until its output matches; return the match's first group."""
 
-        def look() -> re.Match[str] | None:
+        def match_output() -> re.Match[str] | None:
             if self.process.poll() is not None:
                 raise AssertionError(f"{self._log.name} ended: {self.output}")
             return pattern.search(self.output)
 
-        return waiting.until(look, pattern.pattern, START_TIMEOUT_S).group(1)
+        return waiting.until(
+            match_output, pattern.pattern, START_TIMEOUT_S
+        ).group(1)
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -214,9 +216,9 @@ class Deployment(fixtures.Fixture):
         self, program: str, conf: Path | None = None, *arguments: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a program until it exits."""
-        given = f"--config-file={conf or self.conf}"
+        config_option = f"--config-file={conf or self.conf}"
         return subprocess.run(
-            [str(self.programs / program), given, *arguments],
+            [str(self.programs / program), config_option, *arguments],
             check=False,
             capture_output=True,
             cwd=self.folder,

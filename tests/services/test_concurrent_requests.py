@@ -154,12 +154,12 @@ class TestOperations(PairCase):
             self.assertEqual(
                 1, len(won), f"{pair} {describe_answers(answers)}"
             )
-            (lost,) = (a for a in answers if a.status >= 300)
+            (refused,) = (a for a in answers if a.status >= 300)
             winner = pair[answers.index(won[0])]
             if winner == "delete":
-                self.check_deleted(vnf, lost)
+                self.check_deleted(vnf, refused)
                 return winner
-            self.check_problem(lost, 409)
+            self.check_problem(refused, 409)
             op_occ_id = won[0].headers["Location"].rsplit("/", 1)[1]
             self.assertEqual(op_occ_id, self.busy_operation(vnf))
         done = self.client.wait_operation(op_occ_id)
@@ -169,9 +169,9 @@ class TestOperations(PairCase):
         self.assertIsNone(self.busy_operation(vnf))
         return winner
 
-    def check_deleted(self, vnf: str, lost: Response) -> None:
+    def check_deleted(self, vnf: str, refused: Response) -> None:
         """Check that an instance and its objects are deleted."""
-        self.check_problem(lost, 404, 409)
+        self.check_problem(refused, 404, 409)
         self.assertEqual(0, self.count("vnf_instances", "id", vnf))
         self.assertEqual(0, self.count("vim_uses", "vnf_instance_id", vnf))
         self.assertEqual(

@@ -102,8 +102,8 @@ class PageCase(testtools.TestCase):
 
     def environ(self) -> dict[str, str]:
         """Return the environment of the page's reader."""
-        kept = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
-        return kept | {
+        inherited = {n: v for n, v in os.environ.items() if n[:3] != "OS_"}
+        return inherited | {
             "PATH": f"{self.command.folder}:{os.environ['PATH']}",
             "API": self.sandbox.facts["api"],
         }

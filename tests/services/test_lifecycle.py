@@ -119,13 +119,13 @@ class TestOnPostgresql(testtools.TestCase):
         self.assertEqual(untouched, self.cluster.list_all())
         shown = self.client.show(self.instance)
         self.assertEqual("NOT_INSTANTIATED", shown["instantiationState"])
-        made = self.client.call_expecting
-        made("DELETE", f"{INSTANCES}/{self.instance}", None, 204)
-        made("PATCH", package, {"operationalState": "DISABLED"}, 200)
-        made("DELETE", package, None, 204)
-        made("DELETE", f"/v1.0/vims/{vim}", None, 204)
+        call = self.client.call_expecting
+        call("DELETE", f"{INSTANCES}/{self.instance}", None, 204)
+        call("PATCH", package, {"operationalState": "DISABLED"}, 200)
+        call("DELETE", package, None, 204)
+        call("DELETE", f"/v1.0/vims/{vim}", None, 204)
         for path in (INSTANCES, PACKAGES):
-            self.assertEqual([], made("GET", path, None, 200))
+            self.assertEqual([], call("GET", path, None, 200))
 
     def check_memory(self) -> None:
         for program in (self.api, self.conductor):

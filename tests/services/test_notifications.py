@@ -68,15 +68,17 @@ class TestNotifications(testtools.TestCase):
         """Wait until this many events of an instance are received; return
         the state of each. One may be received twice.
         """
-        came = count
+        received = count
         while True:
             states: dict[str, Any] = {}
-            for request in self.receiver.wait(came, vnfInstanceId=instance_id):
+            for request in self.receiver.wait(
+                received, vnfInstanceId=instance_id
+            ):
                 body = request.json
                 states.setdefault(body["id"], body.get("operationState"))
             if len(states) >= count:
                 return list(states.values())
-            came += count - len(states)
+            received += count - len(states)
 
     def wait_outbox_empty(self) -> bool:
         row = self.deployment.database.fetch_row(

@@ -64,13 +64,13 @@ class BlockingNfvo(NfvoServer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.let = threading.Event()
-        self.let.set()
+        self.released = threading.Event()
+        self.released.set()
 
     def respond_to_grant_request(
         self, grant_request: dict[str, Any]
     ) -> Response:
-        self.let.wait(60)
+        self.released.wait(60)
         return super().respond_to_grant_request(grant_request)
 
 
@@ -171,9 +171,9 @@ class OutageCase(testtools.TestCase):
         the ids of the instance and of the operation.
         """
         if step == "GRANT":
-            self.nfvo.let.clear()
+            self.nfvo.released.clear()
             yield self.is_waiting_for_grant
-            self.nfvo.let.set()
+            self.nfvo.released.set()
         elif step == "INFRA":
             self.cluster.sandbox.set_pod_start_delay(SLOW)
             yield self.is_changing_vim
@@ -208,7 +208,7 @@ class OutageCase(testtools.TestCase):
     # the outage
 
     def run_with_outage(self, *names: str) -> None:
-        what = " and ".join(names)
+        names_text = " and ".join(names)
         gates = [self.gates[name] for name in names]
         for step in STEPS:
             kinds = [kind for kind in KINDS if step in kind.steps]
@@ -224,7 +224,7 @@ class OutageCase(testtools.TestCase):
                 for gate in gates:
                     gate.close()
                 outage_start = time.monotonic()
-                self.check_api(what)
+                self.check_api(names_text)
                 threading.Event().wait(HELD)
             threading.Event().wait(
                 max(outage_start + GONE - time.monotonic(), 0)
@@ -234,33 +234,35 @@ class OutageCase(testtools.TestCase):
             for kind, (instance_id, op_occ_id) in zip(
                 kinds, op_occ_ids.items(), strict=True
             ):
-                where = f"{what} unreachable at {step} of {kind.name}"
-                self.assert_done(where, kind, instance_id, op_occ_id)
+                place = f"{names_text} unreachable at {step} of {kind.name}"
+                self.assert_done(place, kind, instance_id, op_occ_id)
 
-    def check_api(self, what: str) -> None:
+    def check_api(self, names_text: str) -> None:
         """Send requests to the API during an outage."""
         answer = self.client.call("GET", INSTANCES)
-        self.assertEqual(503 if what == "database" else 200, answer.status)
+        self.assertEqual(
+            503 if names_text == "database" else 200, answer.status
+        )
 
     def assert_done(
-        self, where: str, kind: OperationKind, instance_id: str, op_occ_id: str
+        self, place: str, kind: OperationKind, instance_id: str, op_occ_id: str
     ) -> None:
         end = self.client.wait_operation(op_occ_id)
-        self.assertEqual("COMPLETED", end["operationState"], f"{where}: {end}")
-        held = self.deployment.database.fetch_row(
+        self.assertEqual("COMPLETED", end["operationState"], f"{place}: {end}")
+        row = self.deployment.database.fetch_row(
             "SELECT busy_with FROM vnf_instances WHERE id = :id",
             id=instance_id,
         )
-        self.assertEqual({"busy_with": None}, held, where)
+        self.assertEqual({"busy_with": None}, row, place)
         states = [kind.first_state, "PROCESSING", "COMPLETED"]
         states = list(dict.fromkeys(states))
         notifications = self.receiver.wait(
             len(states), vnfLcmOpOccId=op_occ_id
         )
-        self.assertEqual(states, _states(notifications), where)
+        self.assertEqual(states, _states(notifications), place)
         if kind.name == "terminate":
             pods = self.cluster.pods(f"n-{instance_id}")
-            self.assertEqual({}, pods, where)
+            self.assertEqual({}, pods, place)
 
 
 class TestDatabase(OutageCase):

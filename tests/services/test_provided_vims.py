@@ -121,7 +121,9 @@ class TestOnPostgresql(testtools.TestCase):
         for _ in range(ROUNDS):
             together = threading.Barrier(4)
 
-            def take(instance_id: str, together: Any = together) -> str | None:
+            def provide(
+                instance_id: str, together: Any = together
+            ) -> str | None:
                 together.wait(60)
                 try:
                     self.update_provided(instance_id, provided_vims)
@@ -129,7 +131,7 @@ class TestOnPostgresql(testtools.TestCase):
                     return None
                 return instance_id
 
-            (won,) = filter(None, self.pool.map(take, "abcd"))
+            (won,) = filter(None, self.pool.map(provide, "abcd"))
             self.assertEqual({"one": won, "two": won}, self.list_provided())
             self.update_provided(won, dict.fromkeys(provided_vims))
             self.assertEqual({}, self.list_provided())

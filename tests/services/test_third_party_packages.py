@@ -245,8 +245,8 @@ class TestPackageOfEveryKind(RealPackages):
         self.run_task("heal", {})
         self.assertEqual(COUNTS, self.vdus())
         # the pod of a StatefulSet keeps its name
-        kept = before & self.client.pods(self.instance)
-        self.assertEqual({"vdu1", "vdu5-0"}, kept)
+        kept_pods = before & self.client.pods(self.instance)
+        self.assertEqual({"vdu1", "vdu5-0"}, kept_pods)
         self.finish()
         self.assertEqual(untouched, self.cluster.list_all())
 
@@ -258,8 +258,10 @@ class TestPackageOfEveryKind(RealPackages):
         self.run_task("heal", {"vnfcInstanceId": names})
         self.assertEqual(COUNTS, self.vdus(), vdu)
         after = self.uids()
-        kept = {name for name in before if after.get(name) == before[name]}
-        self.assertEqual(before.keys() - vdu_pods, kept, vdu)
+        kept_pods = {
+            name for name in before if after.get(name) == before[name]
+        }
+        self.assertEqual(before.keys() - vdu_pods, kept_pods, vdu)
 
     def uids(self) -> dict[str, str]:
         """Return the uid of each pod of the instance."""
@@ -311,9 +313,9 @@ class TestPackageOfEveryKind(RealPackages):
             path = f"{root}/{version}/{plural}"
             found = self.cluster.call("GET", path)["items"]
             (existing,) = (
-                made
-                for made in found
-                if made["metadata"]["name"] == one["metadata"]["name"]
+                created
+                for created in found
+                if created["metadata"]["name"] == one["metadata"]["name"]
             )
             labels = existing["metadata"]["labels"]
             self.assertEqual(self.instance, labels["tacker_vnf_instance_id"])
@@ -325,8 +327,10 @@ class TestPackageOfEveryKind(RealPackages):
         for number in (1, 2):
             node = f"sandbox-node-{number}"
             self.cluster.sandbox.set_node_capacity(node, pods=0)
-        others = WORKLOAD_FILES.keys() - {"replicaset_service_secret.yaml"}
-        request = self.instantiation(*NEEDS, *sorted(others), FAILING)
+        other_files = WORKLOAD_FILES.keys() - {
+            "replicaset_service_secret.yaml"
+        }
+        request = self.instantiation(*NEEDS, *sorted(other_files), FAILING)
         failed = self.client.wait_operation(
             self.client.start_operation(self.instance, "instantiate", request)
         )
@@ -342,5 +346,5 @@ class TestPackageOfEveryKind(RealPackages):
         assert found is not None, detail
         pods = self.cluster.pods()
         self.assertIn(found[1], pods)
-        made = [name for name in pods if name.startswith("vdu3-")]
-        self.assertNotEqual([], made)
+        created = [name for name in pods if name.startswith("vdu3-")]
+        self.assertNotEqual([], created)

@@ -95,8 +95,8 @@ class TestPage(GuideCase):
             new = {uid for _, uid, *_ in after[vdu]}
             self.assertEqual(set(), old & new, vdu)
         self.assertEqual(before["idle"], after["idle"])
-        (was,), (now,) = before["probe"], after["probe"]
-        self.assertEqual([*was[:2], "busybox:1.38", "1"], now)
+        (before_row,), (after_row,) = before["probe"], after["probe"]
+        self.assertEqual([*before_row[:2], "busybox:1.38", "1"], after_row)
         healed = self.table("healed.txt")
         self.assertEqual(2, len(healed["front"]))
         images = {image for _, _, image, _ in healed["front"]}
@@ -172,12 +172,14 @@ class TestContainerUpdatePackages(GuideCase):
             old = {tuple(row[:2]) for row in before[vdu]}
             new = {tuple(row[:2]) for row in after[vdu]}
             self.assertEqual(len(old), len(new), vdu)
-            for at in (0, 1):  # neither a name nor a uid is left
-                names = {one[at] for one in old} & {one[at] for one in new}
+            for column in (0, 1):  # neither a name nor a uid is left
+                names = {one[column] for one in old} & {
+                    one[column] for one in new
+                }
                 self.assertEqual(set(), names, vdu)
         for vdu, image in (("VDU3", "tomcat"), ("VDU4", "cirros")):
-            (was,), (now,) = before[vdu], after[vdu]
-            self.assertEqual([*was[:2], image, "1"], now)
+            (before_row,), (after_row,) = before[vdu], after[vdu]
+            self.assertEqual([*before_row[:2], image, "1"], after_row)
         for vdu in ("VDU6", "VDU7", "VDU8"):
             self.assertEqual(before[vdu], after[vdu])
         self.assertEqual("cirros", after["VDU1"][0][2])

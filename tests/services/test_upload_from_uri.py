@@ -31,11 +31,11 @@ upload_schemes = http
         csar = self.useFixture(Csar())
         source = self.useFixture(HttpReceiver(basic=("vnfm", "secret-word")))
 
-        def give(request: ReceivedRequest) -> Response:
-            right = source._is_authorized(request)
-            return (200, {}, csar.read()) if right else (401, {}, b"")
+        def respond(request: ReceivedRequest) -> Response:
+            is_authorized = source._is_authorized(request)
+            return (200, {}, csar.read()) if is_authorized else (401, {}, b"")
 
-        source.responder = give
+        source.responder = respond
         package = self.run_json("vnf package create")["ID"]
         command = f"vnf package upload {package} --url"
         credentials = ("--user-name", "vnfm", "--password")
@@ -51,11 +51,13 @@ upload_schemes = http
         self.assertNotIn("secret-word", str(shown))
 
     def reaches(self, package: str, state: str) -> Any:
-        def look() -> Any:
+        def read_state() -> Any:
             shown = self.run_json(f"vnf package show {package}")
             return shown if shown["Onboarding State"] == state else None
 
-        return waiting.until(look, f"{package} to be {state}", START_TIMEOUT_S)
+        return waiting.until(
+            read_state, f"{package} to be {state}", START_TIMEOUT_S
+        )
 
 
 class TestKilledConductor(testtools.TestCase):
@@ -78,12 +80,12 @@ class TestKilledConductor(testtools.TestCase):
         requested, proceed = threading.Event(), threading.Event()
         self.addCleanup(proceed.set)
 
-        def give(_: ReceivedRequest) -> Response:
+        def respond(_: ReceivedRequest) -> Response:
             requested.set()
             proceed.wait(START_TIMEOUT_S)
             return 200, {}, csar.read()
 
-        source.responder = give
+        source.responder = respond
         client = deployment.api().client
         killed_conductor = deployment.conductor()
         path = f"{PACKAGES}/{client.call_expecting('POST', PACKAGES, {}, 201)['id']}"
@@ -100,11 +102,13 @@ class TestKilledConductor(testtools.TestCase):
         proceed.set()
         deployment.conductor()
 
-        def look() -> bool:
+        def read_state() -> bool:
             state = client.call("GET", path).json["onboardingState"]
             return bool(state == "ONBOARDED")
 
-        waiting.until(look, "the package to be onboarded", START_TIMEOUT_S)
+        waiting.until(
+            read_state, "the package to be onboarded", START_TIMEOUT_S
+        )
         self.assertEqual(2, len(source.requests))
         again = client.call("GET", f"{path}/package_content")
         self.assertEqual(csar.read(), again.content)

@@ -141,16 +141,16 @@ class Wheel(fixtures.Fixture):
         # modules are compiled when imported, which are not all
         options = ("--quiet", "--no-compile")
         programs = home / "bin"
-        wanted = f"{self.path}{extra}"
-        run(programs / pip, "install", *options, wanted, cwd=self.folder)
+        requirement = f"{self.path}{extra}"
+        run(programs / pip, "install", *options, requirement, cwd=self.folder)
         run(programs / pip, "check", cwd=self.folder)
         return programs
 
     def check_packages(self, present: str, absent: str) -> None:
         """Check which package the environment has."""
         python = self.folder / "venv" / "bin" / "python"
-        where = f"import {present}; print({present}.__file__)"
-        found = run(python, "-c", where, cwd=self.folder)
+        statement = f"import {present}; print({present}.__file__)"
+        found = run(python, "-c", statement, cwd=self.folder)
         assert found.startswith(str(self.folder / "venv")), found
         missing = (
             "import importlib.util, sys;"
@@ -195,8 +195,8 @@ class TestWheel(testtools.TestCase):
     def install(self, command: str) -> Path:
         """Install the wheel as README.rst describes it."""
         self.wheel.check_content()
-        pip, *words, extra = shlex.split(command)
-        self.assertEqual((["install"], ".[postgresql]"), (words, extra))
+        pip, *options, extra = shlex.split(command)
+        self.assertEqual((["install"], ".[postgresql]"), (options, extra))
         programs = self.wheel.install(pip, extra[1:])
         self.wheel.check_packages("tacker_cnf", absent="kubernetes_sandbox")
         return programs
