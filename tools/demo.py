@@ -226,9 +226,11 @@ class Story:
         query = f"?filter=(eq,vnfInstanceId,{self.instance})"
         found, _ = self.rest_client.call("GET", OP_OCCS + query)
         for op_occ in found:
-            self.give_up(f"{OP_OCCS}/{op_occ['id']}", op_occ["operationState"])
+            self.fail_operation(
+                f"{OP_OCCS}/{op_occ['id']}", op_occ["operationState"]
+            )
 
-    def give_up(self, path: str, state: str) -> None:
+    def fail_operation(self, path: str, state: str) -> None:
         if state in ACTIVE:
             try:
                 mode = {"cancelMode": "FORCEFUL"}

@@ -214,7 +214,7 @@ class VimAssigningNfvo(FakeNfvo):
 
 
 class TestGranted(TwoClusters):
-    def make_service(self) -> CnfService:
+    def create_service(self) -> CnfService:
         service = CnfService()
         self.nfvo = service.nfvo = VimAssigningNfvo()
         return service

@@ -433,7 +433,7 @@ metadata: {name: held, finalizers: [example.com/hold]}
 spec: {containers: [{name: main, image: nginx}]}
 """
 
-    def make_service(self) -> CnfService:
+    def create_service(self) -> CnfService:
         return CnfService(finalizer_timeout=0.3)
 
     def release(self, plural: str) -> None:

@@ -140,7 +140,7 @@ class TestMapping(WorkloadCase):
         end = {"terminationType": "FORCEFUL"}
         self.assert_done(instance_id, "terminate", end)
 
-    def test_what_cannot_be_mapped(self) -> None:
+    def test_invalid_mappings(self) -> None:
         instance_id = self.vnfm.create()
         web = {"kind": "Deployment", "name": "web"}
         for mapped, message in (

@@ -68,10 +68,10 @@ class TestDemo(testtools.TestCase):
         )
         self.assertEqual(before, self.objects())
 
-    def test_what_it_created_is_removed_at_sigterm(self) -> None:
+    def test_its_objects_are_deleted_at_sigterm(self) -> None:
         self.check_interrupted(signal.SIGTERM)
 
-    def test_what_it_created_is_removed_at_ctrl_c(self) -> None:
+    def test_its_objects_are_deleted_at_ctrl_c(self) -> None:
         self.check_interrupted(signal.SIGINT)
 
     def test_a_failure_is_printed_as_json(self) -> None:

@@ -17,7 +17,7 @@ class TestDownloads(test_packages.PackageTest):
         self.path = self.onboarded(test_packages.build_zip(files))
         self.image = f"{self.path}/artifacts/Files/image"
 
-    def ask(self, byte_range: str, **more: str) -> Response:
+    def get_range(self, byte_range: str, **more: str) -> Response:
         headers = {"Range": byte_range, **more}
         return self.call("GET", self.image, headers=headers)
 
@@ -43,7 +43,7 @@ class TestDownloads(test_packages.PackageTest):
             " Bytes = 7-8 ": (7, 9),
         }
         for byte_range, (first, end) in cases.items():
-            answer = self.ask(byte_range)
+            answer = self.get_range(byte_range)
             self.assertEqual(206, answer.status, byte_range)
             self.assertEqual("application/octet-stream", answer.type)
             self.assertEqual(BINARY[first:end], answer.content, byte_range)
@@ -75,7 +75,7 @@ class TestDownloads(test_packages.PackageTest):
             "bytes=2000000-3000000",
             "bytes=-0",
         ):
-            answer = self.ask(byte_range)
+            answer = self.get_range(byte_range)
             self.assert_problem(416, answer, f"{SIZE} bytes")
             self.assertEqual(
                 f"bytes */{SIZE}", answer.headers["Content-Range"]
@@ -90,7 +90,7 @@ class TestDownloads(test_packages.PackageTest):
     def test_more_than_one_range(self) -> None:
         for byte_range in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
             self.assert_problem(
-                400, self.ask(byte_range), "several ranges are not supported"
+                400, self.get_range(byte_range), "several ranges are not supported"
             )
 
     def test_an_invalid_range_is_ignored(self) -> None:
@@ -107,15 +107,17 @@ class TestDownloads(test_packages.PackageTest):
             "lines=0-1",
             f"bytes={'9' * 5000}-",
         ):
-            self.assert_whole(self.ask(byte_range))
+            self.assert_whole(self.get_range(byte_range))
 
     def test_if_range(self) -> None:
         tag = self.call("GET", self.image).headers["ETag"]
-        answer = self.ask("bytes=0-0", **{"If-Range": tag})
+        answer = self.get_range("bytes=0-0", **{"If-Range": tag})
         self.assertEqual(206, answer.status)
         self.assertEqual(tag, answer.headers["ETag"])
         for other in ('"other"', f"W/{tag}", "Sat, 01 Jan 2000 00:00:00 GMT"):
-            self.assert_whole(self.ask("bytes=0-0", **{"If-Range": other}))
+            self.assert_whole(
+                self.get_range("bytes=0-0", **{"If-Range": other})
+            )
 
     def test_head_has_the_size(self) -> None:
         for path in (self.image, f"{self.path}/package_content"):

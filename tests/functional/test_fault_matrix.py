@@ -223,14 +223,14 @@ class Matrix(testtools.TestCase):
         place = self.namespaces.get(instance_id)
         return self.vnfm.cluster.uids(place) if place else {}
 
-    def assert_right(
+    def assert_end(
         self, instance_id: str, op_occ: Any, states: list[str]
     ) -> None:
         """Check the state, the notifications and the lock of the instance."""
         self.assertEqual(states[-1], op_occ["operationState"], op_occ)
         self.assert_notified(op_occ["id"], states)
         failed = states[-1] == "FAILED_TEMP"
-        self.assertEqual(failed, self.is_held(instance_id))
+        self.assertEqual(failed, self.is_reserved(instance_id))
         self.assertEqual(states[-1] != "COMPLETED", "error" in op_occ)
 
     def assert_changes_reported(self, op_occ: Any, step: str) -> None:
@@ -248,7 +248,7 @@ class Matrix(testtools.TestCase):
             refused = self.vnfm.call("POST", f"{location}/rollback")
             self.assertEqual(409, refused.status)
 
-    def is_held(self, instance_id: str) -> bool:
+    def is_reserved(self, instance_id: str) -> bool:
         answer = self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
         if answer.status == 204:
             return False
@@ -267,9 +267,9 @@ class Matrix(testtools.TestCase):
     def test_start(self) -> None:
         """Each step fails, or the conductor crashes around its commit."""
         cases = itertools.product(self.kind.steps, FAULTS, self.decisions())
-        self.all_at_once(self.started, cases)
+        self.run_concurrently(self.started, cases)
 
-    def all_at_once(
+    def run_concurrently(
         self,
         go_through: Callable[..., None],
         cases: Iterable[tuple[str, ...]],
@@ -291,7 +291,7 @@ class Matrix(testtools.TestCase):
         states = self.expected(step, fault)
         if end["operationState"] == "ROLLED_BACK":
             self.assertEqual(objects_before, self.objects(instance_id))
-        self.assert_right(instance_id, end, states)
+        self.assert_end(instance_id, end, states)
         if states[-1] == "FAILED_TEMP":
             self.assert_changes_reported(end, step)
             self.assert_offered(location, end)
@@ -313,7 +313,7 @@ class Matrix(testtools.TestCase):
             after = ["ROLLING_BACK", "ROLLED_BACK"]
         else:
             after = ["PROCESSING", "COMPLETED"]
-        self.assert_right(instance_id, end, [*states, *after])
+        self.assert_end(instance_id, end, [*states, *after])
 
     def assert_restored(
         self,
@@ -339,7 +339,7 @@ class ReversibleMatrix(Matrix):
 
     def test_rollback(self) -> None:
         """A rollback's step fails; another rollback ends it."""
-        self.all_at_once(
+        self.run_concurrently(
             self.rolled_back,
             itertools.product(self.kind.rollback_steps, FAULTS),
         )
@@ -358,10 +358,10 @@ class ReversibleMatrix(Matrix):
         self.disarm(instance_id)
         if (step, fault) == (self.kind.rollback_steps[-1], "killed after"):
             self.assert_restored(objects_before, self.objects(instance_id))
-            self.assert_right(instance_id, end, [*states, "ROLLED_BACK"])
+            self.assert_end(instance_id, end, [*states, "ROLLED_BACK"])
             return
         states.append("FAILED_TEMP")
-        self.assert_right(instance_id, end, states)
+        self.assert_end(instance_id, end, states)
         end = self.decide(location, "rollback")
         self.assert_decided(
             instance_id, end, states, "rollback", objects_before

@@ -92,7 +92,7 @@ class TestPackages(FuzzTest):
             vnfd = self.reader.read(archive, self.root / str(number))
             self.assertTrue(vnfd.vnfd.flavours)
 
-    def test_whatever_comes(self) -> None:
+    def test_mutated_packages(self) -> None:
         archive = self.root / "package.csar"
         for chance in self.seeded_rounds(ROUNDS):
             archive.write_bytes(self.corpus.mutate_one(chance))
@@ -174,7 +174,7 @@ class TestManifests(FuzzTest):
             name: "\n---\n".join(map(json.dumps, bodies)),
         }
 
-    def test_whatever_comes(self) -> None:
+    def test_mutated_manifests(self) -> None:
         for chance in self.seeded_rounds(max(ROUNDS // 5, 100)):
             tree = self.root / str(sum(self.outcomes.values()))
             update_plans.write(tree, self.mutated(chance))

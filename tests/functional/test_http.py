@@ -215,7 +215,7 @@ class TestBodies(HttpTest):
                 request.environ[name] = value
         return Response(request.get_response(self.vnfm.app))
 
-    def test_what_is_not_json(self) -> None:
+    def test_bodies_that_are_not_json(self) -> None:
         self.assert_problem(400, self.send(b""), "The body is empty")
         for body in (
             b"{",
@@ -296,7 +296,9 @@ class TestBodies(HttpTest):
 
 
 class TestVersion(HttpTest):
-    def ask(self, version: str | None, path: str = INSTANCES) -> Response:
+    def get_with_version(
+        self, version: str | None, path: str = INSTANCES
+    ) -> Response:
         request = webob.Request.blank(path)
         if version is not None:
             request.headers["Version"] = version
@@ -304,21 +306,21 @@ class TestVersion(HttpTest):
 
     def test_the_version_is_required(self) -> None:
         for path in (INSTANCES, "/v2/vnf_instances", f"{OP_OCCS}/x"):
-            answer = self.ask(None, path)
+            answer = self.get_with_version(None, path)
             self.assert_problem(400, answer, "Version: the header is required")
 
     def test_malformed_versions(self) -> None:
         for version in ("", "2", "2.0", "v2.0.0", "2.0.0-", "2.0.0 ", "2.0.x"):
             self.assert_problem(
-                400, self.ask(version), "not of the form x.y.z"
+                400, self.get_with_version(version), "not of the form x.y.z"
             )
 
     def test_the_supported_version(self) -> None:
         for version in ("1.0.0", "2.1.0", "2.0.1", "3.0.0", "20.0.0"):
-            answer = self.ask(version)
+            answer = self.get_with_version(version)
             self.assert_problem(406, answer, "is not supported, only 2.0.0")
         for version in ("2.0.0", "2.0.0-impl:tacker:1.0"):
-            self.assertEqual(200, self.ask(version).status)
+            self.assertEqual(200, self.get_with_version(version).status)
 
     def test_paths_without_a_version(self) -> None:
         for path in (
@@ -328,7 +330,9 @@ class TestVersion(HttpTest):
             PACKAGES,
             VIMS,
         ):
-            self.assertEqual(200, self.ask(None, path).status, path)
+            self.assertEqual(
+                200, self.get_with_version(None, path).status, path
+            )
 
     def test_the_versions_are_listed(self) -> None:
         for path, prefix in (
@@ -342,7 +346,7 @@ class TestVersion(HttpTest):
                         {"version": "2.0.0", "isDeprecated": False}
                     ],
                 },
-                self.ask(None, path).json,
+                self.get_with_version(None, path).json,
             )
 
     def test_responses_and_errors_have_the_version(self) -> None:
@@ -354,13 +358,15 @@ class TestVersion(HttpTest):
             ("9.0.0", INSTANCES, 406),
             (None, INSTANCES, 400),
         ):
-            answer = self.ask(version, path)
+            answer = self.get_with_version(version, path)
             self.assertEqual(status, answer.status)
             self.assertEqual("2.0.0", answer.headers["Version"])
             self.assertEqual("none", answer.headers["Accept-Ranges"])
 
     def test_each_interface_has_its_version(self) -> None:
-        self.assertNotIn("Version", self.ask(None, PACKAGES).headers)
+        self.assertNotIn(
+            "Version", self.get_with_version(None, PACKAGES).headers
+        )
 
 
 class TestAnswers(HttpTest):
@@ -464,13 +470,13 @@ class TestPolicy(HttpTest):
         )
         self.vnfm.app = compose.application(self.vnfm.parts)
 
-    def as_(self, role: str, method: str, path: str) -> Response:
+    def call_as(self, role: str, method: str, path: str) -> Response:
         body: Any = None if method in {"GET", "DELETE"} else {}
         return self.call(method, path, body, {"X-Auth-Token": role})
 
     def test_a_read_only_role(self) -> None:
         for path in (INSTANCES, OP_OCCS, PACKAGES, VIMS):
-            self.assertEqual(200, self.as_("reader", "GET", path).status)
+            self.assertEqual(200, self.call_as("reader", "GET", path).status)
         for method, path in (
             ("DELETE", f"{INSTANCES}/x"),
             ("POST", f"{INSTANCES}/x/heal"),
@@ -481,7 +487,7 @@ class TestPolicy(HttpTest):
             ("DELETE", f"{PACKAGES}/x"),
             ("DELETE", f"{VIMS}/x"),
         ):
-            answer = self.as_("reader", method, path)
+            answer = self.call_as("reader", method, path)
             self.assert_problem(403, answer, "does not allow this")
 
     def test_a_forbidden_request_is_refused_before_its_body_is_read(
@@ -502,16 +508,16 @@ class TestPolicy(HttpTest):
 
     def test_a_writing_role(self) -> None:
         for role in ("admin", "member"):
-            self.assertEqual(201, self.as_(role, "POST", PACKAGES).status)
-            answer = self.as_(role, "DELETE", f"{VIMS}/x")
+            self.assertEqual(201, self.call_as(role, "POST", PACKAGES).status)
+            answer = self.call_as(role, "DELETE", f"{VIMS}/x")
             self.assert_problem(404, answer)
 
     def test_a_role_without_permissions(self) -> None:
         for path in (INSTANCES, OP_OCCS, PACKAGES, VIMS):
-            self.assert_problem(403, self.as_("stranger", "GET", path))
+            self.assert_problem(403, self.call_as("stranger", "GET", path))
 
     def test_an_upload_is_not_even_read(self) -> None:
-        created = self.as_("member", "POST", PACKAGES).json
+        created = self.call_as("member", "POST", PACKAGES).json
         answer = self.call(
             "PUT",
             f"{PACKAGES}/{created['id']}/package_content",

@@ -198,7 +198,7 @@ class TestOrphans(LeftoverCase):
 
 
 class TestWatch(LeftoverCase):
-    def make_service(self) -> CnfService:
+    def create_service(self) -> CnfService:
         return CnfService({"sync_watch": True, "lease": 3.0})
 
     def other_namespace_request(self) -> dict[str, Any]:

@@ -120,13 +120,13 @@ class TestInBetween(StoreCase):
         claims = self.vnfm.conductor.claims
         usual = claims.release
 
-        def let_go(op_occ_id: str) -> None:
+        def delay_release(op_occ_id: str) -> None:
             if not ends.is_set():
                 ends.set()
                 goes.wait(60)
             usual(op_occ_id)
 
-        claims.release = let_go  # type: ignore[method-assign]
+        claims.release = delay_release  # type: ignore[method-assign]
         sweeps: list[int] = []
         idle = sweeps.append
         self.vnfm.conductor.sweep = lambda: idle(1)  # type: ignore[method-assign]

@@ -109,7 +109,7 @@ class TestGranted(NfvoTest):
         self.run_task("terminate", terminationType="FORCEFUL")
         self.assertEqual(
             ["INSTANTIATE", "SCALE", "HEAL", "TERMINATE"],
-            [asked["operation"] for asked in self.nfvo.grant_requests],
+            [request["operation"] for request in self.nfvo.grant_requests],
         )
 
     def test_the_grant_is_recorded(self) -> None:
@@ -585,7 +585,7 @@ class TestCancelled(NfvoTest):
             self.run_task("terminate", terminationType="FORCEFUL")
 
 
-def asked() -> GrantRequest:
+def build_grant_request() -> GrantRequest:
     """Build a grant request of an instantiation."""
     return grant_plan.build(
         an_op_occ(),
@@ -614,13 +614,17 @@ class TestCancelledWait(testtools.TestCase):
         self.server = self.useFixture(NfvoServer())
         self.cancel_token = CancelToken()
 
-    def ask(self, **more: Any) -> threading.Thread:
+    def start_wait(self, **more: Any) -> threading.Thread:
         nfvo = compose.nfvo_of(configured(self.server, **more))
         self.ends: list[errors.VnfmError] = []
 
         def wait() -> None:
             try:
-                nfvo.grant(asked(), self.cancel_token, Deadline.within(30))
+                nfvo.grant(
+                    build_grant_request(),
+                    self.cancel_token,
+                    Deadline.within(30),
+                )
             except errors.VnfmError as error:
                 self.ends.append(error)
 
@@ -639,35 +643,35 @@ class TestCancelledWait(testtools.TestCase):
 
     def test_cancel_while_the_grant_is_pending(self) -> None:
         self.server.pending_polls = 1_000_000
-        waiting = self.ask(poll_interval=30.0)
+        waiting = self.start_wait(poll_interval=30.0)
         self.server.wait_requests()
         self.cancel(forceful=True)
         self.assert_ends(waiting)
 
     def test_while_it_does_not_answer(self) -> None:
         self.server.next_responses = [hang]
-        waiting = self.ask()
+        waiting = self.start_wait()
         self.server.wait_requests()
         self.cancel(forceful=True)
         self.assert_ends(waiting)
 
     def test_while_it_is_unreachable(self) -> None:
         self.server.stop()
-        waiting = self.ask(poll_interval=30.0)
+        waiting = self.start_wait(poll_interval=30.0)
         self.cancel(forceful=True)
         self.assert_ends(waiting)
 
     def test_gracefully(self) -> None:
         """Nothing has started that a graceful cancel would wait for."""
         self.server.pending_polls = 1_000_000
-        waiting = self.ask(poll_interval=30.0)
+        waiting = self.start_wait(poll_interval=30.0)
         self.server.wait_requests()
         self.cancel(forceful=False)
         self.assert_ends(waiting)
 
     def test_gracefully_while_it_does_not_answer(self) -> None:
         self.server.next_responses = [hang]
-        waiting = self.ask()
+        waiting = self.start_wait()
         self.server.wait_requests()
         self.cancel(forceful=False)
         self.assert_ends(waiting)
@@ -682,7 +686,7 @@ class TestClientAuthentication(testtools.TestCase):
             for name, value in values.items():
                 conf.set_override(name, value, group)
         nfvo = compose.nfvo_of(conf)
-        nfvo.grant(asked(), CancelToken(), Deadline.within(5))
+        nfvo.grant(build_grant_request(), CancelToken(), Deadline.within(5))
 
     def test_basic(self) -> None:
         server = self.useFixture(NfvoServer(basic=("vnfm", "s3cret")))

@@ -68,9 +68,9 @@ class TestDispatcherProcess(ProcessTest):
         self.vnfm.dispatcher = self.supervisor  # type: ignore[assignment]
         self.vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
         self.vnfd_id = self.vnfm.onboard()
-        self.wait_until(lambda: self.log_says("lease acquired", 1))
+        self.wait_until(lambda: self.log_contains("lease acquired", 1))
 
-    def log_says(self, text: str, times: int) -> bool:
+    def log_contains(self, text: str, times: int) -> bool:
         return self.log.exists() and self.log.read_text().count(text) >= times
 
     def process(self) -> Any:
@@ -86,7 +86,7 @@ class TestDispatcherProcess(ProcessTest):
         self.vnfm.create(self.vnfd_id)
         self.receiver.wait(1)
         self.assertNotEqual(first.pid, self.process().pid)
-        self.assertTrue(self.log_says("lease acquired", 2))
+        self.assertTrue(self.log_contains("lease acquired", 2))
 
     def test_a_stopped_dispatcher_releases_its_lease(self) -> None:
         first = self.process()

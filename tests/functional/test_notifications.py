@@ -580,7 +580,7 @@ class TestDispatchers(NotificationTest):
         self.addCleanup(other.stop)
         vnfd_id = self.vnfm.onboard()
         threads = [
-            threading.Thread(target=self.live, args=(vnfd_id,))
+            threading.Thread(target=self.run_lifecycle, args=(vnfd_id,))
             for _ in range(4)
         ]
         for thread in threads:
@@ -603,7 +603,7 @@ class TestDispatchers(NotificationTest):
                 ],
             )
 
-    def live(self, vnfd_id: str) -> None:
+    def run_lifecycle(self, vnfd_id: str) -> None:
         instance_id = self.vnfm.create(vnfd_id)
         self.vnfm.run(instance_id, "instantiate", INSTANTIATE)
         self.vnfm.run(instance_id, "terminate", TERMINATE)

@@ -101,14 +101,14 @@ class TestTags(PreconditionsTest):
 
 
 class TestIfMatch(PreconditionsTest):
-    def ask(self, method: str, path: str, body: Any, tag: str) -> Response:
+    def send(self, method: str, path: str, body: Any, tag: str) -> Response:
         return self.call(method, path, body, {"If-Match": tag})
 
     def assert_stale(self, method: str, path: str, body: Any = None) -> None:
         """Check that a request with a stale ETag changes nothing."""
         tag = self.tag_of(path)
         for other in (*STALE, f"W/{tag}"):
-            answer = self.ask(method, path, body, other)
+            answer = self.send(method, path, body, other)
             self.assert_problem(412, answer, f"its ETag is {tag}")
         self.assertEqual(tag, self.tag_of(path))
 
@@ -119,14 +119,14 @@ class TestIfMatch(PreconditionsTest):
     def test_malformed_tags(self) -> None:
         path = f"{INSTANCES}/{self.vnfm.create()}"
         for tag in MALFORMED:
-            answer = self.ask("PATCH", path, RENAME, tag)
+            answer = self.send("PATCH", path, RENAME, tag)
             self.assert_problem(400, answer, "If-Match: the ETag")
 
     def test_patch(self) -> None:
         path = f"{INSTANCES}/{self.vnfm.create()}"
         self.assert_stale("PATCH", path, RENAME)
         for tag in (self.tag(path), "*"):
-            answer = self.ask("PATCH", path, RENAME, tag)
+            answer = self.send("PATCH", path, RENAME, tag)
             self.assertEqual(202, answer.status, str(answer.content))
             self.vnfm.wait_operation(answer.headers["Location"])
 
@@ -135,7 +135,7 @@ class TestIfMatch(PreconditionsTest):
             path = f"{INSTANCES}/{self.vnfm.create()}"
             self.assert_stale("DELETE", path)
             several = f'"x", {tag or self.tag(path)}'
-            answer = self.ask("DELETE", path, None, tag or several)
+            answer = self.send("DELETE", path, None, tag or several)
             self.assertEqual(204, answer.status)
 
     def test_the_tasks_of_an_instance(self) -> None:
@@ -145,7 +145,7 @@ class TestIfMatch(PreconditionsTest):
             path = f"{INSTANCES}/{instance_id}"
             body, _ = REQUESTS.get(task, (None, None))
             self.assert_stale("POST", f"{path}/{task}", body)
-            answer = self.ask("POST", f"{path}/{task}", body, self.tag(path))
+            answer = self.send("POST", f"{path}/{task}", body, self.tag(path))
             self.assertEqual(202, answer.status, str(answer.content))
             if "Location" in answer.headers:
                 self.vnfm.wait_operation(answer.headers["Location"])
@@ -154,7 +154,7 @@ class TestIfMatch(PreconditionsTest):
         for task, status in (("retry", 202), ("rollback", 202), ("fail", 200)):
             _, path = self.failed_scale()
             self.assert_stale("POST", f"{path}/{task}")
-            answer = self.ask("POST", f"{path}/{task}", None, self.tag(path))
+            answer = self.send("POST", f"{path}/{task}", None, self.tag(path))
             self.assertEqual(status, answer.status, str(answer.content))
             self.vnfm.wait_operation(path)
 
@@ -164,7 +164,7 @@ class TestIfMatch(PreconditionsTest):
         body = {"cancelMode": "GRACEFUL"}
         self.assert_stale("POST", f"{path}/cancel", body)
         tag = self.tag(path)
-        answer = self.ask("POST", f"{path}/cancel", body, tag)
+        answer = self.send("POST", f"{path}/cancel", body, tag)
         self.assertEqual(202, answer.status, str(answer.content))
         self.assertNotEqual(tag, self.tag(path))
         gate.open()
@@ -180,7 +180,7 @@ class TestIfMatch(PreconditionsTest):
             ("POST", f"{path}/scale", invalid, 400),
             ("POST", f"{path}/instantiate", REQUESTS["instantiate"][0], 409),
         ):
-            answer = self.ask(method, location, body, '"stale"')
+            answer = self.send(method, location, body, '"stale"')
             self.assertEqual(status, answer.status, str(answer.content))
 
     def test_a_stale_change_does_not_undo_another(self) -> None:
@@ -188,15 +188,15 @@ class TestIfMatch(PreconditionsTest):
         instance_id = self.vnfm.create()
         path = f"{INSTANCES}/{instance_id}"
         etag = self.tag(path)
-        first = self.ask("PATCH", path, {"metadata": {"a": 1}}, etag)
+        first = self.send("PATCH", path, {"metadata": {"a": 1}}, etag)
         self.vnfm.wait_operation(first.headers["Location"])
-        second = self.ask("PATCH", path, {"metadata": {"a": 2}}, etag)
+        second = self.send("PATCH", path, {"metadata": {"a": 2}}, etag)
         self.assert_problem(412, second, self.tag(path))
         self.assertEqual({"a": 1}, self.vnfm.instance(instance_id)["metadata"])
 
 
 class TestIdempotency(PreconditionsTest):
-    def ask(
+    def send(
         self, path: str, body: Any = None, key: str = "k", method: str = "POST"
     ) -> Response:
         return self.call(method, path, body, {"Idempotency-Key": key})
@@ -205,11 +205,11 @@ class TestIdempotency(PreconditionsTest):
         self, path: str, body: Any = None, **more: Any
     ) -> Response:
         """Send a request twice; return the response, the same for both."""
-        first = self.ask(path, body, **more)
+        first = self.send(path, body, **more)
         self.assertIn(first.status, {200, 201, 202}, str(first.content))
         if "Location" in first.headers:
             self.wait_end(first.headers["Location"])
-        second = self.ask(path, body, **more)
+        second = self.send(path, body, **more)
         self.assertEqual(first.status, second.status, str(second.content))
         self.assertEqual(first.content, second.content)
         self.assertEqual(
@@ -231,7 +231,7 @@ class TestIdempotency(PreconditionsTest):
             created = self.assert_once(path, body, key=path)
             self.assertIn(created.json["id"], created.headers["Location"])
             self.assertEqual(count + 1, len(self.call("GET", path).json))
-            self.ask(path, body, key=f"{path}/another")
+            self.send(path, body, key=f"{path}/another")
             self.call("POST", path, body)
             self.call("POST", path, body)
             self.assertEqual(count + 4, len(self.call("GET", path).json))
@@ -257,12 +257,12 @@ class TestIdempotency(PreconditionsTest):
 
         self.vnfm.driver.before["apply"] = wait
         path = f"{INSTANCES}/{up}/scale"
-        first = self.ask(path, SCALE)
+        first = self.send(path, SCALE)
         self.assertTrue(entered.wait(60))
-        second = self.ask(path, SCALE)
+        second = self.send(path, SCALE)
         self.assertEqual(202, second.status)
         self.assertEqual(first.headers["Location"], second.headers["Location"])
-        third = self.ask(path, SCALE, key="another")
+        third = self.send(path, SCALE, key="another")
         self.assert_problem(409, third, "is held by")
         go_on.set()
         self.vnfm.wait_operation(first.headers["Location"])
@@ -270,7 +270,7 @@ class TestIdempotency(PreconditionsTest):
     def test_the_tasks_of_an_operation(self) -> None:
         for task in ("retry", "rollback", "fail"):
             _, path = self.failed_scale()
-            self.ask(f"{path}/{task}", key=task)
+            self.send(f"{path}/{task}", key=task)
             self.vnfm.wait_operation(path)
             self.assert_once(f"{path}/{task}", key=task)
 
@@ -278,17 +278,17 @@ class TestIdempotency(PreconditionsTest):
         up = self.vnfm.create_instantiated()
         gate, path = self.start_blocked(up, "scale", SCALE)
         body = {"cancelMode": "GRACEFUL"}
-        self.assertEqual(202, self.ask(f"{path}/cancel", body).status)
+        self.assertEqual(202, self.send(f"{path}/cancel", body).status)
         gate.open()
         self.vnfm.wait_operation(path)
-        self.assertEqual(202, self.ask(f"{path}/cancel", body).status)
+        self.assertEqual(202, self.send(f"{path}/cancel", body).status)
         answer = self.call("POST", f"{path}/cancel", body)
         self.assertEqual(409, answer.status)
 
     def test_a_key_belongs_to_one_request(self) -> None:
         vnfd_id = self.vnfm.onboard()
         body = {"vnfdId": vnfd_id}
-        created = self.ask(INSTANCES, body)
+        created = self.send(INSTANCES, body)
         for path, other in (
             (INSTANCES, body | {"vnfInstanceName": "a"}),
             (PACKAGES, {}),
@@ -297,35 +297,35 @@ class TestIdempotency(PreconditionsTest):
                 REQUESTS["instantiate"][0],
             ),
         ):
-            answer = self.ask(path, other)
+            answer = self.send(path, other)
             self.assert_problem(422, answer, "Idempotency-Key")
         self.assertEqual(1, len(self.call("GET", INSTANCES).json))
         self.assertEqual([], self.op_occs())
 
     def test_keys_differ_by_case(self) -> None:
         for key in ("key", "KEY"):
-            self.assertEqual(201, self.ask(PACKAGES, {}, key=key).status)
+            self.assertEqual(201, self.send(PACKAGES, {}, key=key).status)
         self.assertEqual(2, len(self.call("GET", PACKAGES).json))
 
     def test_malformed_keys(self) -> None:
         for key in ("", "a b", "k" * 256, "ü"):
-            answer = self.ask(PACKAGES, {}, key=key)
+            answer = self.send(PACKAGES, {}, key=key)
             self.assert_problem(400, answer, "Idempotency-Key")
-        self.assertEqual(201, self.ask(PACKAGES, {}, key="k" * 255).status)
+        self.assertEqual(201, self.send(PACKAGES, {}, key="k" * 255).status)
 
     def test_a_refusal_is_not_recorded(self) -> None:
         up = self.vnfm.create_instantiated()
         gate, location = self.start_blocked(up, "scale", SCALE)
         path = f"{INSTANCES}/{up}/heal"
-        self.assertEqual(409, self.ask(path, {}).status)
+        self.assertEqual(409, self.send(path, {}).status)
         gate.open()
         self.vnfm.wait_operation(location)
         self.assert_once(path, {})
 
     def test_the_created_resource_may_be_deleted(self) -> None:
-        created = self.ask(PACKAGES, {})
+        created = self.send(PACKAGES, {})
         self.call("DELETE", f"{PACKAGES}/{created.json['id']}")
-        answer = self.ask(PACKAGES, {})
+        answer = self.send(PACKAGES, {})
         self.assert_problem(404, answer, created.json["id"])
         self.assertEqual([], self.call("GET", PACKAGES).json)
 
@@ -333,24 +333,24 @@ class TestIdempotency(PreconditionsTest):
         path = f"{INSTANCES}/{self.vnfm.create_instantiated()}/scale"
         together = threading.Barrier(8)
 
-        def ask(_: int) -> Response:
+        def send(_: int) -> Response:
             together.wait(60)
-            return self.ask(path, SCALE)
+            return self.send(path, SCALE)
 
         with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(ask, range(8)))
+            answers = list(pool.map(send, range(8)))
         self.assertEqual({202}, {answer.status for answer in answers})
         (location,) = {answer.headers["Location"] for answer in answers}
         self.vnfm.wait_operation(location)
         self.assertEqual(2, len(self.op_occs()))
 
     def test_old_keys_are_deleted(self) -> None:
-        self.ask(PACKAGES, {})
+        self.send(PACKAGES, {})
         conductor = self.vnfm.conductor
         conductor.delete_expired_keys()
-        self.ask(PACKAGES, {})
+        self.send(PACKAGES, {})
         self.assertEqual(1, len(self.call("GET", PACKAGES).json))
         conductor._key_lifetime = 0.0
         conductor.delete_expired_keys()
-        self.ask(PACKAGES, {})
+        self.send(PACKAGES, {})
         self.assertEqual(2, len(self.call("GET", PACKAGES).json))

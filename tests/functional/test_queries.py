@@ -23,12 +23,12 @@ class QueryTest(testtools.TestCase):
         super().setUp()
         self.vnfm = self.useFixture(Vnfm())
 
-    def ask(self, path: str, *flags: str, **query: str) -> Response:
+    def get(self, path: str, *flags: str, **query: str) -> Response:
         text = "&".join((*flags, parse.urlencode(query)))
         return self.vnfm.call("GET", f"{path}?{text}")
 
     def found(self, path: str, *flags: str, **query: str) -> Any:
-        answer = self.ask(path, *flags, **query)
+        answer = self.get(path, *flags, **query)
         self.assertEqual(200, answer.status, answer.content.decode())
         return answer.json
 
@@ -36,7 +36,7 @@ class QueryTest(testtools.TestCase):
         return [r["id"] for r in self.found(path, filter=text)]
 
     def refused(self, path: str, *flags: str, **query: str) -> str:
-        answer = self.ask(path, *flags, **query)
+        answer = self.get(path, *flags, **query)
         self.assertEqual(400, answer.status, answer.content.decode())
         self.assertEqual("application/problem+json", answer.type)
         return answer.detail
@@ -138,7 +138,7 @@ class TestFilters(QueryTest):
         for text, expected in cases:
             self.assertEqual(expected, self.ids(PACKAGES, text), text)
 
-    def test_what_is_refused(self) -> None:
+    def test_invalid_filters(self) -> None:
         cases = [
             (
                 "(eq,id",
@@ -250,18 +250,18 @@ class TestSelectors(QueryTest):
             (OP_OCCS, f"operationParams/{access}/password"),
         ):
             for answer in (
-                self.ask(path, "all_fields"),
-                self.ask(path, fields=fields),
-                self.ask(path, "exclude_default", fields=fields),
-                self.ask(path, exclude_fields="vnfSnapshotInfoId")
+                self.get(path, "all_fields"),
+                self.get(path, fields=fields),
+                self.get(path, "exclude_default", fields=fields),
+                self.get(path, exclude_fields="vnfSnapshotInfoId")
                 if path == OP_OCCS
-                else self.ask(path, exclude_fields="metadata"),
+                else self.get(path, exclude_fields="metadata"),
             ):
                 self.assertEqual(200, answer.status, answer.content.decode())
                 self.assertIn(b"vim1", answer.content)
                 self.assertNotIn(b"hunter2", answer.content)
 
-    def test_what_is_refused(self) -> None:
+    def test_invalid_selectors(self) -> None:
         for path in LISTS:
             for flags, query, why in (
                 (("all_fields",), {"fields": "id"}, "exclude each other"),

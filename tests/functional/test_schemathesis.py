@@ -16,21 +16,21 @@ class Conformance(testtools.TestCase):
         self.useFixture(fixtures.FakeLogger())
         self.fuzzer = self.useFixture(ApiFuzzer())
 
-    def assert_right(self, phase: str) -> None:
+    def assert_conforms(self, phase: str) -> None:
         found = self.fuzzer.run_phase(phase)
         self.assertEqual("", "\n\n".join(found))
 
 
 class TestBorders(Conformance):
     def test_values_at_the_limits_of_the_schemas(self) -> None:
-        self.assert_right("coverage")
+        self.assert_conforms("coverage")
 
 
 class TestChance(Conformance):
     def test_random_values(self) -> None:
-        self.assert_right("fuzzing")
+        self.assert_conforms("fuzzing")
 
 
 class TestSequences(Conformance):
     def test_sequences_of_requests(self) -> None:
-        self.assert_right("stateful")
+        self.assert_conforms("stateful")

@@ -48,7 +48,9 @@ class UploadTest(test_packages.PackageTest):
             return 401, {}, b"who?"
         return 200, {"Content-Type": "application/zip"}, self.content
 
-    def ask(self, path: str, url: str | None = None, **more: Any) -> Response:
+    def request_upload(
+        self, path: str, url: str | None = None, **more: Any
+    ) -> Response:
         body = {
             "addressInformation": url or f"{self.source.url}/vnf.csar?t=tok",
             "userName": USER,
@@ -88,7 +90,7 @@ class UploadTest(test_packages.PackageTest):
 class TestFetch(UploadTest):
     def test_a_package_is_fetched_and_onboarded(self) -> None:
         path = self.create_package()
-        answer = self.ask(path)
+        answer = self.request_upload(path)
         self.assertEqual((202, b""), (answer.status, answer.content))
         shown = self.wait_upload(path)
         self.assertEqual("ONBOARDED", shown["onboardingState"])
@@ -115,10 +117,10 @@ class TestFetch(UploadTest):
             (self.good[:-100], "cannot be read as zip"),
         ):
             self.content = content
-            self.assertEqual(202, self.ask(path).status)
+            self.assertEqual(202, self.request_upload(path).status)
             self.failed(path, message)
         self.content = self.good
-        self.assertEqual(202, self.ask(path).status)
+        self.assertEqual(202, self.request_upload(path).status)
         shown = self.wait_upload(path)
         self.assertEqual("ONBOARDED", shown["onboardingState"])
         self.assertNotIn("onboardingFailureDetails", shown)
@@ -135,11 +137,11 @@ class TestFetch(UploadTest):
         ):
             self.source.responder = lambda _, given=given: given  # type: ignore[misc]
             path = self.create_package()
-            self.ask(path)
+            self.request_upload(path)
             self.failed(path, message)
         self.source.responder = self.close_connection
         path = self.create_package()
-        self.ask(path)
+        self.request_upload(path)
         self.failed(path, "127.0.0.1")
 
     def close_connection(self, _: ReceivedRequest) -> Given:
@@ -147,16 +149,16 @@ class TestFetch(UploadTest):
 
     def test_wrong_credentials(self) -> None:
         path = self.create_package()
-        self.ask(path, password="wrong")
+        self.request_upload(path, password="wrong")
         self.failed(path, "answered 401; it does not take userName and")
-        self.ask(path, userName=None, password=None)
+        self.request_upload(path, userName=None, password=None)
         self.failed(path, "answered 401")
 
     def test_the_server_is_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         path = self.create_package()
-        self.ask(path, f"http://127.0.0.1:{port}/")
+        self.request_upload(path, f"http://127.0.0.1:{port}/")
         self.failed(path, "cannot be reached")
 
     def test_states_during_the_fetch(self) -> None:
@@ -170,12 +172,12 @@ class TestFetch(UploadTest):
 
         self.source.responder = slowly
         path = self.create_package()
-        self.ask(path)
+        self.request_upload(path)
         self.assertTrue(requested.wait(60))
         shown = self.call("GET", path).json
         self.assertEqual("UPLOADING", shown["onboardingState"])
         self.assertNotIn("vnfd", shown["_links"])
-        self.assert_problem(409, self.ask(path), "is UPLOADING")
+        self.assert_problem(409, self.request_upload(path), "is UPLOADING")
         self.assert_problem(409, self.upload(path, self.good), "is UPLOADING")
         answer = self.modify(path, operationalState="ENABLED")
         self.assert_problem(409, answer, "is UPLOADING, not ONBOARDED")
@@ -188,7 +190,9 @@ class TestFetch(UploadTest):
         self.assertEqual(
             "ONBOARDED", self.wait_upload(path)["onboardingState"]
         )
-        self.assert_problem(409, self.ask(path), "has its content already")
+        self.assert_problem(
+            409, self.request_upload(path), "has its content already"
+        )
 
     def test_a_package_that_is_deleted_during_the_fetch(self) -> None:
         path = self.create_package()
@@ -198,7 +202,7 @@ class TestFetch(UploadTest):
             return self.serve_package(request)
 
         self.source.responder = serve_package
-        self.ask(path)
+        self.request_upload(path)
         self.wait_until_idle(path)
         self.assertEqual(404, self.call("GET", path).status)
         self.assertEqual(set(), self.list_contents())
@@ -219,8 +223,10 @@ class TestFetch(UploadTest):
             ({"addressInformation": 5}, "$.addressInformation"),
             ({"addressInformation": "http://u:p@127.0.0.1/"}, "beside it"),
         ):
-            self.assert_problem(400, self.ask(path, **more), message)
-        answer = self.ask(f"{PACKAGES}/none")
+            self.assert_problem(
+                400, self.request_upload(path, **more), message
+            )
+        answer = self.request_upload(f"{PACKAGES}/none")
         self.assert_problem(404, answer, "There is no VNF package none")
 
     def test_addresses_that_are_not_allowed(self) -> None:
@@ -233,7 +239,7 @@ class TestFetch(UploadTest):
             "https://127.0.0.1/",
             "file:///etc/passwd",
         ):
-            self.assert_problem(403, self.ask(path, url), "")
+            self.assert_problem(403, self.request_upload(path, url), "")
         shown = self.call("GET", path).json
         self.assertEqual("CREATED", shown["onboardingState"])
         self.assertEqual([], self.source.requests)
@@ -261,11 +267,11 @@ class TestRebinding(UploadTest):
         )
         path = self.create_package()
         port = self.source.port
-        self.ask(path, f"http://packages.example:{port}/")
+        self.request_upload(path, f"http://packages.example:{port}/")
         self.failed(path, "packages.example")
         self.assertEqual(["packages.example"], looked_up)
         self.assertEqual([], self.source.requests)
-        self.ask(path, f"http://packages.example:{port}/")
+        self.request_upload(path, f"http://packages.example:{port}/")
         self.failed(path, "has an address that packages are not fetched from")
         self.assertEqual([], self.source.requests)
 
@@ -281,7 +287,9 @@ class TestBounds(UploadTest):
             )
             thread.start()
             path = self.create_package()
-            self.ask(path, f"http://127.0.0.1:{server.getsockname()[1]}/")
+            self.request_upload(
+                path, f"http://127.0.0.1:{server.getsockname()[1]}/"
+            )
             self.failed(path, "did not come in time")
             thread.join(60)
 
@@ -303,7 +311,7 @@ class TestTooLarge(UploadTest):
 
     def test_size(self) -> None:
         path = self.create_package()
-        self.ask(path)
+        self.request_upload(path)
         self.failed(path, "100 bytes at most")
 
 
@@ -322,13 +330,13 @@ class TestTls(UploadTest):
         path = self.create_package()
         self.use(authority, "127.0.0.1")
         url = f"https://localhost:{self.source.port}/"
-        self.ask(path, url)
+        self.request_upload(path, url)
         self.failed(path, "localhost")
         self.use(CA(), "localhost")
-        self.ask(path, f"https://localhost:{self.source.port}/")
+        self.request_upload(path, f"https://localhost:{self.source.port}/")
         self.failed(path, "localhost")
         self.use(authority, "localhost")
-        self.ask(path, f"https://localhost:{self.source.port}/")
+        self.request_upload(path, f"https://localhost:{self.source.port}/")
         self.assertEqual(
             "ONBOARDED", self.wait_upload(path)["onboardingState"]
         )
@@ -359,7 +367,7 @@ class TestLost(UploadTest):
     ) -> None:
         """Insert the rows that a killed conductor leaves."""
         self.vnfm.conductor.stop()
-        self.ask(self.path)
+        self.request_upload(self.path)
         with self.store.writer() as session:
             row = packages.get(session, self.package_id)
             row.onboarding_state = OnboardingState(state)
@@ -411,7 +419,7 @@ class TestLost(UploadTest):
 
     def test_a_superseded_owner_changes_nothing(self) -> None:
         self.vnfm.conductor.stop()
-        self.ask(self.path)
+        self.request_upload(self.path)
         uploads = Uploads(
             self.store, self.vnfm.conf, self.vnfm.parts.catalogue
         )
@@ -442,7 +450,7 @@ class TestLost(UploadTest):
 
     def test_a_stopped_conductor_leaves_it_to_others(self) -> None:
         self.vnfm.conductor.stop()
-        self.ask(self.path)
+        self.request_upload(self.path)
         uploads = Uploads(
             self.store, self.vnfm.conf, self.vnfm.parts.catalogue
         )
@@ -464,7 +472,7 @@ class TestQuery(UploadTest):
     def test_failures_are_shown_in_lists(self) -> None:
         self.content = b"no zip"
         path = self.create_package()
-        self.ask(path)
+        self.request_upload(path)
         self.failed(path, "zip")
         query = parse.quote("(cont,onboardingFailureDetails/detail,zip)")
         listed = self.call("GET", f"{PACKAGES}?filter={query}").json

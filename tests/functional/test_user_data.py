@@ -127,7 +127,7 @@ class UserDataCase(testtools.TestCase):
     def write(self, text: str, name: str = "mine.py") -> None:
         (self.folder / "UserData" / name).write_text(textwrap.dedent(text))
 
-    def ask(self, path: str, class_name: str) -> StackFields:
+    def call_user_data(self, path: str, class_name: str) -> StackFields:
         return self.user_data.fields(
             self.build_question(**{PATH: path, CLASS: class_name})
         )
@@ -140,7 +140,10 @@ class UserDataCase(testtools.TestCase):
             f"    def instantiate(*arguments):\n{body}\n"
         )
         error = self.assertRaises(
-            errors.ScriptFailed, self.ask, "UserData/mine.py", "Mine"
+            errors.ScriptFailed,
+            self.call_user_data,
+            "UserData/mine.py",
+            "Mine",
         )
         self.assertIn("UserData/mine.py, Mine (instantiate)", str(error))
         return str(error)
@@ -206,7 +209,7 @@ class TestNames(UserDataCase):
 
 class TestScripts(UserDataCase):
     def test_the_samples(self) -> None:
-        result = self.ask("./UserData/named.py", "NamedUserData")
+        result = self.call_user_data("./UserData/named.py", "NamedUserData")
         assert result.template is not None
         description = yaml.safe_load(result.template)["description"]
         self.assertEqual(f"Front and Store of {INSTANCE}", description)
@@ -215,7 +218,7 @@ class TestScripts(UserDataCase):
     def test_user_data_that_was_written_for_tacker(self) -> None:
         self.write("ASKED = 'for Tacker'\nprint('noise')", "sibling.py")
         self.write(TACKERS)
-        result = self.ask("UserData/mine.py", "Mine")
+        result = self.call_user_data("UserData/mine.py", "Mine")
         self.assertEqual("for Tacker", result.parameters["asked"])
         nfv = result.parameters["nfv"]
         self.assertEqual("cirros", nfv["VDU"]["front"]["vcImageId"])
@@ -236,7 +239,7 @@ class TestScripts(UserDataCase):
                                            "environ": dict(os.environ)}}
             """
         )
-        parameters = self.ask("UserData/mine.py", "Mine").parameters
+        parameters = self.call_user_data("UserData/mine.py", "Mine").parameters
         self.assertIn("vimConnectionInfo", parameters["arguments"])
         self.assertNotIn("hunter2", parameters["arguments"])
         environ = {"HOME", "TMPDIR", "PATH", "LANG", "LC_ALL", "TZ"}
@@ -267,7 +270,10 @@ class TestFailures(UserDataCase):
         self.write("class Mine: pass")
         for name in ("Mine", "Yours"):
             error = self.assertRaises(
-                errors.ScriptFailed, self.ask, "UserData/mine.py", name
+                errors.ScriptFailed,
+                self.call_user_data,
+                "UserData/mine.py",
+                name,
             )
             self.assertIn("AttributeError", str(error))
 
@@ -297,7 +303,10 @@ class TestFailures(UserDataCase):
         with concurrent.futures.ThreadPoolExecutor() as pool:
             done = pool.submit(cancel)
             self.assertRaises(
-                errors.Cancelled, self.ask, "UserData/mine.py", "Mine"
+                errors.Cancelled,
+                self.call_user_data,
+                "UserData/mine.py",
+                "Mine",
             )
             done.result()
 

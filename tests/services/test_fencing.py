@@ -47,7 +47,7 @@ class FencingCase(LostConductorCase):
         wait until something was written for each.
         """
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
-        self.cluster.log.hold_answers()
+        self.cluster.log.delay_responses()
         op_occ_ids = [self.start_operation() for _ in range(number)]
         op_occ_ids += [
             self.client.start_operation(instance_id, task, body)
@@ -80,7 +80,7 @@ class FencingCase(LostConductorCase):
         """
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
         lost.signal(signal.SIGCONT)
-        self.cluster.log.send_answers()
+        self.cluster.log.send_responses()
         for one in op_occ_ids:
             lost.wait_for_output(re.compile(rf"Lease lost: operation ({one})"))
         self.assertEqual([], self.cluster.log.writes_of(lost.pid, now))
@@ -98,7 +98,7 @@ class TestFrozenConductor(FencingCase):
         ]
         lost = self.start_writes(MANY, frozen, instances)
         frozen.signal(signal.SIGSTOP)
-        self.cluster.log.send_answers(drop_half=True)
+        self.cluster.log.send_responses(drop_half=True)
         other_conductor = self.deployment.conductor()
         self.check_failed(lost)
         rolled_back = []
@@ -154,7 +154,7 @@ class TestDatabase(FencingCase):
                 lambda: self.leases(others) > lease_end + 2 * LEASE,
                 "the leases of the others to be renewed",
             )
-        self.cluster.log.send_answers()
+        self.cluster.log.send_responses()
         for one in others:
             done = self.client.wait_operation(one)
             self.assertEqual("COMPLETED", done["operationState"])

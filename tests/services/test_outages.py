@@ -266,17 +266,17 @@ class OutageCase(testtools.TestCase):
 
 
 class TestDatabase(OutageCase):
-    def test_it_is_gone(self) -> None:
+    def test_it_is_unreachable(self) -> None:
         self.run_with_outage("database")
 
 
 class TestCluster(OutageCase):
-    def test_it_is_gone(self) -> None:
+    def test_it_is_unreachable(self) -> None:
         self.run_with_outage("cluster")
 
 
 class TestPeers(OutageCase):
-    def test_the_nfvo_and_the_subscriber_are_gone(self) -> None:
+    def test_the_nfvo_and_the_subscriber_are_unreachable(self) -> None:
         self.run_with_outage("nfvo", "subscriber")
 
 
