@@ -90,7 +90,9 @@ class TestDownloads(test_packages.PackageTest):
     def test_more_than_one_range(self) -> None:
         for byte_range in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
             self.assert_problem(
-                400, self.get_range(byte_range), "several ranges are not supported"
+                400,
+                self.get_range(byte_range),
+                "several ranges are not supported",
             )
 
     def test_an_invalid_range_is_ignored(self) -> None:
