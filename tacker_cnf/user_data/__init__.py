@@ -1,1 +1,1 @@
-"""User data: what tells of which templates and parameters a stack is made."""
+"""User data: computes template and parameters of a stack."""

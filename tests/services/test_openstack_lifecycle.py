@@ -1,4 +1,4 @@
-"""The life of a VNF on a real Heat, through the service's own API."""
+"""The lifecycle of a VNF on a real Heat, through the service's API."""
 
 from typing import Any
 
@@ -28,9 +28,9 @@ class LifeCase(testtools.TestCase):
 
 
 class TestGroup(LifeCase):
-    """A VDU that scales is a group of Heat."""
+    """A VDU that scales is a Heat group."""
 
-    def test_it_comes_grows_shrinks_and_goes(self) -> None:
+    def test_instantiate_scale_and_terminate(self) -> None:
         vnf = self.vnf
         vnf.start()
         self.assertEqual(vnf.servers(), vnf.ids())
@@ -57,7 +57,7 @@ class TestGroup(LifeCase):
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertTrue(first < vnf.ids())
         self.assertEqual(3, len(vnf.ids("front")))
-        # the last registered VNFCs go first
+        # the last created VNFCs are removed first
         last = vnf.vnfcs("front")[0]["id"]
         before = vnf.ids()
         vnf.run_operation("scale", IN)
@@ -65,10 +65,10 @@ class TestGroup(LifeCase):
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertEqual(1, vnf.info["scaleStatus"][0]["scaleLevel"])
         vnf.run_operation("terminate", FORCEFUL)
-        # Heat lists what it has deleted for some seconds
+        # Heat lists deleted resources for some seconds
         waiting.until(lambda: not self.project.stacks(), "its end")
 
-    def test_it_is_connected_to_another_network(self) -> None:
+    def test_change_of_the_external_network(self) -> None:
         vnf = self.vnf
         other = self.project.network()
         vnf.start()
@@ -96,7 +96,7 @@ class TestGroup(LifeCase):
         self.assertEqual(["ADDED", "REMOVED"], sorted(kinds))
 
     def another(self) -> dict[str, Any]:
-        """Onboard a package with another image; give a request for it."""
+        """Onboard a package with another image; return a request for it."""
         source = "Definitions/front_and_store_df_simple.yaml"
         text = (Csar.source("vnf") / source).read_text()
         changed = text.replace(
@@ -109,7 +109,7 @@ class TestGroup(LifeCase):
             "additionalParams": {"upgrade_type": "RollingUpdate"},
         }
 
-    def test_a_package_that_fails_is_taken_back(self) -> None:
+    def test_a_failed_change_of_package_is_rolled_back(self) -> None:
         vnf = self.vnf
         require_fault_injection(self)
         vnf.start()
@@ -125,7 +125,7 @@ class TestGroup(LifeCase):
         vnf.run_operation("change_vnfpkg", body)
         self.assertEqual(body["vnfdId"], vnf.instance(vnf.id)["vnfdId"])
 
-    def test_it_gets_another_package(self) -> None:
+    def test_change_of_package(self) -> None:
         vnf = self.vnf
         vnf.start()
         before = vnf.ids()
@@ -147,9 +147,9 @@ class TestGroup(LifeCase):
 
 
 class TestSingle(LifeCase):
-    """Each VNFC is a resource of its own."""
+    """Each VNFC is a separate resource."""
 
-    def test_it_comes_grows_shrinks_and_is_healed(self) -> None:
+    def test_instantiate_scale_and_heal(self) -> None:
         vnf = self.vnf
         given = {"additionalParams": SINGLE}
         vnf.start(flavourId="single", **given)

@@ -1,6 +1,6 @@
-"""Makes or drops databases: ``databases.py make|drop URL NAME ...``.
+"""Creates or drops databases: ``databases.py make|drop URL NAME ...``.
 
-``make`` prints the names of those that were not there.
+``make`` prints the names of the created databases.
 """
 
 import sys

@@ -1,17 +1,16 @@
-"""A Heat plugin: servers, networks, ports and volumes with Heat's own
-schemas and no cloud behind them.
+"""A Heat plugin: fake servers, networks, ports and volumes with Heat's own
+schemas.
 
-A test lets one fail by a file named ``TENANT/RESOURCE.fail`` in the directory
-that FAKE_RESOURCES_FAULTS names: its creation or update fails with what the
-file says, and by ``TENANT/RESOURCE.keep`` its deletion. While
-``TENANT/RESOURCE.hold`` is there, it does not finish. A server of
-the zone ``full`` finds no host.
+Tests inject faults by files in the directory FAKE_RESOURCES_FAULTS.
+``TENANT/RESOURCE.fail`` makes creation and update of a resource fail with the
+text of the file, ``TENANT/RESOURCE.keep`` its deletion. While
+``TENANT/RESOURCE.hold`` exists, the resource stays in progress. A server in the
+zone ``full`` gets no valid host.
 
-A port has addresses of its own, out of 198.19.0.0/20 or of what the file
-``subnets/TENANT`` says in the directory that FAKE_RESOURCES_CLOUD names, and
-a floating IP has one too. A test sees there what a cloud would have:
-``ports/TENANT/ID``, ``servers/TENANT/ID`` and ``floating/TENANT/ID``, in JSON,
-as long as each of them is there.
+Ports and floating IPs get addresses of 198.19.0.0/20, or of the CIDR in the
+file ``subnets/TENANT`` in the directory FAKE_RESOURCES_CLOUD. That directory
+also has the attributes of existing resources as JSON: ``ports/TENANT/ID``,
+``servers/TENANT/ID`` and ``floating/TENANT/ID``.
 """
 
 import contextlib
@@ -39,12 +38,12 @@ SUBNET = "198.19.0.0/20"
 
 
 def without_constraints(schema):
-    """Give a schema without the constraints that ask a cloud."""
+    """Return a schema without the constraints that query a cloud."""
     schema = copy.copy(schema)
     schema.constraints = [
-        one
-        for one in schema.constraints
-        if not isinstance(one, constraints.CustomConstraint)
+        constraint
+        for constraint in schema.constraints
+        if not isinstance(constraint, constraints.CustomConstraint)
     ]
     if isinstance(schema.schema, constraints.AnyIndexDict):
         inner = without_constraints(schema.schema.value)
@@ -57,7 +56,7 @@ def without_constraints(schema):
 
 
 class FakeResource(resource.Resource):
-    """A resource that is there as soon as it is asked for."""
+    """A resource that is complete at once."""
 
     def fault(self, kind):
         return FAULTS / self.context.project_id / f"{self.name}.{kind}"
@@ -103,39 +102,39 @@ class FakeResource(resource.Resource):
     def _resolve_any_attribute(self, name):
         if name in {"show", "addresses", "networks"}:
             return {}
-        given = self.properties
-        return given.get(name) if name in given.props else None
+        values = self.properties
+        return values.get(name) if name in values.props else None
 
 
 class Subnet:
-    """The addresses that a tenant's ports are given."""
+    """The addresses for a tenant's ports."""
 
     def __init__(self, tenant):
         self._tenant = tenant
         self._taken = CLOUD / "addresses" / tenant
 
     def allocate(self, owner, requested=None):
-        """Give the address that is asked for, or a free one.
+        """Allocate the requested address, or a free one.
 
-        It is the next after the last one given, so that who goes and who
-        comes are not taken for the same.
+        The search starts after the last allocated one, so that addresses are
+        not reused at once.
         """
         self._taken.mkdir(parents=True, exist_ok=True)
         cidr_file = CLOUD / "subnets" / self._tenant
         cidr = cidr_file.read_text() if cidr_file.exists() else SUBNET
-        # the first is the router's
+        # the first address is for the router
         _, *free = map(str, ipaddress.ip_network(cidr.strip()).hosts())
         last = self._taken / ".last"
-        given = last.read_text() if last.exists() else None
-        if given in free:
-            begin = free.index(given) + 1
+        last_address = last.read_text() if last.exists() else None
+        if last_address in free:
+            begin = free.index(last_address) + 1
             free = free[begin:] + free[:begin]
         for address in [requested] if requested else free:
             with contextlib.suppress(FileExistsError):
                 with (self._taken / address).open("x") as file:
                     file.write(owner)
                 if not requested:
-                    # others may read it at any time
+                    # replaced atomically, as other processes read it
                     new = self._taken / f".{address}"
                     new.write_text(address)
                     new.replace(last)
@@ -152,7 +151,7 @@ class Subnet:
 
 
 class VisibleResource(FakeResource):
-    """What a test sees in a file while it is there."""
+    """A resource whose attributes are in a file while it exists."""
 
     folder = None
 
@@ -161,14 +160,14 @@ class VisibleResource(FakeResource):
         return place / (name or self.resource_id)
 
     def read(self, folder=None, name=None):
-        """Give what a file says; {} where there is none."""
+        """Return the attributes in a file; {} if it does not exist."""
         try:
             return json.loads(self.file(folder, name).read_text())
         except FileNotFoundError:
             return {}
 
     def show(self, **attributes):
-        """Let a file say this, whole at once."""
+        """Write the attributes to the file, atomically."""
         file = self.file()
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_name(f".{file.name}")
@@ -183,12 +182,12 @@ class VisibleResource(FakeResource):
     def subnet(self):
         return Subnet(self.context.project_id)
 
-    def publish(self, given):
-        """Show it as these properties say."""
+    def publish(self, values):
+        """Write the file for these properties."""
         raise NotImplementedError
 
     def unpublish(self):
-        """Give back what it has."""
+        """Delete the file and release the addresses."""
         self.hide()
 
     def handle_create(self):
@@ -210,7 +209,7 @@ class VisibleResource(FakeResource):
 class Port(VisibleResource):
     folder = "ports"
 
-    def publish(self, given):
+    def publish(self, values):
         fixed = [
             {
                 "ip_address": self.subnet.allocate(
@@ -218,9 +217,9 @@ class Port(VisibleResource):
                 ),
                 "subnet_id": one.get("subnet"),
             }
-            for one in given.get("fixed_ips") or [{}]
+            for one in values.get("fixed_ips") or [{}]
         ]
-        self.show(network=given.get("network"), fixed_ips=fixed)
+        self.show(network=values.get("network"), fixed_ips=fixed)
 
     def unpublish(self):
         fixed = self.read().get("fixed_ips", ())
@@ -228,15 +227,15 @@ class Port(VisibleResource):
         super().unpublish()
 
     def prepare_for_replace(self):
-        """Let the port that takes its place have its addresses."""
-        # one whose creation was cut short has none
+        """Release the addresses for the replacement."""
+        # without a file if its creation was interrupted
         if old_port := self.resource_id and self.read():
             self.data_set("fixed_ips", json.dumps(old_port["fixed_ips"]))
             self.unpublish()
             self.show(**{**old_port, "fixed_ips": []})
 
     def restore_prev_rsrc(self, *, convergence=False):
-        """Take them back."""
+        """Allocate the released addresses again."""
         other, *_ = resource.Resource.load(
             self.context,
             self.replaced_by,
@@ -263,13 +262,13 @@ class Port(VisibleResource):
 class FloatingIP(VisibleResource):
     folder = "floating"
 
-    def publish(self, given):
+    def publish(self, values):
         address = self.data().get("address")
         if address is None:
-            requested = given.get("floating_ip_address")
+            requested = values.get("floating_ip_address")
             address = self.subnet.allocate(self.resource_id, requested)
             self.data_set("address", address)
-        self.show(address=address, port=given.get("port_id"))
+        self.show(address=address, port=values.get("port_id"))
 
     def handle_delete(self):
         address = self.read().get("address") if self.resource_id else None
@@ -287,16 +286,16 @@ class Server(VisibleResource):
     folder = "servers"
     physical_resource_name_limit = server.Server.physical_resource_name_limit
 
-    def publish(self, given):
+    def publish(self, values):
         networks = [
             self._plugged(one, number)
-            for number, one in enumerate(given.get("networks") or ())
+            for number, one in enumerate(values.get("networks") or ())
         ]
-        name = given.get("name") or self.physical_resource_name()
+        name = values.get("name") or self.physical_resource_name()
         self.show(name=name, networks=networks)
 
     def _plugged(self, requested, number):
-        """Tell a network card: of a port, or with addresses of its own."""
+        """Return a network interface: of a port, or with its own address."""
         if requested.get("port"):
             port_data = self.read("ports", requested["port"])
             fixed = [

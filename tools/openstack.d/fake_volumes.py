@@ -1,4 +1,4 @@
-"""A volume driver of Cinder's without disks: images are there at once."""
+"""A volume driver of Cinder without disks: images are cloned at once."""
 
 from cinder.tests import fake_driver
 

@@ -1,6 +1,4 @@
-"""A mechanism driver of Neutron's ML2 that binds every port, where no agent
-is there to be asked.
-"""
+"""A mechanism driver of Neutron's ML2 that binds every port without agents."""
 
 from neutron_lib.api.definitions import portbindings
 from neutron_lib.plugins.ml2 import api

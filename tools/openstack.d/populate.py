@@ -1,7 +1,7 @@
-"""What an OpenStack needs before it is of use.
+"""Creates the initial data of an OpenStack.
 
-``populate.py identity``: users, roles and endpoints, once Keystone runs.
-``populate.py rest``: waits for all others, and makes flavors and images.
+``populate.py identity``: create users, roles and endpoints in Keystone.
+``populate.py rest``: wait for all other services; create flavors and images.
 """
 
 import calendar
@@ -53,12 +53,12 @@ def endpoint_url(service_type):
 
 
 def get(service_type, path):
-    # a call that a service takes before its engine listens waits for long
+    # a request received before the engine listens would block for minutes
     return admin.get(path, timeout=10, **endpoint_url(service_type)).json()
 
 
 def ensure(kind, name, **more):
-    """Make something of Keystone's, if it is not there; give its id."""
+    """Create a Keystone resource if it does not exist; return its id."""
     match = {"name": name, **more}
     match.pop("password", None)
     query = "&".join(f"{key}={value}" for key, value in match.items())
@@ -126,7 +126,7 @@ def endpoints(service, name, path):
 
 
 def wait_until(what, probe):
-    """Wait until there is something to see."""
+    """Wait until ``probe`` returns a true value."""
     end = time.monotonic() + TIMEOUT_S
     problem = "not yet"
     while time.monotonic() < end:
@@ -136,18 +136,18 @@ def wait_until(what, probe):
         except exceptions.ClientException as error:
             problem = error
         time.sleep(0.2)
-    sys.exit(f"{what} is not there after {TIMEOUT_S} s: {problem}")
+    sys.exit(f"{what} is not ready after {TIMEOUT_S} s: {problem}")
 
 
 def services_are_up(service_type, path, binaries):
-    """Tell whether services have reported since this start."""
-    started_at = float(os.environ["BEGUN"])
+    """Return whether services have reported since the start."""
+    started_at = float(os.environ["STARTED_AT"])
     up = set()
-    for one in get(service_type, path)["services"]:
-        updated_at = (one["updated_at"] or "1970-01-01T00:00:00")[:19]
+    for service in get(service_type, path)["services"]:
+        updated_at = (service["updated_at"] or "1970-01-01T00:00:00")[:19]
         when = time.strptime(updated_at, "%Y-%m-%dT%H:%M:%S")
-        if one["state"] == "up" and calendar.timegm(when) >= started_at:
-            up.add(one["binary"])
+        if service["state"] == "up" and calendar.timegm(when) >= started_at:
+            up.add(service["binary"])
     return up >= set(binaries)
 
 
@@ -167,13 +167,15 @@ def main():
         )
         wait_until("Neutron", lambda: get("network", "/v2.0/networks"))
         flavors()
-        # the second is what a package is updated to
+        # the second is the image after a change of package
         for name in ("cirros", "cirros-next"):
             image(name)
 
 
 def flavors():
-    existing = {one["name"] for one in get("compute", "/flavors")["flavors"]}
+    existing = {
+        flavor["name"] for flavor in get("compute", "/flavors")["flavors"]
+    }
     for name, memory in (("m1.tiny", 512), ("m1.small", 2048)):
         if name not in existing:
             body = {"name": name, "vcpus": 1, "ram": memory, "disk": 1}

@@ -16,8 +16,8 @@ waitress.serve(
     host="127.0.0.1",
     port=int(port),
     threads=8,
-    # Heat leaves many idle connections behind; at the limit of 100 nobody
-    # would be let in any more
+    # Heat leaves many idle connections behind, which would reach the limit
+    # of 100 and block new ones
     connection_limit=10000,
     asyncore_use_poll=True,
 )

@@ -1,4 +1,4 @@
-"""The user data that is asked where a request names none."""
+"""The default user data."""
 
 import copy
 from typing import Any
@@ -16,7 +16,7 @@ from tests.fixtures.user_data import (
 HOT = "BaseHOT/simple/front_and_store.yaml"
 SERVERS: Any = {"s1": ("front", None), "s2": ("store", None)}
 ADDED = {"addResources": added_computes(front=2, store=1)}
-#: a template that reads addresses, and a port that somebody else made
+#: a template that reads addresses, and an externally created port
 CONNECTED = """\
 heat_template_version: 2021-04-16
 parameters: {nfv: {type: json}}
@@ -39,7 +39,7 @@ resources:
 
 
 def connected(cpd: str, *addresses: Any, port: str = "") -> dict[str, Any]:
-    """Make an external connection point with addresses, or on a port."""
+    """Build an external connection point with addresses, or on a port."""
     data = {"ipAddresses": list(addresses)}
     config: dict[str, Any] = {"cpProtocolData": [{"ipOverEthernet": data}]}
     if port:
@@ -56,7 +56,7 @@ class TestInstantiate(UserDataCase):
         self.assertFalse(result["existing"])
         return result["parameters"]["nfv"]
 
-    def test_what_the_vnfd_says(self) -> None:
+    def test_values_of_the_vnfd(self) -> None:
         self.assertEqual(
             {
                 "VDU": {
@@ -80,7 +80,7 @@ class TestInstantiate(UserDataCase):
             self.nfv(),
         )
 
-    def test_what_the_grant_says_counts_more(self) -> None:
+    def test_the_grant_has_priority_over_the_vnfd(self) -> None:
         link = {**copy.deepcopy(LINK), "resourceId": "net-2"}
         grant = grant_with_zones(front1="east", store0="west") | {
             "vimAssets": {
@@ -108,7 +108,7 @@ class TestInstantiate(UserDataCase):
         self.assertEqual("image-2", nfv["VDU"]["store_disk"]["vcImageId"])
         self.assertEqual("net-2", nfv["CP"]["store_cp"]["network"])
 
-    def test_what_is_said_of_nfv_itself_counts_most(self) -> None:
+    def test_additional_params_override_nfv(self) -> None:
         own = {"nfv": {"VDU": {"front": {"computeFlavourId": "asked"}}}}
         granted = {"nfv": {"VDU": {"store": {"computeFlavourId": "granted"}}}}
         nfv = self.nfv({"additionalParams": granted}, additionalParams=own)
@@ -138,7 +138,9 @@ class TestInstantiate(UserDataCase):
         )
         self.assertEqual({"port": "port-1"}, points["front_cp"])
 
-    def test_networks_that_others_manage(self) -> None:
+    def test_externally_managed_networks_replace_those_of_the_template(
+        self,
+    ) -> None:
         link = {"vnfVirtualLinkDescId": "inside", "resourceId": "managed"}
         self.request["extManagedVirtualLinks"] = [link]
         result = self.call_user_data(
@@ -151,23 +153,23 @@ class TestInstantiate(UserDataCase):
         self.assertEqual("managed", point["network"])
         front = resources["front_group"]["properties"]["resource"]
         self.assertEqual("managed", front["properties"]["inside"])
-        # whom a subnet went that it waited for
+        # it depended on the removed subnet
         self.assertNotIn("depends_on", resources["store_inside_cp"])
 
-    def test_templates(self) -> None:
+    def test_the_template_is_base_hot(self) -> None:
         result = self.call_user_data(
             DefaultUserData.instantiate, grant_req=ADDED
         )
         self.assertIn("front_group", result["template"]["resources"])
         self.assertEqual({"front.yaml"}, result["files"].keys())
 
-    def test_what_is_missing_is_named(self) -> None:
+    def test_missing_values_are_named(self) -> None:
         self.request["extVirtualLinks"] = []
         error = self.assertRaises(errors.InvalidParameters, self.nfv)
         self.assertIn("nfv.CP.front_cp.network", str(error))
         self.assertIn("nfv.CP.store_cp.network", str(error))
 
-    def test_a_flavour_of_no_template(self) -> None:
+    def test_a_flavour_without_a_template(self) -> None:
         (self.folder / HOT).unlink()
         error = self.assertRaises(errors.InvalidParameters, self.nfv)
         self.assertIn("0 Heat templates BaseHOT/simple", str(error))
@@ -194,7 +196,7 @@ class TestLaterOperations(UserDataCase):
             )
             self.assertEqual({"front": {"desired_capacity": 1}}, nfv["VDU"])
 
-    def test_a_scale_undone_takes_back_what_was_asked_of_nfv(self) -> None:
+    def test_scale_rollback_restores_nfv(self) -> None:
         own = {"nfv": {"VDU": {"front": {"vcImageId": "other"}}}}
         nfv = self.nfv(
             DefaultUserData.scale_rollback,
@@ -203,13 +205,13 @@ class TestLaterOperations(UserDataCase):
         )
         self.assertEqual({"front": {"desired_capacity": 1}}, nfv["VDU"])
 
-    def test_heal_changes_only_what_is_requested(self) -> None:
+    def test_heal_changes_only_requested_values(self) -> None:
         self.assertEqual({}, self.nfv(DefaultUserData.heal, req={}))
         own = {"VDU": {"front": {"vcImageId": "other"}}}
         req = {"additionalParams": {"nfv": own}}
         self.assertEqual(own, self.nfv(DefaultUserData.heal, req=req))
 
-    def test_heal_of_all_takes_what_the_grant_names(self) -> None:
+    def test_heal_of_all_uses_the_assets_of_the_grant(self) -> None:
         images = [
             {"vnfdSoftwareImageId": name, "vimSoftwareImageId": "new"}
             for name in ("front", "store_disk")
@@ -245,7 +247,7 @@ class TestLaterOperations(UserDataCase):
             self.nfv(DefaultUserData.change_ext_conn_rollback, **options),
         )
 
-    def test_addresses_and_ports_go(self) -> None:
+    def test_addresses_and_ports_are_removed(self) -> None:
         self.write(HOT, CONNECTED)
         points = [connected("store_cp"), connected("front_cp")]
         link = {"resourceId": "net-2", "extCps": points}
@@ -262,7 +264,7 @@ class TestLaterOperations(UserDataCase):
             ),
         )
 
-    def test_addresses_of_configurations_that_are_not_named_stay(self) -> None:
+    def test_configurations_that_are_not_requested_are_kept(self) -> None:
         self.write(HOT, CONNECTED)
         fixed = {"fixedAddresses": ["192.0.2.7"], "subnetId": "a"}
         was = connected("store_cp", fixed)
@@ -288,7 +290,7 @@ class TestLaterOperations(UserDataCase):
             )
             self.assertEqual(left, nfv["CP"]["store_cp"]["fixed_ips"])
 
-    def test_a_foreign_port(self) -> None:
+    def test_an_externally_created_port(self) -> None:
         self.write(HOT, CONNECTED)
         port = {"id": "req-p", "resourceHandle": {"resourceId": "port-1"}}
         was = {
@@ -314,7 +316,7 @@ class TestLaterOperations(UserDataCase):
 class TestChangeOfPackage(UserDataCase):
     def setUp(self) -> None:
         super().setUp()
-        self.kept: Any = {
+        self.previous_nfv: Any = {
             "VDU": {
                 "front": {
                     "computeFlavourId": "m1.old",
@@ -334,7 +336,7 @@ class TestChangeOfPackage(UserDataCase):
     def change_package(
         self, method: Any, grant_req: Any = None, **request: Any
     ) -> Any:
-        inst = self.instance(SERVERS, metadata={"nfv": self.kept})
+        inst = self.instance(SERVERS, metadata={"nfv": self.previous_nfv})
         grant_request = {"dstVnfdId": self.vnfd.id, **(grant_req or {})}
         return self.call_user_data(
             method, inst, req=request, grant_req=grant_request
@@ -344,7 +346,7 @@ class TestChangeOfPackage(UserDataCase):
         result = self.change_package(DefaultUserData.change_vnfpkg, **options)
         return result["parameters"]["nfv"]
 
-    def test_flavours_and_images_are_of_the_package(self) -> None:
+    def test_flavours_and_images_of_the_new_package(self) -> None:
         result = self.change_package(DefaultUserData.change_vnfpkg)
         self.assertFalse(result["existing"])
         self.assertIn("front_group", result["template"]["resources"])
@@ -354,26 +356,26 @@ class TestChangeOfPackage(UserDataCase):
         self.assertEqual("cirros", front["vcImageId"])
         self.assertEqual("east", front["locationConstraints"])
         self.assertEqual(3, front["desired_capacity"])
-        self.assertEqual(self.kept["CP"], nfv["CP"])
+        self.assertEqual(self.previous_nfv["CP"], nfv["CP"])
 
-    def test_of_the_vdus_that_are_named(self) -> None:
+    def test_only_requested_vdus_are_updated(self) -> None:
         for vdu, changed in (
             ("front", {"front"}),
             ("store", {"store", "store_disk"}),
         ):
             params = {"vdu_params": [{"vdu_id": vdu}]}
             vdus = self.nfv(additionalParams=params)["VDU"]
-            kept = self.kept["VDU"]
+            previous_nfv = self.previous_nfv["VDU"]
             request = {
                 name
-                for name, kept_value in kept.items()
+                for name, kept_value in previous_nfv.items()
                 if {key: vdus[name][key] for key in kept_value} != kept_value
             }
             self.assertEqual(changed, request)
 
-    def test_what_is_new_in_the_package(self) -> None:
-        del self.kept["VDU"]["front"]
-        del self.kept["CP"]["front_cp"]
+    def test_new_nodes_of_the_package_are_added(self) -> None:
+        del self.previous_nfv["VDU"]["front"]
+        del self.previous_nfv["CP"]["front_cp"]
         front = {**LINK, "extCps": LINK["extCps"][:1]}
         params = {"vdu_params": [{"vdu_id": "store"}]}
         nfv = self.nfv(
@@ -393,20 +395,20 @@ class TestChangeOfPackage(UserDataCase):
         networks = {name: at["network"] for name, at in nfv["CP"].items()}
         self.assertEqual({"front_cp": "net-2", "store_cp": "net-1"}, networks)
 
-    def test_networks_that_are_asked_for(self) -> None:
+    def test_requested_networks_are_changed(self) -> None:
         link = {**LINK, "resourceId": "net-2", "extCps": LINK["extCps"][1:]}
         points = self.nfv(extVirtualLinks=[link])["CP"]
         self.assertEqual("net-1", points["front_cp"]["network"])
         self.assertEqual("net-2", points["store_cp"]["network"])
 
-    def test_what_is_missing_is_named(self) -> None:
-        del self.kept["CP"]["store_cp"]
+    def test_missing_values_are_named(self) -> None:
+        del self.previous_nfv["CP"]["store_cp"]
         error = self.assertRaises(errors.InvalidParameters, self.nfv)
         self.assertIn("nfv.CP.store_cp.network", str(error))
         self.change_package(DefaultUserData.change_vnfpkg_rollback)
 
-    def test_undone_all_is_as_it_was(self) -> None:
+    def test_a_rollback_restores_the_stack(self) -> None:
         result = self.change_package(DefaultUserData.change_vnfpkg_rollback)
         self.assertFalse(result["existing"])
         self.assertIn("front_group", result["template"]["resources"])
-        self.assertEqual(self.kept, result["parameters"]["nfv"])
+        self.assertEqual(self.previous_nfv, result["parameters"]["nfv"])

@@ -1,4 +1,4 @@
-"""The user data by which each VNFC is a resource of its own."""
+"""The user data that creates a resource for each VNFC."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.fixtures.user_data import (
 )
 
 SERVERS: Any = {"s0": ("front", 0), "s2": ("front", 2), "s3": ("store", 0)}
-THERE = {
+CONNECTED_INFO = {
     "extVirtualLinkInfo": [
         {
             "id": "outside",
@@ -45,14 +45,14 @@ class StandardCase(UserDataCase):
     flavour = "single"
 
     def call_user_data_once(self, method: Any, **options: Any) -> Any:
-        info = THERE | options.pop("info", {})
+        info = CONNECTED_INFO | options.pop("info", {})
         return self.call_user_data(
             method, self.instance(SERVERS, **info), **options
         )
 
 
 class TestInstantiate(StandardCase):
-    def test_a_resource_of_each_vnfc(self) -> None:
+    def test_a_resource_is_created_for_each_vnfc(self) -> None:
         result = self.call_user_data(
             StandardUserData.instantiate,
             grant_req={"addResources": added_computes(front=2, store=1)},
@@ -89,7 +89,7 @@ class TestInstantiate(StandardCase):
 
 
 class TestConfigurations(StandardCase):
-    """Of a connection point that has one for each VNFC."""
+    """A connection point with a configuration for each VNFC."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -133,16 +133,16 @@ class TestConfigurations(StandardCase):
             "extLinkPorts": ports,
         }
 
-    def test_each_vnfc_has_its_own(self) -> None:
+    def test_each_vnfc_has_its_own_configuration(self) -> None:
         self.request["extVirtualLinks"] = [self.link()]
         result = self.call_user_data(
             StandardUserData.instantiate,
             grant_req={"addResources": added_computes(front=3)},
         )
-        # the last one where there are fewer
+        # the last one is shared if there are too few
         self.assert_connected(result, {0: 0, 1: 1, 2: 1})
 
-    def test_it_goes_by_the_number_of_the_vnfc(self) -> None:
+    def test_the_index_of_the_vnfc_selects_its_configuration(self) -> None:
         link = self.link()
         metadata = {
             "id": "outside",
@@ -184,7 +184,7 @@ class TestConfigurations(StandardCase):
 
 
 class TestScale(StandardCase):
-    def test_out_takes_free_numbers(self) -> None:
+    def test_scale_out_uses_free_indexes(self) -> None:
         result = self.call_user_data_once(
             StandardUserData.scale,
             req={"type": "SCALE_OUT"},
@@ -199,7 +199,7 @@ class TestScale(StandardCase):
         self.assertEqual("east", nfv["VDU"]["front-1"]["locationConstraints"])
         self.assertEqual("net-1", nfv["CP"]["front_cp-3"]["network"])
 
-    def test_out_on_networks_that_others_manage(self) -> None:
+    def test_scale_out_on_externally_managed_networks(self) -> None:
         link = {
             "vnfVirtualLinkDescId": "inside",
             "networkResource": {"resourceId": "managed"},
@@ -214,7 +214,7 @@ class TestScale(StandardCase):
         self.assertEqual("managed", front["properties"]["inside"])
         self.assertNotIn("depends_on", front)
 
-    def test_out_undone(self) -> None:
+    def test_scale_out_rollback(self) -> None:
         result = self.call_user_data_once(
             StandardUserData.scale_rollback,
             req={"type": "SCALE_OUT"},
@@ -226,7 +226,7 @@ class TestScale(StandardCase):
         self.assertEqual(none, nfv["VDU"])
         self.assertIn("front_cp-3", nfv["CP"])
 
-    def test_in_takes_those_that_are_granted(self) -> None:
+    def test_scale_in_removes_the_granted_vnfcs(self) -> None:
         result = self.call_user_data_once(
             StandardUserData.scale,
             req={"type": "SCALE_IN"},
@@ -242,7 +242,7 @@ class TestScale(StandardCase):
         )
 
 
-class TestOthers(StandardCase):
+class TestOtherOperations(StandardCase):
     def test_networks_of_every_vnfc(self) -> None:
         result = self.call_user_data_once(
             StandardUserData.change_ext_conn,
@@ -257,7 +257,7 @@ class TestOthers(StandardCase):
         networks = {point: {"network": "net-1"} for point in points}
         self.assertEqual({"CP": networks}, result["parameters"]["nfv"])
 
-    def test_networks_of_those_that_are_named(self) -> None:
+    def test_networks_of_requested_connection_points(self) -> None:
         link = {
             "resourceId": "net-2",
             "extCps": [{"cpdId": "store_cp", "cpConfig": {"a": {}}}],
@@ -268,7 +268,7 @@ class TestOthers(StandardCase):
         points = {"store_cp-0": {"network": "net-2"}}
         self.assertEqual({"CP": points}, result["parameters"]["nfv"])
 
-    def test_heal_takes_the_images_of_the_grant(self) -> None:
+    def test_heal_uses_the_images_of_the_grant(self) -> None:
         images = [
             {"vnfdSoftwareImageId": "front", "vimSoftwareImageId": "new"}
         ]
@@ -285,7 +285,7 @@ class TestOthers(StandardCase):
         result = self.call_user_data_once(StandardUserData.heal, req={})
         self.assertEqual({"VDU": {}}, result["parameters"]["nfv"])
 
-    def test_heal_of_storages_takes_their_images(self) -> None:
+    def test_heal_of_storages_uses_their_images(self) -> None:
         images = [
             {"vnfdSoftwareImageId": "store_disk", "vimSoftwareImageId": "new"}
         ]
@@ -308,7 +308,7 @@ class TestOthers(StandardCase):
             self.assertEqual({"VDU": expected}, result["parameters"]["nfv"])
 
 
-KEPT: Any = {
+PREVIOUS_NFV: Any = {
     "VDU": {
         "front-0": {"locationConstraints": "east", "vcImageId": "old"},
         "front-2": {"locationConstraints": "west", "vcImageId": "old"},
@@ -323,11 +323,13 @@ KEPT: Any = {
 
 
 class TestPackageChange(StandardCase):
-    def moved(
+    def change_package(
         self, method: Any, servers: Any = SERVERS, **options: Any
     ) -> tuple[set[str], Any]:
-        """Give the resources, and the nfv."""
-        inst = self.instance(servers, **THERE, metadata={"nfv": KEPT})
+        """Return the names of the resources, and the nfv."""
+        inst = self.instance(
+            servers, **CONNECTED_INFO, metadata={"nfv": PREVIOUS_NFV}
+        )
         options.setdefault("req", {})
         grant_req = {"dstVnfdId": self.vnfd.id, **options.pop("grant_req", {})}
         result = self.call_user_data(
@@ -339,12 +341,12 @@ class TestPackageChange(StandardCase):
         ]
 
     def test_all_vdus(self) -> None:
-        rolled = added_computes(front=2, store=1)
-        resources, nfv = self.moved(
+        added = added_computes(front=2, store=1)
+        resources, nfv = self.change_package(
             StandardUserData.change_vnfpkg,
             grant_req={
-                "addResources": rolled,
-                "removeResources": rolled,
+                "addResources": added,
+                "removeResources": added,
             },
         )
         self.assertEqual(
@@ -360,11 +362,11 @@ class TestPackageChange(StandardCase):
                 },
                 nfv["VDU"][name],
             )
-        self.assertEqual(KEPT["CP"], nfv["CP"])
+        self.assertEqual(PREVIOUS_NFV["CP"], nfv["CP"])
 
-    def test_of_the_vdus_that_are_named(self) -> None:
+    def test_only_requested_vdus_are_updated(self) -> None:
         params = {"vdu_params": [{"vdu_id": "store"}]}
-        _, nfv = self.moved(
+        _, nfv = self.change_package(
             StandardUserData.change_vnfpkg, req={"additionalParams": params}
         )
         images = {
@@ -377,17 +379,17 @@ class TestPackageChange(StandardCase):
             images,
         )
 
-    def test_a_vdu_that_is_new(self) -> None:
+    def test_a_new_vdu(self) -> None:
         fronts = {name: SERVERS[name] for name in ("s0", "s2")}
-        rolled = added_computes(front=2)
+        added = added_computes(front=2)
         link = {**LINK, "resourceId": "net-2", "extCps": LINK["extCps"][1:]}
-        resources, nfv = self.moved(
+        resources, nfv = self.change_package(
             StandardUserData.change_vnfpkg,
             fronts,
             req={"extVirtualLinks": [link]},
             grant_req={
-                "addResources": [*rolled, *added_computes(store=1)],
-                "removeResources": rolled,
+                "addResources": [*added, *added_computes(store=1)],
+                "removeResources": added,
             },
             grant=grant_with_zones(store0="north"),
         )
@@ -398,10 +400,10 @@ class TestPackageChange(StandardCase):
         self.assertEqual("net-2", nfv["CP"]["store_cp-0"]["network"])
         self.assertEqual("net-1", nfv["CP"]["front_cp-0"]["network"])
 
-    def test_undone(self) -> None:
-        resources, nfv = self.moved(
+    def test_rollback(self) -> None:
+        resources, nfv = self.change_package(
             StandardUserData.change_vnfpkg_rollback,
             grant_req={"addResources": added_computes(store=1)},
         )
         self.assertNotIn("store-1", resources)
-        self.assertEqual(KEPT, nfv)
+        self.assertEqual(PREVIOUS_NFV, nfv)
