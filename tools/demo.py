@@ -98,8 +98,8 @@ class ApiClient:
         )
 
 
-class Story:
-    """The steps, each printed when it ends."""
+class DemoRun:
+    """The steps of the demo, each printed when it ends."""
 
     def __init__(
         self, rest: ApiClient, steps: list[Any], *, quiet: bool
@@ -251,16 +251,20 @@ class Story:
         return "DELETED"
 
 
-def run_story(story: Story, vim: dict[str, Any], namespace: str) -> None:
+def run_lifecycle(
+    demo_run: DemoRun, vim: dict[str, Any], namespace: str
+) -> None:
     """Run all steps."""
     vnfd_id = str(uuid.uuid4())
     with tempfile.TemporaryDirectory() as folder:
         source = ROOT / "samples" / "cnf"
         path = build.build(source, Path(folder) / "cnf.csar", vnfd_id)
         csar = path.read_bytes()
-    story.step("onboard package", lambda: story.onboard(csar))
-    story.step("register VIM", lambda: story.register(vim), vim["auth_url"])
-    story.step("create VNF instance", lambda: story.create(vnfd_id))
+    demo_run.step("onboard package", lambda: demo_run.onboard(csar))
+    demo_run.step(
+        "register VIM", lambda: demo_run.register(vim), vim["auth_url"]
+    )
+    demo_run.step("create VNF instance", lambda: demo_run.create(vnfd_id))
     instantiate = {
         "flavourId": "simple",
         "additionalParams": {
@@ -270,27 +274,29 @@ def run_story(story: Story, vim: dict[str, Any], namespace: str) -> None:
             ],
         },
     }
-    story.task("instantiate", "instantiate", instantiate, "five kinds")
-    story.print_progress(
-        f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}"
+    demo_run.task("instantiate", "instantiate", instantiate, "five kinds")
+    demo_run.print_progress(
+        f"    VNFCs: {', '.join(v['id'] for v in demo_run.vnfcs())}"
     )
-    change(story)
-    story.terminate()
-    story.step("delete", story.delete, "instance, package, VIM")
+    scale_and_heal(demo_run)
+    demo_run.terminate()
+    demo_run.step("delete", demo_run.delete, "instance, package, VIM")
 
 
-def change(story: Story) -> None:
+def scale_and_heal(demo_run: DemoRun) -> None:
     """Scale and heal."""
     aspect = {"aspectId": "web_aspect", "numberOfSteps": 2}
     out = {"type": "SCALE_OUT", **aspect}
-    story.task("scale out", "scale", out, "a Deployment, two steps")
+    demo_run.task("scale out", "scale", out, "a Deployment, two steps")
     in_ = {"type": "SCALE_IN", **aspect}
-    story.task("scale in", "scale", in_)
-    one = next(v["id"] for v in story.vnfcs() if v["vduId"] == "web")
-    story.task("heal one VNFC", "heal", {"vnfcInstanceId": [one]}, one)
-    story.task("heal the whole VNF", "heal", {}, "deleted and created again")
-    story.print_progress(
-        f"    VNFCs: {', '.join(v['id'] for v in story.vnfcs())}"
+    demo_run.task("scale in", "scale", in_)
+    one = next(v["id"] for v in demo_run.vnfcs() if v["vduId"] == "web")
+    demo_run.task("heal one VNFC", "heal", {"vnfcInstanceId": [one]}, one)
+    demo_run.task(
+        "heal the whole VNF", "heal", {}, "deleted and created again"
+    )
+    demo_run.print_progress(
+        f"    VNFCs: {', '.join(v['id'] for v in demo_run.vnfcs())}"
     )
 
 
@@ -324,31 +330,31 @@ def sandbox(
 
 
 def run(
-    story: Story, arguments: argparse.Namespace, facts: dict[str, str]
+    demo_run: DemoRun, arguments: argparse.Namespace, facts: dict[str, str]
 ) -> None:
     """Run every step, then list the operations; clean up after a failure."""
     cluster_name = (
         "your cluster" if arguments.kubeconfig else "sandbox cluster"
     )
-    story.print_progress(
+    demo_run.print_progress(
         f"tacker_cnf at {facts['api']}, {cluster_name} {facts['cluster']}"
     )
     vim = yaml.safe_load(Path(facts["vim"]).read_text())
     try:
-        run_story(story, vim, arguments.namespace)
+        run_lifecycle(demo_run, vim, arguments.namespace)
     except (DemoFailed, Interrupted) as error:
         try:
-            story.clean_up()
+            demo_run.clean_up()
         except (DemoFailed, Interrupted) as stopped:
             error.add_note(
                 f"The cluster is not cleaned up ({stopped}); what is left has"
-                f" the label tacker_vnf_instance_id={story.instance}"
+                f" the label tacker_vnf_instance_id={demo_run.instance}"
             )
         raise
-    op_occs, _ = story.rest_client.call("GET", OP_OCCS)
-    story.print_progress(f"\nLifecycle operations, on {facts['cluster']}:")
+    op_occs, _ = demo_run.rest_client.call("GET", OP_OCCS)
+    demo_run.print_progress(f"\nLifecycle operations, on {facts['cluster']}:")
     for op_occ in op_occs:
-        story.print_progress(
+        demo_run.print_progress(
             f"  {op_occ['id']}  {op_occ['operation']:<12} "
             f"{op_occ['operationState']:<10} {op_occ['startTime']}"
         )
@@ -381,8 +387,10 @@ def main() -> int:
             tempfile.TemporaryDirectory(prefix="tacker-cnf-demo-") as folder,
             sandbox(arguments, Path(folder).resolve()) as facts,
         ):
-            story = Story(ApiClient(facts["api"]), steps, quiet=arguments.json)
-            run(story, arguments, facts)
+            demo_run = DemoRun(
+                ApiClient(facts["api"]), steps, quiet=arguments.json
+            )
+            run(demo_run, arguments, facts)
     except (DemoFailed, Interrupted) as error:
         code = getattr(error, "exit_code", 1)
         problem = ". ".join((str(error), *getattr(error, "__notes__", ())))

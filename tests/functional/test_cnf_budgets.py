@@ -206,7 +206,7 @@ class TestBatches(BudgetCase):
         """
         self.cluster.sandbox.set_pod_start_delay(1.0)
         cancel_token = CancelToken()
-        notes: list[tuple[str, ...]] = []
+        checkpoints: list[tuple[str, ...]] = []
 
         def on_progress(line: str) -> None:
             if line in {"2 of 3 pods to heal", "1 of 3 pods to heal"}:
@@ -219,11 +219,11 @@ class TestBatches(BudgetCase):
             task,
             cancel_token=cancel_token,
             report_progress=on_progress,
-            save_checkpoint=notes.append,
+            save_checkpoint=checkpoints.append,
         )
         self.assertRaises(errors.Cancelled, self.driver.replace, first)
         self.cluster.sandbox.set_pod_start_delay(0.0)
-        return dataclasses.replace(task, checkpoint=notes[-1])
+        return dataclasses.replace(task, checkpoint=checkpoints[-1])
 
     def delete_pod_and_wait(self, uid: str) -> None:
         """Delete a pod as another client can, and wait for its replacement."""

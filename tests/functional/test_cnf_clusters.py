@@ -10,8 +10,8 @@ from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
 from tests.fixtures.cluster import Cluster, CnfCase, CnfService
 
-HERE = {"web", "cache", "agent"}
-THERE = {"store", "probe"}
+VDUS_ON_VIM1 = {"web", "cache", "agent"}
+VDUS_ON_OTHER = {"store", "probe"}
 
 
 class TwoClusters(CnfCase):
@@ -68,8 +68,10 @@ class TwoClusters(CnfCase):
 class TestLife(TwoClusters):
     def test_each_vdu_is_on_the_cluster_of_the_request(self) -> None:
         instance_id = self.create_on_two_clusters()
-        self.assertEqual([HERE, THERE], self.vdus())
-        expected = dict.fromkeys(HERE, "vim1") | dict.fromkeys(THERE, "there")
+        self.assertEqual([VDUS_ON_VIM1, VDUS_ON_OTHER], self.vdus())
+        expected = dict.fromkeys(VDUS_ON_VIM1, "vim1") | dict.fromkeys(
+            VDUS_ON_OTHER, "there"
+        )
         self.assertEqual(expected, self.keys(instance_id))
         for (
             found
@@ -83,14 +85,14 @@ class TestLife(TwoClusters):
 
     def test_the_first_cluster_is_the_default(self) -> None:
         instance_id = self.vnfm.start_vnf(self.request())
-        self.assertEqual([HERE | THERE, set()], self.vdus())
+        self.assertEqual([VDUS_ON_VIM1 | VDUS_ON_OTHER, set()], self.vdus())
         self.assertEqual({"vim1"}, set(self.keys(instance_id).values()))
         self.assertEqual(self.empty[1], set(self.list_objects_by_cluster()[1]))
 
     def test_a_cluster_without_vdus_is_not_used(self) -> None:
-        places = dict.fromkeys(HERE | THERE, "there")
+        places = dict.fromkeys(VDUS_ON_VIM1 | VDUS_ON_OTHER, "there")
         self.vnfm.start_vnf(self.request(**places))
-        self.assertEqual([set(), HERE | THERE], self.vdus())
+        self.assertEqual([set(), VDUS_ON_VIM1 | VDUS_ON_OTHER], self.vdus())
         self.assertEqual(self.empty[0], set(self.list_objects_by_cluster()[0]))
 
     def test_scale(self) -> None:
@@ -119,7 +121,7 @@ class TestLife(TwoClusters):
         self.assertEqual(
             1, len(set(before[0].values()) - set(after[0].values()))
         )
-        self.assertEqual([HERE, THERE], self.vdus())
+        self.assertEqual([VDUS_ON_VIM1, VDUS_ON_OTHER], self.vdus())
 
     def test_heal_of_all(self) -> None:
         instance_id = self.create_on_two_clusters()
@@ -132,7 +134,7 @@ class TestLife(TwoClusters):
             (1, ("statefulsets", "store")),
         ):
             self.assertNotEqual(before[one][key], after[one][key])
-        self.assertEqual([HERE, THERE], self.vdus())
+        self.assertEqual([VDUS_ON_VIM1, VDUS_ON_OTHER], self.vdus())
 
     def test_terminate(self) -> None:
         instance_id = self.create_on_two_clusters()

@@ -22,7 +22,7 @@ kind: Gadget
 metadata: {{name: one}}
 """
 #: one object of each kind of VNFs, dependents before what they need
-MANY = f"""\
+MANY_KINDS = f"""\
 {GADGET}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -132,7 +132,7 @@ class KindsCase(CnfCase):
 
 class TestManyKinds(KindsCase):
     def paths(self) -> dict[str, str]:
-        """Return the paths of the objects of MANY: kind -> path."""
+        """Return the paths of the objects of MANY_KINDS: kind -> path."""
         custom = f"/apis/{CUSTOM}/v1"
         return {
             "Gadget": self.object_path(custom, "gadgets", "one"),
@@ -167,7 +167,7 @@ class TestManyKinds(KindsCase):
         }
 
     def test_each_kind_is_created_healed_and_deleted(self) -> None:
-        instance_id = self.start_vnf(many=MANY)
+        instance_id = self.start_vnf(many=MANY_KINDS)
         before = self.list_found()
         for kind, body in before.items():
             self.assertIsNotNone(body, kind)
@@ -188,7 +188,7 @@ class TestManyKinds(KindsCase):
         body = {"metadata": {"name": "vnf-high"}, "value": 5}
         path = f"{SCHEDULING}/priorityclasses"
         foreign = self.cluster.call("POST", path, body)
-        instance_id = self.vnfm.create_with_files(many=MANY)
+        instance_id = self.vnfm.create_with_files(many=MANY_KINDS)
         failed = self.vnfm.run(
             instance_id, "instantiate", self.request("many")
         )

@@ -5,7 +5,7 @@ from typing import Any
 from tests.fixtures.cluster import CORE, CnfCase
 
 #: where the pods are
-LOST = "sandbox-node-1"
+LOST_NODE = "sandbox-node-1"
 
 
 class TestLostNodes(CnfCase):
@@ -24,7 +24,7 @@ class TestLostNodes(CnfCase):
         self.cluster.call("PUT", path, node)
 
     def fail_node(self, notice: float = 0.0) -> None:
-        self.cluster.sandbox.lose_node(LOST, notice)
+        self.cluster.sandbox.lose_node(LOST_NODE, notice)
 
     def pods(self) -> dict[str, Any]:
         """Return the pods: uid -> pod."""
@@ -70,7 +70,7 @@ class TestLostNodes(CnfCase):
     def test_a_node_that_no_longer_exists(self) -> None:
         before = self.pods()
         self.fail_node()
-        self.cluster.call("DELETE", f"{CORE}/nodes/{LOST}")
+        self.cluster.call("DELETE", f"{CORE}/nodes/{LOST_NODE}")
         done = self.heal("store", "probe")
         self.assertEqual("COMPLETED", done["operationState"], done)
         for vdu in ("store", "probe"):
@@ -111,7 +111,7 @@ class TestLostNodes(CnfCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         pods = self.pods()
         self.assertNotIn(agent, pods)
-        self.assertIn(agents[LOST], pods)
+        self.assertIn(agents[LOST_NODE], pods)
         self.assertEqual(len(before), len(pods))
 
     def test_a_terminating_pod_blocks_nothing(self) -> None:
@@ -138,7 +138,7 @@ class TestNodesThatCannotBeRead(CnfCase):
         vim = self.cluster.vim(bearer_token=token)
         request = self.vnfm.request(vimConnectionInfo=vim)
         instance_id = self.vnfm.start_vnf(request)
-        for node in (LOST, "sandbox-node-2"):
+        for node in (LOST_NODE, "sandbox-node-2"):
             self.cluster.sandbox.lose_node(node)
         vnfc = self.vnfm.vnfc_of(instance_id, "store")
         body = {"vnfcInstanceId": [vnfc]}

@@ -24,19 +24,19 @@ PATHS: Final = {
 NEW: Final = ("front", "store", "agent", "cache", "tool")
 IN_PLACE: Final = ("probe",)
 UNTOUCHED: Final = ("idle",)
-HASTY: Final = """\
+IMPATIENT_SCRIPT: Final = """\
 from tacker_cnf.mgmt_drivers.container_update import ContainerUpdate
 
-class Hasty(ContainerUpdate):
+class Impatient(ContainerUpdate):
     failure_grace = 0.3
     contact_timeout = 1.0
 
-Hasty.main()
+Impatient.main()
 """
 SCRIPT = "Scripts/update.py"
 #: seconds: for which pods start, so that an update waits; and that no
 #: update takes
-SLOW: Final = 4.0
+POD_START_DELAY_S: Final = 4.0
 UPDATE_TIMEOUT_S: Final = 120.0
 
 
@@ -49,7 +49,7 @@ class UpdateCase(CnfCase):
     def setUp(self) -> None:
         super().setUp()
         self.before = self.package(
-            "cnf-update-before", SCRIPT=HASTY, **self.files
+            "cnf-update-before", SCRIPT=IMPATIENT_SCRIPT, **self.files
         )
         self.instance_id = self.vnfm.create(self.before)
         request = self.vnfm.request(
@@ -516,7 +516,7 @@ class TestFailure(UpdateCase):
             ("rollback", "ROLLED_BACK"),
             ("retry", "COMPLETED"),
         ):
-            self.cluster.sandbox.set_pod_start_delay(SLOW)
+            self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
             answer = self.vnfm.patch(
                 self.instance_id, {"vnfdId": vnfd_id, **PATHS}
             )

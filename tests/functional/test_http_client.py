@@ -37,7 +37,7 @@ BASIC = {
 }
 
 
-HERE = SsrfPolicy(allow_loopback=True)
+LOOPBACK_ALLOWED = SsrfPolicy(allow_loopback=True)
 
 
 def oauth2(receiver: HttpReceiver, **more: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class TestAuthentication(testtools.TestCase):
 
         async def deliver() -> DeliveryResult:
             webhook_client = WebhookClient(
-                receiver.url, auth, HttpClientOptions(), HERE
+                receiver.url, auth, HttpClientOptions(), LOOPBACK_ALLOWED
             )
             return await webhook_client.deliver(b"{}")
 
@@ -155,7 +155,7 @@ class TestAuthentication(testtools.TestCase):
         async def call() -> set[int]:
             auth = authorization.flow(read(oauth2(receiver)))
             async with clients.async_client(
-                HttpClientOptions(), HERE, auth=auth
+                HttpClientOptions(), LOOPBACK_ALLOWED, auth=auth
             ) as client:
                 first = await asyncio.gather(
                     *(client.get(receiver.url) for _ in range(8))
@@ -197,11 +197,13 @@ class TestTls(testtools.TestCase):
         self.authority = CA()
         self.ca = folder / "ca.pem"
         self.authority.cert_pem.write_to_path(self.ca)
-        self.pair = self.authority.issue_cert("vnfm")
+        self.client_certificate_pair = self.authority.issue_cert("vnfm")
         self.certificate = folder / "client.pem"
-        self.pair.cert_chain_pems[0].write_to_path(self.certificate)
+        self.client_certificate_pair.cert_chain_pems[0].write_to_path(
+            self.certificate
+        )
         self.key = folder / "client.key"
-        self.pair.private_key_pem.write_to_path(self.key)
+        self.client_certificate_pair.private_key_pem.write_to_path(self.key)
         self.client_options = HttpClientOptions(
             ca_file=str(self.ca),
             client_certificate=str(self.certificate),

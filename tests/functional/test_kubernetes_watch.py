@@ -28,7 +28,9 @@ class WatchCase(CnfCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.relay = self.useFixture(TcpProxy(self.cluster.sandbox.endpoint))
+        self.tcp_proxy = self.useFixture(
+            TcpProxy(self.cluster.sandbox.endpoint)
+        )
         self.driver = KubernetesDriver(self.vnfm.conf)
         self.cancel_token = CancelToken()
         self.events: queue.SimpleQueue[tuple[str, str | None]]
@@ -55,7 +57,7 @@ class WatchCase(CnfCase):
                 vim,
                 interface_info={
                     **vim.interface_info,
-                    "endpoint": self.relay.endpoint,
+                    "endpoint": self.tcp_proxy.endpoint,
                 },
             ),
             tenants=lambda: set(self.tenants),
@@ -142,15 +144,15 @@ class TestWatch(WatchCase):
         self.pod("a", "one")
         self.assert_events(("changed", "one"))
         self.drain_events()
-        self.relay.break_connections()
+        self.tcp_proxy.break_connections()
         self.pod("b", "two")
         self.assert_events(("changed", "two"))
 
     def test_a_cluster_that_is_lost(self) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
-        self.relay.refuse()
-        self.relay.break_connections()
+        self.tcp_proxy.refuse()
+        self.tcp_proxy.break_connections()
         self.assertIsInstance(
             self.results.get(timeout=60), errors.VimUnreachable
         )
@@ -172,11 +174,11 @@ class TestForgottenEvents(WatchCase):
     ) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
-        self.relay.refuse()
-        self.relay.break_connections()
+        self.tcp_proxy.refuse()
+        self.tcp_proxy.break_connections()
         for number in range(5):
             self.pod(f"p{number}", "one")
-        self.relay.listen()
+        self.tcp_proxy.listen()
         self.assert_events(MISSED_EVERYWHERE)
         self.drain_events()
         self.pod("a", "two")
@@ -226,9 +228,9 @@ class TestNamespaces(WatchCase):
         self.assert_events(("changed", "two"))
         self.drain_events()
         self.tenants.discard(one)
-        before = self.relay.connections
+        before = self.tcp_proxy.connections
         until = time.monotonic() + 60
-        while self.relay.connections == before:
+        while self.tcp_proxy.connections == before:
             self.assertLess(time.monotonic(), until)
             time.sleep(0.02)
         self.pod("c", "three")
@@ -292,8 +294,8 @@ class TestNamespaces(WatchCase):
         self.allow(self.vnfm.namespace)
         self.watch(bearer_token=self.cluster.sandbox.viewer_token)
         self.assert_events(("missed", self.vnfm.namespace))
-        self.relay.refuse()
-        self.relay.break_connections()
+        self.tcp_proxy.refuse()
+        self.tcp_proxy.break_connections()
         self.assertIsInstance(
             self.results.get(timeout=60), errors.VimUnreachable
         )

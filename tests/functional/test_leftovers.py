@@ -88,9 +88,9 @@ class LeftoverCase(CnfCase):
 
     def full_resync(self) -> None:
         """Run a full resync of the conductor."""
-        upkeep = self.vnfm.conductor.synchronizer
-        self.assertTrue(upkeep.lease_set.acquire(RESYNC_LEASE))
-        upkeep.full_resync()
+        synchronizer = self.vnfm.conductor.synchronizer
+        self.assertTrue(synchronizer.lease_set.acquire(RESYNC_LEASE))
+        synchronizer.full_resync()
 
     def removed(self, instance_id: str) -> None:
         """Wait until an instance has no objects."""

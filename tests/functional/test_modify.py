@@ -156,11 +156,11 @@ class TestOrder(ModifyCase):
             answer = self.vnfm.patch("none", body)
             self.assert_problem(404, answer, "There is no VNF instance")
         up = self.vnfm.create_instantiated()
-        gate, location = self.start_blocked(up, "scale", SCALE)
+        block, location = self.start_blocked(up, "scale", SCALE)
         for body in bodies:
             answer = self.vnfm.patch(up, body)
             self.assert_problem(409, answer, location.split("/")[-1])
-        gate.open()
+        block.open()
         self.vnfm.wait_operation(location)
         self.assert_refused(400, up, UNKNOWN_VNFC, "no VNFC instance moon")
 

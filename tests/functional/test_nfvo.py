@@ -25,7 +25,7 @@ from tests.fixtures.http_receiver import ReceivedRequest, Response
 from tests.fixtures.nfvo import NfvoServer, json_response, problem_response
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
-HERE = "https://vnfm.example"
+API_ENDPOINT = "https://vnfm.example"
 INSTANTIATE = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
 
 
@@ -45,7 +45,7 @@ def die(_: ReceivedRequest) -> Response:
 def options(nfvo: NfvoServer, **more: Any) -> dict[str, dict[str, Any]]:
     """Return the configuration of a service with an NFVO: group -> options."""
     own = {"endpoint": nfvo.url, "poll_interval": 0.05, "grant_timeout": 10.0}
-    return {"api": {"endpoint": HERE}, "nfvo": own | more}
+    return {"api": {"endpoint": API_ENDPOINT}, "nfvo": own | more}
 
 
 class NfvoTest(testtools.TestCase):
@@ -91,7 +91,7 @@ class TestGranted(NfvoTest):
         grant_request = request.json
         self.assertEqual("INSTANTIATE", grant_request["operation"])
         self.assertEqual({"colour": "red"}, grant_request["additionalParams"])
-        lcm = f"{HERE}/vnflcm/v2"
+        lcm = f"{API_ENDPOINT}/vnflcm/v2"
         self.assertEqual(
             {
                 "vnfLcmOpOcc": {"href": f"{lcm}/vnf_lcm_op_occs/{end['id']}"},

@@ -553,7 +553,7 @@ class TestDispatchers(NotificationTest):
         dropped = []
 
         def lose(session: Any) -> None:
-            if _is_dispatcher() and session.info.get("fans"):
+            if _is_dispatcher() and session.info.get("event_written"):
                 dropped.append(session)
                 raise sa.exc.OperationalError("", {}, Exception("lost"))
 
@@ -561,7 +561,7 @@ class TestDispatchers(NotificationTest):
 
         def marked(session: Any, *args: Any) -> None:
             fan_out(session, *args)
-            session.info["fans"] = not dropped
+            session.info["event_written"] = not dropped
 
         self.useFixture(
             fixtures.MonkeyPatch("tacker_cnf.db.deliveries.fan_out", marked)

@@ -144,9 +144,9 @@ class TestLife(PackageTest):
             paths, [f"{PACKAGES}/{package['id']}" for package in listed]
         )
         shown = self.call("GET", paths[0]).json
-        for heavy in ("checksum", "additionalArtifacts"):
-            self.assertIn(heavy, shown)
-            self.assertNotIn(heavy, listed[0])
+        for omitted in ("checksum", "additionalArtifacts"):
+            self.assertIn(omitted, shown)
+            self.assertNotIn(omitted, listed[0])
         self.assertEqual(shown["vnfdId"], listed[0]["vnfdId"])
 
     def test_listed_files_are_shown_with_their_digests(self) -> None:

@@ -68,9 +68,9 @@ class TestTags(PreconditionsTest):
 
     def test_the_etag_of_an_operation_changes_with_its_state(self) -> None:
         up = self.vnfm.create_instantiated()
-        gate, location = self.start_blocked(up, "scale", SCALE)
+        block, location = self.start_blocked(up, "scale", SCALE)
         running = self.tag(location)
-        gate.open()
+        block.open()
         self.vnfm.wait_operation(location)
         done = self.tag(location)
         self.assertNotEqual(running, done)
@@ -160,14 +160,14 @@ class TestIfMatch(PreconditionsTest):
 
     def test_cancel(self) -> None:
         up = self.vnfm.create_instantiated()
-        gate, path = self.start_blocked(up, "scale", SCALE)
+        block, path = self.start_blocked(up, "scale", SCALE)
         body = {"cancelMode": "GRACEFUL"}
         self.assert_stale("POST", f"{path}/cancel", body)
         tag = self.tag(path)
         answer = self.send("POST", f"{path}/cancel", body, tag)
         self.assertEqual(202, answer.status, str(answer.content))
         self.assertNotEqual(tag, self.tag(path))
-        gate.open()
+        block.open()
         self.vnfm.wait_operation(path)
 
     def test_validation_errors_come_first(self) -> None:
@@ -276,10 +276,10 @@ class TestIdempotency(PreconditionsTest):
 
     def test_cancel(self) -> None:
         up = self.vnfm.create_instantiated()
-        gate, path = self.start_blocked(up, "scale", SCALE)
+        block, path = self.start_blocked(up, "scale", SCALE)
         body = {"cancelMode": "GRACEFUL"}
         self.assertEqual(202, self.send(f"{path}/cancel", body).status)
-        gate.open()
+        block.open()
         self.vnfm.wait_operation(path)
         self.assertEqual(202, self.send(f"{path}/cancel", body).status)
         answer = self.call("POST", f"{path}/cancel", body)
@@ -315,10 +315,10 @@ class TestIdempotency(PreconditionsTest):
 
     def test_a_refusal_is_not_recorded(self) -> None:
         up = self.vnfm.create_instantiated()
-        gate, location = self.start_blocked(up, "scale", SCALE)
+        block, location = self.start_blocked(up, "scale", SCALE)
         path = f"{INSTANCES}/{up}/heal"
         self.assertEqual(409, self.send(path, {}).status)
-        gate.open()
+        block.open()
         self.vnfm.wait_operation(location)
         self.assert_once(path, {})
 

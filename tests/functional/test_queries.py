@@ -221,10 +221,10 @@ class TestSelectors(QueryTest):
 
     def test_of_op_occs(self) -> None:
         self.vnfm.create_instantiated()
-        heavy = {"operationParams", "resourceChanges"}
+        omitted = {"operationParams", "resourceChanges"}
         brief = self.names(OP_OCCS)
         full = self.names(OP_OCCS, "all_fields")
-        self.assertEqual(heavy, full - brief)
+        self.assertEqual(omitted, full - brief)
         # as the openstack command sends it
         for name in ("exclude-fields", "exclude_fields"):
             self.assertEqual(
@@ -234,9 +234,9 @@ class TestSelectors(QueryTest):
 
     def test_of_packages(self) -> None:
         self.vnfm.onboard()
-        heavy = {"checksum", "additionalArtifacts"}
+        omitted = {"checksum", "additionalArtifacts"}
         brief = self.names(PACKAGES)
-        self.assertEqual(heavy, self.names(PACKAGES, "all_fields") - brief)
+        self.assertEqual(omitted, self.names(PACKAGES, "all_fields") - brief)
         self.assertEqual(
             {"checksum"}, self.names(PACKAGES, fields="checksum") - brief
         )

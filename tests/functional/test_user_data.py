@@ -43,7 +43,7 @@ LINK = {
     ],
 }
 #: user data that is written for Tacker
-TACKERS = """
+TACKER_USER_DATA = """
     import yaml
 
     from tacker.sol_refactored.common import common_script_utils
@@ -217,7 +217,7 @@ class TestScripts(UserDataCase):
 
     def test_user_data_that_was_written_for_tacker(self) -> None:
         self.write("ASKED = 'for Tacker'\nprint('noise')", "sibling.py")
-        self.write(TACKERS)
+        self.write(TACKER_USER_DATA)
         result = self.call_user_data("UserData/mine.py", "Mine")
         self.assertEqual("for Tacker", result.parameters["asked"])
         nfv = result.parameters["nfv"]
