@@ -102,7 +102,7 @@ class BudgetCase(CnfCase):
             time.sleep(0.02)
 
 
-class MinServing:
+class MinReady:
     """The lowest number of ready pods during a with block."""
 
     def __init__(self, case: BudgetCase) -> None:
@@ -133,7 +133,7 @@ class TestBatches(BudgetCase):
         ):
             self.budget(**spec)
             before = self.uids()
-            with MinServing(self) as ready_pods:
+            with MinReady(self) as ready_pods:
                 done = self.heal()
             self.assertEqual("COMPLETED", done["operationState"], done)
             self.assertEqual(set(), before & self.uids())
@@ -294,7 +294,7 @@ class TestNarrowCredentials(BudgetCase):
     def test_budgets_that_cannot_be_read_are_respected(self) -> None:
         self.allow("pods/eviction")
         before = self.uids()
-        with MinServing(self) as ready_pods:
+        with MinReady(self) as ready_pods:
             done = self.heal()
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(set(), before & self.uids())

@@ -56,7 +56,7 @@ class CancellationCase(CnfCase):
         return set(self.objects()) - self.empty
 
 
-class TestAtOnce(CancellationCase):
+class TestForceful(CancellationCase):
     def test_a_watch_ends_while_the_cluster_is_silent(self) -> None:
         self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
         waiting = threading.Event()
@@ -123,7 +123,7 @@ class TestAtOnce(CancellationCase):
         self.assertEqual(set(), self.created_objects())
 
 
-class TestGracefully(CancellationCase):
+class TestGraceful(CancellationCase):
     def test_created_objects_get_ready_and_no_more_are_created(self) -> None:
         self.callbacks["Creating StatefulSet"] = lambda: self.cancel(
             forceful=False

@@ -221,7 +221,7 @@ class TestAfterAnUpdate(ChangeCase):
         self.assertEqual(80, container["ports"][0]["containerPort"])
 
 
-class TestReaders(ChangeCase):
+class TestPodsThatReadConfiguration(ChangeCase):
     """Only ConfigMaps and Secrets that pods read differ."""
 
     def with_greeting(self, greeting: str) -> str:

@@ -65,7 +65,7 @@ class TwoClusters(CnfCase):
         ]
 
 
-class TestLife(TwoClusters):
+class TestLifecycle(TwoClusters):
     def test_each_vdu_is_on_the_cluster_of_the_request(self) -> None:
         instance_id = self.create_on_two_clusters()
         self.assertEqual([VDUS_ON_VIM1, VDUS_ON_OTHER], self.vdus())

@@ -194,7 +194,7 @@ class TestOtherPods(testtools.TestCase):
         self.assertRegex(op_occ["error"]["detail"], "ImagePull")
 
 
-class TestRefusedAtOnce(FailureCase):
+class TestRefusedRequests(FailureCase):
     """Errors in the request or the package: no operation starts."""
 
     def refused(self, request: Any, **files: str) -> str:

@@ -349,7 +349,7 @@ target: {apiVersion: v1, kind: Node, name: sandbox-node-1}
 
 
 REVISIONS = "/apis/apps/v1"
-QUESTIONS = """\
+REVIEWS = """\
 apiVersion: authorization.k8s.io/v1
 kind: SubjectAccessReview
 spec:
@@ -380,13 +380,13 @@ data: {raw: test}
 """
 
 
-class TestQuestions(KindsCase):
+class TestReviews(KindsCase):
     """Kinds that the API server answers and never stores, and one that its
     own garbage collector cannot change.
     """
 
     def text(self) -> str:
-        return QUESTIONS % {"namespace": self.vnfm.namespace}
+        return REVIEWS % {"namespace": self.vnfm.namespace}
 
     def revision(self) -> Any:
         path = self.object_path(REVISIONS, "controllerrevisions", "first")

@@ -16,7 +16,7 @@ WORKLOADS = {
 }
 
 
-class TestLife(testtools.TestCase):
+class TestLifecycle(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(CnfService())

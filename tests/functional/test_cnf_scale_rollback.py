@@ -11,7 +11,7 @@ from tests.fixtures.cluster import APPS, CORE, CnfCase
 OUT: dict[str, Any] = {"type": "SCALE_OUT"}
 
 
-class TestScaleBack(CnfCase):
+class TestScaleRollback(CnfCase):
     def setUp(self) -> None:
         super().setUp()
         self.cordon("sandbox-node-2", is_cordoned=True)

@@ -557,7 +557,7 @@ class TestFailure(UpdateCase):
         self.assert_recorded()
 
 
-class TestTackersName(UpdateCase):
+class TestPackageForTacker(UpdateCase):
     """A package that is built for Tacker names Tacker's own script, before
     the operation too, and no hook for rollbacks.
     """

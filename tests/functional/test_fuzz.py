@@ -188,7 +188,7 @@ class TestManifests(FuzzTest):
         self.assertEqual({"taken", "refused"}, self.outcomes.keys())
 
 
-class TestReplies(FuzzTest):
+class TestScriptOutput(FuzzTest):
     def check_reply(self, read: Any, reply: bytes) -> None:
         try:
             base.encode(read(reply))

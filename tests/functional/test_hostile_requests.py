@@ -170,7 +170,7 @@ class TestSecrets(test_lifecycle.LifecycleTest):
                 self.assertNotIn("hunter2", str(rows.fetchall()))
 
 
-class TestBugs(test_lifecycle.LifecycleTest):
+class TestUnexpectedErrors(test_lifecycle.LifecycleTest):
     def test_a_bug_in_observe_does_not_hide_the_failure(self) -> None:
         def bug(_task: Any) -> None:
             raise RuntimeError

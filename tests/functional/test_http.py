@@ -369,7 +369,7 @@ class TestVersion(HttpTest):
         )
 
 
-class TestAnswers(HttpTest):
+class TestResponses(HttpTest):
     def test_location_of_a_created_resource(self) -> None:
         vnfd_id = self.vnfm.onboard()
         created = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
@@ -421,7 +421,7 @@ class TestEndpoint(HttpTest):
         self.assertEqual(location, listed["_links"]["self"]["href"])
 
 
-class TestBugs(HttpTest):
+class TestUnexpectedErrors(HttpTest):
     def test_a_bug_is_not_exposed(self) -> None:
         def bug(_: Any) -> None:
             raise RuntimeError("hunter2")

@@ -162,7 +162,7 @@ class TestWatch(WatchCase):
         self.assertIsInstance(self.results.get(timeout=60), errors.VimRejected)
 
 
-class TestForgottenEvents(WatchCase):
+class TestExpiredEvents(WatchCase):
     def setUp(self) -> None:
         self.useFixture(
             fixtures.MonkeyPatch("kubernetes_sandbox.store._HISTORY_LENGTH", 4)

@@ -115,7 +115,7 @@ class TestTime(LifecycleTest):
         self.assertTrue(remaining[0] > 10 * limit)
 
 
-class TestLife(LifecycleTest):
+class TestLifecycle(LifecycleTest):
     def test_from_package_to_deletion(self) -> None:
         one = self.vnfm.create()
         self.assertEqual("NOT_INSTANTIATED", self.state(one))

@@ -23,7 +23,7 @@ class StoreCase(testtools.TestCase):
         self.store = self.vnfm.parts.store
 
 
-class TestLostAnswers(StoreCase):
+class TestLostResponses(StoreCase):
     """A repeated transaction finds that it was committed."""
 
     def drop_commit_responses(self, count: int) -> list[int]:
@@ -68,7 +68,7 @@ class TestLostAnswers(StoreCase):
         self.assertEqual("COMPLETED", again["operationState"])
 
 
-class TestInBetween(StoreCase):
+class TestConcurrentChanges(StoreCase):
     def test_a_change_during_the_checks_of_a_request_is_kept(self) -> None:
         """A modification starts and ends after a request has read the
         instance, and before it reserves it.

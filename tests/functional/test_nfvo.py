@@ -327,7 +327,7 @@ class TestUnreachable(NfvoTest):
         self.assertEqual(1, len(self.nfvo.grant_requests))
 
 
-class TestLost(NfvoTest):
+class TestStaysUnreachable(NfvoTest):
     more: ClassVar[dict[str, Any]] = {"grant_timeout": 0.5}
 
     def test_it_stays_unreachable(self) -> None:
@@ -347,7 +347,7 @@ OTHER = {
 }
 
 
-class TestAnswer(NfvoTest):
+class TestGrantContent(NfvoTest):
     """The content of the grant is applied."""
 
     def setUp(self) -> None:

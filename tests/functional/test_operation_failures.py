@@ -74,7 +74,7 @@ class TestErrors(FaultCase):
         self.assertNotIn("inside", str(end))
 
 
-class TestDeath(FaultCase):
+class TestCrash(FaultCase):
     """The conductor crashes after the VIM was changed, before its commit."""
 
     def crash(self) -> Any:
@@ -93,7 +93,7 @@ class TestDeath(FaultCase):
         )
 
 
-class TestResume(TestDeath):
+class TestResume(TestCrash):
     resume = True
 
     def test_a_decision_is_needed(self) -> None:

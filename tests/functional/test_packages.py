@@ -109,7 +109,7 @@ class PackageTest(testtools.TestCase):
         self.assertIn(message, answer.detail)
 
 
-class TestLife(PackageTest):
+class TestLifecycle(PackageTest):
     def test_from_creation_to_deletion(self) -> None:
         data = {"userDefinedData": {"owner": "me"}}
         created = self.call("POST", PACKAGES, data)
@@ -399,7 +399,7 @@ class TestTooLarge(PackageTest):
         self.assertEqual(202, self.upload(path, self.good).status)
 
 
-class TestTwice(PackageTest):
+class TestDuplicates(PackageTest):
     def test_content_can_be_uploaded_once(self) -> None:
         path = self.onboarded()
         other = self.useFixture(Csar()).read()

@@ -79,7 +79,7 @@ class ProvidedCase(ScriptedHooksCase):
         return self.completed(instance_id, "terminate", terminationType=how)
 
 
-class TestLife(ProvidedCase):
+class TestLifecycle(ProvidedCase):
     def test_from_instantiation_to_termination(self) -> None:
         instance_id = self.create_providing()
         (vim,) = self.vims().values()

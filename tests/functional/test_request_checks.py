@@ -351,7 +351,7 @@ class TestDecisions(CheckTest):
         self.vnfm.wait_operation(f"{OP_OCCS}/{failed['id']}")
 
 
-class TestTogether(CheckTest):
+class TestConcurrentOperations(CheckTest):
     def test_of_concurrent_operations_one_is_accepted(self) -> None:
         up = self.vnfm.create_instantiated()
         block = DriverBlock()

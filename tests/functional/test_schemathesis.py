@@ -21,12 +21,12 @@ class Conformance(testtools.TestCase):
         self.assertEqual("", "\n\n".join(found))
 
 
-class TestBorders(Conformance):
+class TestCoverage(Conformance):
     def test_values_at_the_limits_of_the_schemas(self) -> None:
         self.assert_conforms("coverage")
 
 
-class TestChance(Conformance):
+class TestFuzzing(Conformance):
     def test_random_values(self) -> None:
         self.assert_conforms("fuzzing")
 

@@ -324,7 +324,7 @@ class TestForceful(ScriptCase):
         self.assertEqual("INSTANTIATED", found["instantiationState"])
 
 
-class TestReply(ScriptCase):
+class TestOutput(ScriptCase):
     """The output of a script changes the instance, where it is allowed."""
 
     def instantiate_printing(self, body: str) -> tuple[Any, str]:

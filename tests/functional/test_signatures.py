@@ -400,7 +400,7 @@ class TestRequired(SignatureTest):
         self.signed_by(self.vendor, "OPTION_1", self.sign_option_2())
 
 
-class TestOff(SignatureTest):
+class TestDisabled(SignatureTest):
     signatures_mode = "off"
 
     def test_signatures_are_not_verified(self) -> None:

@@ -54,7 +54,7 @@ class SubscriptionTest(testtools.TestCase):
         return self.vnfm.call("POST", PATH, request)
 
 
-class TestMade(SubscriptionTest):
+class TestCreated(SubscriptionTest):
     def test_its_representation(self) -> None:
         answer = self.subscribe(filter=FILTER, verbosity="SHORT")
         self.assertEqual(201, answer.status, str(answer.json))

@@ -276,7 +276,7 @@ class TestRebinding(UploadTest):
         self.assertEqual([], self.source.requests)
 
 
-class TestBounds(UploadTest):
+class TestTimeLimit(UploadTest):
     more: ClassVar[dict[str, Any]] = {"upload_timeout": 1.0}
 
     def test_time(self) -> None:
@@ -342,7 +342,7 @@ class TestTls(UploadTest):
         )
 
 
-class TestOff(test_packages.PackageTest):
+class TestDisabled(test_packages.PackageTest):
     def test_nothing_is_fetched(self) -> None:
         path = self.create_package()
         answer = self.call(
@@ -353,7 +353,7 @@ class TestOff(test_packages.PackageTest):
         self.assert_problem(403, answer, "upload_hosts is empty")
 
 
-class TestLost(UploadTest):
+class TestLostConductors(UploadTest):
     """Lost conductors: another continues, or the package is CREATED again."""
 
     def setUp(self) -> None:

@@ -74,7 +74,7 @@ class VimTest(testtools.TestCase):
         self.assertIn(message, answer.detail)
 
 
-class TestLife(VimTest):
+class TestLifecycle(VimTest):
     def test_from_registration_to_deletion(self) -> None:
         created = self.call("POST", VIMS, a_vim(description="far away"))
         self.assertEqual(201, created.status)

@@ -34,7 +34,7 @@ def make_call(
     return lambda client: client.call(method, path, body, headers=terms)
 
 
-class TestTerms(testtools.TestCase):
+class TestPreconditions(testtools.TestCase):
     server = POSTGRESQL
 
     def setUp(self) -> None:
@@ -165,5 +165,5 @@ def _path(location: str | None) -> str:
     return (location or "").partition("/vnf")[2]
 
 
-class TestTermsOnMariadb(TestTerms):
+class TestPreconditionsOnMariadb(TestPreconditions):
     server = MARIADB
