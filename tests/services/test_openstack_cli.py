@@ -37,7 +37,7 @@ class Sandbox(fixtures.Fixture):
         state = self.folder / "state"
         (state / "conf.d").mkdir(parents=True)
         (state / "conf.d" / "test.conf").write_text(self._settings)
-        with (self.folder / "said").open("wb") as log_file:
+        with (self.folder / "output").open("wb") as log_file:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
@@ -108,11 +108,11 @@ class CommandTest(testtools.TestCase):
         """Run a command that succeeds; return its decoded JSON."""
         return json.loads(self.run_ok(command, *more, "-f", "json"))
 
-    def run_failing(self, command: str, says: str, *more: str) -> None:
+    def run_failing(self, command: str, message: str, *more: str) -> None:
         """Run a command that fails with this message."""
         done = self.openstack(*command.split(), *more)
         self.assertEqual(1, done.returncode, f"{command}: {done.stdout}")
-        self.assertIn(says, done.stderr + done.stdout)
+        self.assertIn(message, done.stderr + done.stdout)
 
     def lcm(self, command: str) -> str:
         return f"--os-tacker-api-version 2 vnflcm {command}"
@@ -130,9 +130,7 @@ class CommandTest(testtools.TestCase):
             busy = {one["Operation State"] for one in found} & ACTIVE
             return None if busy else found
 
-        newest = waiting.until(look, "the operation's end", START_TIMEOUT_S)[
-            -1
-        ]
+        newest = waiting.until(look, "the operation", START_TIMEOUT_S)[-1]
         self.assertEqual("COMPLETED", newest["Operation State"])
         shown: dict[str, Any] = self.run_json(
             self.lcm(f"op show {newest['ID']}")

@@ -151,18 +151,20 @@ class TestSingle(LifeCase):
 
     def test_instantiate_scale_and_heal(self) -> None:
         vnf = self.vnf
-        given = {"additionalParams": SINGLE}
-        vnf.start(flavourId="single", **given)
+        parameters = {"additionalParams": SINGLE}
+        vnf.start(flavourId="single", **parameters)
         self.assertEqual(vnf.servers(), vnf.ids())
-        vnf.run_operation("scale", {**OUT, **given})
+        vnf.run_operation("scale", {**OUT, **parameters})
         last, first = vnf.vnfcs("front")
         self.assertEqual(1, last["metadata"]["vdu_idx"])
         self.assertEqual(0, first["metadata"]["vdu_idx"])
         self.assertEqual(vnf.servers(), vnf.ids())
-        vnf.run_operation("heal", {"vnfcInstanceId": [first["id"]], **given})
+        vnf.run_operation(
+            "heal", {"vnfcInstanceId": [first["id"]], **parameters}
+        )
         self.assertNotIn(first["id"], vnf.ids())
         self.assertIn(last["id"], vnf.ids())
-        vnf.run_operation("scale", {**IN, **given})
+        vnf.run_operation("scale", {**IN, **parameters})
         self.assertNotIn(last["id"], vnf.ids())
         self.assertEqual(1, len(vnf.ids("front")))
         self.assertEqual(vnf.servers(), vnf.ids())

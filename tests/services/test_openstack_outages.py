@@ -127,7 +127,7 @@ class TestOutages(testtools.TestCase):
         def wait_for_requests() -> None:
             before = vnf.heat.count_requests("GET")
             waiting.until(
-                lambda: vnf.heat.count_requests("GET") > before + 1, "a look"
+                lambda: vnf.heat.count_requests("GET") > before + 1, "a poll"
             )
 
         vnf.heat.close()

@@ -155,14 +155,14 @@ class TestCoordination(testtools.TestCase):
         return vnf
 
     def request(self, *vdus: str, **more: Any) -> dict[str, Any]:
-        def given(vdu: str) -> dict[str, Any]:
+        def vnfc_param(vdu: str) -> dict[str, Any]:
             return {"cp_name": f"{vdu}_cp", "password": "very-secret"}
 
         vdu_params = [
             {
                 "vdu_id": vdu,
-                "new_vnfc_param": given(vdu),
-                "old_vnfc_param": given(vdu),
+                "new_vnfc_param": vnfc_param(vdu),
+                "old_vnfc_param": vnfc_param(vdu),
             }
             for vdu in vdus
         ]

@@ -133,8 +133,8 @@ class OpenstackDriver:
         def find_deleted(tree: Tree) -> Collection[str]:
             if task.operation is None and tree.is_busy:
                 raise errors.OperationInProgress(
-                    f"Stack {found.name} is {found.status}; retry when Heat "
-                    "has finished."
+                    f"Resources of stack {found.name} are in progress; retry "
+                    "when Heat has completed them."
                 )
             return server_deletion.find_deleted(nova, tree)
 

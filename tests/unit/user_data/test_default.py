@@ -109,10 +109,10 @@ class TestInstantiate(UserDataCase):
         self.assertEqual("net-2", nfv["CP"]["store_cp"]["network"])
 
     def test_additional_params_override_nfv(self) -> None:
-        own = {"nfv": {"VDU": {"front": {"computeFlavourId": "asked"}}}}
+        own = {"nfv": {"VDU": {"front": {"computeFlavourId": "requested"}}}}
         granted = {"nfv": {"VDU": {"store": {"computeFlavourId": "granted"}}}}
         nfv = self.nfv({"additionalParams": granted}, additionalParams=own)
-        self.assertEqual("asked", nfv["VDU"]["front"]["computeFlavourId"])
+        self.assertEqual("requested", nfv["VDU"]["front"]["computeFlavourId"])
         self.assertEqual("granted", nfv["VDU"]["store"]["computeFlavourId"])
 
     def test_addresses_and_ports(self) -> None:

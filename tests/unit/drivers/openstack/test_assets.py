@@ -45,7 +45,7 @@ HREF = Link(href="/")
 
 
 class KnownImages:
-    """A VIM that knows some images."""
+    """A VIM with some images."""
 
     def __init__(self, **ids: str) -> None:
         self._ids = ids

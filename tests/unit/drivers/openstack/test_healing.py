@@ -102,8 +102,8 @@ class TestServers(testtools.TestCase):
         saved: list[tuple[str, ...]] = []
         self.stub = FakeStackTask(*members)
         self.nova.done = self.stub.done
-        given = a_task(**{"save_checkpoint": saved.append, **task})
-        healing.replace_servers(self.stub, self.nova, given, FIELDS)
+        heal_task = a_task(**{"save_checkpoint": saved.append, **task})
+        healing.replace_servers(self.stub, self.nova, heal_task, FIELDS)
         return self.stub.done, saved
 
     def test_requested_vnfcs_are_replaced(self) -> None:
@@ -183,8 +183,8 @@ class StackCase(testtools.TestCase):
             save_checkpoint=saved.append,
             instance=a_running_instance(info=fields.pop("info", an_info())),
         )
-        given = StackFields(parameters={"nfv": {}}, **fields)
-        healing.recreate(stub, task, given, HOT)
+        stack_fields = StackFields(parameters={"nfv": {}}, **fields)
+        healing.recreate(stub, task, stack_fields, HOT)
         return stub.done, saved
 
 
@@ -254,12 +254,12 @@ class TestStack(StackCase):
 
     def test_a_retry_keeps_the_stack_of_an_earlier_attempt(self) -> None:
         done, _ = self.done(
-            stack_resources.a_stack(), *self.checkpoint("former")
+            stack_resources.a_stack(), *self.checkpoint("previous")
         )
         self.assertEqual(["noted"], done)
 
     def test_a_retry_without_a_stack_creates_it(self) -> None:
-        done, _ = self.done(None, *self.checkpoint("former"))
+        done, _ = self.done(None, *self.checkpoint("previous"))
         self.assertEqual(["noted"], done)
 
 
@@ -282,8 +282,8 @@ class TestParameters(testtools.TestCase):
             {"parameters": {"nfv": {"type": "json"}, **declared}}
         ).decode()
         self.stub = stub
-        given = StackFields(**{"parameters": {"nfv": {}}, **fields})
-        healing.recreate(stub, a_task(), given, HOT)
+        stack_fields = StackFields(**{"parameters": {"nfv": {}}, **fields})
+        healing.recreate(stub, a_task(), stack_fields, HOT)
         return stub.parameters
 
     def test_parameters_of_the_stack_are_kept(self) -> None:

@@ -481,12 +481,12 @@ class TestResultWithoutStack(testtools.TestCase):
         found = stack_task.result_without_stack()
         self.assertEqual((), found.vnfc_resource_info)
         self.assertEqual(before.metadata, found.metadata)
-        for links, known in (
+        for links, expected in (
             (found.ext_managed_virtual_link_info, managed),
             (found.ext_virtual_link_info, outside),
         ):
             (link,) = links
-            self.assertEqual(known.id, link.id)
+            self.assertEqual(expected.id, link.id)
         # a synchronization stores the same result, from which a heal of the
         # whole VNF sees that the template was changed
         synced = instantiated_info.update_resources(before, found, {})
