@@ -1,13 +1,13 @@
-"""Makes the examples of the API reference, by really asking.
+"""Generate the examples of the API reference from real requests.
 
     .venv/bin/python api-ref/examples.py
 
-It starts a sandbox, plays a story, and writes each request and answer that
-the reference shows to api-ref/source/examples. Addresses and secrets are
-replaced; the rest is as it came.
+It starts a sandbox, runs a lifecycle, and writes each request and response
+that the reference shows to api-ref/source/examples. Addresses and secrets are
+replaced; the rest is unchanged.
 """
 
-# ruff: noqa: S310, S603 - it asks and runs what it started itself
+# ruff: noqa: S310, S603 - it calls only the server that it started
 
 import json
 import re
@@ -37,15 +37,15 @@ PEM = re.compile(r"-----BEGIN (\w+)-----.*?-----END \w+-----\\n", re.DOTALL)
 
 
 class Story:
-    """Requests to a sandbox, of which some are kept."""
+    """Requests to a sandbox, some of which become examples."""
 
     def __init__(self, facts: dict[str, str], vim: dict[str, Any]) -> None:
         self.api = facts["api"]
         self.cluster = facts["cluster"]
         self.vim = vim
 
-    def keep(self, name: str, value: Any) -> None:
-        """Write an example, without what is of this machine."""
+    def record(self, name: str, value: Any) -> None:
+        """Write an example, without addresses and secrets."""
         text = json.dumps(value, indent=2)
         text = text.replace(self.api, "http://127.0.0.1:9890")
         text = text.replace(self.cluster, "https://127.0.0.1:6443")
@@ -54,7 +54,7 @@ class Story:
         text = PEM.sub(f"{begin}\\\\n...\\\\n{end}\\\\n", text)
         (EXAMPLES / f"{name}.json").write_text(text + "\n")
 
-    def ask(
+    def send(
         self,
         method: str,
         path: str,
@@ -62,7 +62,11 @@ class Story:
         name: str = "",
         kind: str = JSON,
     ) -> tuple[Any, str]:
-        """Make a request; give its JSON and its Location."""
+        """Send a request; return the JSON and the Location of the response.
+
+        :param name: name of the example; empty: record none
+        :param kind: media type of the body
+        """
         url = path if path.startswith("http") else self.api + path
         request = urllib.request.Request(url, method=method)
         request.add_header("Version", "2.0.0")
@@ -71,51 +75,51 @@ class Story:
             raw = isinstance(body, bytes)
             request.data = body if raw else json.dumps(body).encode()
         if name and isinstance(body, dict):
-            self.keep(f"{name}-request", body)
+            self.record(f"{name}-request", body)
         try:
             with urllib.request.urlopen(request) as response:
                 text, headers = response.read(), response.headers
         except urllib.error.HTTPError as error:
             text, headers = error.read(), error.headers
-        told = json.loads(text) if text else None
-        if name and told is not None:
-            self.keep(f"{name}-response", told)
-        return told, headers.get("Location", "")
+        content = json.loads(text) if text else None
+        if name and content is not None:
+            self.record(f"{name}-response", content)
+        return content, headers.get("Location", "")
 
     def task(
         self, path: str, body: Any, name: str = "", method: str = "POST"
     ) -> tuple[Any, str]:
-        """Run a lifecycle operation to its end."""
-        _, op_occ_url = self.ask(method, path, body, name)
+        """Run a lifecycle operation and wait for its end."""
+        _, op_occ_url = self.send(method, path, body, name)
         while True:
             time.sleep(0.1)
-            op_occ, _ = self.ask("GET", op_occ_url)
+            op_occ, _ = self.send("GET", op_occ_url)
             if op_occ["operationState"] not in ACTIVE:
                 return op_occ, op_occ_url
 
 
 def play(story: Story, csar: bytes) -> None:
-    """Tell the story."""
-    story.ask("GET", "/healthcheck", name="healthcheck")
-    story.ask("GET", "/vnflcm/api_versions", name="api-versions")
-    story.ask("GET", "/vnflcm/v2/api_versions", name="api-versions-v2")
+    """Run all requests."""
+    story.send("GET", "/healthcheck", name="healthcheck")
+    story.send("GET", "/vnflcm/api_versions", name="api-versions")
+    story.send("GET", "/vnflcm/v2/api_versions", name="api-versions-v2")
     onboard(story, csar)
     vim = register(story)
     live(story)
-    story.ask("DELETE", vim)
+    story.send("DELETE", vim)
 
 
 def onboard(story: Story, csar: bytes) -> None:
-    """Make and read a package."""
+    """Create and read a package."""
     user_data = {"userDefinedData": {"team": "core"}}
-    _, package = story.ask("POST", PACKAGES, user_data, "package-create")
+    _, package = story.send("POST", PACKAGES, user_data, "package-create")
     content = f"{package}/package_content"
-    story.ask("PUT", content, csar, kind="application/zip")
-    story.ask("GET", PACKAGES, name="package-list")
-    story.ask("GET", package, name="package-show")
+    story.send("PUT", content, csar, kind="application/zip")
+    story.send("GET", PACKAGES, name="package-list")
+    story.send("GET", package, name="package-show")
     change = {"userDefinedData": {"team": None, "ticket": "42"}}
     patch = "application/merge-patch+json"
-    story.ask("PATCH", package, change, "package-update", patch)
+    story.send("PATCH", package, change, "package-update", patch)
 
 
 def register(story: Story) -> str:
@@ -129,21 +133,21 @@ def register(story: Story) -> str:
         "auth_cred": {name: story.vim[name] for name in cred},
         "is_default": True,
     }
-    _, path = story.ask("POST", "/v1.0/vims", {"vim": vim}, "vim-create")
+    _, path = story.send("POST", "/v1.0/vims", {"vim": vim}, "vim-create")
     change = {"vim": {"description": "The cluster in hall 2"}}
-    story.ask("PUT", path, change, "vim-update")
-    story.ask("GET", "/v1.0/vims", name="vim-list")
-    story.ask("GET", path, name="vim-show")
+    story.send("PUT", path, change, "vim-update")
+    story.send("GET", "/v1.0/vims", name="vim-list")
+    story.send("GET", path, name="vim-show")
     return path
 
 
 def live(story: Story) -> None:
-    """Carry a VNF through its life, and let one operation fail."""
+    """Run the lifecycle of a VNF, with one operation that fails."""
     create = {
         "vnfdId": "5c6bd0c9-8f0e-4d0b-9a53-2f1d6f4e7a10",
         "vnfInstanceName": "five kinds",
     }
-    _, vnf = story.ask("POST", INSTANCES, create, "instance-create")
+    _, vnf = story.send("POST", INSTANCES, create, "instance-create")
     instantiate = {
         "flavourId": "simple",
         "instantiationLevelId": "quiet",
@@ -156,27 +160,27 @@ def live(story: Story) -> None:
         },
     }
     story.task(f"{vnf}/instantiate", instantiate, "instance-instantiate")
-    story.ask("GET", INSTANCES, name="instance-list")
-    story.ask("GET", vnf, name="instance-show")
+    story.send("GET", INSTANCES, name="instance-list")
+    story.send("GET", vnf, name="instance-show")
     scale = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
     _, op_occ = story.task(
         f"{vnf}/scale", {**scale, "numberOfSteps": 2}, "instance-scale"
     )
-    story.ask("GET", op_occ, name="op-occ-show")
-    story.ask("GET", "/vnflcm/v2/vnf_lcm_op_occs", name="op-occ-list")
+    story.send("GET", op_occ, name="op-occ-show")
+    story.send("GET", "/vnflcm/v2/vnf_lcm_op_occs", name="op-occ-list")
     modify(story, vnf)
-    named = {"vnfcInstanceId": ["probe-probe"], "cause": "does not answer"}
-    story.task(f"{vnf}/heal", named, "instance-heal")
+    heal = {"vnfcInstanceId": ["probe-probe"], "cause": "does not answer"}
+    story.task(f"{vnf}/heal", heal, "instance-heal")
     too_far = {**scale, "numberOfSteps": 9}
-    story.ask("POST", f"{vnf}/scale", too_far, "problem")
+    story.send("POST", f"{vnf}/scale", too_far, "problem")
     fail(story, vnf)
     end = {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 5}
     story.task(f"{vnf}/terminate", end, "instance-terminate")
-    story.ask("DELETE", vnf)
+    story.send("DELETE", vnf)
 
 
 def modify(story: Story, vnf: str) -> None:
-    """Change what is known of the VNF."""
+    """Modify the VNF instance."""
     patch = {
         "vnfInstanceName": "six pods",
         "metadata": {"owner": "ops"},
@@ -188,15 +192,15 @@ def modify(story: Story, vnf: str) -> None:
         ],
     }
     _, op_occ = story.task(vnf, patch, "instance-modify", "PATCH")
-    story.ask("GET", op_occ, name="op-occ-modify")
+    story.send("GET", op_occ, name="op-occ-modify")
 
 
 def fail(story: Story, vnf: str) -> None:
-    """Heal a pod that somebody else deleted, and accept the failure."""
-    told, _ = story.ask("GET", vnf)
+    """Heal a pod that was deleted with kubectl, and fail the operation."""
+    instance, _ = story.send("GET", vnf)
     vnfc = next(
         v
-        for v in told["instantiatedVnfInfo"]["vnfcInfo"]
+        for v in instance["instantiatedVnfInfo"]["vnfcInfo"]
         if v["vduId"] == "web"
     )
     pod = vnfc["vnfcResourceInfoId"]
@@ -204,9 +208,9 @@ def fail(story: Story, vnf: str) -> None:
     subprocess.run([*kubectl, "delete", "pod", pod], check=True)
     heal = {"vnfcInstanceId": [vnfc["id"]]}
     _, op_occ = story.task(f"{vnf}/heal", heal)
-    story.ask("GET", op_occ, name="op-occ-failed")
-    story.ask("POST", f"{op_occ}/rollback", name="op-occ-rollback-refused")
-    story.ask("POST", f"{op_occ}/fail", name="op-occ-fail")
+    story.send("GET", op_occ, name="op-occ-failed")
+    story.send("POST", f"{op_occ}/rollback", name="op-occ-rollback-refused")
+    story.send("POST", f"{op_occ}/fail", name="op-occ-fail")
 
 
 def main() -> None:
@@ -216,7 +220,7 @@ def main() -> None:
         state = Path(folder).resolve()
         source = ROOT / "samples" / "cnf"
         csar = build.build(source, state / "cnf.csar").read_bytes()
-        # what is deleted behind its back, the VNFM is not to see by itself
+        # without a watch, the VNFM does not notice the deleted pod
         settings = state / "conf.d" / "examples.conf"
         settings.parent.mkdir()
         settings.write_text("[conductor]\nsync_watch = false\n")

@@ -1,9 +1,9 @@
-"""Writes the OpenAPI document that is published with the API reference.
+"""Write the OpenAPI document that is published with the API reference.
 
     .venv/bin/python api-ref/openapi.py
 
-It is what a service that asks Keystone answers at /openapi.json. A unit test
-fails while the file is not what the program says.
+It is the response of a service with Keystone at /openapi.json. A unit test
+fails if the file differs from the generated document.
 """
 
 import json
@@ -20,9 +20,9 @@ from tacker_cnf.api import openapi  # noqa: E402
 
 
 def text() -> str:
-    """Give the document, as it is published."""
-    told = openapi.document(routes.table(), openapi.KEYSTONE, "/")
-    return json.dumps(told, indent=1) + "\n"
+    """Return the document, as it is published."""
+    document = openapi.document(routes.table(), openapi.KEYSTONE, "/")
+    return json.dumps(document, indent=1) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Holds the API reference to the routes that the program declares.
+"""Check the API reference against the routes of the program.
 
-The build fails when a route has no ``.. rest_method::``, and when one is
-described that does not exist.
+The build fails if a route has no ``.. rest_method::``, or if the route of a
+``.. rest_method::`` does not exist.
 """
 
 from pathlib import Path
@@ -13,15 +13,15 @@ from sphinx.errors import ExtensionError
 
 
 def check(app: Sphinx) -> None:
-    """Fail the build when the reference has fallen behind.
+    """Check the reference.
 
-    :raises ExtensionError: it has
+    :raises ExtensionError: the reference and the routes differ
     """
     if found := routes.faults(Path(app.srcdir)):
         raise ExtensionError("API reference: " + "; ".join(found))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx about the check."""
+    """Register the check."""
     app.connect("builder-inited", check)
     return {"version": "1", "parallel_read_safe": True}

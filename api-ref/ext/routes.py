@@ -1,4 +1,4 @@
-"""Which routes the program declares, and which the reference describes."""
+"""The routes that the program has, and those that the reference describes."""
 
 import dataclasses
 import re
@@ -14,21 +14,23 @@ Route = tuple[str, str]
 REST_METHOD: Final = re.compile(
     r"^\.\. rest_method:: +(\w+) +(\S+)", re.MULTILINE
 )
-#: paths that the openstack command asks for; the text names them
+#: paths of the openstack command, which the text mentions
 ALIASES: Final = frozenset({"/v1.0/vims.json"})
-#: LCM is described under its ETSI path alone
+#: lifecycle management is described under its ETSI path only
 SHORT: Final = middleware.LCM_ROOTS[1] + "/"
 
 
 def table() -> Mapping[str, Mapping[str, Any]]:
-    """Tell the routes of the program and their handlers."""
+    """Return the routes of the program and their handlers."""
     names = (field.name for field in dataclasses.fields(service.Services))
     nothing: Any = dict.fromkeys(names)
     return service.routes(service.Services(**nothing))
 
 
 def declared() -> set[Route]:
-    """Tell the routes of the program; LCM under its ETSI path alone."""
+    """Return the routes of the program, lifecycle management under its ETSI
+    path only.
+    """
     return set(_routes(table()))
 
 
@@ -39,7 +41,7 @@ def _routes(table: Mapping[str, Mapping[str, Any]]) -> Iterator[Route]:
 
 
 def described(source: Path) -> set[Route]:
-    """Tell the routes that the reference describes."""
+    """Return the routes that the reference describes."""
     return {
         (method, _nameless(path))
         for file in source.iterdir()
@@ -49,12 +51,12 @@ def described(source: Path) -> set[Route]:
 
 
 def _nameless(path: str) -> str:
-    """Give a path without the names of its variables."""
+    """Return a path without the names of its variables."""
     return re.sub(r"\{\w+\}", "{}", path)
 
 
 def faults(source: Path) -> list[str]:
-    """Tell where the reference and the program differ."""
+    """Return the differences between the reference and the program."""
     program, reference = declared(), described(source)
     missing = [f"{m} {p} is not described" for m, p in program - reference]
     unknown = [f"{m} {p} does not exist" for m, p in reference - program]

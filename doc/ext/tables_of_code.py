@@ -1,8 +1,8 @@
-"""Tables that are read from the code when the documentation is built.
+"""Directives for tables that are generated from the code.
 
-``.. operation-states::`` is the state machine of lifecycle operations,
-``.. operation-events::`` what its events mean, ``.. operation-kinds::`` what
-sets the operations apart, ``.. layers::`` who may import whom.
+``.. operation-states::`` shows the state machine of lifecycle operations,
+``.. operation-events::`` the meaning of its events, ``.. operation-kinds::``
+the properties of the operations, ``.. layers::`` the import layers.
 """
 
 import tomllib
@@ -23,19 +23,19 @@ ROOT: Final = Path(__file__).parent.parent.parent
 
 
 class TableOfCode(SphinxDirective):
-    """A directive whose text is made when it is met."""
+    """A directive whose text is generated."""
 
     def run(self) -> list[Any]:
-        """Make the nodes."""
+        """Return the document nodes."""
         return self.parse_text_to_nodes("\n".join(self.text()))
 
     def text(self) -> Iterable[str]:
-        """Give the lines of reStructuredText."""
+        """Return the lines of reStructuredText."""
         raise NotImplementedError
 
 
 def list_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Write a table whose first row is its header."""
+    """Yield the lines of a table; the first row is the header."""
     yield from (".. list-table::", "   :header-rows: 1", "")
     for row in rows:
         for number, cell in enumerate(row):
@@ -44,17 +44,17 @@ def list_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def after(state: State) -> Iterator[tuple[Event, State]]:
-    """Tell what may happen in a state, and which state follows."""
+    """Yield the events of a state, and the state after each."""
     for (source, event), target in states.TRANSITIONS.items():
         if source == state:
             yield event, target
 
 
 class OperationStates(TableOfCode):
-    """The state machine: as a picture in text, and as a table."""
+    """The state machine, as a text diagram and as a table."""
 
     def text(self) -> Iterable[str]:
-        """Give the lines of reStructuredText."""
+        """Return the lines of reStructuredText."""
         yield from ("::", "")
         for state in State:
             for event, target in after(state):
@@ -64,19 +64,19 @@ class OperationStates(TableOfCode):
         yield from list_table(self._rows())
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
-        yield "State", "Event", "State that follows"
+        yield "State", "Event", "Next state"
         for state in State:
             if state in states.FINAL:
-                yield f"``{state}``", "none", "it is final"
+                yield f"``{state}``", "none", "none (final)"
             for event, target in after(state):
                 yield f"``{state}``", f"``{event}``", f"``{target}``"
 
 
 class OperationEvents(TableOfCode):
-    """What the events mean, from the comments in the code."""
+    """The meaning of the events, from the comments in the code."""
 
     def text(self) -> Iterable[str]:
-        """Give the lines of reStructuredText."""
+        """Return the lines of reStructuredText."""
         comments = ModuleAnalyzer.for_module(states.__name__).find_attr_docs()
         yield from list_table(
             [
@@ -90,24 +90,24 @@ class OperationEvents(TableOfCode):
 
 
 class OperationKinds(TableOfCode):
-    """What an operation needs, and whether it can be undone."""
+    """The required instance state and the rollback of each operation."""
 
     def text(self) -> Iterable[str]:
-        """Give the lines of reStructuredText."""
+        """Return the lines of reStructuredText."""
         yield from list_table(self._rows())
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         yield "Operation", "Needs an instance", "Rollback"
-        for name, facts in OPERATIONS.items():
-            rollback = "yes" if facts.reversible else "no (409)"
-            yield name, facts.required_state or "in either state", rollback
+        for name, operation in OPERATIONS.items():
+            rollback = "yes" if operation.reversible else "no (409)"
+            yield name, operation.required_state or "in either state", rollback
 
 
 class Layers(TableOfCode):
     """The layers, from the contract that import-linter checks."""
 
     def text(self) -> Iterable[str]:
-        """Give the lines of reStructuredText."""
+        """Return the lines of reStructuredText."""
         settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
         contract = next(
             contract
@@ -120,7 +120,7 @@ class Layers(TableOfCode):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell Sphinx about the directives."""
+    """Register the directives."""
     app.add_directive("operation-states", OperationStates)
     app.add_directive("operation-events", OperationEvents)
     app.add_directive("operation-kinds", OperationKinds)

@@ -1,4 +1,4 @@
-"""The API reference describes what the program answers, and nothing else."""
+"""The API reference describes all routes of the program, and no others."""
 
 import importlib.util
 import re
@@ -12,7 +12,7 @@ SOURCE = API_REF / "source"
 
 
 def load_routes() -> ModuleType:
-    """Load the module that the build of the reference uses."""
+    """Import the module that the build of the reference uses."""
     path = API_REF / "ext" / "routes.py"
     spec = importlib.util.spec_from_file_location("api_ref_routes", path)
     assert spec is not None
@@ -23,17 +23,15 @@ def load_routes() -> ModuleType:
 
 
 class ApiReferenceTest(testtools.TestCase):
-    def test_each_route_is_described_and_each_description_has_a_route(
-        self,
-    ) -> None:
+    def test_described_routes_equal_declared_routes(self) -> None:
         routes = load_routes()
         self.assertIn(("GET", "/healthcheck"), routes.declared())
         self.assertEqual([], routes.faults(SOURCE))
 
-    def test_examples_are_those_that_are_shown(self) -> None:
+    def test_all_examples_are_shown(self) -> None:
         text = "".join(f.read_text() for f in SOURCE.glob("*.[ir]*"))
         shown = set(re.findall(r"examples/([\w-]+\.json)", text))
         example_names = {path.name for path in SOURCE.glob("examples/*.json")}
         self.assertEqual(set(), shown - example_names)
-        # the request to the error that index.rst shows is told there in words
+        # index.rst describes the request of its error example in the text
         self.assertEqual({"problem-request.json"}, example_names - shown)

@@ -1,4 +1,4 @@
-"""What holds the answers in tests against the document finds faults."""
+"""The check of responses against the OpenAPI document finds deviations."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ GOOD: dict[str, Any] = {
 def faults(
     path: str = "/vnflcm/v2/things/x", method: str = "GET", **other: Any
 ) -> str:
-    """Tell what is wrong with an answer that is good but for something."""
+    """Return the faults of a response that deviates from GOOD."""
     response = GOOD | other
     answer = webob.Response(status=response["status"])
     answer.content_type = response.get("type", "application/json")
@@ -69,13 +69,13 @@ class ConformanceTest(testtools.TestCase):
         self.assertEqual("", faults("/v2/things/x"))
         self.assertEqual("", faults(method="HEAD"))
 
-    def test_another_status_is_found(self) -> None:
+    def test_an_undocumented_status_is_found(self) -> None:
         self.assertEqual("status 201 is not documented", faults(status=201))
 
-    def test_a_header_that_is_missing_is_found(self) -> None:
+    def test_a_missing_header_is_found(self) -> None:
         self.assertEqual("there is no header Request-Id", faults(headers={}))
 
-    def test_another_type_is_found(self) -> None:
+    def test_an_undocumented_media_type_is_found(self) -> None:
         self.assertEqual("its type is text/plain", faults(type="text/plain"))
 
     def test_a_body_that_breaks_its_schema_is_found(self) -> None:
@@ -84,7 +84,7 @@ class ConformanceTest(testtools.TestCase):
     def test_an_undocumented_body_is_found(self) -> None:
         self.assertEqual("there is a body", faults(status=204))
 
-    def test_undocumented_operations_can_only_be_refused(self) -> None:
+    def test_undocumented_operations_may_only_be_rejected(self) -> None:
         problem: dict[str, Any] = {
             "status": 404,
             "type": "application/problem+json",

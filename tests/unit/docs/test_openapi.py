@@ -1,4 +1,4 @@
-"""The OpenAPI document that is published is what the program says."""
+"""The published OpenAPI document equals the generated one, and is valid."""
 
 import importlib.util
 import json
@@ -15,7 +15,7 @@ API_REF = Path(__file__).parents[3] / "api-ref"
 
 
 def load_generator() -> ModuleType:
-    """Load what writes the document."""
+    """Import the generator of the document."""
     path = API_REF / "openapi.py"
     spec = importlib.util.spec_from_file_location("api_ref_openapi", path)
     assert spec is not None
@@ -26,7 +26,7 @@ def load_generator() -> ModuleType:
 
 
 def references(node: Any) -> Iterator[str]:
-    """Find what a document refers to."""
+    """Yield the references in a document."""
     if isinstance(node, dict):
         found = node.get("$ref")
         if isinstance(found, str):
@@ -51,30 +51,30 @@ class OpenApiTest(testtools.TestCase):
     def test_the_published_document_is_the_generated_one(self) -> None:
         published = (API_REF / "source" / "openapi.json").read_text()
         self.assertEqual(
-            self.text, published, "write it anew: tox -e genopenapi"
+            self.text, published, "generate it: tox -e genopenapi"
         )
 
-    def test_it_is_valid_openapi(self) -> None:
+    def test_the_document_is_valid_openapi(self) -> None:
         schemathesis.openapi.from_dict(self.document).validate()
 
-    def test_all_that_it_refers_to_is_there(self) -> None:
+    def test_references_can_be_resolved(self) -> None:
         for reference in set(references(self.document)):
             node = self.document
             for name in reference.removeprefix("#/").split("/"):
                 self.assertIn(name, node, reference)
                 node = node[name]
 
-    def test_each_operation_says_what_it_does(self) -> None:
+    def test_each_operation_has_a_summary(self) -> None:
         for path, method, operation in self.operations():
             self.assertRegex(
                 operation["summary"], r"^[A-Z].*\.$", f"{method} {path}"
             )
 
-    def test_operations_have_names_of_their_own(self) -> None:
+    def test_operation_ids_are_unique(self) -> None:
         names = [o["operationId"] for _, _, o in self.operations()]
         self.assertEqual(len(names), len(set(names)))
 
-    def test_each_variable_of_a_path_is_described(self) -> None:
+    def test_path_variables_are_described(self) -> None:
         for path, _, operation in self.operations():
             described = [
                 p["name"]
@@ -83,11 +83,11 @@ class OpenApiTest(testtools.TestCase):
             ]
             self.assertEqual(re.findall(r"{(\w+)}", path), described)
 
-    def test_patterns_are_of_ecma_262(self) -> None:
-        # \Z and \A are Python's alone
+    def test_patterns_conform_to_ecma_262(self) -> None:
+        # \Z and \A exist in Python only
         self.assertNotRegex(self.text, r'"pattern": "[^"]*\\\\[ZA]')
 
-    def test_a_path_is_listed_once(self) -> None:
+    def test_aliases_are_not_listed(self) -> None:
         paths = self.document["paths"]
         self.assertIn("/vnflcm/v2/vnf_instances", paths)
         self.assertNotIn("/v2/vnf_instances", paths)

@@ -1,4 +1,4 @@
-"""What the pages for readers of the source name is there."""
+"""Files that pages for readers of the source mention exist."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import testtools
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("README.rst", "CONTRIBUTING.rst", "samples/README.rst")
-#: a path below one of our directories, or a file of the root
+#: a path below a directory of the project, or a file of its root
 OURS = re.compile(
     r"(?<![\w/.])(?:(?:api-ref|doc|etc|kubernetes_sandbox|releasenotes|samples|tacker_cnf|tests|tools)"
     r"/[\w./-]*\w|(?:CONTRIBUTING|README)\.rst|LICENSE|pyproject\.toml"
@@ -17,20 +17,20 @@ INCLUDE = re.compile(r"\.\. include:: (\S+)\n((?: +:.*\n)*)")
 MARK = re.compile(r":(?:start-after|end-before): (.*)")
 
 
-def named_files(text: str) -> set[str]:
-    """Find the files of ours that a page names."""
+def mentioned_files(text: str) -> set[str]:
+    """Return the files of the project that a page mentions."""
     return set(OURS.findall(text))
 
 
 class ReferenceTest(testtools.TestCase):
-    def test_files_that_pages_name_exist(self) -> None:
+    def test_mentioned_files_exist(self) -> None:
         for page in PAGES:
-            files = named_files((ROOT / page).read_text())
+            files = mentioned_files((ROOT / page).read_text())
             self.assertNotEqual(set(), files, page)
             missing = {name for name in files if not (ROOT / name).exists()}
             self.assertEqual(set(), missing, page)
 
-    def test_included_parts_are_marked(self) -> None:
+    def test_markers_of_included_parts_exist(self) -> None:
         for page in (ROOT / "doc" / "source").rglob("*.rst"):
             for name, options in INCLUDE.findall(page.read_text()):
                 included = (page.parent / name).read_text().splitlines()

@@ -1,4 +1,4 @@
-"""The sample files in etc/ say what the program reads."""
+"""The sample files in etc/ equal the generated ones."""
 
 import io
 import re
@@ -15,7 +15,7 @@ ETC = Path(__file__).parents[3] / "etc" / "tacker_cnf"
 
 
 def generated_configuration() -> str:
-    """Write the sample of our own options."""
+    """Generate the sample of the options of this project."""
     conf = cfg.ConfigOpts()
     generator.register_cli_opts(conf)
     conf(["--namespace", "tacker_cnf", "--wrap-width", "79"])
@@ -25,7 +25,7 @@ def generated_configuration() -> str:
 
 
 def own_options(sample: str) -> dict[str, str]:
-    """Take our own options out of a sample, group by group."""
+    """Return the options of this project in a sample, by group."""
     found = {}
     for section in re.split(r"^(?=\[)", sample, flags=re.MULTILINE):
         group = section.partition("]")[0].removeprefix("[")
@@ -36,16 +36,16 @@ def own_options(sample: str) -> dict[str, str]:
 
 
 class SampleTest(testtools.TestCase):
-    def test_configuration_sample_has_our_options_as_they_are(self) -> None:
-        # Those of libraries differ from release to release.
+    def test_configuration_sample_has_all_options(self) -> None:
+        # options of libraries change with their releases
         sample = (ETC / "tacker_cnf.conf.sample").read_text()
         expected = own_options(generated_configuration())
         self.assertEqual(set(opts.OPTION_GROUPS), set(expected))
         self.assertEqual(expected, own_options(sample))
 
-    def test_policy_sample_is_what_the_generator_writes(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "policy.yaml"
+    def test_policy_sample_has_all_policies(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "policy.yaml"
             policy_generator.generate_sample(
                 ["--namespace", "tacker_cnf", "--output-file", str(path)],
                 cfg.ConfigOpts(),
