@@ -108,11 +108,11 @@ class MinReady:
     def __init__(self, case: BudgetCase) -> None:
         self._case = case
         self._ends = threading.Event()
-        self.found = 99
+        self.fewest = 99
 
     def _sample(self) -> None:
         while not self._ends.wait(0.01):
-            self.found = min(self.found, len(self._case.serving()))
+            self.fewest = min(self.fewest, len(self._case.serving()))
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._sample)
@@ -137,7 +137,7 @@ class TestBatches(BudgetCase):
                 done = self.heal()
             self.assertEqual("COMPLETED", done["operationState"], done)
             self.assertEqual(set(), before & self.uids())
-            self.assertGreaterEqual(ready_pods.found, fewest)
+            self.assertGreaterEqual(ready_pods.fewest, fewest)
             self.drop_budget()
 
     def test_a_heal_of_one_vnfc_ignores_budgets(self) -> None:
@@ -298,7 +298,7 @@ class TestNarrowCredentials(BudgetCase):
             done = self.heal()
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(set(), before & self.uids())
-        self.assertGreaterEqual(ready_pods.found, 2)
+        self.assertGreaterEqual(ready_pods.fewest, 2)
 
     def assert_heal_fails(self, *messages: str) -> None:
         """Check that a heal of several VNFCs fails and deletes no pod."""

@@ -108,7 +108,7 @@ class ChangeCase(UpdateCase):
         body = self.request(vnfd_id, **parameters)
         return self.vnfm.run(self.instance_id, "change_vnfpkg", body)
 
-    def changed(self, vnfd_id: str, **parameters: Any) -> Any:
+    def change_completed(self, vnfd_id: str, **parameters: Any) -> Any:
         op_occ = self.change(vnfd_id, **parameters)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
         return op_occ
@@ -135,7 +135,7 @@ class TestChange(ChangeCase):
         links = self.vnfm.instance(self.instance_id)["_links"]
         self.assertTrue(links["changeVnfPkg"]["href"].endswith("_vnfpkg"))
         vnfd_id = self.after()
-        op_occ = self.changed(vnfd_id)
+        op_occ = self.change_completed(vnfd_id)
         self.assert_untouched("front", *READERS)
         (front,) = self.pods()["front"].values()
         (container,) = front["spec"]["containers"]
@@ -167,17 +167,17 @@ class TestChange(ChangeCase):
         self.assertEqual("NOT_IN_USE", self.usage(self.before))
 
     def test_vdus_named_by_the_request(self) -> None:
-        self.changed(self.after(), vdu_params=[{"vdu_id": "idle"}])
+        self.change_completed(self.after(), vdu_params=[{"vdu_id": "idle"}])
         self.assert_untouched()
         self.assertEqual("nginx:1.27", self.image("front"))
 
     def test_a_package_without_differences(self) -> None:
         vnfd_id = self.package("cnf-update-before")
         files = {"lcm-kubernetes-def-files": DEF_FILES}
-        op_occ = self.changed(vnfd_id, **files)
+        op_occ = self.change_completed(vnfd_id, **files)
         self.assert_untouched()
         self.assertEqual({}, op_occ["resourceChanges"])
-        self.changed(vnfd_id, **files)  # even the same package
+        self.change_completed(vnfd_id, **files)  # even the same package
 
     def test_rollback(self) -> None:
         vnfd_id = self.after("nginx:1.28", "invalid:1", "workloads")
@@ -230,19 +230,19 @@ class TestPodsThatReadConfiguration(ChangeCase):
 
     def test_pods_that_read_a_changed_config_map_restart(self) -> None:
         files = {"lcm-kubernetes-def-files": DEF_FILES}
-        self.changed(self.with_greeting("Bye"), **files)
+        self.change_completed(self.with_greeting("Bye"), **files)
         self.assert_untouched("idle")
         config = self.config("configmaps", "other-config")
         self.assertEqual({"GREETING": "Bye"}, config)
         self.pods_before = self.pods()
-        self.changed(self.with_greeting("Bye"), **files)
+        self.change_completed(self.with_greeting("Bye"), **files)
         self.assert_untouched()
 
     def test_vdus_not_named_by_the_request_stay(self) -> None:
         files = {"lcm-kubernetes-def-files": DEF_FILES}
         vdu_params = [{"vdu_id": "front"}]
         vnfd_id = self.with_greeting("Bye")
-        self.changed(vnfd_id, vdu_params=vdu_params, **files)
+        self.change_completed(vnfd_id, vdu_params=vdu_params, **files)
         self.assert_untouched()
 
     def test_a_rollback_restarts_the_restarted_pods(self) -> None:
@@ -301,7 +301,7 @@ class TestObjects(ChangeCase):
         }
         configs = self.path("configmaps/foreign").removesuffix("/foreign")
         self.cluster.call("POST", configs, foreign)
-        self.changed(self.next_package())
+        self.change_completed(self.next_package())
         self.assertEqual(
             {"services/both", "networkpolicies/closed", KEPT_CLAIM},
             self.existing_objects(*OLD, *NEW).keys(),
@@ -380,7 +380,7 @@ class TestObjects(ChangeCase):
             "workloads": yaml.safe_dump_all(new.values()),
             "configuration-2": config,
         }
-        self.changed(self.next_package(**files))
+        self.change_completed(self.next_package(**files))
         secret = "secrets/update-secret"
         self.assertIn(secret, self.existing_objects(secret))
         end = self.vnfm.run(self.instance_id, "heal", {})
@@ -458,12 +458,12 @@ class TestRefusals(ChangeCase):
             other=CONFIG % "Hello" + "---\n" + text.replace("Hello", "Bye"),
         )
         files = {"lcm-kubernetes-def-files": DEF_FILES}
-        self.changed(before, **files)
+        self.change_completed(before, **files)
         body = self.request(after, **files)
         answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
         self.assertEqual(400, answer.status, str(answer.json))
         self.assertIn("ConfigMap fixed-config is immutable", answer.detail)
-        self.changed(before, **files)  # its content is the same
+        self.change_completed(before, **files)  # its content is the same
 
     def test_content_of_immutable_objects(self) -> None:
         place = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"

@@ -36,7 +36,7 @@ class TestScaleRollback(CnfCase):
             if vnfc["vduId"] == vdu
         }
 
-    def rolled_back(self, failed: Any) -> str:
+    def roll_back(self, failed: Any) -> str:
         """Roll back an operation; return its log."""
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         back = self.vnfm.decide(failed["id"], "rollback")
@@ -59,7 +59,7 @@ class TestScaleRollback(CnfCase):
         self.cluster.sandbox.set_node_capacity("sandbox-node-2", pods=2)
         failed = self.scale("web", numberOfSteps=2)
         self.assertIn("Unschedulable", failed["error"]["detail"])
-        self.assertEqual("", self.rolled_back(failed))
+        self.assertEqual("", self.roll_back(failed))
         self.assertEqual(before, self.uids("web"))
         self.assertEqual(2, self.replicas("deployments", "web"))
 
@@ -84,7 +84,7 @@ class TestScaleRollback(CnfCase):
         pod = self.cluster.call("GET", f"{path}/{kept['name']}")
         pod["metadata"]["annotations"] = {DELETION_COST: LOWEST_COST}
         self.cluster.call("PUT", f"{path}/{kept['name']}", pod)
-        self.rolled_back(failed)
+        self.roll_back(failed)
         self.assertEqual({kept["uid"]}, before & self.uids("web"))
         remaining = self.pods("web")
         self.assertEqual(2, len(remaining))
@@ -113,14 +113,14 @@ class TestScaleRollback(CnfCase):
 
     def test_pods_that_were_broken_before_do_not_block_it(self) -> None:
         before = self.break_pod_image()
-        log = self.rolled_back(self.scale("cache"))
+        log = self.roll_back(self.scale("cache"))
         self.assertIn("Pod cache-", log)
         self.assertRegex(log, "ErrImagePull|ImagePullBackOff")
         self.assertEqual(1, self.replicas("replicasets", "cache"))
         self.assertEqual(before, self.uids("cache"))
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
         self.cluster.call("DELETE", path)
-        log = self.rolled_back(self.scale("web"))
+        log = self.roll_back(self.scale("web"))
         self.assertIn("Deployment web no longer exists", log)
 
 

@@ -116,7 +116,7 @@ class UpdateCase(CnfCase):
             self.instance_id, {"vnfdId": vnfd_id, **PATHS, **request}
         )
 
-    def updated(self, vnfd_id: str, **request: Any) -> Any:
+    def update_completed(self, vnfd_id: str, **request: Any) -> Any:
         op_occ = self.update(vnfd_id, **request)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
         return op_occ
@@ -165,7 +165,7 @@ def restarts(pod: Any) -> int:
 
 class TestUpdate(UpdateCase):
     def test_which_workloads_restart(self) -> None:
-        op_occ = self.updated(self.after(), vnfInstanceName="newer")
+        op_occ = self.update_completed(self.after(), vnfInstanceName="newer")
         after = self.pods()
         for vdu in NEW:
             before = identities(self.pods_before[vdu])
@@ -230,7 +230,7 @@ class TestUpdate(UpdateCase):
         )
 
     def test_scale_and_heal_afterwards(self) -> None:
-        self.updated(self.after())
+        self.update_completed(self.after())
         idle = self.identities("idle")
         scale = {"type": "SCALE_OUT", "aspectId": "front_aspect"}
         for task, body in (("scale", scale), ("heal", {})):
@@ -249,9 +249,9 @@ class TestUpdate(UpdateCase):
         self.assert_recorded()
 
     def test_another_update_follows(self) -> None:
-        self.updated(self.after())
+        self.update_completed(self.after())
         before = self.pods()
-        self.updated(
+        self.update_completed(
             self.before,
             metadata={"configmap_secret_paths": [DEF_FILES[0]]},
         )
@@ -269,7 +269,7 @@ class TestUpdate(UpdateCase):
     def test_images_alone(self) -> None:
         text = (SAMPLES / "cnf-update-before" / DEF_FILES[0]).read_text()
         vnfd_id = self.package("cnf-update-after", configuration=text)
-        self.updated(vnfd_id, metadata={})
+        self.update_completed(vnfd_id, metadata={})
         after = self.pods()
         for vdu, before in self.pods_before.items():
             same = identities(before) == identities(after[vdu])
@@ -360,7 +360,7 @@ class TestRules(UpdateCase):
 class TestFailure(UpdateCase):
     """The image of one workload cannot be pulled."""
 
-    def failed(self, workload: str) -> Any:
+    def update_failing(self, workload: str) -> Any:
         vnfd_id = self.after(workload, "invalid:1", "workloads")
         op_occ = self.update(vnfd_id)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
@@ -370,7 +370,7 @@ class TestFailure(UpdateCase):
     def test_rollback(self) -> None:
         for image in ("nginx:1.28", "busybox:1.38", "redis:7.4"):
             before = self.pods()
-            op_occ = self.failed(image)
+            op_occ = self.update_failing(image)
             end = self.vnfm.decide(op_occ["id"], "rollback")
             self.assertEqual("ROLLED_BACK", end["operationState"], str(end))
             self.assertEqual(
@@ -479,7 +479,7 @@ class TestFailure(UpdateCase):
         self.assertNotIn("workingDir", tool["spec"]["containers"][0])
 
     def test_retry(self) -> None:
-        op_occ = self.failed("nginx:1.28")
+        op_occ = self.update_failing("nginx:1.28")
         tried = self.pods()
         end = self.vnfm.decide(op_occ["id"], "retry")
         self.assertEqual("FAILED_TEMP", end["operationState"])
@@ -500,7 +500,7 @@ class TestFailure(UpdateCase):
                 self.assertIn("invalid:1", op_occ["error"]["detail"])
                 self.vnfm.decide(op_occ["id"], "fail")
         before = self.pods()
-        self.updated(self.after())
+        self.update_completed(self.after())
         self.assertEqual(identities(before["idle"]), self.identities("idle"))
         self.check_ready()
 

@@ -40,7 +40,7 @@ def text_of(name: str) -> str:
 
 
 class WorkloadCase(CnfCase):
-    def packed(self, **changed: tuple[str, str]) -> str:
+    def onboard_changed(self, **changed: tuple[str, str]) -> str:
         """Onboard the sample with replacements in some files."""
         names = {"flavour": FLAVOUR, "deployment": DEPLOYMENT}
         files = {
@@ -85,7 +85,7 @@ class TestMissing(WorkloadCase):
         self.assertIn("Deployment web", detail)
 
     def test_another_name(self) -> None:
-        vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
+        vnfd = self.onboard_changed(flavour=("name: web\n", "name: front\n"))
         instance_id = self.vnfm.create(vnfd)
         detail = self.refused(
             instance_id, "instantiate", self.instantiate_request()
@@ -111,7 +111,7 @@ class TestMissing(WorkloadCase):
 
     def test_a_package_without_the_workload(self) -> None:
         instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
-        vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
+        vnfd = self.onboard_changed(flavour=("name: web\n", "name: front\n"))
         detail = self.refused(instance_id, "", {"vnfdId": vnfd})
         self.assertIn("VDU web has no workload", detail)
         parameters: dict[str, Any] = {"upgrade_type": "RollingUpdate"}
@@ -127,7 +127,7 @@ class TestMissing(WorkloadCase):
 
 class TestMapping(WorkloadCase):
     def test_a_vdu_mapped_to_a_workload(self) -> None:
-        vnfd = self.packed(flavour=("name: web\n", "name: front\n"))
+        vnfd = self.onboard_changed(flavour=("name: web\n", "name: front\n"))
         instance_id = self.vnfm.create(vnfd)
         mapped = {"web": {"kind": "Deployment", "name": "web"}}
         request = self.instantiate_request(vdu_mapping=mapped)

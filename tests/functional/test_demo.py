@@ -31,7 +31,7 @@ class TestDemo(testtools.TestCase):
     def use(self, kubeconfig: Any) -> None:
         self.kubeconfig.write_text(yaml.safe_dump(kubeconfig))
 
-    def started(self) -> subprocess.Popen[str]:
+    def start_demo(self) -> subprocess.Popen[str]:
         demo = subprocess.Popen(
             [
                 sys.executable,
@@ -53,7 +53,7 @@ class TestDemo(testtools.TestCase):
 
     def check_interrupted(self, number: signal.Signals) -> None:
         before = self.objects()
-        demo = self.started()
+        demo = self.start_demo()
         waiting.until(
             lambda: self.objects() - before, "an object of the demo", LIMIT_S
         )
@@ -78,7 +78,7 @@ class TestDemo(testtools.TestCase):
         refused = self.cluster.sandbox.kubeconfig()
         refused["users"][0]["user"] = {"token": "wrong"}
         self.use(refused)
-        demo = self.started()
+        demo = self.start_demo()
         printed, errors = demo.communicate(timeout=LIMIT_S)
         self.assertEqual(1, demo.returncode, errors)
         result = json.loads(printed)

@@ -14,7 +14,7 @@ class TestDownloads(test_packages.PackageTest):
     def setUp(self) -> None:
         super().setUp()
         files = self.files | {"Files/image": BINARY, "Files/none": b""}
-        self.path = self.onboarded(test_packages.build_zip(files))
+        self.path = self.onboard_content(test_packages.build_zip(files))
         self.image = f"{self.path}/artifacts/Files/image"
 
     def get_range(self, byte_range: str, **more: str) -> Response:

@@ -267,7 +267,7 @@ class Matrix(testtools.TestCase):
     def test_start(self) -> None:
         """Each step fails, or the conductor crashes around its commit."""
         cases = itertools.product(self.kind.steps, FAULTS, self.decisions())
-        self.run_concurrently(self.started, cases)
+        self.run_concurrently(self.check_start, cases)
 
     def run_concurrently(
         self,
@@ -281,7 +281,7 @@ class Matrix(testtools.TestCase):
             self.addDetail("case", testtools.content.text_content(name))
             future.result()
 
-    def started(self, step: str, fault: str, decision: str) -> None:
+    def check_start(self, step: str, fault: str, decision: str) -> None:
         instance_id = self.prepare_instance()
         objects_before = self.objects(instance_id)
         self.arm(instance_id, step, fault)
@@ -340,11 +340,11 @@ class ReversibleMatrix(Matrix):
     def test_rollback(self) -> None:
         """A rollback's step fails; another rollback ends it."""
         self.run_concurrently(
-            self.rolled_back,
+            self.check_rollback,
             itertools.product(self.kind.rollback_steps, FAULTS),
         )
 
-    def rolled_back(self, step: str, fault: str) -> None:
+    def check_rollback(self, step: str, fault: str) -> None:
         failing = self.kind.steps[-1]
         instance_id = self.prepare_instance()
         objects_before = self.objects(instance_id)

@@ -117,27 +117,27 @@ class TestBodies(test_http.HttpTest):
 
 class TestPackages(test_packages.PackageTest):
     def test_names_that_no_file_can_have(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         for name in ("a%00b", "a" * 300, "a/" * 3000 + "b"):
             answer = self.call("GET", f"{path}/artifacts/{name}")
             self.assert_problem(404, answer, "")
 
     def test_an_empty_artifact_is_found(self) -> None:
         files = self.files | {"Files/empty": b""}
-        path = self.onboarded(test_packages.build_zip(files))
+        path = self.onboard_content(test_packages.build_zip(files))
         answer = self.call("GET", f"{path}/artifacts/Files/empty")
         self.assertEqual((200, b""), (answer.status, answer.content))
         self.assertEqual("0", answer.headers["Content-Length"])
 
     def test_a_download_has_a_content_length(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         answer = self.call("GET", f"{path}/package_content")
         self.assertEqual(
             str(len(answer.content)), answer.headers["Content-Length"]
         )
 
     def test_a_refused_upload_leaves_nothing(self) -> None:
-        self.onboarded()
+        self.onboard_content()
         before = self.list_contents()
         other = test_packages.build_zip(self.files | {"more": b"x"})
         for content in (other, self.good):

@@ -92,7 +92,7 @@ class LeftoverCase(CnfCase):
         self.assertTrue(synchronizer.lease_set.acquire(RESYNC_LEASE))
         synchronizer.full_resync()
 
-    def removed(self, instance_id: str) -> None:
+    def wait_removed(self, instance_id: str) -> None:
         """Wait until an instance has no objects."""
         waiting.until(lambda: not self.labelled(instance_id), "the removal")
 
@@ -144,7 +144,7 @@ class TestFailed(LeftoverCase):
         self.assertIn("web-config", self.labelled(instance_id))
         self.vnfm.decide(failed["id"], "fail")
         self.full_resync()
-        self.removed(instance_id)
+        self.wait_removed(instance_id)
 
 
 class TestOrphans(LeftoverCase):
@@ -156,10 +156,10 @@ class TestOrphans(LeftoverCase):
         failed = self.create_failing()
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "rollback")
-        self.removed(instance_id)
+        self.wait_removed(instance_id)
         self.create_late_objects(instance_id)
         self.full_resync()
-        self.removed(instance_id)
+        self.wait_removed(instance_id)
         self.assertEqual(204, self.delete(instance_id).status)
 
     def test_objects_of_a_deleted_instance_and_of_an_unknown_one(self) -> None:
@@ -174,7 +174,7 @@ class TestOrphans(LeftoverCase):
         self.assertIn("found on another VIM", self.vnfm.logger.output)
         self.assertEqual([instance_id], orphans.search(key, task))
         self.full_resync()
-        self.removed(instance_id)
+        self.wait_removed(instance_id)
         self.create_late_objects(unknown)
         self.full_resync()
         self.full_resync()
@@ -194,7 +194,7 @@ class TestOrphans(LeftoverCase):
         self.vnfm.run(instance_id, "terminate", TERMINATE)
         self.create_late_objects(instance_id)
         self.full_resync()
-        self.removed(instance_id)
+        self.wait_removed(instance_id)
 
 
 class TestWatch(LeftoverCase):
@@ -213,7 +213,7 @@ class TestWatch(LeftoverCase):
         instance_id = failed["vnfInstanceId"]
         self.vnfm.decide(failed["id"], "rollback")
         self.create_late_objects(instance_id)
-        self.removed(instance_id)
+        self.wait_removed(instance_id)
 
 
 class TestClaim(testtools.TestCase):

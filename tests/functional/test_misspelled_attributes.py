@@ -15,7 +15,7 @@ class TestAttributes(testtools.TestCase):
         super().setUp()
         self.vnfm = self.useFixture(Vnfm())
         self.idle_instance = self.vnfm.create()
-        self.up = self.vnfm.create_instantiated()
+        self.instantiated = self.vnfm.create_instantiated()
 
     def refused(self, method: str, path: str, body: Any) -> str:
         answer = self.vnfm.call(method, path, body)
@@ -23,7 +23,7 @@ class TestAttributes(testtools.TestCase):
         return answer.detail
 
     def test_a_misspelled_attribute_is_refused(self) -> None:
-        one, up = f"{ROOT}/{self.idle_instance}", f"{ROOT}/{self.up}"
+        one, up = f"{ROOT}/{self.idle_instance}", f"{ROOT}/{self.instantiated}"
         vim = {"vim1": {"vimtype": "fake", "interfaceInfo": {}}}
         cases: list[tuple[str, str, Any, str, str, str]] = [
             ("POST", ROOT, {"vnfdID": "x"}, "vnfdID", "vnfdId", ""),
@@ -127,10 +127,10 @@ class TestAttributes(testtools.TestCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn("extVirtualLinks", done["operationParams"])
         for name in ("vnfcInstanceId", "additionalParams"):
-            healed = self.vnfm.run(self.up, "heal", {name: None})
+            healed = self.vnfm.run(self.instantiated, "heal", {name: None})
             self.assertEqual("COMPLETED", healed["operationState"])
         scaled = self.vnfm.run(
-            self.up,
+            self.instantiated,
             "scale",
             {
                 "type": "SCALE_OUT",
@@ -145,14 +145,16 @@ class TestAttributes(testtools.TestCase):
     def test_null_of_a_merge_patch_deletes(self) -> None:
         for name in ("given", None):
             body = {"vnfInstanceName": name}
-            done = self.vnfm.modify(self.up, body)
+            done = self.vnfm.modify(self.instantiated, body)
             self.assertEqual("COMPLETED", done["operationState"])
-            shown = self.vnfm.instance(self.up).get("vnfInstanceName")
+            shown = self.vnfm.instance(self.instantiated).get(
+                "vnfInstanceName"
+            )
             self.assertEqual(name, shown)
 
     def test_a_heal_of_no_vnfc_is_refused(self) -> None:
         detail = self.refused(
-            "POST", f"{ROOT}/{self.up}/heal", {"vnfcInstanceId": []}
+            "POST", f"{ROOT}/{self.instantiated}/heal", {"vnfcInstanceId": []}
         )
         self.assertEqual(
             "Expected `array` of length >= 1 - at `$.vnfcInstanceId`.", detail

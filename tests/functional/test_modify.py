@@ -406,7 +406,7 @@ class TestScripts(ScriptCase):
         self.assertEqual("COMPLETED", op_occ["operationState"])
         self.assertFalse(self.inputs_path.exists())
 
-    def failing(self, up: str, body: Any) -> Any:
+    def modify_failing(self, up: str, body: Any) -> Any:
         op_occ = self.vnfm.modify(up, body)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
         self.assertNotIn("changedInfo", op_occ)
@@ -417,7 +417,7 @@ class TestScripts(ScriptCase):
         up = self.create_running(self.recording(FAILS))
         before = self.vnfm.instance(up)
         other = self.vnfm.onboard(self.useFixture(Csar()))
-        op_occ = self.failing(up, RENAME | {"vnfdId": other})
+        op_occ = self.modify_failing(up, RENAME | {"vnfdId": other})
         self.assertEqual(before, self.vnfm.instance(up))
         self.assertEqual({"retry", "rollback", "fail"}, self.tasks(op_occ))
         end = self.vnfm.decide(op_occ["id"], "rollback")
@@ -437,7 +437,7 @@ class TestScripts(ScriptCase):
         runs = f"Path({str(self.inputs_path)!r}).read_text().count('information_end')"
         once = f"self.write(script_input); {END} and {runs} == 1 and exit(1)"
         up = self.create_running(self.recording(once))
-        op_occ = self.failing(up, RENAME)
+        op_occ = self.modify_failing(up, RENAME)
         end = self.vnfm.decide(op_occ["id"], "retry")
         self.assertEqual("COMPLETED", end["operationState"], str(end))
         self.assertEqual(RENAME, end["changedInfo"])
@@ -447,7 +447,7 @@ class TestScripts(ScriptCase):
         up = self.create_running(self.recording(FAILS))
         before = self.vnfm.instance(up)
         other = self.vnfm.onboard(self.useFixture(Csar()))
-        op_occ = self.failing(up, {"vnfdId": other})
+        op_occ = self.modify_failing(up, {"vnfdId": other})
         answer = self.package(other, "DELETE")
         self.assertEqual(409, answer.status, "an operation needs it")
         self.vnfm.decide(op_occ["id"], "fail")

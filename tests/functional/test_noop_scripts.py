@@ -35,19 +35,23 @@ class TestEntryPoint(ScriptCase):
         self.assertIn(f"{SCRIPT} defines Driver and never", answer.detail)
         self.assertIn("Driver.main()", answer.detail)
 
-    def failed(self, script: str, **more: str) -> str:
+    def instantiate_failing(self, script: str, **more: str) -> str:
         end: Any = self.instantiate(self.instance(script, **more))
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         return str(end["error"]["detail"])
 
     def test_an_imported_class_that_is_never_used_fails(self) -> None:
-        detail = self.failed("from impl import Driver", **{"impl.py": IDLE})
+        detail = self.instantiate_failing(
+            "from impl import Driver", **{"impl.py": IDLE}
+        )
         self.assertIn("Driver: defined or imported, and never", detail)
         hidden = "try:\n    import impl\nexcept OSError:\n    pass\nelse:\n"
         hidden += "    from impl import *\n"
         self.assertIn(
             "Driver: defined",
-            self.failed(hidden, **{"impl.py": f"LOG = None\n{IDLE}"}),
+            self.instantiate_failing(
+                hidden, **{"impl.py": f"LOG = None\n{IDLE}"}
+            ),
         )
 
     def test_a_script_that_acts_is_accepted(self) -> None:

@@ -127,7 +127,7 @@ class TestSequences(NotificationTest):
         )
         self.wait_until(lambda: self.count_pending() == 0)
 
-    def failed(self) -> str:
+    def instantiate_failing(self) -> str:
         self.vnfm.driver.before["apply"] = _refuse
         self.subscribe()
         instance_id = self.vnfm.create()
@@ -143,7 +143,7 @@ class TestSequences(NotificationTest):
             ("fail", ("FAILED",)),
         ):
             self.receiver = self.useFixture(HttpReceiver())
-            op_occ_id = self.failed()
+            op_occ_id = self.instantiate_failing()
             self.vnfm.decide(op_occ_id, decision)
             failed = ("STARTING", "PROCESSING", "FAILED_TEMP")
             expected = CREATED + steps("INSTANTIATE", *failed, *states)

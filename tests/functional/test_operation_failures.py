@@ -35,7 +35,7 @@ class FaultCase(testtools.TestCase):
 
 
 class TestErrors(FaultCase):
-    def failed(self, error: Exception) -> Any:
+    def instantiate_failing(self, error: Exception) -> Any:
         """Let the VIM fail; return the failed instantiation."""
 
         def fail(_task: Any) -> None:
@@ -54,7 +54,7 @@ class TestErrors(FaultCase):
         self.assertEqual("not today", end["error"]["detail"])
 
     def test_the_vim_fails(self) -> None:
-        end = self.failed(errors.InfraError("quota exceeded"))
+        end = self.instantiate_failing(errors.InfraError("quota exceeded"))
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(422, end["error"]["status"])
         self.assertEqual("quota exceeded", end["error"]["detail"])
@@ -68,7 +68,9 @@ class TestErrors(FaultCase):
         self.assertEqual(500, end["error"]["status"])
 
     def test_an_unexpected_exception(self) -> None:
-        end = self.failed(ZeroDivisionError("the inside of a bug"))
+        end = self.instantiate_failing(
+            ZeroDivisionError("the inside of a bug")
+        )
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(500, end["error"]["status"])
         self.assertNotIn("inside", str(end))

@@ -80,7 +80,7 @@ class PackageTest(testtools.TestCase):
     def upload(self, path: str, content: bytes) -> Response:
         return self.call("PUT", f"{path}/package_content", content, ZIP)
 
-    def onboarded(self, content: bytes | None = None) -> str:
+    def onboard_content(self, content: bytes | None = None) -> str:
         path = self.create_package()
         answer = self.upload(path, content or self.good)
         assert answer.status == 202, answer.content
@@ -138,7 +138,7 @@ class TestLifecycle(PackageTest):
         self.assertEqual(set(), self.list_contents())
 
     def test_a_list_is_short_and_the_oldest_is_first(self) -> None:
-        paths = [self.onboarded(), self.create_package()]
+        paths = [self.onboard_content(), self.create_package()]
         listed = self.call("GET", PACKAGES).json
         self.assertEqual(
             paths, [f"{PACKAGES}/{package['id']}" for package in listed]
@@ -150,7 +150,7 @@ class TestLifecycle(PackageTest):
         self.assertEqual(shown["vnfdId"], listed[0]["vnfdId"])
 
     def test_listed_files_are_shown_with_their_digests(self) -> None:
-        artifacts = self.call("GET", self.onboarded()).json[
+        artifacts = self.call("GET", self.onboard_content()).json[
             "additionalArtifacts"
         ]
         paths = {a["artifactPath"] for a in artifacts}
@@ -205,7 +205,7 @@ class TestLifecycle(PackageTest):
             self.assert_problem(400, self.modify(path, **body), message)
 
     def test_usage_follows_the_instances(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         instance_id = self.vnfm.create(self.csar.vnfd_id)
         self.assertEqual("IN_USE", self.call("GET", path).json["usageState"])
         (listed,) = self.call("GET", PACKAGES).json
@@ -217,13 +217,13 @@ class TestLifecycle(PackageTest):
 
 class TestDelete(PackageTest):
     def test_an_enabled_package_cannot_be_deleted(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         answer = self.call("DELETE", path)
         self.assert_problem(409, answer, "is ENABLED; disable it first")
         self.assertEqual(200, self.call("GET", path).status)
 
     def test_a_package_with_instances_cannot_be_deleted(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         instance_id = self.vnfm.create(self.csar.vnfd_id)
         self.disable(path)
         answer = self.call("DELETE", path)
@@ -244,7 +244,7 @@ class TestDelete(PackageTest):
         def full(*_: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        path = self.onboarded()
+        path = self.onboard_content()
         self.disable(path)
         with fixtures.MonkeyPatch("pathlib.Path.rename", full):
             self.assertEqual(204, self.call("DELETE", path).status)
@@ -255,7 +255,7 @@ class TestDelete(PackageTest):
 
     def test_its_vnfd_can_be_onboarded_again(self) -> None:
         for _ in range(2):
-            path = self.onboarded()
+            path = self.onboard_content()
             self.vnfm.create(self.csar.vnfd_id)
             self.disable(path)
             (instance,) = self.call("GET", INSTANCES).json
@@ -263,13 +263,13 @@ class TestDelete(PackageTest):
             self.assertEqual(204, self.call("DELETE", path).status)
 
     def test_a_changed_vnfd_is_read_again(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         first = self.vnfm.instance(self.vnfm.create(self.csar.vnfd_id))
         self.call("DELETE", f"{INSTANCES}/{first['id']}")
         self.disable(path)
         self.call("DELETE", path)
         top = self.files[TOP].replace(b"Five Kinds", b"Six Kinds")
-        self.onboarded(build_zip(self.files | {TOP: top}))
+        self.onboard_content(build_zip(self.files | {TOP: top}))
         second = self.vnfm.instance(self.vnfm.create(self.csar.vnfd_id))
         self.assertEqual("Five Kinds", first["vnfProductName"])
         self.assertEqual("Six Kinds", second["vnfProductName"])
@@ -296,7 +296,7 @@ class TestDelete(PackageTest):
 class TestLeftovers(PackageTest):
     def test_content_without_a_package_is_deleted(self) -> None:
         """The process was killed after it stored the content."""
-        path = self.onboarded()
+        path = self.onboard_content()
         content = self.vnfm.parts.catalogue.content
         with content.incoming() as staged, content.lock() as locked:
             (staged / "tree").mkdir()
@@ -401,7 +401,7 @@ class TestTooLarge(PackageTest):
 
 class TestDuplicates(PackageTest):
     def test_content_can_be_uploaded_once(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         other = self.useFixture(Csar()).read()
         for content in (self.good, other):
             answer = self.upload(path, content)
@@ -409,7 +409,7 @@ class TestDuplicates(PackageTest):
         self.assertEqual(1, len(self.list_contents()))
 
     def test_a_vnfd_can_be_onboarded_once(self) -> None:
-        first = self.onboarded().rpartition("/")[2]
+        first = self.onboard_content().rpartition("/")[2]
         path = self.create_package()
         answer = self.upload(path, self.good)
         message = f"VNF package {first} holds the VNFD {self.csar.vnfd_id}"
@@ -422,7 +422,7 @@ class TestDuplicates(PackageTest):
         self.assertEqual(202, self.upload(path, other).status)
 
     def test_shared_content_stays_for_the_other_package(self) -> None:
-        path = self.onboarded()
+        path = self.onboard_content()
         refused = self.create_package()
         self.assertEqual(409, self.upload(refused, self.good).status)
         self.assertEqual(204, self.call("DELETE", refused).status)
@@ -471,14 +471,14 @@ class TestDuplicates(PackageTest):
 
 class TestReading(PackageTest):
     def test_the_content_is_unchanged(self) -> None:
-        answer = self.call("GET", f"{self.onboarded()}/package_content")
+        answer = self.call("GET", f"{self.onboard_content()}/package_content")
         self.assertEqual("application/zip", answer.type)
         self.assertEqual(self.good, answer.content)
         self.assertEqual(str(len(self.good)), answer.headers["Content-Length"])
 
     def test_a_package_that_is_deleted_during_the_request(self) -> None:
         """Each response is a 404, whenever the deletion happens."""
-        path = self.onboarded()
+        path = self.onboard_content()
         catalogue = self.vnfm.parts.catalogue
         find = catalogue._content_and_vnfd_id
 
@@ -513,7 +513,7 @@ class TestReading(PackageTest):
             self.assert_problem(404, answer, "was deleted during the request")
             self.disable(path)
             self.call("DELETE", path)
-            path = self.onboarded()
+            path = self.onboard_content()
         self.useFixture(
             fixtures.MonkeyPatch(
                 "tacker_cnf.api.vnf_packages._descriptive_files",
@@ -532,7 +532,7 @@ class TestReading(PackageTest):
         self.assert_problem(404, answer, "was deleted during the request")
 
     def test_a_vnfd_of_several_files_is_a_zip(self) -> None:
-        path = f"{self.onboarded()}/vnfd"
+        path = f"{self.onboard_content()}/vnfd"
         for accept in ("*/*", "application/zip", "text/plain, */*"):
             answer = self.call("GET", path, headers={"Accept": accept})
             self.assertEqual("application/zip", answer.type)
@@ -544,7 +544,7 @@ class TestReading(PackageTest):
         self.assert_problem(406, answer, "application/zip")
 
     def test_a_vnfd_of_one_file_can_be_text(self) -> None:
-        path = f"{self.onboarded(self.single())}/vnfd"
+        path = f"{self.onboard_content(self.single())}/vnfd"
         for accept, kind in (
             ("text/plain", "text/plain"),
             ("application/zip", "application/zip"),
@@ -567,7 +567,7 @@ class TestReading(PackageTest):
         files = {META: meta, "VNFD/one.yaml": one}
         # these are not part of the VNFD
         other_files = {"values.yaml": b"a: 1\n", "VNFD/chart.yaml": b"b: 1\n"}
-        path = self.onboarded(build_zip(files | other_files))
+        path = self.onboard_content(build_zip(files | other_files))
         for accept, kind in (
             ("text/plain", "text/plain"),
             ("*/*", "application/zip"),
@@ -585,7 +585,7 @@ class TestReading(PackageTest):
         types = b"tosca_definitions_version: tosca_simple_yaml_1_2\n"
         files["VNFD/one.yaml"] = one + b"imports: [../types/more.yaml]\n"
         files["types/more.yaml"] = types
-        path = f"{self.onboarded(build_zip(files | other_files))}/vnfd"
+        path = f"{self.onboard_content(build_zip(files | other_files))}/vnfd"
         answer = self.call("GET", path)
         self.assertEqual(files, zip_files(answer.content))
         answer = self.call("GET", path, headers={"Accept": "text/plain"})
@@ -593,7 +593,7 @@ class TestReading(PackageTest):
 
     def test_a_vnfd_whose_files_were_not_recorded(self) -> None:
         """An earlier release onboarded it."""
-        path = self.onboarded(self.single())
+        path = self.onboard_content(self.single())
         with self.vnfm.parts.store.writer() as session:
             row = packages.get(session, path.rpartition("/")[2])
             vnfd_json = msgspec.json.decode(row.vnfd or "")
@@ -631,7 +631,7 @@ topology_template:
     def test_artifacts_byte_by_byte(self) -> None:
         binary = random.Random(1).randbytes(10**6)  # noqa: S311
         files = self.files | {"Files/a b/ü.bin": binary}
-        path = self.onboarded(build_zip(files))
+        path = self.onboard_content(build_zip(files))
         for name, data in (
             (POD, self.files[POD]),
             (META, self.files[META]),
@@ -645,7 +645,7 @@ topology_template:
             self.assertEqual(data, answer.content)
 
     def test_an_unknown_artifact(self) -> None:
-        path = f"{self.onboarded()}/artifacts"
+        path = f"{self.onboard_content()}/artifacts"
         key = Path(self.vnfm.state_path) / "secrets.key"
         ways = ("../" * n for n in range(8))
         for name in (
@@ -667,7 +667,7 @@ topology_template:
             self.assertEqual(404, self.call("GET", f"{path}{name}").status)
 
     def test_content_and_artifacts_are_read_only(self) -> None:
-        self.onboarded()
+        self.onboard_content()
         (name,) = self.list_contents()
         tree = Path(self.vnfm.state_path) / "packages" / name / "tree"
         for file in filter(Path.is_file, tree.rglob("*")):

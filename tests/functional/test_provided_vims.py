@@ -53,7 +53,7 @@ class ProvidedCase(ScriptedHooksCase):
         """Create a running instance that provides VIM k8s."""
         self.set_action("instantiate_end", provides())
         instance_id = self.create_scripted()
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         self.set_action("instantiate_end", "")
         return instance_id
 
@@ -62,10 +62,10 @@ class ProvidedCase(ScriptedHooksCase):
         instance_id = self.vnfm.create()
         vim_connections = {"vim1": {"vimId": vim_id}}
         body = {"flavourId": "simple", "vimConnectionInfo": vim_connections}
-        self.completed(instance_id, "instantiate", **body)
+        self.run_completed(instance_id, "instantiate", **body)
         return instance_id
 
-    def failed(self, instance_id: str, task: str = "heal") -> Any:
+    def run_failing(self, instance_id: str, task: str = "heal") -> Any:
         body = {} if task == "heal" else {"terminationType": "GRACEFUL"}
         end = self.vnfm.run(instance_id, task, body)
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
@@ -76,7 +76,9 @@ class ProvidedCase(ScriptedHooksCase):
         self.assertEqual(state, end["operationState"], end)
 
     def terminate(self, instance_id: str, how: str = "GRACEFUL") -> Any:
-        return self.completed(instance_id, "terminate", terminationType=how)
+        return self.run_completed(
+            instance_id, "terminate", terminationType=how
+        )
 
 
 class TestLifecycle(ProvidedCase):
@@ -99,7 +101,7 @@ class TestLifecycle(ProvidedCase):
             {one["id"]: one.get("vimConnectionInfo") for one in listed},
         )
         # the input of a script has the VIM of its VNF, and no other
-        self.completed(instance_id, "heal")
+        self.run_completed(instance_id, "heal")
         script_input = self.read_script_inputs()[-1]
         self.assertEqual("heal_end", script_input["operation"])
         lives = script_input["vnfInstance"]["vimConnectionInfo"]
@@ -114,12 +116,12 @@ class TestLifecycle(ProvidedCase):
         tenant = self.create_vnf_on(vim_id)
         self.set_action("heal_start", "self.vims['k8s'] = None")
         self.set_action("heal_end", provides(auth_url="https://new"))
-        self.completed(instance_id, "heal")
+        self.run_completed(instance_id, "heal")
         vim = self.vims()["k8s"]
         self.assertEqual(vim_id, vim["id"])
         self.assertEqual("https://new", vim["auth_url"])
         self.assertIsNotNone(vim["updated_at"])
-        self.completed(tenant, "heal")
+        self.run_completed(tenant, "heal")
         # it stays for them when no VNF provides it any more
         self.terminate(instance_id)
         self.assertEqual(vim_id, self.vims()["k8s"]["id"])
@@ -135,7 +137,7 @@ class TestLifecycle(ProvidedCase):
         self.assertEqual(FAKE_VIM, self.shown(instance_id))
         self.assertNotEqual(before, self.tag(instance_id))
         self.set_action("heal_end", provides())
-        self.completed(instance_id, "heal")
+        self.run_completed(instance_id, "heal")
         self.assertNotEqual(vim_id, self.vims()["k8s"]["id"])
         self.assertIn("k8s", self.shown(instance_id))
 
@@ -162,7 +164,7 @@ class TestLifecycle(ProvidedCase):
         self.set_action(
             "heal_end", "self.vims['k8s'] = self.vims['none'] = None"
         )
-        self.completed(instance_id, "heal")
+        self.run_completed(instance_id, "heal")
         self.assertEqual({}, self.vims())
         self.assertEqual(FAKE_VIM, self.shown(instance_id))
 
@@ -170,7 +172,7 @@ class TestLifecycle(ProvidedCase):
         script_output = """{"vims": {"k8s": {"type": "fake", "auth_cred": {},
             "auth_url": "https://k8s", "extra": {"region": "north"}}}}"""
         self.set_action("instantiate_end", script_output)
-        self.up(self.plain())
+        self.run_instantiate(self.create_with_plain_script())
         self.assertEqual({"region": "north"}, self.vims()["k8s"]["extra"])
 
     def test_a_patch_cannot_change_it(self) -> None:
@@ -192,8 +194,8 @@ class TestRefused(ProvidedCase):
         vim_id = self.register("k8s")
         self.set_action("heal_end", f"{provides()}; {provides('also')}")
         instance_id = self.create_scripted()
-        self.up(instance_id)
-        end = self.failed(instance_id)
+        self.run_instantiate(instance_id)
+        end = self.run_failing(instance_id)
         self.assertEqual("POSTAMBLE", end["progress"])
         self.assertEqual(
             f"A management script of VNF instance {instance_id} names VIM "
@@ -213,8 +215,8 @@ class TestRefused(ProvidedCase):
         first = self.create_providing()
         self.set_action("heal_start", "self.vims['k8s'] = None")
         second = self.create_scripted()
-        self.up(second)
-        self.completed(second, "heal")
+        self.run_instantiate(second)
+        self.run_completed(second, "heal")
         self.assertIn("k8s", self.shown(first))
         self.assertNotIn("k8s", self.shown(second))
         self.assertIn("k8s", self.vims())
@@ -239,7 +241,7 @@ class TestRefused(ProvidedCase):
             ),
         ):
             self.set_action("heal_end", action)
-            end = self.failed(instance_id)
+            end = self.run_failing(instance_id)
             self.assertIn(why, end["error"]["detail"])
             self.assertNotIn("hunter2", end["error"]["detail"])
             self.decide_and_check(end, "fail", "FAILED")
@@ -252,8 +254,8 @@ class TestFailure(ProvidedCase):
     def test_the_script_fails_itself(self) -> None:
         self.set_action("heal_end", f"{provides()}; raise ValueError")
         instance_id = self.create_scripted()
-        self.up(instance_id)
-        end = self.failed(instance_id)
+        self.run_instantiate(instance_id)
+        end = self.run_failing(instance_id)
         self.assertEqual({}, self.vims())
         self.set_action("heal_end", provides())
         self.decide_and_check(end, "retry", "COMPLETED")
@@ -307,7 +309,7 @@ class TestFailure(ProvidedCase):
         self.set_action("heal_end", wait + provides())
         self.extend_timeout()
         instance_id = self.create_scripted()
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         answer = self.vnfm.task(instance_id, "heal", {})
         location = answer.headers["Location"].removeprefix("http://localhost")
         waiting.until(started.exists, "the script runs")
@@ -328,7 +330,7 @@ class TestFailure(ProvidedCase):
             )
             self.set_action("instantiate_end", "")
             instance_id = self.create_scripted()
-            self.up(instance_id)
+            self.run_instantiate(instance_id)
             # after those of GRANT and the steps before the last one
             conductor.crash_at[instance_id] = (3, committed)
             end = self.vnfm.run(instance_id, "heal", {})

@@ -27,13 +27,13 @@ class QueryTest(testtools.TestCase):
         text = "&".join((*flags, parse.urlencode(query)))
         return self.vnfm.call("GET", f"{path}?{text}")
 
-    def found(self, path: str, *flags: str, **query: str) -> Any:
+    def get_json(self, path: str, *flags: str, **query: str) -> Any:
         answer = self.get(path, *flags, **query)
         self.assertEqual(200, answer.status, answer.content.decode())
         return answer.json
 
     def ids(self, path: str, text: str) -> list[str]:
-        return [r["id"] for r in self.found(path, filter=text)]
+        return [r["id"] for r in self.get_json(path, filter=text)]
 
     def refused(self, path: str, *flags: str, **query: str) -> str:
         answer = self.get(path, *flags, **query)
@@ -84,14 +84,14 @@ class TestFilters(QueryTest):
     def test_an_attribute_of_the_filter_is_not_shown(self) -> None:
         self.vnfm.create_instantiated()
         text = "(eq,vimConnectionInfo/@key,vim1)"
-        (shown,) = self.found(INSTANCES, filter=text)
+        (shown,) = self.get_json(INSTANCES, filter=text)
         self.assertNotIn("vimConnectionInfo", shown)
 
     def test_of_op_occs(self) -> None:
         instance = self.vnfm.create_instantiated()
         down = {"terminationType": "FORCEFUL"}
         terminate = self.vnfm.run(instance, "terminate", down)
-        (instantiate,) = self.found(
+        (instantiate,) = self.get_json(
             OP_OCCS, filter="(eq,operation,INSTANTIATE)"
         )
         start_time = instantiate["startTime"]
@@ -177,7 +177,7 @@ class TestFilters(QueryTest):
 
 class TestSelectors(QueryTest):
     def names(self, path: str, *flags: str, **query: str) -> set[str]:
-        (shown,) = self.found(path, *flags, **query)
+        (shown,) = self.get_json(path, *flags, **query)
         return set(shown)
 
     def test_of_instances(self) -> None:
@@ -193,8 +193,8 @@ class TestSelectors(QueryTest):
         names = self.names
         self.assertEqual(brief, names(INSTANCES))
         self.assertEqual(brief, names(INSTANCES, "exclude_default"))
-        self.assertEqual([full], self.found(INSTANCES, "all_fields"))
-        self.assertEqual([full], self.found(INSTANCES, "all_fields="))
+        self.assertEqual([full], self.get_json(INSTANCES, "all_fields"))
+        self.assertEqual([full], self.get_json(INSTANCES, "all_fields="))
         vims = {"vimConnectionInfo"}
         self.assertEqual(
             brief | vims, names(INSTANCES, fields="vimConnectionInfo")
@@ -207,7 +207,7 @@ class TestSelectors(QueryTest):
             full.keys() - vims,
             names(INSTANCES, exclude_fields="vimConnectionInfo,id,_links"),
         )
-        (cut,) = self.found(
+        (cut,) = self.get_json(
             INSTANCES, fields="instantiatedVnfInfo/vnfcResourceInfo/id"
         )
         info = cut["instantiatedVnfInfo"]
@@ -286,7 +286,7 @@ class TestSelectors(QueryTest):
 
     def test_unknown_parameters_are_ignored(self) -> None:
         for path in LISTS:
-            self.assertEqual([], self.found(path, "what", all_feelds="1"))
+            self.assertEqual([], self.get_json(path, "what", all_feelds="1"))
 
 
 class TestPages(QueryTest):

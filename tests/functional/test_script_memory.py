@@ -78,19 +78,19 @@ class ScriptedHooksCase(ScriptCase):
         }
         return self.instance(HOOK_SCRIPT.format(hooks=hooks, **paths))
 
-    def plain(self) -> str:
+    def create_with_plain_script(self) -> str:
         paths = {
             "seen": str(self.inputs_path),
             "actions": str(self.actions_dir),
         }
         return self.instance(PLAIN_HOOK_SCRIPT.format(**paths))
 
-    def completed(self, instance_id: str, task: str, **body: Any) -> Any:
+    def run_completed(self, instance_id: str, task: str, **body: Any) -> Any:
         end = self.vnfm.run(instance_id, task, body)
         self.assertEqual("COMPLETED", end["operationState"], end)
         return end
 
-    def up(self, instance_id: str) -> Any:
+    def run_instantiate(self, instance_id: str) -> Any:
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
         return end
@@ -109,8 +109,8 @@ class TestMemory(ScriptedHooksCase):
         self.set_action("instantiate_end", "self.memory['keys'].append('b')")
         self.set_action("heal_start", "self.memory = {'of': 'heal'}")
         instance_id = self.create_scripted()
-        self.up(instance_id)
-        self.completed(instance_id, "heal")
+        self.run_instantiate(instance_id)
+        self.run_completed(instance_id, "heal")
         self.assertEqual(
             {
                 "instantiate_start": None,
@@ -124,10 +124,12 @@ class TestMemory(ScriptedHooksCase):
     def test_it_is_deleted_at_termination(self) -> None:
         self.set_action("instantiate_end", "self.memory['a'] = 1")
         instance_id = self.create_scripted()
-        self.up(instance_id)
-        self.completed(instance_id, "terminate", terminationType="GRACEFUL")
+        self.run_instantiate(instance_id)
+        self.run_completed(
+            instance_id, "terminate", terminationType="GRACEFUL"
+        )
         self.assertEqual({"a": 1}, self.read_memories()["terminate_end"])
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
     def test_it_survives_a_failure(self) -> None:
@@ -135,7 +137,7 @@ class TestMemory(ScriptedHooksCase):
             "heal_start", "self.memory['done'] = 1; raise ValueError"
         )
         instance_id = self.create_scripted()
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         end = self.vnfm.run(instance_id, "heal", {})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.set_action("heal_start", "")
@@ -157,7 +159,7 @@ class TestMemory(ScriptedHooksCase):
         )
         # then the instance has nothing on the VIM any more
         self.set_action("instantiate_end", "")
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
     def test_a_forceful_termination_that_continues(self) -> None:
@@ -168,17 +170,19 @@ class TestMemory(ScriptedHooksCase):
             "terminate_end", "self.memory['b'] = 2; raise ValueError"
         )
         instance_id = self.create_scripted()
-        self.up(instance_id)
-        self.completed(instance_id, "terminate", terminationType="FORCEFUL")
+        self.run_instantiate(instance_id)
+        self.run_completed(
+            instance_id, "terminate", terminationType="FORCEFUL"
+        )
         self.assertEqual({"a": 1}, self.read_memories()["terminate_end"])
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
     def test_it_is_too_large(self) -> None:
         self.set_action("instantiate_end", "self.memory['a'] = 1")
         self.set_action("heal_start", "self.memory['a'] = 300_000 * 'b'")
         instance_id = self.create_scripted()
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         end = self.vnfm.run(instance_id, "heal", {})
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertIn(
@@ -193,9 +197,9 @@ class TestMemory(ScriptedHooksCase):
         """Without the key the memory stays; null deletes it."""
         self.set_action("instantiate_start", '{"memory": {"a": 1}}')
         self.set_action("heal_start", '{"memory": null}')
-        instance_id = self.plain()
-        self.up(instance_id)
-        self.completed(instance_id, "heal")
+        instance_id = self.create_with_plain_script()
+        self.run_instantiate(instance_id)
+        self.run_completed(instance_id, "heal")
         found = self.read_memories()
         self.assertEqual({"a": 1}, found["instantiate_end"])
         self.assertEqual({"a": 1}, found["heal_start"])
@@ -209,7 +213,7 @@ class TestMemory(ScriptedHooksCase):
             "heal_start", "self.memory['more'] = 1; self.log('hunter2')"
         )
         instance_id = self.create_scripted()
-        self.up(instance_id)
+        self.run_instantiate(instance_id)
         path = f"/vnflcm/v2/vnf_instances/{instance_id}"
         before = self.vnfm.call("GET", path)
         self.assertNotIn("hunter2", str(before.content))

@@ -297,7 +297,7 @@ class TestCopies(ScriptCase):
 class TestForceful(ScriptCase):
     """A failed script does not stop a FORCEFUL termination."""
 
-    def terminated(self, how: str) -> Any:
+    def run_terminate(self, how: str) -> Any:
         script = "import sys; sys.exit('still in use')"
         instance_id = self.instance(script, "terminate_start", "terminate_end")
         self.instantiate(instance_id)
@@ -305,7 +305,7 @@ class TestForceful(ScriptCase):
         return self.vnfm.run(instance_id, "terminate", body)
 
     def test_forceful(self) -> None:
-        end = self.terminated("FORCEFUL")
+        end = self.run_terminate("FORCEFUL")
         self.assertEqual("COMPLETED", end["operationState"], end)
         found = self.vnfm.instance(end["vnfInstanceId"])
         self.assertEqual("NOT_INSTANTIATED", found["instantiationState"])
@@ -317,7 +317,7 @@ class TestForceful(ScriptCase):
             )
 
     def test_graceful(self) -> None:
-        end = self.terminated("GRACEFUL")
+        end = self.run_terminate("GRACEFUL")
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertIn("(terminate_start)", end["error"]["detail"])
         found = self.vnfm.instance(end["vnfInstanceId"])
@@ -614,7 +614,7 @@ class TestResume(ScriptCase):
 class TestMisbehaviour(ScriptCase):
     """However a script ends, the conductor continues and reports it."""
 
-    def failed(self, script: str) -> str:
+    def instantiate_failing(self, script: str) -> str:
         instance_id = self.instance(script)
         end = self.instantiate(instance_id)
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
@@ -624,19 +624,19 @@ class TestMisbehaviour(ScriptCase):
         return str(end["error"]["detail"])
 
     def test_exit_code(self) -> None:
-        detail = self.failed("import sys; sys.exit('no licence')")
+        detail = self.instantiate_failing("import sys; sys.exit('no licence')")
         self.assertIn("exit code 1: no licence", detail)
 
     def test_syntax_error(self) -> None:
-        self.assertIn("SyntaxError", self.failed("def"))
+        self.assertIn("SyntaxError", self.instantiate_failing("def"))
 
     def test_killed(self) -> None:
         script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-        self.assertIn("killed by SIGKILL", self.failed(script))
+        self.assertIn("killed by SIGKILL", self.instantiate_failing(script))
 
     def test_killed_by_a_signal_without_a_name(self) -> None:
         script = "import os; os.kill(os.getpid(), 35)"
-        self.assertIn("killed by signal 35", self.failed(script))
+        self.assertIn("killed by signal 35", self.instantiate_failing(script))
 
     def test_a_hook_without_a_method(self) -> None:
         script = """\
@@ -647,7 +647,7 @@ class TestMisbehaviour(ScriptCase):
 
             Licence.main()
         """
-        detail = self.failed(script)
+        detail = self.instantiate_failing(script)
         message = "exit code 1: class Licence has no method instantiate_start"
         self.assertIn(message, detail)
 
@@ -662,7 +662,7 @@ class TestMisbehaviour(ScriptCase):
         """
         reads = script.replace('print(end="")', "open(0).read()")
         for one in (script, reads):
-            detail = self.failed(one)
+            detail = self.instantiate_failing(one)
             self.assertIn("wrote no answer on stdout", detail)
             self.assertIn("has to end with a call of main()", detail)
 
@@ -684,16 +684,18 @@ class TestMisbehaviour(ScriptCase):
                 "The end of what it wrote:",
                 "asking for a licence",
             ],
-            self.failed(script).split("\n")[:5],
+            self.instantiate_failing(script).split("\n")[:5],
         )
 
     def test_garbage_on_stdout(self) -> None:
-        detail = self.failed("print('hello')")
+        detail = self.instantiate_failing("print('hello')")
         self.assertIn("no valid answer", detail)
 
     def test_flood_on_stdout(self) -> None:
         script = "import sys; sys.stdout.write('x' * 5_000_000)"
-        self.assertIn("more than 1048576 bytes", self.failed(script))
+        self.assertIn(
+            "more than 1048576 bytes", self.instantiate_failing(script)
+        )
 
     def test_flood_on_stderr(self) -> None:
         script = """\
@@ -701,7 +703,7 @@ class TestMisbehaviour(ScriptCase):
             sys.stderr.write('y' * 5_000_000 + 'the end')
             sys.exit(3)
         """
-        detail = self.failed(script)
+        detail = self.instantiate_failing(script)
         self.assertIn("exit code 3", detail)
         self.assertIn("the end", detail)
         self.assertLess(len(detail), 3000)
@@ -714,7 +716,9 @@ class TestMisbehaviour(ScriptCase):
                     return os.system, ("echo harmed",)
             sys.stdout.buffer.write(pickle.dumps(Evil()))
         """
-        self.assertIn("system is not plain data", self.failed(script))
+        self.assertIn(
+            "system is not plain data", self.instantiate_failing(script)
+        )
 
     def test_a_pickle_of_a_script_for_tacker(self) -> None:
         """Its content is not executed, and cannot exhaust memory."""
@@ -730,11 +734,12 @@ class TestMisbehaviour(ScriptCase):
                 import pickle, sys
                 sys.stdout.buffer.write({dumped})
             """
-            self.assertIn(message, self.failed(script), dumped)
+            self.assertIn(message, self.instantiate_failing(script), dumped)
 
     def test_an_answer_too_deep(self) -> None:
         self.assertIn(
-            "no valid answer", self.failed("print('['*100000 + ']'*100000)")
+            "no valid answer",
+            self.instantiate_failing("print('['*100000 + ']'*100000)"),
         )
 
     def test_deleting_its_directories(self) -> None:
@@ -745,7 +750,7 @@ class TestMisbehaviour(ScriptCase):
             shutil.rmtree(os.environ["HOME"])
             sys.exit("all deleted")
         """
-        self.assertIn("all deleted", self.failed(script))
+        self.assertIn("all deleted", self.instantiate_failing(script))
         self.assertEqual(
             "COMPLETED", self.instantiate_again()["operationState"]
         )
@@ -778,7 +783,9 @@ class TestMisbehaviour(ScriptCase):
         self.assertEqual([], [pid for pid in pids if is_running(pid)])
 
     def test_too_much_memory(self) -> None:
-        self.assertIn("MemoryError", self.failed("x = bytearray(3 << 30)"))
+        self.assertIn(
+            "MemoryError", self.instantiate_failing("x = bytearray(3 << 30)")
+        )
 
     def test_hanging_with_children(self) -> None:
         self.vnfm.conf.set_override("timeout", 2.0, "scripts")
@@ -790,7 +797,9 @@ class TestMisbehaviour(ScriptCase):
                 file.write(str(child.pid))
             time.sleep(60)
         """
-        self.assertIn("did not end within 2 s", self.failed(script))
+        self.assertIn(
+            "did not end within 2 s", self.instantiate_failing(script)
+        )
         self.assertFalse(is_running(int(self.inputs_path.read_text())))
 
     def test_stopping_its_supervisor(self) -> None:
@@ -842,7 +851,7 @@ class TestMisbehaviour(ScriptCase):
         """
         self.addCleanup(self.kill_leftover_process)
         before = self.count_pipes()
-        self.assertIn("killed by SIGKILL", self.failed(script))
+        self.assertIn("killed by SIGKILL", self.instantiate_failing(script))
         self.assertEqual(before, self.count_pipes())
 
     def kill_leftover_process(self) -> None:

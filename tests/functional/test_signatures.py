@@ -74,7 +74,7 @@ class SignatureTest(test_packages.PackageTest):
 
     def assert_onboarded(self, content: bytes) -> Any:
         """Onboard a package, read it and delete it; return what was read."""
-        path = self.onboarded(content)
+        path = self.onboard_content(content)
         shown = self.call("GET", path).json
         downloaded = self.call("GET", f"{path}/package_content").content
         self.assertEqual(content, downloaded)
@@ -294,7 +294,7 @@ class TestOption2(SignatureTest):
             )
 
     def test_its_files_can_be_downloaded(self) -> None:
-        path = self.onboarded(self.sign_option_2())
+        path = self.onboard_content(self.sign_option_2())
         pod = self.call("GET", f"{path}/artifacts/{POD}").content
         self.assertEqual(test_packages.zip_files(self.good)[POD], pod)
 

@@ -31,7 +31,7 @@ class TestSync(testtools.TestCase):
     def vdus(self) -> list[str]:
         return [v["vduId"] for v in self.vnfm.vnfcs(self.vnf).values()]
 
-    def synced(self, done: Any) -> None:
+    def sync_until(self, done: Any) -> None:
         """Request syncs until the condition is true."""
         until = time.monotonic() + 60
         while not done():
@@ -48,7 +48,7 @@ class TestSync(testtools.TestCase):
         self.assertIn("(POST .../sync)", op_occ["error"]["detail"])
         self.assertEqual(409, self.sync().status)
         self.vnfm.decide(op_occ["id"], "fail")
-        self.synced(
+        self.sync_until(
             lambda: (
                 name not in self.vnfm.vnfcs(self.vnf) and "web" in self.vdus()
             )
@@ -70,10 +70,10 @@ class TestSync(testtools.TestCase):
 
     def test_the_level_follows_the_pods_while_it_can(self) -> None:
         self.set_replicas(3)
-        self.synced(lambda: self.vdus().count("web") == 3)
+        self.sync_until(lambda: self.vdus().count("web") == 3)
         self.assertEqual(2, self.level())
         self.set_replicas(9)  # beyond the largest level
-        self.synced(lambda: self.vdus().count("web") == 9)
+        self.sync_until(lambda: self.vdus().count("web") == 9)
         self.assertEqual(2, self.level())
         unmatched_levels = {"web_aspect": {"web": 9}}
         self.assertEqual(unmatched_levels, self.unmatched())
@@ -82,7 +82,7 @@ class TestSync(testtools.TestCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual({"web_aspect": {"web": 8}}, self.unmatched())
         self.set_replicas(3)
-        self.synced(lambda: self.unmatched() is None)
+        self.sync_until(lambda: self.unmatched() is None)
         self.assertEqual(2, self.level())
 
     def test_the_level_follows_the_pods_that_an_operation_finds(self) -> None:
@@ -105,7 +105,7 @@ class TestSync(testtools.TestCase):
     ) -> None:
         path = f"{APPS}/namespaces/{self.vnfm.namespace}/deployments/web"
         self.cluster.call("DELETE", path)
-        self.synced(lambda: self.states("web") == {"STOPPED"})
+        self.sync_until(lambda: self.states("web") == {"STOPPED"})
         done = self.vnfm.run(self.vnf, "heal", {})
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(1, self.vdus().count("web"))
@@ -140,7 +140,7 @@ class TestSync(testtools.TestCase):
         }
         self.vnfm.modify(self.vnf, {"vnfcInfoModifications": [change]})
         self.cluster.sandbox.kill_pod(self.vnfm.namespace, "probe")
-        self.synced(lambda: self.states("probe") == {"STOPPED"})
+        self.sync_until(lambda: self.states("probe") == {"STOPPED"})
         lost_vnfc = self.vnfm.vnfcs(self.vnf)["probe-probe"]
         uid = lost_vnfc["metadata"]["uid"]
         self.assertEqual({"uid": uid, "lost": True}, lost_vnfc["metadata"])
@@ -166,7 +166,7 @@ class TestSync(testtools.TestCase):
             count = self.vdus().count(vdu)
             path = f"{APPS}/namespaces/{self.vnfm.namespace}/{plural}/{vdu}"
             self.cluster.call("DELETE", path)
-            self.synced(lambda vdu=vdu: self.states(vdu) == {"STOPPED"})
+            self.sync_until(lambda vdu=vdu: self.states(vdu) == {"STOPPED"})
             self.assertEqual(count, self.vdus().count(vdu))
             changes = self.heal(self.vnfm.vnfc_of(self.vnf, vdu))
             self.assertEqual([("ADDED", vdu)] * count, changes)
@@ -177,7 +177,7 @@ class TestSync(testtools.TestCase):
         self,
     ) -> None:
         self.cluster.sandbox.kill_pod(self.vnfm.namespace, "probe")
-        self.synced(lambda: self.states("probe") == {"STOPPED"})
+        self.sync_until(lambda: self.states("probe") == {"STOPPED"})
         for node in ("sandbox-node-1", "sandbox-node-2"):
             self.cluster.sandbox.set_node_capacity(node, pods=0)
         heal = {"vnfcInstanceId": ["probe-probe"]}

@@ -70,7 +70,7 @@ class UploadTest(test_packages.PackageTest):
             time.sleep(0.02)
         raise AssertionError(f"still {shown}")
 
-    def failed(self, path: str, message: str) -> None:
+    def assert_failed(self, path: str, message: str) -> None:
         """Wait until a fetch has failed, and check its error."""
         shown = self.wait_upload(path)
         self.assertEqual("CREATED", shown["onboardingState"])
@@ -118,7 +118,7 @@ class TestFetch(UploadTest):
         ):
             self.content = content
             self.assertEqual(202, self.request_upload(path).status)
-            self.failed(path, message)
+            self.assert_failed(path, message)
         self.content = self.good
         self.assertEqual(202, self.request_upload(path).status)
         shown = self.wait_upload(path)
@@ -138,11 +138,11 @@ class TestFetch(UploadTest):
             self.source.responder = lambda _, given=given: given  # type: ignore[misc]
             path = self.create_package()
             self.request_upload(path)
-            self.failed(path, message)
+            self.assert_failed(path, message)
         self.source.responder = self.close_connection
         path = self.create_package()
         self.request_upload(path)
-        self.failed(path, "127.0.0.1")
+        self.assert_failed(path, "127.0.0.1")
 
     def close_connection(self, _: ReceivedRequest) -> Given:
         raise ConnectionError
@@ -150,16 +150,16 @@ class TestFetch(UploadTest):
     def test_wrong_credentials(self) -> None:
         path = self.create_package()
         self.request_upload(path, password="wrong")
-        self.failed(path, "answered 401; it does not take userName and")
+        self.assert_failed(path, "answered 401; it does not take userName and")
         self.request_upload(path, userName=None, password=None)
-        self.failed(path, "answered 401")
+        self.assert_failed(path, "answered 401")
 
     def test_the_server_is_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         path = self.create_package()
         self.request_upload(path, f"http://127.0.0.1:{port}/")
-        self.failed(path, "cannot be reached")
+        self.assert_failed(path, "cannot be reached")
 
     def test_states_during_the_fetch(self) -> None:
         proceed, requested = threading.Event(), threading.Event()
@@ -268,11 +268,13 @@ class TestRebinding(UploadTest):
         path = self.create_package()
         port = self.source.port
         self.request_upload(path, f"http://packages.example:{port}/")
-        self.failed(path, "packages.example")
+        self.assert_failed(path, "packages.example")
         self.assertEqual(["packages.example"], looked_up)
         self.assertEqual([], self.source.requests)
         self.request_upload(path, f"http://packages.example:{port}/")
-        self.failed(path, "has an address that packages are not fetched from")
+        self.assert_failed(
+            path, "has an address that packages are not fetched from"
+        )
         self.assertEqual([], self.source.requests)
 
 
@@ -290,7 +292,7 @@ class TestTimeLimit(UploadTest):
             self.request_upload(
                 path, f"http://127.0.0.1:{server.getsockname()[1]}/"
             )
-            self.failed(path, "did not come in time")
+            self.assert_failed(path, "did not come in time")
             thread.join(60)
 
     def send_bytewise(self, server: socket.socket) -> None:
@@ -312,7 +314,7 @@ class TestTooLarge(UploadTest):
     def test_size(self) -> None:
         path = self.create_package()
         self.request_upload(path)
-        self.failed(path, "100 bytes at most")
+        self.assert_failed(path, "100 bytes at most")
 
 
 class TestTls(UploadTest):
@@ -331,10 +333,10 @@ class TestTls(UploadTest):
         self.use(authority, "127.0.0.1")
         url = f"https://localhost:{self.source.port}/"
         self.request_upload(path, url)
-        self.failed(path, "localhost")
+        self.assert_failed(path, "localhost")
         self.use(CA(), "localhost")
         self.request_upload(path, f"https://localhost:{self.source.port}/")
-        self.failed(path, "localhost")
+        self.assert_failed(path, "localhost")
         self.use(authority, "localhost")
         self.request_upload(path, f"https://localhost:{self.source.port}/")
         self.assertEqual(
@@ -414,7 +416,7 @@ class TestLostConductors(UploadTest):
     def test_a_package_that_kills_conductors_is_failed(self) -> None:
         self.insert_stale_upload("PROCESSING", 3, "the third")
         self.start_conductor()
-        self.failed(self.path, "3 conductors were lost")
+        self.assert_failed(self.path, "3 conductors were lost")
         self.assertEqual([], self.source.requests)
 
     def test_a_superseded_owner_changes_nothing(self) -> None:
@@ -473,7 +475,7 @@ class TestQuery(UploadTest):
         self.content = b"no zip"
         path = self.create_package()
         self.request_upload(path)
-        self.failed(path, "zip")
+        self.assert_failed(path, "zip")
         query = parse.quote("(cont,onboardingFailureDetails/detail,zip)")
         listed = self.call("GET", f"{PACKAGES}?filter={query}").json
         self.assertEqual([path.rpartition("/")[2]], [o["id"] for o in listed])

@@ -203,7 +203,7 @@ class TestOperations(PairCase):
 
 
 class TestDecisions(PairCase):
-    def failed(self, vnf: str) -> str:
+    def create_failed(self, vnf: str) -> str:
         """Start an operation and set it to FAILED_TEMP; no step is run."""
         op_occ_id = self.client.start_operation(
             vnf, "scale", scale("SCALE_OUT")
@@ -218,7 +218,7 @@ class TestDecisions(PairCase):
     def run_race(self, pair: tuple[str, ...], vnf: str) -> Any:
         """Run two decisions; return the responses and the operation's end."""
         with self.frozen_conductor():
-            op_occ_id = self.failed(vnf)
+            op_occ_id = self.create_failed(vnf)
             answers = self.call_both(map(decision, pair), op_occ_id)
             self.assertEqual(op_occ_id, self.client.op_occ(op_occ_id)["id"])
         return answers, self.client.wait_operation(op_occ_id)

@@ -53,14 +53,14 @@ class TestNotifications(testtools.TestCase):
     def run_lifecycle(self) -> str:
         """Instantiate an instance and terminate it."""
         instance_id, op_occ_id = self.start_operation()
-        self.completed(op_occ_id)
+        self.wait_completed(op_occ_id)
         body = {"terminationType": "FORCEFUL"}
-        self.completed(
+        self.wait_completed(
             self.client.start_operation(instance_id, "terminate", body)
         )
         return instance_id
 
-    def completed(self, op_occ_id: str) -> None:
+    def wait_completed(self, op_occ_id: str) -> None:
         op_occ = self.client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", op_occ["operationState"], str(op_occ))
 

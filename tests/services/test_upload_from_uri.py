@@ -44,13 +44,13 @@ upload_schemes = http
         )
         output = self.run_ok(command, source.url, *credentials, "wrong-word")
         self.assertIn("has been accepted", output)
-        self.reaches(package, "CREATED")
+        self.wait_state(package, "CREATED")
         self.run_ok(command, source.url, *credentials, "secret-word")
-        shown = self.reaches(package, "ONBOARDED")
+        shown = self.wait_state(package, "ONBOARDED")
         self.assertEqual(csar.vnfd_id, shown["VNFD ID"])
         self.assertNotIn("secret-word", str(shown))
 
-    def reaches(self, package: str, state: str) -> Any:
+    def wait_state(self, package: str, state: str) -> Any:
         def read_state() -> Any:
             shown = self.run_json(f"vnf package show {package}")
             return shown if shown["Onboarding State"] == state else None
