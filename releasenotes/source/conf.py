@@ -1,6 +1,6 @@
-"""How the release notes are built."""
+"""Sphinx configuration of the release notes."""
 
-# ruff: noqa: INP001 - Sphinx reads this file, nobody imports it
+# ruff: noqa: INP001 - Sphinx reads this file; it is not imported
 
 project = "tacker_cnf Release Notes"
 project_copyright = "the tacker_cnf developers"

@@ -388,7 +388,7 @@ class TestNodes(DescriptorTest):
                     ],
                 },
                 (
-                    "CP.requirements.virtual_binding: the requirement is there"
+                    "CP.requirements.virtual_binding: the requirement is listed"
                     " more than once"
                 ),
             ),
