@@ -1,8 +1,8 @@
-"""What the API answers in a second, and how long one answer takes.
+"""Requests per second of the API, and the response time.
 
 The API is served by gunicorn on PostgreSQL or on SQLite (--database), and
-asked over keep-alive connections. The floor is /vnflcm/api_versions, which
-touches no database.
+called over keep-alive connections. The floor is /vnflcm/api_versions, which
+does not use the database.
 
     .venv/bin/python bench/api.py [--database URL] [--seconds 2]
 """
@@ -64,7 +64,7 @@ class Api:
 def measure(
     act: Callable[[], Any], clients: int, seconds: float
 ) -> tuple[float, float]:
-    """Give answers a second, and the median of one in milliseconds."""
+    """Return responses per second, and the median time in ms."""
     until = time.perf_counter() + seconds
 
     def client() -> list[float]:
@@ -87,7 +87,7 @@ def free_port() -> int:
 
 
 def rss(pid: int) -> dict[int, float]:
-    """Give the resident memory of a process and its children, in MiB."""
+    """Return pid -> resident memory in MiB, of a process and children."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     found = {}
     for one in (pid, *map(int, children)):

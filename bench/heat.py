@@ -1,9 +1,9 @@
-"""Each lifecycle operation of a VNF on OpenStack beside its floor.
+"""Each lifecycle operation of a VNF on OpenStack, compared with its floor.
 
 The floor is the same work done by the bare ``heatclient`` in the same run on
 the same Heat: the templates of the sample VNF, with the same parameters. It
-looks at the stack every 50 ms. An operation is timed from the POST to the
-first answer that tells COMPLETED; the client looks every 10 ms.
+polls the stack every 50 ms. An operation is timed from the POST to the
+first response with COMPLETED; the client polls every 10 ms.
 
     tools/openstack core
     .venv/bin/python bench/heat.py [--openrc .openstack/openrc] [--runs N]
@@ -36,7 +36,7 @@ from samples import build  # noqa: E402  # beside this directory
 
 SAMPLE = ROOT / "samples" / "vnf"
 HOT = SAMPLE / "BaseHOT" / "simple"
-NETWORK = str(uuid.uuid4())  # Heat of tier core looks for none
+NETWORK = str(uuid.uuid4())  # Heat of tier core does not look it up
 OPERATIONS = (
     "instantiate",
     "scale out",
@@ -174,9 +174,9 @@ class Floor:
         """Find the servers: stack name, stack id, resource name."""
         found = self.heat.resources.list(self.name, nested_depth=5)
         return [
-            (*_stack_of(one), one.resource_name)
-            for one in found
-            if one.resource_type == "OS::Nova::Server"
+            (*_stack_of(resource), resource.resource_name)
+            for resource in found
+            if resource.resource_type == "OS::Nova::Server"
         ]
 
     def heal(self, names: set[str]) -> None:
@@ -209,13 +209,13 @@ class Floor:
 
 
 def _stack_of(resource: Any) -> tuple[str, str]:
-    (link,) = (one for one in resource.links if one["rel"] == "stack")
+    (link,) = (rel for rel in resource.links if rel["rel"] == "stack")
     name, stack_id = link["href"].split("/")[-2:]
     return name, stack_id
 
 
 def run_lifecycle(subject: Any, times: lcm.Times) -> None:
-    """Take one VNF through its life, and time each operation."""
+    """Run the lifecycle of one VNF, and time each operation."""
     subject.prepare()
     acts = (
         subject.instantiate,
@@ -302,7 +302,7 @@ def main() -> None:
                     times.clear()
     rows = lcm.table("Front and Store", floor_times, product_times, OPERATIONS)
     most = max(row["ours"] - row["floor"] for row in rows)
-    print(f"\nat most {most:.3f} s beside the floor")
+    print(f"\nat most {most:.3f} s above the floor")
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2))
 

@@ -1,9 +1,9 @@
-"""Each lifecycle operation beside its floor.
+"""Each lifecycle operation, compared with its floor.
 
 The floor is the same work done by the bare ``kubernetes`` client with
 watches, in the same run on the same cluster, which is a process of its own.
-An operation is timed from the POST to the first answer that tells COMPLETED;
-the client looks every 10 ms, or every 100 ms when many VNFs work at once.
+An operation is timed from the POST to the first response with COMPLETED;
+the client polls every 10 ms, or every 100 ms when many VNFs run at once.
 
     .venv/bin/python bench/lcm.py [--pods 1 10 50] [--runs N] [--vnfs 20]
 """
@@ -127,7 +127,7 @@ class Floor:
         pass
 
     def pods(self, done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Watch this Deployment's pods until they are as wanted."""
+        """Watch this Deployment's pods until a condition is met."""
         selector = {"label_selector": f"app={self.name}"}
         listed = self.core.list_namespaced_pod("default", **selector)
         seen = {pod.metadata.uid: pod for pod in listed.items}
@@ -216,7 +216,7 @@ Times = dict[str, list[float]]
 
 
 def run_lifecycle(subject: Any, pods: int, times: Times) -> None:
-    """Take one VNF through its life, and time each operation."""
+    """Run the lifecycle of one VNF, and time each operation."""
     subject.prepare(pods)
     acts = (
         subject.instantiate,
@@ -238,7 +238,7 @@ def empty_times() -> Times:
 
 @contextlib.contextmanager
 def processes(state: Path) -> Iterator[tuple[str, str]]:
-    """Start the cluster and the service, each a process of its own."""
+    """Start the cluster and the service, each in its own process."""
     kubeconfig = state / "cluster.json"
     cluster = subprocess.Popen(
         [
@@ -334,7 +334,7 @@ def table(
 def run_concurrent(
     count: int, pods: int, make: Callable[[], Any], times: Times
 ) -> None:
-    """Take several VNFs through their lives at once."""
+    """Run the lifecycles of several VNFs concurrently."""
     barrier = threading.Barrier(count)
 
     def one() -> None:
@@ -366,7 +366,7 @@ def main() -> None:
                 return Product(api, pool)
 
             def one_of_many() -> Product:
-                # or the clients' looking would be most of the load
+                # poll less often, or polling would be most of the load
                 return Product(api, pool, look_every=0.1)
 
             def floor() -> Floor:

@@ -1,10 +1,10 @@
-"""What 50 subscribers cost, and what they are told.
+"""The cost of 50 subscribers, and the delivery of their notifications.
 
-Of 50 subscribers 5 are dead and 5 answer after 2 seconds. First lives of VNFs
-are led in turn without any subscriber and with all of them: the ratio is what
-an operation pays for them. Then VNFs live at once until there were 1,000
-changes of state; every subscriber that lives has to be told all of them, of
-one VNF in order.
+Of 50 subscribers 5 are dead and 5 respond after 2 seconds. First, lifecycles
+of VNFs run in turn without subscribers and with all of them: the ratio is the
+cost for an operation. Then VNFs run concurrently until there were 1,000
+changes of state; every live subscriber has to receive all of them, in order
+for each VNF.
 
     .venv/bin/python bench/notifications.py [--runs N] [--changes 1000]
 """
@@ -34,14 +34,14 @@ from aiohttp import web
 
 SUBSCRIBERS, DEAD_SUBSCRIBERS, SLOW_SUBSCRIBERS = 50, 5, 5
 SLOW_RESPONSE_S = 2.0
-#: one life: what is told of each operation, and that there is an instance
+#: one lifecycle: notifications of each operation, and of the creation
 OPERATIONS = len(lcm.OPERATIONS)
 NOTIFICATIONS_PER_LIFE = 3 * OPERATIONS + 1
 ORDER = ["STARTING", "PROCESSING", "COMPLETED"] * OPERATIONS
 
 
 class Receivers:
-    """All subscribers that live, in a process of their own."""
+    """All live subscribers, in one process."""
 
     def __init__(self) -> None:
         #: subscriber -> VNF instance -> states
@@ -114,7 +114,7 @@ def receivers() -> Iterator[str]:
 
 
 class VanishingSubscriber(http.server.BaseHTTPRequestHandler):
-    """A subscriber that answers the test and nothing more."""
+    """A subscriber that only responds to the test notification."""
 
     def do_GET(self) -> None:
         self.send_response(204)
@@ -125,7 +125,7 @@ class VanishingSubscriber(http.server.BaseHTTPRequestHandler):
 
 
 def subscribe(product: lcm.Product, url: str) -> list[str]:
-    """Subscribe all; the dead ones die afterwards."""
+    """Create all subscriptions; the dead subscribers then stop."""
     dying = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), VanishingSubscriber
     )
@@ -159,19 +159,19 @@ def used(pid: str) -> float:
 
 
 def work() -> tuple[float, float]:
-    """Tell the processor time of the service, which no other load changes,
-    and that of its dispatcher.
+    """Return the CPU time of the service, which is independent of other
+    load, and that of its dispatcher.
     """
     for pid in children(os.getpid()):
         if b"tools/sandbox.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
             return used(pid), sum(map(used, children(pid)))
-    raise SystemExit("the service is gone")
+    raise SystemExit("the service has ended")
 
 
 def ratio(
     make: Any, url: str, runs: int
 ) -> tuple[list[dict[str, Any]], float]:
-    """Lead lives without subscribers and with them, in turn."""
+    """Run lifecycles without subscribers and with them, in turn."""
     times = {False: lcm.empty_times(), True: lcm.empty_times()}
     worked: dict[bool, list[tuple[float, ...]]] = {False: [], True: []}
     product = make()
@@ -213,9 +213,9 @@ def fetch_report(pool: urllib3.PoolManager, url: str) -> Any:
 def run_changes(
     make: Any, pool: urllib3.PoolManager, url: str, changes: int, at_once: int
 ) -> dict[str, Any]:
-    """Make changes, and wait until all that live were told."""
+    """Run changes, and wait until all live subscribers received them."""
     product = make()
-    time.sleep(3 * SLOW_RESPONSE_S)  # what was on its way has come
+    time.sleep(3 * SLOW_RESPONSE_S)  # deliveries in progress have arrived
     pool.request("POST", f"{url}/forget")
     made = subscribe(product, url)
     lives = -(-changes // (NOTIFICATIONS_PER_LIFE * at_once)) * at_once
@@ -241,11 +241,11 @@ def run_changes(
                 break
             time.sleep(0.5)
         last = max(report["last"].get(number, 0.0) for number in group)
-        figures[f"{name} told"] = f"{min(got)} to {max(got)}"
+        figures[f"{name} received"] = f"{min(got)} to {max(got)}"
         figures[f"{name} done after the last change, s"] = last - ended
     report = fetch_report(pool, url)
-    figures["VNFs told out of order, or not whole"] = report["wrong"]
-    figures["told twice"] = report["again"]
+    figures["VNFs notified out of order, or incompletely"] = report["wrong"]
+    figures["received twice"] = report["again"]
     for location in made:
         product.call("DELETE", location)
     return figures

@@ -119,5 +119,5 @@ def csar(vnfd_id: str, workload: str, pods: int) -> bytes:
 
 
 def manifest(workload: str, pods: int) -> str:
-    """Give the same Deployment for the bare client."""
+    """Return the same Deployment for the bare client."""
     return MANIFEST.format(workload=workload, pods=pods)

@@ -1,4 +1,4 @@
-"""Values that are right as they are: a test names only what it is about."""
+"""Factories of valid values; a test overrides only what it tests."""
 
 import datetime
 from collections.abc import Iterable, Mapping
@@ -49,7 +49,7 @@ def a_vnfc(
 def an_info(
     *vnfcs: VnfcResourceInfo, levels: Mapping[str, int] = {}, **more: Any
 ) -> InstantiatedVnfInfo:
-    """Make what is known of a VNF of these VNFCs."""
+    """Build the InstantiatedVnfInfo of a VNF with these VNFCs."""
     given: dict[str, Any] = {
         "flavour_id": "simple",
         "vnf_state": VnfOperationalState.STARTED,
@@ -113,7 +113,7 @@ def an_op_occ(
 
 
 def a_flavour(**overrides: Any) -> Flavour:
-    """Make a flavour: some ``web`` that grow by one, and one ``agent``."""
+    """Build a flavour with ``web``, scaled by one, and one ``agent``."""
     web = Aspect(
         id="web_aspect",
         name="web",
@@ -169,7 +169,7 @@ def a_task(
     vnfcs: Iterable[VnfcResourceInfo] = (),
     **overrides: Any,
 ) -> InfraTask:
-    """Make a driver's task on the package that is unpacked at ``tree``."""
+    """Build a driver's task with the package unpacked at ``tree``."""
     given: dict[str, Any] = {
         "instance": an_instance(),
         "package": UnpackedPackage(

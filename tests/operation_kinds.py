@@ -1,4 +1,4 @@
-"""The kinds of lifecycle operations, as callers ask for them in tests."""
+"""The kinds of lifecycle operations, as clients request them in tests."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
@@ -10,32 +10,32 @@ STEPS: Final = ("GRANT", "PREAMBLE", "INFRA", "POSTAMBLE")
 
 
 class RequestFactory(Protocol):
-    """Who asks, and knows what a request needs."""
+    """Provides the values that requests need."""
 
     def request(self, instance_id: str) -> Any:
-        """Make an InstantiateVnfRequest."""
+        """Build an InstantiateVnfRequest."""
 
     def vnfc_of(self, instance_id: str) -> str:
-        """Tell the id of one VNFC."""
+        """Return the id of one VNFC."""
 
 
 class OperationKind(NamedTuple):
-    """One kind of operation, as a caller asks for it."""
+    """One kind of operation, as a client requests it."""
 
     name: str
     hook: str
     task: str
-    #: makes the body, out of the instance's id
+    #: builds the body from the instance's id
     body: Callable[[RequestFactory, str], Any]
     method: str = "POST"
-    #: what was done to the instance before
+    #: operations of the instance that precede it
     before: Sequence[tuple[str, Any]] = ()
     reversible: bool = False
     steps: Sequence[str] = STEPS
 
     @property
     def rollback_steps(self) -> Sequence[str]:
-        """The steps of its rollback."""
+        """The steps of the rollback."""
         restore = ("RESTORE",) if "INFRA" in self.steps else ()
         return ("PREAMBLE", *restore, "POSTAMBLE")
 
@@ -44,12 +44,12 @@ class OperationKind(NamedTuple):
         return "STARTING" if "GRANT" in self.steps else "PROCESSING"
 
 
-def _instantiate(asker: RequestFactory, instance_id: str) -> Any:
-    return asker.request(instance_id)
+def _instantiate(factory: RequestFactory, instance_id: str) -> Any:
+    return factory.request(instance_id)
 
 
-def _heal_one(asker: RequestFactory, instance_id: str) -> Any:
-    return {"vnfcInstanceId": [asker.vnfc_of(instance_id)]}
+def _heal_one(factory: RequestFactory, instance_id: str) -> Any:
+    return {"vnfcInstanceId": [factory.vnfc_of(instance_id)]}
 
 
 def _always(body: Any) -> Callable[[RequestFactory, str], Any]:

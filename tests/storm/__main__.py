@@ -15,15 +15,15 @@ from tests.storm.run import Report, Storm
 from tests.storm.service import Service
 
 SERVERS = {"postgresql": POSTGRESQL, "mariadb": MARIADB}
-#: how much of what a check found is shown
+#: problems that are shown for each check
 MAX_SHOWN_PROBLEMS = 20
 
 
 class Case(testtools.TestCase):
-    """What the fixtures of tests want to belong to."""
+    """The test case that fixtures require."""
 
     def runTest(self) -> None:
-        """Do nothing: the program does it."""
+        """Do nothing: main() runs the storm."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,14 +53,18 @@ def _log(text: str) -> None:
 
 
 def _show(report: Report) -> None:
-    for name in ("operations", "states", "answers", "faults"):
-        counts = getattr(report, name)
+    for name, counts in (
+        ("operations", report.operations),
+        ("states", report.states),
+        ("responses", report.response_counts),
+        ("faults", report.faults),
+    ):
         parts = ", ".join(f"{what} {n}" for what, n in sorted(counts.items()))
         _log(f"{name}: {sum(counts.values())} ({parts})")
     _log(f"writes to the cluster: {report.writes}")
     for what, found in report.found.items():
-        for one in found[:MAX_SHOWN_PROBLEMS]:
-            _log(f"{what}: {one}")
+        for problem in found[:MAX_SHOWN_PROBLEMS]:
+            _log(f"{what}: {problem}")
     width = max(map(len, report.found))
     for what, found in report.found.items():
         sys.stdout.write(f"{what:<{width}} {len(found):6}\n")
@@ -82,7 +86,7 @@ def _save_logs(service: Service, storm: Storm, folder: Path) -> None:
 
 
 def main() -> int:
-    """Run a storm; return 0 if all is well after it."""
+    """Run a storm; return 0 if its checks found no problem."""
     arguments = _parser().parse_args()
     seed = arguments.seed
     if seed is None:

@@ -1,4 +1,4 @@
-"""What must not have happened in a storm."""
+"""Checks for problems after a storm."""
 
 import collections
 import itertools
@@ -9,7 +9,7 @@ from tests.storm import history
 from tests.storm.cluster import Write
 from tests.storm.history import Cleanup, Version
 
-#: how something was from a moment on
+#: a state that is valid from a point in time
 Moment = TypeVar("Moment", Version, Cleanup)
 FINAL = {"COMPLETED", "ROLLED_BACK", "FAILED"}
 
@@ -18,19 +18,19 @@ def find_lost(
     accepted: Collection[str], present: Collection[str]
 ) -> list[str]:
     """Return the operations that were accepted and do not exist."""
-    return [f"{one} was not found" for one in {*accepted} - {*present}]
+    return [f"{id_} was not found" for id_ in {*accepted} - {*present}]
 
 
 def find_duplicates(
     accepted: Collection[str], versions: Iterable[Version]
 ) -> list[str]:
-    """Return the operations of which one request made two, those that two
-    conductors had at once, and those of which a step was recorded twice.
+    """Return operations that were created twice by one request, claimed by
+    two conductors at once, or have a step that was recorded twice.
     """
     found = []
     for op_occ_id, own in history.by_op_occ(versions).items():
         if op_occ_id not in accepted:
-            found.append(f"{op_occ_id} was made, and no request has its id")
+            found.append(f"{op_occ_id} was created, and no request has its id")
         for before, after in itertools.pairwise(own):
             found += _find_double_steps(before, after)
     return found
@@ -62,11 +62,11 @@ def _find_double_steps(before: Version, after: Version) -> list[str]:
 def find_stuck(
     present: Mapping[str, str], busy: Mapping[str, str]
 ) -> list[str]:
-    """Return the operations that have not ended, and the instances that one
-    holds which has.
+    """Return the operations that have not ended, and the instances that are
+    busy with one that has ended.
 
     :param present: the state of each operation
-    :param busy: instance -> the operation that holds it
+    :param busy: instance -> the operation it is busy with
     """
     found = [
         f"{op_occ_id} is {state}"
@@ -74,7 +74,7 @@ def find_stuck(
         if state not in FINAL
     ]
     found += [
-        f"instance {instance} is held by {op_occ_id}"
+        f"instance {instance} is busy with {op_occ_id}"
         for instance, op_occ_id in busy.items()
         if present.get(op_occ_id) in {*FINAL, None}
     ]
@@ -84,8 +84,8 @@ def find_stuck(
 def find_missing_notifications(
     versions: Iterable[Version], received: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """Return the operations whose notifications are not one for each state,
-    in their order. One that came again counts once.
+    """Return the operations without exactly one notification for each state,
+    in order. Repeated ones count once.
     """
     first = {one["id"]: one for one in reversed(received)}
     sent: dict[str, list[str]] = {}
@@ -96,9 +96,9 @@ def find_missing_notifications(
             )
     found = []
     for op_occ_id, own in history.by_op_occ(versions).items():
-        wanted, came = history.states(own), sent.get(op_occ_id, [])
-        if wanted != came:
-            found.append(f"{op_occ_id}: {wanted}, but {came} came")
+        expected, actual = history.states(own), sent.get(op_occ_id, [])
+        if expected != actual:
+            found.append(f"{op_occ_id}: {expected}, but received {actual}")
     return found
 
 
@@ -125,9 +125,9 @@ def find_unclaimed_writes(
     versions: Iterable[Version],
     cleanups: Sequence[Cleanup] = (),
 ) -> list[str]:
-    """Return the writes to the cluster by processes that had no lease of an
-    operation of that instance at that instant, nor the claim to remove what
-    it left.
+    """Return the writes to the cluster by processes that had neither a lease
+    of an operation of that instance at that time, nor the claim to remove its
+    leftovers.
     """
     of_instance: dict[str, dict[str, list[Version]]] = {}
     for op_occ_id, own in history.by_op_occ(versions).items():
@@ -145,7 +145,7 @@ def find_unclaimed_writes(
 
 
 class _Removals:
-    """The claims to remove what instances left, each for one process."""
+    """The claims to remove leftovers of instances, each for one process."""
 
     def __init__(self, cleanups: Sequence[Cleanup]) -> None:
         self._cleanups: dict[str, list[Cleanup]] = {}
@@ -175,7 +175,7 @@ def _is_claimed(write: Write, op_occs: Iterable[Sequence[Version]]) -> bool:
 
 
 def _state_at(instant: float, own: Sequence[Moment]) -> Moment | None:
-    """Return how something was at an instant."""
+    """Return the state at a point in time."""
     return next((one for one in reversed(own) if one.at <= instant), None)
 
 
@@ -211,8 +211,8 @@ def find_differing_replicas(
     pods: Mapping[tuple[str, str], Collection[str]],
     replicas: Mapping[tuple[str, str], int],
 ) -> list[str]:
-    """Return in what an instance is not as the cluster is; a VNFC that it
-    calls lost has no pod.
+    """Return the differences between an instance and the cluster; a lost VNFC
+    has no pod.
 
     :param pods: (instance, VDU) -> names
     :param replicas: (instance, workload) -> spec.replicas
@@ -238,8 +238,8 @@ def find_differing_replicas(
     levels = instance["instantiatedVnfInfo"].get("scaleStatus", ())
     for level in levels:
         vdu = level["aspectId"].removesuffix("_aspect")
-        wanted = 1 + level["scaleLevel"]
-        if (own, vdu) in replicas and replicas[own, vdu] != wanted:
+        expected = 1 + level["scaleLevel"]
+        if (own, vdu) in replicas and replicas[own, vdu] != expected:
             found.append(
                 f"{own} {vdu}: scale level {level['scaleLevel']}, "
                 f"{replicas[own, vdu]} replicas"

@@ -1,4 +1,4 @@
-"""Clients that ask for all kinds of operations, in any order."""
+"""Clients that request all kinds of operations, in random order."""
 
 import collections
 import http.client
@@ -21,13 +21,13 @@ from tests.services.client import (
 from tests.storm.service import Service
 
 ACTIVE = {"STARTING", "PROCESSING", "ROLLING_BACK"}
-#: answers of a server that is there and cannot serve now
+#: statuses of a server that is temporarily unavailable
 UNAVAILABLE = {502, 503, 504}
-#: seconds for which a client tries to have one request answered
+#: seconds for which a client retries one request
 TIMEOUT_S = 120.0
 SMALL_FLAVOUR_FILES = "configmap secret deployment"
 MERGE = "application/merge-patch+json"
-#: how likely each operation is of an instance that runs
+#: operation of a running instance -> its weight
 RUNNING = {
     "scale out": 5,
     "scale in": 3,
@@ -41,7 +41,7 @@ DECISIONS = {"retry": 5, "rollback": 3, "fail": 2}
 
 
 class RequestLog:
-    """What was asked for and accepted, of all clients."""
+    """The requests of all clients."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -58,22 +58,22 @@ class RequestLog:
         self.errors: list[str] = []
 
     def record(self, task: str, answer: Response) -> None:
-        """Count an answer."""
+        """Count a response."""
         with self.lock:
             self.response_counts[f"{task} {answer.status}:"] += 1
             if answer.status == 500:
                 self.errors.append(f"{task}: {answer.detail}")
 
     def record_accepted(self, instance_id: str, op_occ_id: str) -> None:
-        """Note that an operation was accepted."""
+        """Record that an operation was accepted."""
         with self.lock:
             self.accepted[op_occ_id] = instance_id
             self.last[instance_id] = op_occ_id
 
 
 class StormClient:
-    """One client; a request that was not answered is sent again, with the
-    same Idempotency-Key, to one server or the other.
+    """One client; a request without a response is sent again, with the same
+    Idempotency-Key, to a random server.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class StormClient:
         body: Any = None,
         kind: str = "application/json",
     ) -> Response:
-        """Have a request answered."""
+        """Send a request until it is answered."""
         key = {} if method == "GET" else {"Idempotency-Key": str(uuid.uuid4())}
         until = time.monotonic() + TIMEOUT_S
         while True:
@@ -122,15 +122,15 @@ class StormClient:
         }
         answer = self.call("POST", INSTANCES, body)
         assert answer.status == 201, answer.content
-        made = str(answer.json["id"])
-        self._service.cluster.add_namespace(made)
+        instance_id = str(answer.json["id"])
+        self._service.cluster.add_namespace(instance_id)
         with self._requests.lock:
-            self._requests.created.append(made)
-            self._requests.instances.append(made)
-        return made
+            self._requests.created.append(instance_id)
+            self._requests.instances.append(instance_id)
+        return instance_id
 
     def run_request(self) -> None:
-        """Do something with a random instance."""
+        """Send a request about a random instance."""
         with self._requests.lock:
             instance_id = self._chance.choice(self._requests.instances)
             last = self._requests.last.get(instance_id)
@@ -176,7 +176,7 @@ class StormClient:
             self.start_operation(instance, task)
 
     def start_operation(self, instance: Any, task: str) -> None:
-        """Ask for an operation; note it when it was accepted."""
+        """Request an operation; record it when it was accepted."""
         instance_id = instance["id"]
         method, path, body, kind = self._request(instance, task)
         answer = self.call(
@@ -208,7 +208,7 @@ class StormClient:
 
     @staticmethod
     def _files(instance: Any) -> str:
-        """Every fourth instance has a workload of each kind."""
+        """Return the manifests; every fourth instance has all kinds."""
         return (
             FILES
             if int(instance["id"][-1], 16) % 4 == 0
@@ -219,12 +219,15 @@ class StormClient:
         return instantiation(self._files(instance), f"n-{instance['id']}")
 
     def _change(self, instance: Any) -> Any:
-        given = self._instantiation(instance)["additionalParams"]
+        parameters = self._instantiation(instance)["additionalParams"]
         vnfd_ids = self._service.vnfd_ids
-        (other,) = (one for one in vnfd_ids if one != instance["vnfdId"])
+        (other,) = (id_ for id_ in vnfd_ids if id_ != instance["vnfdId"])
         return {
             "vnfdId": other,
-            "additionalParams": {"upgrade_type": "RollingUpdate", **given},
+            "additionalParams": {
+                "upgrade_type": "RollingUpdate",
+                **parameters,
+            },
         }
 
     def _heal_one(self, instance: Any) -> Any:
@@ -246,13 +249,14 @@ class StormClient:
 
 
 class ClientThreads:
-    """Clients in threads of their own, until they are to end."""
+    """Clients in threads, until they are stopped."""
 
     def __init__(self, clients: Sequence[StormClient]) -> None:
         self._ends = threading.Event()
         self.errors: list[Exception] = []
         self._threads = [
-            threading.Thread(target=self._run, args=(one,)) for one in clients
+            threading.Thread(target=self._run, args=(client,))
+            for client in clients
         ]
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""The cluster of a storm: the sandbox, and what stands before it."""
+"""The cluster of a storm: the sandbox behind a fault proxy."""
 
 import base64
 import json
@@ -23,12 +23,12 @@ from tests.services.cluster import APPS, CORE, LISTED
 
 LISTENING_RE = re.compile(r"(?:listens on|Listening at:) (https://[^\s;]+)")
 NAMESPACE = re.compile(r"/namespaces/n-([0-9a-f-]{36})(?:/|$)")
-#: groups whose kinds are questions: nothing of them is stored
+#: groups whose kinds are reviews, which are not stored
 REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
 
 
 class Write(NamedTuple):
-    """A request that was to change something in the cluster."""
+    """A request that changes something in the cluster."""
 
     at: float
     sender: int | None
@@ -43,7 +43,7 @@ class Write(NamedTuple):
 
 
 class Process(fixtures.Fixture):
-    """A part of the cluster, which says where it listens."""
+    """A process of the cluster, which prints its address."""
 
     def __init__(self, log: Path, *command: str) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Process(fixtures.Fixture):
 
 
 class StormCluster(fixtures.Fixture):
-    """A cluster that may answer badly, and who changed what in it."""
+    """A cluster with injected faults and a log of all changes."""
 
     def __init__(self, folder: Path, pod_start_delay: float) -> None:
         super().__init__()
@@ -126,12 +126,12 @@ class StormCluster(fixtures.Fixture):
         }
 
     def set_fault(self, **fault: Any) -> None:
-        """Have a fault from now on; none: lift it."""
+        """Set a fault; without arguments, clear it."""
         self._proxy.write(json.dumps(fault or None))
 
     @property
     def writes(self) -> list[Write]:
-        """The changes that were asked for, in order."""
+        """The requested changes, in order."""
         lines = (self._folder / "writes.jsonl").read_text().splitlines()
         found = [json.loads(line) for line in lines]
         return sorted(
@@ -147,10 +147,10 @@ class StormCluster(fixtures.Fixture):
             and "dryRun=" not in one["query"]
         )
 
-    # what is asked of the cluster itself
+    # requests to the cluster without the proxy
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Make a request that no fault hinders; None: it is not there."""
+        """Send a request without faults; None: 404."""
         request = urllib.request.Request(self._url + path, method=method)  # noqa: S310
         request.add_header("Authorization", f"Bearer {self._token}")
         request.add_header("Content-Type", "application/json")
@@ -167,7 +167,7 @@ class StormCluster(fixtures.Fixture):
                     if error.code == 404:
                         return None
                     raise
-            except OSError:  # its API server is away for a moment
+            except OSError:  # its API server restarts
                 time.sleep(0.2)
         raise AssertionError("The cluster does not answer")
 
@@ -203,8 +203,8 @@ class StormCluster(fixtures.Fixture):
         }
 
     def owned(self) -> Iterator[tuple[str, str]]:
-        """List all that is labelled with an instance, or in the namespace of
-        one: instance and object.
+        """List all objects with the label of an instance, or in its namespace:
+        (instance, object).
         """
         for path in LISTED:
             for body in self._items(path):

@@ -1,8 +1,8 @@
-"""A proxy before a cluster, in a process of its own.
+"""A proxy for a cluster, in its own process, that injects faults.
 
 It logs each change with its time and the process that sent it, one JSON
-object a line, and answers badly while a fault is set. Each line of its
-standard input is the fault from then on, or ``null``::
+object per line, and fails while a fault is set. Each line of its standard
+input sets the fault from then on, or ``null``::
 
     {"kind": "error", "status": 503, "share": 0.5}
 """
@@ -34,16 +34,16 @@ HOP_BY_HOP_HEADERS = {
     "transfer-encoding",
     "date",
 }
-#: how the names of its processes begin
+#: prefix of the names of the service's processes
 SERVICE_PROCESS_PREFIX = "tacker-cnf-"
-#: what the service says of itself
+#: the User-Agent of the service
 USER_AGENT_RE = re.compile(r"^tacker_cnf \(.*:(\d+)\)$")
 READ_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
 class Server(web.Server):
-    """Finds out who connects, at once: a killed process has no connections
-    any more.
+    """Finds the process of a connection when it is made: a killed process has
+    no connections.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -60,7 +60,7 @@ class Server(web.Server):
 
 
 class FaultProxy:
-    """Passes requests on, and logs those that change something."""
+    """Forwards requests, and logs those that change something."""
 
     def __init__(self, upstream_url: str, log: Path) -> None:
         self._upstream = upstream_url
@@ -82,7 +82,7 @@ class FaultProxy:
         self.server = Server(self.answer, access_log=None)
 
     def set_fault(self, line: bytes) -> None:
-        """Have a fault from now on, or none."""
+        """Set or clear the fault."""
         self._fault = json.loads(line) or {}
         self._fault_cleared.set()
         self._fault_cleared = asyncio.Event()
@@ -90,11 +90,11 @@ class FaultProxy:
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         at = time.time()
         if request.method in READ_METHODS:
-            return await self._log_answer(request)
+            return await self._respond(request)
         sender = self.server.senders[request.protocol] or _sender_pid(request)
         outcome = "cut"
         try:
-            answer = await self._log_answer(request)
+            answer = await self._respond(request)
             if request.transport and not request.transport.is_closing():
                 outcome = str(answer.status)
             return answer
@@ -109,9 +109,7 @@ class FaultProxy:
             }
             self._log.write(json.dumps(entry) + "\n")
 
-    async def _log_answer(
-        self, request: web.BaseRequest
-    ) -> web.StreamResponse:
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         fault = dict(self._fault)
         share = fault.pop("share", 1.0)
         if not fault or random.random() >= share:  # noqa: S311
@@ -129,7 +127,7 @@ class FaultProxy:
             "apiVersion": "v1",
             "status": "Failure",
             "reason": "InternalError",
-            "message": "a storm is on",
+            "message": "injected fault",
             "code": status,
         }
         return web.json_response(body, status=status)
@@ -144,7 +142,7 @@ class FaultProxy:
     async def _drop_response(
         self, request: web.BaseRequest
     ) -> web.StreamResponse:
-        """Pass the request on, and break the connection then."""
+        """Forward the request, and then break the connection."""
         await self._send_buffered(request)
         return self._drop_connection(request)
 
@@ -158,7 +156,9 @@ class FaultProxy:
     def _drop_connection(request: web.BaseRequest) -> web.StreamResponse:
         if request.transport is not None:
             request.transport.abort()
-        return web.Response()  # which cannot be sent any more
+        return (
+            web.Response()
+        )  # which cannot be sent, as the connection is closed
 
     async def _forward(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -168,7 +168,7 @@ class FaultProxy:
         except aiohttp.ClientError:
             return self._drop_connection(request)
 
-    def _ask(self, request: web.BaseRequest, body: bytes | None) -> Any:
+    def _request(self, request: web.BaseRequest, body: bytes | None) -> Any:
         headers = [
             (name, value)
             for name, value in request.headers.items()
@@ -186,7 +186,7 @@ class FaultProxy:
         self, request: web.BaseRequest
     ) -> web.StreamResponse:
         body = await request.read() if request.body_exists else None
-        async with self._ask(request, body) as answer:
+        async with self._request(request, body) as answer:
             return web.Response(
                 status=answer.status,
                 headers=_forwarded_headers(answer),
@@ -196,7 +196,7 @@ class FaultProxy:
     async def _send_stream(
         self, request: web.BaseRequest
     ) -> web.StreamResponse:
-        async with self._ask(request, None) as answer:
+        async with self._request(request, None) as answer:
             stream = web.StreamResponse(
                 status=answer.status, headers=_forwarded_headers(answer)
             )
@@ -207,8 +207,8 @@ class FaultProxy:
 
 
 def _sender_pid(request: web.BaseRequest) -> int | None:
-    """Return the process that a request names, where its connection was closed
-    before it was accepted: by a client that timed out, or a kill.
+    """Return the process that a request names, if its connection was closed
+    before it was accepted: the client timed out or was killed.
     """
     match = USER_AGENT_RE.search(request.headers.get("User-Agent", ""))
     return int(match[1]) if match else None

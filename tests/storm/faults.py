@@ -1,5 +1,5 @@
 """The faults of a storm, by a seed: each loop breaks one part of the service,
-repairs it, and begins again.
+repairs it, and repeats.
 """
 
 import collections
@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from tests.storm.service import LEASE_S, ApiSlot, ConductorSlot, Service
 
 Act = Callable[[], None]
-#: seconds for which a process is down, or stands still: longer than a lease
+#: seconds for which a process is down, or frozen (longer than a lease)
 DOWN_S = (0.2, 3.0)
 FREEZE_S = (LEASE_S * 1.2, LEASE_S * 2.2)
-#: seconds in which the proxy finds who has connected to it
-TRACED_S = 0.5
-#: seconds for which the cluster answers badly
-BAD_S = (1.0, 7.0)
+#: seconds in which the proxy finds the process of a connection
+TRACE_DELAY_S = 0.5
+#: seconds for which the cluster fails
+CLUSTER_FAULT_S = (1.0, 7.0)
 
 
 class FaultLoop:
@@ -40,7 +40,7 @@ class FaultLoop:
         self.thread = threading.Thread(target=self._run)
 
     def faults(self) -> Mapping[str, Act]:
-        """Return what can be done to the part, by its name."""
+        """Return name -> function that injects and repairs a fault."""
         raise NotImplementedError
 
     def wait(self, seconds: tuple[float, float]) -> None:
@@ -81,9 +81,9 @@ class ConductorFaults(FaultLoop):
         }
 
     def _kill(self) -> None:
-        # what it has sent by now can still be traced to it for a moment
+        # the proxy can still trace requests sent so far to this process
         os.killpg(self._slot.conductor.pid, signal.SIGSTOP)
-        time.sleep(TRACED_S)
+        time.sleep(TRACE_DELAY_S)
         self._slot.conductor.kill()
         self.wait(DOWN_S)
         self._slot.start()
@@ -94,7 +94,7 @@ class ConductorFaults(FaultLoop):
         os.killpg(self._slot.conductor.pid, signal.SIGCONT)
 
     def _cut(self) -> None:
-        """Break its connections, and refuse new ones for a moment."""
+        """Break its connections, and refuse new ones for a short time."""
         self._slot.database.refuse()
         self._slot.database.break_connections()
         self.wait(DOWN_S)
@@ -154,7 +154,7 @@ class ClusterFaults(FaultLoop):
 
     def _set_fault_for(self, **fault: object) -> None:
         self._cluster.set_fault(**fault)
-        self.wait(BAD_S)
+        self.wait(CLUSTER_FAULT_S)
         self._cluster.set_fault()
 
     def _errors(self) -> None:
@@ -168,7 +168,7 @@ class ClusterFaults(FaultLoop):
         self.wait((seconds, seconds))
 
     def _kill_pods(self) -> None:
-        """Lose some pods of Deployments, of which there are new ones then."""
+        """Kill some pods of Deployments, which are then replaced."""
         found = sorted(
             (f"n-{instance}", name)
             for (instance, vdu), names in self._cluster.pods().items()
@@ -198,28 +198,28 @@ class FaultInjector:
         ]
 
     def start(self) -> None:
-        """Begin with the faults."""
+        """Start the faults."""
         for loop in self._loops:
             loop.thread.start()
 
     def stop(self) -> None:
-        """Repair everything."""
+        """Stop the faults, and repair them."""
         self._end.set()
         for loop in self._loops:
             loop.thread.join()
 
     @property
     def done(self) -> collections.Counter[str]:
-        """How often each fault was there."""
+        """Fault -> how often it occurred."""
         done = (loop.done for loop in self._loops)
         return sum(done, collections.Counter())
 
     @property
     def log(self) -> list[str]:
-        """When each fault was there."""
+        """The time of each fault."""
         return sorted(line for loop in self._loops for line in loop.log)
 
     @property
     def errors(self) -> list[Exception]:
-        """Why a fault could not be made, or repaired."""
+        """Errors from injecting or repairing faults."""
         return [error for loop in self._loops for error in loop.errors]

@@ -1,7 +1,7 @@
-"""Which conductor had which operation, from when until when.
+"""The history of the operations and of their owners.
 
-Triggers in the database log each change of what the conductors agree on, by
-the clock of the database, which is this machine's.
+Triggers in the database log each change of an operation and of its lease, by
+the clock of the database, which runs on the same machine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ TYPES = {"fence": "INTEGER", "recorded": "INTEGER"} | {
 }
 NAMES = ", ".join(COPIED)
 NEW = ", ".join(f"NEW.{name}" for name in COPIED)
-#: how the log is numbered, and the clock as it goes within a transaction
+#: the number column of the log, and a clock that advances in a transaction
 SEQUENCES = {
     "postgresql": "BIGSERIAL PRIMARY KEY",
     "mysql": "BIGINT AUTO_INCREMENT PRIMARY KEY",
@@ -41,8 +41,8 @@ LOG_FUNCTION = """\
 CREATE FUNCTION storm_log() RETURNS trigger LANGUAGE plpgsql
 AS $$ BEGIN {insert}; RETURN NEW; END $$
 """
-#: the claims under which what instances left is removed; with a deleted
-#: instance there is no operation from which it has to be kept
+#: the claims to remove leftovers of instances; a deleted instance has no
+#: operation that could conflict
 CLEANUPS = (
     "CREATE TABLE storm_cleanups (id VARCHAR(36), token VARCHAR(255),"
     " until DOUBLE PRECISION, is_deleted INTEGER, logged_at DOUBLE PRECISION)"
@@ -77,7 +77,7 @@ TRIGGERS = {
 
 
 class Version(NamedTuple):
-    """An operation as it was from a moment on."""
+    """The state of an operation from a point in time."""
 
     at: float
     op_occ_id: str
@@ -90,7 +90,7 @@ class Version(NamedTuple):
     lease_until: float
 
     def is_held_by(self, pid: int, now: float) -> bool:
-        """Return whether a process may work on it at an instant."""
+        """Check whether a process has the lease at a point in time."""
         return (
             self.owner is not None
             and self.owner.split(":")[1] == str(pid)
@@ -99,7 +99,7 @@ class Version(NamedTuple):
 
 
 class Cleanup(NamedTuple):
-    """The claim on an instance to remove what it left, from a moment on."""
+    """The claim to remove an instance's leftovers from a point in time."""
 
     at: float
     instance_id: str
@@ -109,7 +109,7 @@ class Cleanup(NamedTuple):
 
 
 def install(engine: sa.Engine) -> None:
-    """Have the database log each change of an operation from now on."""
+    """Install triggers that log each change of an operation."""
     dialect = engine.dialect.name
     columns = [
         f"{name} {TYPES.get(name, 'VARCHAR(255)')}"
@@ -129,7 +129,7 @@ def install(engine: sa.Engine) -> None:
 
 
 def read(engine: sa.Engine) -> list[Version]:
-    """Read the log; what is of one operation is in its order."""
+    """Read the log; the entries of one operation are in order."""
     with engine.connect() as connection:
         rows = connection.exec_driver_sql(
             f"SELECT logged_at, {NAMES} FROM storm_history ORDER BY seq"  # noqa: S608
@@ -138,7 +138,7 @@ def read(engine: sa.Engine) -> list[Version]:
 
 
 def read_cleanups(engine: sa.Engine) -> list[Cleanup]:
-    """Read when what instances left could be removed."""
+    """Read the claims to remove leftovers."""
     with engine.connect() as connection:
         rows = connection.exec_driver_sql(
             "SELECT logged_at, id, token, until, is_deleted"
@@ -148,7 +148,7 @@ def read_cleanups(engine: sa.Engine) -> list[Cleanup]:
 
 
 def by_op_occ(versions: Iterable[Version]) -> Mapping[str, list[Version]]:
-    """Sort the versions by their operations."""
+    """Group the versions by operation."""
     found: dict[str, list[Version]] = {}
     for version in versions:
         found.setdefault(version.op_occ_id, []).append(version)
@@ -156,7 +156,7 @@ def by_op_occ(versions: Iterable[Version]) -> Mapping[str, list[Version]]:
 
 
 def states(versions: Sequence[Version]) -> list[str]:
-    """Return the states that one operation went through."""
+    """Return the states of one operation, in order."""
     found: list[str] = []
     for version in versions:
         if found[-1:] != [version.state]:

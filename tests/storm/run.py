@@ -1,4 +1,4 @@
-"""One storm: clients and faults at once, then the drain, then the checks."""
+"""One storm: clients and faults concurrently, then the drain and checks."""
 
 import collections
 import dataclasses
@@ -30,11 +30,11 @@ UNDELIVERED = (
 
 @dataclasses.dataclass
 class Report:
-    """What a storm did, and what was wrong after it."""
+    """The statistics of a storm, and the problems found after it."""
 
     operations: Mapping[str, int]
     states: Mapping[str, int]
-    #: how often each task was accepted or refused, by status
+    #: task and status -> number of responses
     response_counts: Mapping[str, int]
     faults: Mapping[str, int]
     writes: int
@@ -43,7 +43,7 @@ class Report:
 
 
 class Storm:
-    """A storm over a service.
+    """A storm on a service.
 
     :param log: called with a line about each part of the storm
     """
@@ -65,20 +65,20 @@ class Storm:
 
     def run(self, vnfs: int, seconds: float) -> Report:
         """Run the whole storm."""
-        self._log(f"{vnfs} VNFs are created")
+        self._log(f"Creating VNFs: count={vnfs}")
         for _ in range(vnfs):
             self._client.create()
-        self._log(f"clients and faults, for {seconds:g} s")
+        self._log(f"Running clients and faults: seconds={seconds:g}")
         self._load(seconds)
-        self._log("faults are repaired; every operation is brought to its end")
+        self._log("Faults repaired; completing all operations")
         self._drain("retry", "rollback", "fail")
-        self._log("the instances are compared with the cluster")
+        self._log("Comparing instances with the cluster")
         self._found["replicas and VNFCs that differ"] = self._wait_empty(
             self._list_differing
         )
-        self._log("every VNF is terminated")
+        self._log("Terminating all VNFs")
         self._terminate()
-        self._log("synchronization and notifications are awaited")
+        self._log("Waiting for synchronization and notifications")
         self._found["objects without an owner"] = self._wait_empty(
             self._without_owner
         )
@@ -94,12 +94,12 @@ class Storm:
         finally:
             self.faults.stop()
             threads.stop()
-        self._found["clients and faults that broke"] = [
+        self._found["clients and faults that failed"] = [
             repr(error) for error in (*threads.errors, *self.faults.errors)
         ]
 
     def _drain(self, *decisions: str) -> None:
-        """Decide about what failed until no operation has to go on."""
+        """Decide about failed operations until all have ended."""
         until = time.monotonic() + DRAIN_TIMEOUT_S
         decided: collections.Counter[str] = collections.Counter()
         while time.monotonic() < until:
@@ -108,8 +108,8 @@ class Storm:
                 if state == "FAILED_TEMP":
                     decided[op_occ_id] += 1
                     is_last = decided[op_occ_id] > MAX_DECISIONS
-                    given = ("fail",) if is_last else decisions
-                    self._client.decide(op_occ_id, *given)
+                    choices = ("fail",) if is_last else decisions
+                    self._client.decide(op_occ_id, *choices)
             if not {*ACTIVE, "FAILED_TEMP"} & set(states.values()):
                 return
             time.sleep(0.5)
@@ -122,9 +122,9 @@ class Storm:
             instance["id"] for instance in self._instantiated()
         ]
 
-    def _wait_empty(self, look: Callable[[], list[str]]) -> list[str]:
+    def _wait_empty(self, find: Callable[[], list[str]]) -> list[str]:
         until = time.monotonic() + DRAIN_TIMEOUT_S
-        while (found := look()) and time.monotonic() < until:
+        while (found := find()) and time.monotonic() < until:
             time.sleep(2)
         return found
 
@@ -141,9 +141,9 @@ class Storm:
             for instance_id in self._requests.instances
         )
         return [
-            one
-            for one in instances
-            if one and one["instantiationState"] == "INSTANTIATED"
+            instance
+            for instance in instances
+            if instance and instance["instantiationState"] == "INSTANTIATED"
         ]
 
     def _list_differing(self) -> list[str]:
@@ -186,7 +186,7 @@ class Storm:
             writes=len(writes),
             found={
                 "operations lost": checks.find_lost(requests.accepted, states),
-                "operations doubled": checks.find_duplicates(
+                "operations duplicated": checks.find_duplicates(
                     requests.accepted, versions
                 ),
                 "operations stuck": checks.find_stuck(states, busy),

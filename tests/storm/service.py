@@ -18,11 +18,11 @@ from tests.storm.cluster import StormCluster
 
 CONDUCTORS = 3
 APIS = 2
-#: seconds for which a conductor has an operation without renewing it
+#: seconds for which a lease is valid without renewal
 LEASE_S = 6.0
 #: seconds that a pod needs to start
 POD_START_S = 0.5
-#: of the database servers, where their URLs name none
+#: default ports of the database servers
 PORTS = {"postgresql": 5432, "mysql": 3306}
 OPTIONS: dict[str, dict[str, Any]] = {
     "conductor": {
@@ -44,8 +44,8 @@ DEPLOYMENT = "Files/kubernetes/deployment.yaml"
 
 
 class ConductorSlot(fixtures.Fixture):
-    """One conductor, which can be started again; its connections to the
-    database go through a relay.
+    """One conductor, which can be restarted; its database connections go
+    through a TCP proxy.
     """
 
     def __init__(self, service: "Service", name: str) -> None:
@@ -73,7 +73,7 @@ class ConductorSlot(fixtures.Fixture):
 
 
 class ApiSlot(fixtures.Fixture):
-    """One API server, which can be started again at the same address."""
+    """One API server, which can be restarted at the same address."""
 
     def __init__(self, service: "Service", name: str) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class ApiSlot(fixtures.Fixture):
 
 
 class Service(fixtures.Fixture):
-    """Everything that a storm runs on.
+    """All processes of a storm.
 
     :param server: URL of the database server
     """

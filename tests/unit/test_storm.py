@@ -1,4 +1,4 @@
-"""The checks of a storm, by histories in which something was wrong."""
+"""The checks of a storm, with histories that contain problems."""
 
 from typing import Any, ClassVar
 
@@ -71,12 +71,12 @@ class TestWrites(testtools.TestCase):
     def test_after_the_operation(self) -> None:
         self.assertEqual(1, self.found(write(12.1, 22)))
 
-    def test_of_another_instance_or_an_unknown_process(self) -> None:
+    def test_writes_to_another_instance_or_by_an_unknown_process(self) -> None:
         other = PATH.replace(INSTANCE, INSTANCE[::-1])
         self.assertEqual(1, self.found(write(2.0, path=other)))
         self.assertEqual(1, self.found(write(2.0, None)))
 
-    def test_the_late_one_is_described(self) -> None:
+    def test_a_late_write_is_described(self) -> None:
         (line,) = checks.find_unclaimed_writes([write(9.5)], self.versions)
         self.assertIn("ended +0.500 s ago", line)
 
@@ -107,7 +107,7 @@ class TestRemovals(testtools.TestCase):
     def test_under_the_claim_of_another_process(self) -> None:
         self.assertEqual(1, self.found(self.delete(2.0), self.delete(3, 22)))
 
-    def test_nothing_but_a_removal(self) -> None:
+    def test_the_claim_allows_only_removals(self) -> None:
         self.assertEqual(2, self.found(write(2.0), write(21.0)))
 
     def test_of_a_deleted_instance(self) -> None:
@@ -115,15 +115,15 @@ class TestRemovals(testtools.TestCase):
 
 
 class TestOperations(testtools.TestCase):
-    def test_lost(self) -> None:
+    def test_a_lost_operation(self) -> None:
         self.assertEqual(1, len(checks.find_lost(["op", "gone"], ["op"])))
 
-    def test_made_twice(self) -> None:
+    def test_an_operation_created_twice(self) -> None:
         versions = [version(1.0, None, 0.0)]
         self.assertEqual([], checks.find_duplicates(["op"], versions))
         self.assertEqual(1, len(checks.find_duplicates([], versions)))
 
-    def test_claimed_twice_at_once(self) -> None:
+    def test_an_operation_claimed_twice_at_once(self) -> None:
         first = version(1.0, ONE, 7.0)
         late, early = version(7.1, OTHER, 13.0), version(6.9, OTHER, 13.0)
         self.assertEqual([], checks.find_duplicates(["op"], [first, late]))
@@ -139,7 +139,7 @@ class TestOperations(testtools.TestCase):
             1, len(checks.find_duplicates(["op"], [first, twice]))
         )
 
-    def test_stuck(self) -> None:
+    def test_stuck_operations(self) -> None:
         states = {"a": "COMPLETED", "b": "PROCESSING", "c": "FAILED_TEMP"}
         self.assertEqual(2, len(checks.find_stuck(states, {"instance": "b"})))
         self.assertEqual(3, len(checks.find_stuck(states, {"instance": "a"})))
@@ -201,7 +201,7 @@ class TestReplicas(testtools.TestCase):
         given = {key: pods}, {key: replicas}
         return len(checks.find_differing_replicas(self.instance, *given))
 
-    def test_same(self) -> None:
+    def test_no_difference(self) -> None:
         self.assertEqual(0, self.found({"web-1"}, 1))
 
     def test_other_pods(self) -> None:
