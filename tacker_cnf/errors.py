@@ -1,31 +1,32 @@
-"""The whole error tree: each error knows its HTTP status and its sentence.
+"""The error classes, each with its HTTP status and default message.
 
     VnfmError                      500
       BadRequest                   400
         InvalidPackage, UnknownFlavour, UnknownAspect, UnknownLevel,
-        ScaleOutOfRange, UnknownVnfc, InvalidVimConnection,
-        InvalidFilter, InvalidSelector, InvalidMarker, ...
+        ScaleOutOfRange, NotScalable, UnknownVnfc, InvalidParameters,
+        InvalidVimConnection, InvalidFilter, InvalidSelector, InvalidMarker
       Unauthorized                 401
       Forbidden                    403
-        GrantRefused
+        GrantRejected
       NotFound                     404
       MethodNotAllowed             405
       NotAcceptable                406
       Conflict                     409
-        WrongState, OperationInProgress, Stale, Cancelled, Repeated
+        WrongState, OperationInProgress, Leftovers, Stale, Cancelled,
+        DuplicateRequest
       PreconditionFailed           412
       PayloadTooLarge              413
       UnsupportedMediaType         415
       RangeNotSatisfiable          416
       Unprocessable                422
-        VnfdNotUsable, VnfdNotFitting, KeyReused, ScriptFailed,
-        InfraError (VimUnreachable, VimRefused, NotReady),
-        RemoteFailed (RemoteUnreachable, HostKeyChanged, LoginRefused)
+        VnfdNotUsable, IncompatibleVnfd, IdempotencyKeyReused, ScriptFailed,
+        InfraError (VimUnreachable, VimRejected, NotReady),
+        RemoteFailed (RemoteUnreachable, HostKeyChanged, LoginRejected)
       Unavailable                  503
         PeerFailed (PeerUnreachable)
       LostClaim                    500, inside the conductor only
 
-A docstring is the message where none is given.
+The docstring of a class is the message of an error raised without one.
 """
 
 import http
@@ -42,11 +43,11 @@ class VnfmError(Exception):
 
     def __init__(self, detail: str | None = None) -> None:
         super().__init__(detail or type(self).__doc__)
-        #: what the HTTP answer says beside the problem
+        #: headers of the HTTP response: (name, value)
         self.headers: list[tuple[str, str]] = []
 
     def with_headers(self, headers: Iterable[tuple[str, str]]) -> Self:
-        """Add headers to the HTTP answer."""
+        """Add headers to the HTTP response; return this error."""
         self.headers += headers
         return self
 
@@ -102,7 +103,7 @@ class InvalidSelector(BadRequest):
 
 
 class InvalidMarker(BadRequest):
-    """The query asks for a page that this service did not offer."""
+    """The page marker of the query was not issued by this service."""
 
 
 class Unauthorized(VnfmError):
@@ -112,7 +113,7 @@ class Unauthorized(VnfmError):
 
 
 class Forbidden(VnfmError):
-    """The caller may not do this."""
+    """The client is not authorized to send this request."""
 
     status = 403
 
@@ -122,7 +123,7 @@ class GrantRejected(Forbidden):
 
 
 class NotFound(VnfmError):
-    """There is nothing here."""
+    """The resource does not exist."""
 
     status = 404
 
@@ -139,19 +140,19 @@ class MethodNotAllowed(VnfmError):
 
 
 class NotAcceptable(VnfmError):
-    """The answer cannot be given in a form that the request accepts."""
+    """The response has no media type that the request accepts."""
 
     status = 406
 
 
 class Conflict(VnfmError):
-    """The state of the resource does not allow this."""
+    """The state of the resource does not allow this request."""
 
     status = 409
 
 
 class WrongState(Conflict):
-    """The state of the resource does not allow this."""
+    """The state of the resource does not allow this request."""
 
 
 class OperationInProgress(Conflict):
@@ -159,11 +160,11 @@ class OperationInProgress(Conflict):
 
 
 class Leftovers(Conflict):
-    """What a failed instantiation left on the VIM has to be removed first."""
+    """Objects of a failed instantiation are still on the VIM."""
 
 
 class Stale(Conflict):
-    """The resource has changed since it was looked at."""
+    """The resource has changed since it was read."""
 
 
 class Cancelled(Conflict):
@@ -171,11 +172,11 @@ class Cancelled(Conflict):
 
 
 class DuplicateRequest(Conflict):
-    """The same request is being carried out at this moment."""
+    """The same request is still being processed."""
 
 
 class PreconditionFailed(VnfmError):
-    """The resource has changed since the caller saw it."""
+    """The resource has changed since the client read it."""
 
     status = 412
 
@@ -187,13 +188,13 @@ class PayloadTooLarge(VnfmError):
 
 
 class UnsupportedMediaType(VnfmError):
-    """The Content-Type of the request is not supported here."""
+    """The resource does not support the Content-Type of the request."""
 
     status = 415
 
 
 class RangeNotSatisfiable(VnfmError):
-    """The file has no byte in the range that is asked for."""
+    """The requested range is outside of the file."""
 
     status = 416
 
@@ -203,7 +204,7 @@ class RangeNotSatisfiable(VnfmError):
 
 
 class Unprocessable(VnfmError):
-    """The request is well formed and cannot be carried out."""
+    """The request is well-formed but cannot be processed."""
 
     status = 422
 
@@ -213,15 +214,15 @@ class VnfdNotUsable(Unprocessable):
 
 
 class IncompatibleVnfd(Unprocessable):
-    """The VNF instance cannot become one of this VNFD."""
+    """The VNF instance is not compatible with this VNFD."""
 
 
 class IdempotencyKeyReused(Unprocessable):
-    """Idempotency-Key: it was given with another request before."""
+    """Idempotency-Key: the key was already used with another request."""
 
 
 class InfraError(Unprocessable):
-    """The VIM could not do what was asked of it."""
+    """The VIM failed to process a request."""
 
 
 class VimUnreachable(InfraError):
@@ -229,11 +230,11 @@ class VimUnreachable(InfraError):
 
 
 class VimRejected(InfraError):
-    """The VIM refused what was asked of it."""
+    """The VIM rejected a request."""
 
 
 class NotReady(InfraError):
-    """What was made on the VIM did not become ready."""
+    """The resources created on the VIM did not become ready."""
 
 
 class ScriptFailed(Unprocessable):
@@ -243,12 +244,13 @@ class ScriptFailed(Unprocessable):
         self, detail: str, data: dict[str, Any] | None = None
     ) -> None:
         super().__init__(detail)
-        #: what the script wants to be told when it is run again
+        #: passed to the script as userScriptErrHandlingData when it is run
+        #: again; the script defines the keys
         self.data = data
 
 
 class RemoteFailed(Unprocessable):
-    """A machine of the VNF could not do what was asked of it."""
+    """A machine of the VNF failed to run a command."""
 
 
 class RemoteUnreachable(RemoteFailed):
@@ -256,21 +258,21 @@ class RemoteUnreachable(RemoteFailed):
 
 
 class HostKeyChanged(RemoteFailed):
-    """A machine of the VNF is not the one that it was."""
+    """The SSH host key of a machine of the VNF has changed."""
 
 
 class LoginRejected(RemoteFailed):
-    """A machine of the VNF refuses the login."""
+    """A machine of the VNF rejected the login."""
 
 
 class Unavailable(VnfmError):
-    """A part of this service does not answer at the moment."""
+    """A component of this service is unavailable."""
 
     status = 503
 
 
 class PeerFailed(Unavailable):
-    """Another service did not answer as it has to."""
+    """Another service sent an invalid response."""
 
 
 class PeerUnreachable(PeerFailed):
@@ -282,7 +284,7 @@ class LostClaim(VnfmError):
 
 
 def problem_details(error: Exception) -> ProblemDetails:
-    """Tell an error as ProblemDetails; the inside of a bug stays inside."""
+    """Convert an error to ProblemDetails, without the text of a bug."""
     vnfm_error = error if isinstance(error, VnfmError) else VnfmError()
     return ProblemDetails(
         status=vnfm_error.status,

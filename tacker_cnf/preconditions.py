@@ -1,4 +1,4 @@
-"""On which terms a caller asks: only for what it saw, and only once."""
+"""Preconditions of a request: the If-Match and Idempotency-Key headers."""
 
 import msgspec
 
@@ -6,27 +6,27 @@ from tacker_cnf import errors
 
 
 class IdempotencyKey(msgspec.Struct, frozen=True):
-    """By what the repetition of a request is known (Idempotency-Key)."""
+    """What identifies a repeated request (Idempotency-Key)."""
 
-    #: of the caller, and of the key that it chose
+    #: digest of the client and of the key that it sent
     id: str
-    #: of all that was asked: method, path and body
+    #: digest of the request: method, path and body
     fingerprint: str
 
 
 class Preconditions(msgspec.Struct, frozen=True):
-    """What a caller says beside its request; nothing is as good."""
+    """The preconditions of one request; none by default."""
 
-    #: the entity tags of which the resource has to have one (If-Match)
+    #: the entity tags one of which the resource must have (If-Match)
     if_match: frozenset[str] | None = None
     key: IdempotencyKey | None = None
 
     def check(self, etag: str) -> None:
-        """Make sure that the resource is what the caller saw.
+        """Check that the resource has not changed since the client read it.
 
-        To be asked within the transaction that changes it.
+        Call it in the transaction that changes the resource.
 
-        :raises PreconditionFailed: it has changed since
+        :raises PreconditionFailed: the resource has another entity tag
         """
         if self.if_match is not None and not self.if_match & {etag, "*"}:
             raise errors.PreconditionFailed(

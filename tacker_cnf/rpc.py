@@ -1,4 +1,4 @@
-"""The wake-up call: an operation's id on a queue, nothing more."""
+"""Wake-up messages to conductors: they carry the ID of a resource only."""
 
 import sys
 import threading
@@ -11,8 +11,8 @@ from oslo_service import backend
 
 from tacker_cnf import errors
 
-# oslo.service requires eventlet, and futurist imports what is installed: here
-# it is not there (doc/source/contributor/decisions/no-eventlet.rst).
+# oslo.service requires eventlet, and futurist imports it if it is installed:
+# hide it (doc/source/contributor/decisions/no-eventlet.rst).
 sys.modules.setdefault("eventlet", None)  # type: ignore[arg-type]
 backend.init_backend(backend.BackendType.THREADING)
 
@@ -25,19 +25,19 @@ LOG = log.getLogger(__name__)
 TOPIC: Final = "tacker_cnf_conductor"
 NAMESPACE: Final = "lcm"
 VERSION: Final = "1.0"
-#: a queue inside one process, which then is the only one
+#: transport within one process, for a deployment of one process
 EMBEDDED: Final = "fake://"
-#: seconds between two attempts to reach a broker that refuses
+#: seconds between two attempts to connect to a broker
 RETRY_DELAY_S: Final = 5.0
-#: seconds that a start waits for the broker before it goes on without
+#: seconds that a conductor waits for the broker when it starts
 CONNECT_TIMEOUT_S: Final = 3.0
-#: seconds that a stop waits for the broker
+#: seconds that a conductor waits for the broker when it stops
 STOP_TIMEOUT_S: Final = 5.0
 
 
 def open_transport(conf: cfg.ConfigOpts, url: str | None = None) -> Any:
-    """Open the queue at a URL; by default the configured `transport_url`."""
-    # oslo.messaging registers these on its global configuration alone
+    """Return the transport of a URL; by default of `transport_url`."""
+    # oslo.messaging registers these on its global configuration only
     conf.register_opts(
         tracing.oslo_messaging_tracing, group="oslo_messaging_tracing"
     )
@@ -48,90 +48,82 @@ def open_transport(conf: cfg.ConfigOpts, url: str | None = None) -> Any:
 
 
 class Client:
-    """Wakes a conductor."""
+    """Sends messages to conductors."""
 
     def __init__(self, transport: Any) -> None:
         target = messaging.Target(
             topic=TOPIC, namespace=NAMESPACE, version=VERSION
         )
-        # a request does not wait for the broker: the sweep does without it
+        # a request does not wait for the broker: the sweep needs no message
         self._client = messaging.get_rpc_client(transport, target, retry=0)
         self._fanout = self._client.prepare(fanout=True)
 
     def wake(self, op_occ_id: str) -> None:
-        """Tell the conductors of an operation that waits.
+        """Send the ID of a waiting operation to a conductor.
 
-        A message that cannot be sent is no failure: the row is there, and
-        the sweep finds it.
+        Raise nothing if that fails: the sweep finds the row.
         """
         failure_message = (
-            f"Wake-up not sent, operation {op_occ_id} waits for the sweep"
+            f"Wake-up not sent, the sweep finds it: operation={op_occ_id}"
         )
         _cast(self._client, failure_message, "run", op_occ_id=op_occ_id)
 
     def cancel(self, op_occ_id: str) -> None:
-        """Tell all conductors that an operation is to stop.
+        """Send the ID of a cancelled operation to all conductors.
 
-        A message that cannot be sent only delays: who carries it out looks
-        at the row whenever the lease is renewed.
+        Raise nothing if that fails: the conductor of the operation reads the
+        row when it renews the lease.
         """
         failure_message = (
-            f"Cancel not sent, operation {op_occ_id} stops at its next "
+            f"Cancel not sent, the renewal finds it: operation={op_occ_id}"
         )
-        _cast(
-            self._fanout,
-            f"{failure_message}heartbeat",
-            "cancel",
-            op_occ_id=op_occ_id,
-        )
+        _cast(self._fanout, failure_message, "cancel", op_occ_id=op_occ_id)
 
     def tell(self) -> None:
-        """Tell all conductors that there is something for subscribers.
+        """Wake the notification dispatchers of all conductors.
 
-        A message that cannot be sent only delays: dispatchers poll.
+        Raise nothing if that fails: dispatchers poll.
         """
-        _cast(
-            self._fanout, "Wake-up of dispatchers not sent, they poll", "tell"
-        )
+        _cast(self._fanout, "Wake-up not sent, dispatchers poll:", "tell")
 
     def fetch(self, package_id: str) -> None:
-        """Tell the conductors of a package that is to be fetched.
+        """Send the ID of a VNF package to fetch to a conductor.
 
-        A message that cannot be sent is no failure: the sweep finds it.
+        Raise nothing if that fails: the sweep finds the row.
         """
         failure_message = (
-            f"Wake-up not sent, VNF package {package_id} waits for the sweep"
+            f"Wake-up not sent, the sweep finds it: package={package_id}"
         )
         _cast(self._client, failure_message, "fetch", package_id=package_id)
 
     def sync(self, instance_id: str) -> None:
-        """Ask a conductor to look what a VIM has made of an instance.
+        """Send the ID of a VNF instance to synchronize to a conductor.
 
-        :raises Unavailable: no conductor can be asked
+        :raises Unavailable: the message cannot be sent
         """
         try:
             self._client.cast({}, "sync", instance_id=instance_id)
-        except Exception as error:  # of whatever library the transport has
+        except Exception as error:  # of any library a transport uses
             raise errors.Unavailable(
-                "The queue to the conductors does not answer."
+                "The message broker of the conductors is unreachable."
             ) from error
 
 
 def _cast(
     client: Any, failure_message: str, method: str, **arguments: str
 ) -> None:
-    """Send a message to conductors.
+    """Send a message to conductors; log a failure.
 
-    :param failure_message: what is logged when it cannot be sent
+    :param failure_message: the start of the log message
     """
     try:
         client.cast({}, method, **arguments)
     except Exception as error:  # noqa: BLE001
-        LOG.warning("%s: %s", failure_message, _reason(error))
+        LOG.warning("%s error=%s", failure_message, _reason(error))
 
 
 class Endpoint:
-    """Where the wake-up calls arrive."""
+    """Passes the messages that a conductor receives to callbacks."""
 
     target = messaging.Target(namespace=NAMESPACE, version=VERSION)
 
@@ -151,12 +143,12 @@ class Endpoint:
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def run(self, _context: dict[str, Any], op_occ_id: str) -> None:
-        """Begin with an operation, unless somebody has."""
+        """Start an operation, unless another conductor has claimed it."""
         self._run(op_occ_id)
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def cancel(self, _context: dict[str, Any], op_occ_id: str) -> None:
-        """Stop an operation, if it is carried out here."""
+        """Stop an operation, if it runs on this conductor."""
         self._cancel(op_occ_id)
 
     @messaging.expose  # type: ignore[untyped-decorator]
@@ -171,15 +163,15 @@ class Endpoint:
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def tell(self, _context: dict[str, Any]) -> None:
-        """Look for what subscribers are to be told."""
+        """Check for notifications to deliver."""
         self._tell()
 
 
 class Listener:
-    """Receives the wake-up calls of one conductor while there is a broker.
+    """Receives the messages of one conductor while the broker is reachable.
 
-    It connects in a thread of its own: oslo.messaging does not return while
-    the broker is unreachable, and a conductor works without one.
+    It connects in its own thread: oslo.messaging does not return while the
+    broker is unreachable, and a conductor works without it.
     """
 
     def __init__(self, transport: Any, host: str, endpoint: Endpoint) -> None:
@@ -191,12 +183,12 @@ class Listener:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Connect; return without a connection when that takes too long."""
+        """Connect; return after CONNECT_TIMEOUT_S even if not connected."""
         threading.Thread(
             target=self._connect, daemon=True, name="listener"
         ).start()
         if not self._connected.wait(CONNECT_TIMEOUT_S):
-            LOG.warning("Broker not reached, the sweep finds operations")
+            LOG.warning("Broker unreachable, operations wait for the sweep")
 
     def _connect(self) -> None:
         while not self._stopped.is_set():
@@ -210,7 +202,9 @@ class Listener:
             try:
                 server.start()
             except Exception as error:  # noqa: BLE001
-                LOG.warning("Broker not usable, retrying: %s", _reason(error))
+                LOG.warning(
+                    "Broker not usable, retrying: error=%s", _reason(error)
+                )
                 self._stopped.wait(RETRY_DELAY_S)
             else:
                 LOG.info("Broker connected")
@@ -219,8 +213,8 @@ class Listener:
                 return
 
     def stop(self) -> bool:
-        """Receive no more calls; return whether all its threads have ended,
-        which they do not without a broker.
+        """Disconnect; return whether all threads have ended, which they do
+        not while the broker is unreachable.
         """
         self._stopped.set()
         if not self._connected.is_set():

@@ -1,1 +1,1 @@
-"""The conductor: takes operations through their steps."""
+"""The conductor: runs the steps of lifecycle operations."""

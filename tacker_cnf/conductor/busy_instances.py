@@ -1,4 +1,4 @@
-"""Instances that could not be looked at while an operation held them."""
+"""Instances whose synchronization waits for the end of an operation."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -7,15 +7,15 @@ from typing import Final
 from tacker_cnf.db import instances
 from tacker_cnf.db.session import Store, transaction
 
-#: instances that are asked for at once
+#: instances that are read at once
 BATCH_SIZE: Final = 500
 
 
 class BusyInstances:
-    """Remembers instances until no operation holds them any more.
+    """A set of instances that an operation has.
 
     An operation may stay FAILED_TEMP for days, and another process may end
-    it: one question from time to time tells of all of them.
+    it: one query checks all of them periodically.
     """
 
     def __init__(self, store: Store) -> None:
@@ -25,25 +25,25 @@ class BusyInstances:
         self._not_empty = threading.Event()
 
     def add(self, instance_id: str) -> None:
-        """Note that an operation holds an instance."""
+        """Add an instance that an operation has."""
         with self._lock:
             self._ids.add(instance_id)
             self._not_empty.set()
 
     def wait(self) -> None:
-        """Wait until there is one, or somebody wakes who waits."""
+        """Wait until the set is not empty, or wake() is called."""
         self._not_empty.wait()
 
     def wake(self) -> None:
-        """Let nobody wait."""
+        """End every wait()."""
         self._not_empty.set()
 
     def pop_freed(self) -> Sequence[str]:
-        """Give those that no operation holds any more, and forget them."""
+        """Remove and return the instances that no operation has any more."""
         with self._lock:
             ids = sorted(self._ids)
         busy = set(self._still_busy(ids))
-        freed = [one for one in ids if one not in busy]
+        freed = [instance_id for instance_id in ids if instance_id not in busy]
         with self._lock:
             self._ids.difference_update(freed)
             if not self._ids:

@@ -1,4 +1,4 @@
-"""What one conductor has claimed, and that it goes on saying so."""
+"""The operations that one conductor has claimed, and their leases."""
 
 import contextlib
 import os
@@ -29,18 +29,20 @@ from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
 LOG = log.getLogger(__name__)
 T = TypeVar("T")
 
-#: seconds between two tries to reach a database that does not answer
+#: seconds between two attempts to reach an unreachable database
 DATABASE_RETRY_DELAY_S: Final = 0.5
-#: how often a claim is tried again that met a locked row, and after how long
+#: how often a claim of a locked row is retried
 CLAIM_RETRIES: Final = 2
+#: seconds between two attempts to claim a locked row
 CLAIM_RETRY_S: Final = 0.1
-#: the part of a lease, one third, that has to be left when a request is sent
+#: a request is sent only if one third of the lease remains
 LEASE_MARGIN_DIVISOR: Final = 3
 
 
 class Claim:
-    """One operation in this process: how far it is, and whether it is still
-    to be carried out.
+    """The claim of one operation: its lease, cancellation and progress.
+
+    :param lease: seconds
     """
 
     def __init__(self, lease: float) -> None:
@@ -51,32 +53,37 @@ class Claim:
         self._lock = threading.Lock()
         self.is_claimed = False
         self._step: str | None = None
-        #: what is still to be published
+        #: progress to be published
         self.progress: str | None = None
-        #: the step, and how far it was when that was last told
+        #: the step, and its last reported progress
         self.last_progress: str | None = None
 
     def renew(self, since: float) -> None:
-        """Record that the operation is ours, by what was asked at `since`."""
+        """Record that the lease was renewed.
+
+        :param since: boottime before the request to the database
+        """
         with self._lock:
             if not self._lost.is_set():
                 self._lease.renew(since + self._seconds)
                 self.is_claimed = True
 
     def check_lease(self) -> None:
-        """Lose the operation when the lease has ended by our own clock."""
+        """Mark the operation as lost if its lease has expired by the clock of
+        this host.
+        """
         if self.is_claimed and not self._lease.remaining:
             self.mark_lost()
 
     def mark_lost(self) -> None:
-        """Stop all work: the operation is another conductor's."""
+        """Stop all work: another conductor may claim the operation."""
         with self._lock:
             self._lost.set()
             self._lease.renew(0.0)
         self.cancel_token.cancel(errors.LostClaim(), forceful=True)
 
     def cancel(self, mode: CancelModeType) -> None:
-        """Stop the work, as a caller asked for."""
+        """Cancel the operation on behalf of a client."""
         self.cancel_token.cancel(
             errors.Cancelled(f"The operation was cancelled ({mode})."),
             forceful=mode == CancelModeType.FORCEFUL,
@@ -92,20 +99,20 @@ class Claim:
         self.progress = self.last_progress = line
 
     def clear_progress(self) -> None:
-        """Clear what is to be published: the end of the step is recorded."""
+        """Drop unpublished progress: the end of the step is recorded."""
         self.progress = None
 
     def mark_published(self, progress: str) -> None:
-        """Record what was published."""
+        """Drop progress that was published, unless there is a newer one."""
         if self.progress == progress:
             self.progress = None
 
     def persist(self, func: Callable[[], T]) -> T:
-        """Make a transaction; try again as long as the lease could still be
-        ours, but for one lease only when the database answers with errors.
+        """Run a transaction; retry until the lease has expired, or, if the
+        database responds with errors, for the length of a lease.
 
-        :raises LostClaim: the lease has run out meanwhile
-        :raises Exception: one of DATABASE_DOWN, for as long as a lease
+        :raises LostClaim: the lease has expired
+        :raises Exception: one of DATABASE_DOWN, after the length of a lease
         """
         failing_since: float | None = None
         while True:
@@ -117,16 +124,16 @@ class Claim:
                     failing_since = failing_since or boottime()
                     if boottime() - failing_since > self._seconds:
                         raise
-                LOG.debug("Transaction retried: %s", first_line(error))
+                LOG.debug("Transaction retried: error=%s", first_line(error))
             if self._lost.wait(DATABASE_RETRY_DELAY_S):
                 raise errors.LostClaim
 
 
 class Claims:
-    """The operations of this process.
+    """The claims of this process.
 
-    Only what a thread here really works on is reported: when a thread dies
-    with its operation unfinished, the lease runs out and others see it.
+    Only the lease of an operation that a thread works on is renewed: if a
+    thread dies, the lease expires and another conductor claims the operation.
     """
 
     def __init__(self, store: Store, lease: float) -> None:
@@ -137,13 +144,13 @@ class Claims:
         self._lock = threading.Lock()
 
     def acquire(self, op_occ_id: str) -> tuple[ClaimedOperation, Claim] | None:
-        """Claim an operation; return None if a living conductor has it.
+        """Claim an operation; return None if a live conductor has it.
 
-        :raises RowsLocked: another transaction keeps it locked
+        :raises RowsLocked: another transaction locks its row
         """
         claim = Claim(self._lease)
         with self._lock:
-            # known first, so that a cancel is heard from the claim on
+            # before the claim, so that check_cancel() misses no cancel
             self._claims[op_occ_id] = claim
         since, claimed_op = self._claim_unlocked(op_occ_id)
         if claimed_op is None:
@@ -154,9 +161,10 @@ class Claims:
     def _claim_unlocked(
         self, op_occ_id: str
     ) -> tuple[float, ClaimedOperation | None]:
-        """Claim an operation; try again soon if its row is locked.
+        """Claim an operation; retry if its row is locked.
 
-        :returns: when it was asked for, too
+        :returns: boottime before the request, and the operation if claimed
+        :raises RowsLocked: the row is still locked
         """
         for _ in range(CLAIM_RETRIES):
             with contextlib.suppress(RowsLocked):
@@ -170,7 +178,7 @@ class Claims:
             return op_occs.claim(session, op_occ_id, self.owner, self._lease)
 
     def release(self, op_occ_id: str) -> None:
-        """Report an operation no longer."""
+        """Remove the claim of an operation."""
         with self._lock:
             self._claims.pop(op_occ_id, None)
 
@@ -180,10 +188,11 @@ class Claims:
             return {key: claim for key, claim in claimed if claim.is_claimed}
 
     def report(self) -> None:
-        """Renew the leases, once; stop what is no longer ours, or cancelled.
+        """Renew the leases; stop lost and cancelled operations.
 
-        :raises Exception: the database does not answer
-        :raises RowsLocked: some have to be tried again soon
+        :raises Exception: the database is unreachable
+        :raises RowsLocked: other transactions lock some rows; retry these
+            soon
         """
         claimed = self._claimed()
         if not claimed:
@@ -208,14 +217,14 @@ class Claims:
             )
 
     def check_leases(self) -> None:
-        """Stop what has a lease that has ended, whatever the database does."""
+        """Stop operations with an expired lease; needs no database."""
         for claim in self._claimed().values():
             claim.check_lease()
 
     def check_cancel(self, op_occ_id: str) -> None:
-        """Check at once whether an operation was cancelled.
+        """Read whether an operation was cancelled, and stop it.
 
-        Without the database nothing is lost: the next renewal reads it.
+        If the database is unreachable, the next renewal reads it.
         """
         with self._lock:
             claim = self._claims.get(op_occ_id)
@@ -232,7 +241,7 @@ class Claims:
             return op_occs.get_cancel_mode(session, op_occ_id)
 
     def publish(self) -> None:
-        """Let others read how far the operations are."""
+        """Write the new progress of the operations to the database."""
         new = {
             op_occ_id: claim
             for op_occ_id, claim in self._claimed().items()
@@ -245,13 +254,13 @@ class Claims:
     def _publish(self, claims: Mapping[str, Claim]) -> Mapping[str, str]:
         with self._store.writer() as session:
             return op_occs.publish_progress(
-                session, self.owner, claims, lambda one: claims[one].progress
+                session, self.owner, claims, lambda key: claims[key].progress
             )
 
     def requeue(self) -> None:
-        """Let others begin what has only waited here for its grant.
+        """Release operations that wait for their grant.
 
-        :raises DBError: the database does not answer
+        :raises DBError: the database is unreachable
         """
         for op_occ_id, claim in self._claimed().items():
             if self._requeue(op_occ_id):
@@ -263,11 +272,11 @@ class Claims:
             return op_occs.requeue(session, self.owner, op_occ_id)
 
     def release_all(self) -> bool:
-        """Let others take over at once what is left here, if anything is."""
+        """Release all operations at once; return whether there were any."""
         claimed = self._claimed()
         if not claimed:
             return False
-        LOG.warning("Leaving %d operations to others", len(claimed))
+        LOG.warning("Operations released: count=%d", len(claimed))
         for claim in claimed.values():
             claim.mark_lost()
         self._expire_leases()

@@ -1,37 +1,37 @@
-"""Lets a burst of changes come to rest before somebody looks."""
+"""Merges a burst of changes into one callback."""
 
 import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-#: seconds without a change after which something has settled
+#: seconds after a change until the callback
 QUIET_PERIOD_S: Final = 0.3
-#: seconds after which nobody waits longer for that
+#: seconds after the first change until the callback, at the most
 MAX_DELAY_S: Final = 3.0
 
 
 class Debouncer:
-    """Tells once what many changes were noted of.
+    """Calls back once for many changes of the same thing.
 
-    :param callback: told, from a thread of its own, of what has settled
+    :param callback: called with a name, in the thread of the debouncer
     """
 
     def __init__(self, callback: Callable[[str], None]) -> None:
         self._callback = callback
-        #: name -> when it will have settled, and the latest such time
+        #: name -> when it is due, and when at the latest (time.monotonic)
         self._due: dict[str, tuple[float, float]] = {}
         self._changed = threading.Condition()
         self._stopped = False
         self._thread = threading.Thread(
-            target=self._run, name="settling", daemon=True
+            target=self._run, name="debouncer", daemon=True
         )
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Tell nothing more."""
+        """Drop all names, and end the thread."""
         with self._changed:
             self._stopped = True
             self._due.clear()
@@ -40,7 +40,7 @@ class Debouncer:
     def schedule(
         self, names: Iterable[str], delay: float = QUIET_PERIOD_S
     ) -> None:
-        """Note that some have changed, or are to be looked at later."""
+        """Schedule the callback for names, `delay` seconds from now."""
         now = time.monotonic()
         with self._changed:
             for name in names:

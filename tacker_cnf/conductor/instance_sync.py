@@ -1,4 +1,4 @@
-"""Keeps what is known of a VNF true when its VIM changed it by itself."""
+"""Updates a VNF instance after its VIM has changed the VNF."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ LOG = log.getLogger(__name__)
 
 
 class InstanceSync:
-    """Looks at the VIM, and writes down what is there."""
+    """Reads the resources of an instance from its VIM, and stores them."""
 
     def __init__(
         self,
@@ -40,18 +40,19 @@ class InstanceSync:
         )
 
     def stop(self) -> None:
-        """Wait for no VIM any more."""
-        reason = errors.Cancelled("The conductor is to end.")
+        """Cancel all requests to VIMs."""
+        reason = errors.Cancelled("The conductor is stopping.")
         self._cancel_token.cancel(reason, forceful=True)
 
     def sync_instance(self, instance_id: str) -> bool:
-        """Synchronize one instance; tell whether anything had changed. What
-        one has that is not instantiated, or was deleted, is removed.
+        """Synchronize one instance; return whether it had changed.
 
-        :raises NotFound: there is no such instance
-        :raises OperationInProgress: an operation holds it, or has come in
-            between, and knows better; or something of it is being deleted
-        :raises InfraError: its VIM could not tell
+        Delete the objects of one that is not instantiated, or was deleted.
+
+        :raises NotFound: the instance does not exist
+        :raises OperationInProgress: an operation has the instance, or changed
+            it meanwhile; or its objects are being deleted
+        :raises InfraError: its VIM is unreachable, or rejects a request
         """
         try:
             instance, generation, resolved_connections = self._read(
@@ -88,10 +89,10 @@ class InstanceSync:
             msgspec.structs.replace(instance, instantiated_vnf_info=info),
             generation,
         )
-        LOG.info("VNF instance %s changed on its VIM", instance_id)
+        LOG.info("VNF instance changed on its VIM: instance=%s", instance_id)
         if unmatched := instantiated_info.unmatched(info):
             LOG.warning(
-                "VNF instance %s: these VNFCs are of no scale level: %s",
+                "VNFCs match no scale level: instance=%s vnfcs=%s",
                 instance_id,
                 unmatched,
             )
@@ -100,7 +101,7 @@ class InstanceSync:
     def _remove(self, instance_id: str) -> None:
         if self.orphans.remove(instance_id):
             raise errors.OperationInProgress(
-                f"What VNF instance {instance_id} had is being deleted."
+                f"The objects of VNF instance {instance_id} are being deleted."
             )
 
     @transaction
@@ -109,7 +110,7 @@ class InstanceSync:
     ) -> tuple[VnfInstance, int, Mapping[str, VimConnectionInfo]]:
         with self._store.reader() as session:
             instances.check_not_busy(session, instance_id)
-            # first: what comes in between must not go unnoticed
+            # before the instance, so that a change in between is noticed
             generation = instances.generation(session, instance_id)
             instance = instances.get(session, instance_id)
             return (
@@ -125,5 +126,6 @@ class InstanceSync:
         with self._store.writer() as session:
             if not instances.refresh(session, instance, generation):
                 raise errors.OperationInProgress(
-                    f"VNF instance {instance.id} was changed meanwhile."
+                    f"VNF instance {instance.id} was changed during the "
+                    "synchronization."
                 )

@@ -1,4 +1,4 @@
-"""What one conductor does for all of them, while its leases last."""
+"""The named leases of one conductor, for work that one conductor does."""
 
 import threading
 
@@ -8,20 +8,18 @@ from tacker_cnf.runtime.lease import boottime
 
 
 class LeaseSet:
-    """The leases of this conductor."""
+    """The leases of this conductor, each of `lease` seconds."""
 
     def __init__(self, store: Store, owner: str, lease: float) -> None:
         self._store = store
         self._owner = owner
         self._lease = lease
-        #: name -> when its lease ends, by boottime
+        #: name -> boottime at which its lease expires
         self._held: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def acquire(self, name: str) -> bool:
-        """Take a duty, unless another conductor has it; tell whether it is
-        this one's now.
-        """
+        """Acquire or renew a lease; return whether this conductor has it."""
         since = boottime()
         if not leases.acquire(self._store, name, self._owner, self._lease):
             return False
@@ -30,13 +28,13 @@ class LeaseSet:
         return True
 
     def holds(self, name: str) -> bool:
-        """Tell whether a duty is this conductor's, as far as it knows."""
+        """Return whether a lease has not expired by the clock of this host."""
         return boottime() < self._held.get(name, 0.0)
 
     def renew(self) -> None:
-        """Renew all leases, and forget those that were lost.
+        """Renew all leases, and drop the lost ones.
 
-        :raises RowsLocked: some have to be tried again soon
+        :raises RowsLocked: other transactions lock some; retry these soon
         """
         with self._lock:
             held = frozenset(self._held)
@@ -45,7 +43,7 @@ class LeaseSet:
         since = boottime()
         found = leases.renew(self._store, held, self._owner, self._lease)
         with self._lock:
-            # some may have been dropped meanwhile
+            # some may have been released meanwhile
             for name in held & self._held.keys() - found.locked:
                 if name in found.renewed:
                     self._held[name] = since + self._lease
@@ -55,14 +53,14 @@ class LeaseSet:
             raise RowsLocked(", ".join(sorted(found.locked)))
 
     def release(self, *names: str) -> None:
-        """Leave duties to others."""
+        """Release leases."""
         with self._lock:
             for name in names:
                 self._held.pop(name, None)
         leases.release(self._store, names, self._owner)
 
     def release_all(self) -> None:
-        """Leave every duty to others."""
+        """Release all leases."""
         with self._lock:
             held = tuple(self._held)
         if held:

@@ -1,4 +1,4 @@
-"""Writes down how one operation goes: every end of a step, and notes."""
+"""Records the progress of one operation in the database."""
 
 import datetime
 from typing import Any
@@ -27,7 +27,7 @@ LOG = log.getLogger(__name__)
 
 
 class OperationRecorder:
-    """The record of one claimed operation."""
+    """Records the steps, checkpoints and logs of one claimed operation."""
 
     def __init__(
         self, store: Store, claimed_op: ClaimedOperation, claim: Claim
@@ -36,8 +36,7 @@ class OperationRecorder:
         self._claimed_op = claimed_op
         self._claim = claim
         self._recorded = claimed_op.recorded
-        #: what stands in the log before what its script writes; None: not
-        #: looked yet
+        #: the log before the output of the current script; None: not read
         self._log: str | None = None
 
     def record_step(
@@ -48,11 +47,11 @@ class OperationRecorder:
         problem: ProblemDetails | None,
         found: InfraResult | None,
     ) -> bool:
-        """Keep the end of a step; tell whether the operation goes on.
+        """Record the end of a step; return whether the operation continues.
 
-        :raises ScriptFailed: the VNF cannot provide what its script says, and
-            nothing was kept
-        :raises LostClaim: the operation is another conductor's by now
+        :raises ScriptFailed: the VNF cannot provide the VIMs of its script
+            output; nothing is recorded
+        :raises LostClaim: another conductor may have claimed the operation
         """
         try:
             result = _result(run, event, step, problem, found)
@@ -61,25 +60,26 @@ class OperationRecorder:
                 result = msgspec.structs.replace(
                     result, progress=last_progress
                 )
-        except Exception as error:  # what cannot be told has not ended well
+        except Exception as error:
             LOG.exception(
-                "The end of %s is not clear", self._claimed_op.op_occ.id
+                "Result of step not built: operation=%s",
+                self._claimed_op.op_occ.id,
             )
             self.fail(errors.problem_details(error))
             return False
         return self._claim.persist(lambda: self.record(event, result))
 
     def fail(self, problem: ProblemDetails) -> None:
-        """Keep that the operation cannot even begin, or go on.
+        """Record that the operation failed before its next step.
 
-        :raises LostClaim: the operation is another conductor's by now
+        :raises LostClaim: another conductor may have claimed the operation
         """
         result = Result(step=self._claimed_op.step, error=problem)
         self._claim.persist(lambda: self.record(Event.FAIL, result))
 
     @transaction
     def record(self, event: Event, result: Result) -> bool:
-        """Keep one event in one transaction."""
+        """Record an event; return whether the operation continues."""
         now = datetime.datetime.now(datetime.UTC)
         number = self._recorded + 1
         with self._store.writer() as session:
@@ -88,13 +88,18 @@ class OperationRecorder:
             )
             self._claim.clear_progress()
         self._recorded = number
-        LOG.info("%s is %s", self._claimed_op.op_occ.id, state)
+        LOG.info(
+            "Event recorded: operation=%s state=%s event=%s",
+            self._claimed_op.op_occ.id,
+            state,
+            event,
+        )
         return state in states.ACTIVE
 
     def save_checkpoint(self, checkpoint: tuple[str, ...]) -> None:
-        """Keep what a driver is about to do.
+        """Save a checkpoint of the driver, before it acts.
 
-        :raises LostClaim: the operation is another conductor's by now
+        :raises LostClaim: another conductor may have claimed the operation
         """
         self._claim.persist(lambda: self._save_checkpoint(checkpoint))
 
@@ -104,9 +109,11 @@ class OperationRecorder:
             op_occs.save_checkpoint(session, self._claimed_op, checkpoint)
 
     def load_script_memory(self) -> dict[str, Any] | None:
-        """Give what the scripts of the VNF instance remember.
+        """Return the memory of the scripts of the VNF instance.
 
-        :raises LostClaim: the operation is another conductor's by now
+        The scripts define its keys.
+
+        :raises LostClaim: another conductor may have claimed the operation
         """
         return self._claim.persist(self._load_script_memory)
 
@@ -118,9 +125,9 @@ class OperationRecorder:
             )
 
     def remember(self, memory: dict[str, Any] | None) -> None:
-        """Keep what a script remembers, at once and however it ended.
+        """Save the memory of the scripts, even if the script fails later.
 
-        :raises LostClaim: the operation is another conductor's by now
+        :raises LostClaim: another conductor may have claimed the operation
         """
         self._claim.persist(lambda: self._save_script_memory(memory))
 
@@ -130,19 +137,20 @@ class OperationRecorder:
             op_occs.save_script_memory(session, self._claimed_op, memory)
 
     def show_log(self, text: str) -> None:
-        """Show what a script has written so far, if that is possible now.
+        """Write the output of a running script; skip it if the database is
+        unreachable.
 
-        :raises LostClaim: the operation is another conductor's by now
+        :raises LostClaim: another conductor may have claimed the operation
         """
         try:
             self._write_log(text)
         except DATABASE_DOWN as error:
-            LOG.debug("Output of a script waits: %s", first_line(error))
+            LOG.debug("Script output not written: error=%s", first_line(error))
 
     def save_log(self, text: str) -> None:
-        """Keep what a script wrote, in the place of what was shown of it.
+        """Write the output of a script, in place of what show_log() wrote.
 
-        :raises LostClaim: the operation is another conductor's by now
+        :raises LostClaim: another conductor may have claimed the operation
         """
         self._claim.persist(lambda: self._write_log(text))
         self._log = None
@@ -164,7 +172,7 @@ def _result(
     problem: ProblemDetails | None,
     found: InfraResult | None,
 ) -> Result:
-    """Gather what the end of a step leaves."""
+    """Build the result of a step."""
     before = run.instance.instantiated_vnf_info
     after = steps.resulting_instance(run) if event == Event.DONE else None
     return Result(

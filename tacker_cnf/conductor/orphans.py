@@ -35,15 +35,15 @@ from tacker_cnf.vims import connection_info
 
 LOG = log.getLogger(__name__)
 
-#: how long a VIM is searched on which no instance lives any more
+#: how long a VIM is searched after its last VNF instance was terminated
 SEARCHED_AFTER_USE: Final = datetime.timedelta(days=1)
-#: times that one instance is cleaned at a stretch, before it is left to the
-#: turns
+#: times that one instance is cleaned in a row, before it is left to the
+#: periodic synchronization
 MAX_TRIES: Final = 60
 #: operations that are read at once
 BATCH_SIZE: Final = 100
 #: share of the seconds of a claim in which changes may be sent: the rest is
-#: for a request that is under way
+#: for a request in flight
 SENDING_SHARE: Final = 0.5
 
 
@@ -65,11 +65,11 @@ class OrphanCleaner:
         self._lease = lease
         self._vim_usage = VimUsage(store)
         self._lock = threading.Lock()
-        #: instances of which anything may have been created too late
+        #: instances of which a late request may have created objects
         self._suspects: set[str] = set()
-        #: how often an instance was found to have something, at a stretch
+        #: how often in a row an instance was found to have objects
         self._tries: Counter[str] = Counter()
-        #: (VIM, instance) that were logged, and left alone
+        #: (key of the VIM, instance) of objects that were logged
         self._reported: set[tuple[str, str]] = set()
 
     def suspect(self, instance_id: str) -> None:
@@ -80,11 +80,11 @@ class OrphanCleaner:
             self._suspects.add(instance_id)
 
     def remove(self, instance_id: str) -> bool:
-        """Remove what an instance has that is not instantiated; return
-        whether some of it is still being deleted.
+        """Delete the objects of an instance that is not instantiated; return
+        whether some of them are still being deleted.
 
-        :raises OperationInProgress: an operation holds it
-        :raises InfraError: its VIM could not
+        :raises OperationInProgress: an operation has the instance
+        :raises InfraError: its VIM is unreachable, or rejects a request
         """
         with self._lock:
             is_suspect = instance_id in self._suspects
@@ -101,17 +101,16 @@ class OrphanCleaner:
                 self._suspects.discard(instance_id)
             self._tries[instance_id] += 1
             if not left or self._tries[instance_id] > MAX_TRIES:
-                del self._tries[instance_id]  # the turns go on
+                del self._tries[instance_id]
                 return False
         return True
 
     def search(self, key: str, task: SearchTask) -> Sequence[str]:
-        """Find the instances that have something on one VIM, and should have
-        nothing; log what is of instances that this VNFM did not instantiate
-        there.
+        """Find the instances that have objects on one VIM, and should not;
+        log objects of instances that this VNFM did not instantiate there.
 
-        :param key: of the place that the task searches
-        :raises InfraError: it cannot be searched
+        :param key: of the VIM (`vim_usage.vim_key`)
+        :raises InfraError: the VIM cannot be searched
         """
         found = self._drivers.for_connections(
             {"": task.vim_connection}
@@ -144,10 +143,10 @@ class OrphanCleaner:
     def build_search_tasks(
         self, is_active: Callable[[], bool]
     ) -> Mapping[str, SearchTask]:
-        """Prepare to search the VIMs in use, and those that were until some
-        time ago.
+        """Build the searches of the VIMs in use, and of those in use until
+        SEARCHED_AFTER_USE ago: key of the VIM -> its search.
 
-        :param is_active: whether all of them are still wanted
+        :param is_active: whether to go on building
         """
         used = self._vim_usage.refresh()
         resolved = {key: used_vim.connection for key, used_vim in used.items()}
@@ -186,15 +185,17 @@ class OrphanCleaner:
         self, since: datetime.datetime, after: str
     ) -> Sequence[tuple[InstantiationRecord, Sequence[VimConnectionInfo]]]:
         with self._store.reader() as session:
-            traces = leftovers.recent(session, since, after, BATCH_SIZE)
-            keys = [_keys(one) for one in traces]
+            records = leftovers.recent(session, since, after, BATCH_SIZE)
+            keys = [_keys(record) for record in records]
             connections_by_key = {
-                key: one for by_key in keys for key, one in by_key.items()
+                key: vim_connection
+                for by_key in keys
+                for key, vim_connection in by_key.items()
             }
             resolved = connection_info.complete(session, connections_by_key)
         return [
             (instantiation, [resolved[key] for key in by_key])
-            for instantiation, by_key in zip(traces, keys, strict=True)
+            for instantiation, by_key in zip(records, keys, strict=True)
         ]
 
     @transaction
@@ -260,10 +261,13 @@ class OrphanCleaner:
         )
 
     def _clean(self, instance_id: str) -> Sequence[str]:
-        """Delete what there is while no operation can begin."""
+        """Delete the objects of an instance while no operation can start.
+
+        :returns: names of objects that were found
+        """
         left: list[str] = []
         with self._claimed(instance_id, left) as cancel_token:
-            # not before: an operation may have ended since, on another VIM
+            # after the claim: another operation may have used another VIM
             tasks, _ = self._read(instance_id)
             for task in tasks:
                 driver = self._drivers.for_connections(
@@ -287,10 +291,11 @@ class OrphanCleaner:
     def _claimed(
         self, instance_id: str, left: Sequence[str]
     ) -> Iterator[CancelToken]:
-        """Reserve an instance, if there is one still, within this block.
+        """Reserve an instance, deleted or not, within this block.
 
-        :param left: what it has left, when the block ends well
-        :raises OperationInProgress: it is another's
+        :param left: names of its remaining objects when the block ends
+        :raises OperationInProgress: an operation or another conductor has the
+            instance
         """
         lease = Lease.new(margin=0.0)
         lease.renew(boottime() + self._lease * SENDING_SHARE)
@@ -299,7 +304,7 @@ class OrphanCleaner:
         self._claim(instance_id, token)
 
         def stop() -> None:
-            reason = errors.Cancelled("The conductor is to end.")
+            reason = errors.Cancelled("The conductor is stopping.")
             cancel_token.cancel(reason, forceful=True)
 
         try:
@@ -319,7 +324,7 @@ class OrphanCleaner:
             with contextlib.suppress(errors.NotFound):
                 instances.generation(session, instance_id)
                 raise errors.OperationInProgress(
-                    f"VNF instance {instance_id} is instantiated by now."
+                    f"VNF instance {instance_id} has been instantiated."
                 )
 
     @transaction
@@ -346,7 +351,7 @@ def _keys(
 
 
 def _digest(instantiation: InstantiationRecord) -> str:
-    """Return the same for instantiations that chose a tenant alike."""
+    """Return a digest of what selects the tenant of an instantiation."""
     chosen = instantiation.vnfd_id, instantiation.parameters
     return hashlib.sha256(
         msgspec.json.encode(chosen, order="deterministic")

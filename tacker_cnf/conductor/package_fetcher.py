@@ -1,4 +1,4 @@
-"""Fetches packages from elsewhere, one conductor each."""
+"""Fetches VNF packages from a URI or the NFVO."""
 
 import threading
 import time
@@ -16,35 +16,35 @@ LOG = log.getLogger(__name__)
 
 #: packages that one conductor fetches at once
 MAX_CONCURRENT_FETCHES: Final = 2
-#: seconds that a fetch has to see that all is to end
+#: seconds that a fetch has to end
 STOP_TIMEOUT_S: Final = 1.0
-#: seconds between two looks for files that lost uploads left
+#: seconds between two deletions of files of interrupted uploads
 TIDY_INTERVAL_S: Final = 600.0
 
 
 class PackageFetcher:
-    """Fetches what is to be fetched and nobody fetches.
+    """Fetches packages, each on one conductor.
 
-    A lease says who fetches a package. When its conductor dies, the lease
-    runs out, and another begins again.
+    The conductor has a lease for each package. If it dies, the lease expires,
+    and another conductor fetches the package again.
     """
 
     def __init__(self, uploads: Uploads, lease_set: LeaseSet) -> None:
         self._uploads = uploads
         self._lease_set = lease_set
-        #: packages
+        #: IDs of packages
         self.queue = WorkQueue(self._fetch, MAX_CONCURRENT_FETCHES, "upload")
         self._stopped = threading.Event()
         self._next_tidy_at = time.monotonic()
 
     def stop(self) -> bool:
-        """Fetch no more; tell whether all has ended here."""
+        """Stop all fetches; return whether they have ended."""
         self._stopped.set()
         self.queue.close()
         return self.queue.join(STOP_TIMEOUT_S)
 
     def sweep(self) -> None:
-        """Look for what a lost message or a lost conductor left."""
+        """Queue the packages to fetch; delete files of interrupted uploads."""
         if time.monotonic() > self._next_tidy_at:
             self._next_tidy_at = time.monotonic() + TIDY_INTERVAL_S
             self._uploads.remove_stale_files()
@@ -60,10 +60,13 @@ class PackageFetcher:
                 finally:
                     self._lease_set.release(lease_name)
         except Stopped:
-            LOG.info("VNF package %s is left to others", package_id)
+            LOG.info("Fetch interrupted: package=%s", package_id)
         except DATABASE_DOWN:
-            LOG.debug("VNF package %s waits for the sweep", package_id)
+            LOG.debug(
+                "Fetch interrupted, database unreachable: package=%s",
+                package_id,
+            )
         except errors.VnfmError as error:
-            LOG.warning("VNF package %s: %s", package_id, error)
+            LOG.warning("Fetch failed: package=%s error=%s", package_id, error)
         except Exception:
-            LOG.exception("VNF package %s was not fetched", package_id)
+            LOG.exception("Fetch failed: package=%s", package_id)

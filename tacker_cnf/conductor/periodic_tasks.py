@@ -1,4 +1,4 @@
-"""What a conductor does again and again."""
+"""Periodic tasks of a conductor."""
 
 import threading
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from tacker_cnf.db.session import DATABASE_DOWN, RowsLocked, first_line
 
 LOG = log.getLogger(__name__)
 
-#: seconds that are waited after what has failed
+#: seconds between a failed run and the next, added to the interval
 DEFAULT_RETRY_DELAY_S: Final = 1.0
-#: seconds after which leases are renewed again if that has failed
+#: seconds between a failed renewal of leases and the next
 RENEWAL_RETRY_DELAY_S: Final = 0.5
 
 
 class PeriodicTasks:
-    """Threads that act again and again until they are stopped, whatever
+    """Threads that each run a task until they are stopped, even if it
     fails.
     """
 
     def __init__(self) -> None:
-        #: set when all is to end
+        #: set when the threads are to end
         self.stopped = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -32,12 +32,12 @@ class PeriodicTasks:
         interval: float = 0.0,
         retry_delay: float | None = None,
     ) -> None:
-        """Act from now on.
+        """Start a thread that runs a task periodically.
 
         :param task: waits by itself if there is no interval
-        :param interval: seconds before each time
-        :param retry_delay: seconds before the next time after one that
-            failed; without it a moment longer than ever
+        :param interval: seconds before each run
+        :param retry_delay: seconds between a failed run and the next; by
+            default `interval` and DEFAULT_RETRY_DELAY_S
         """
         if retry_delay is None:
             retry_delay = DEFAULT_RETRY_DELAY_S + interval
@@ -52,28 +52,33 @@ class PeriodicTasks:
         self._threads.append(thread)
 
     def stop(self) -> None:
-        """Have them end; they may still be at it."""
+        """Request all threads to end; wait for none."""
         self.stopped.set()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for each of them.
+        """Wait for each thread.
 
-        :param timeout: seconds
+        :param timeout: seconds for each
         """
         for thread in self._threads:
             thread.join(timeout)
 
 
 def _run_once(task: Callable[[], None]) -> bool:
-    """Act once; log what fails."""
+    """Run a task; log an error, and return whether there was none."""
+    name = task.__name__
     try:
         task()
     except RowsLocked as error:
-        LOG.info("%s waits for locked rows: %s", task.__name__, error)
+        LOG.info("Rows locked, retrying: task=%s rows=%s", name, error)
     except DATABASE_DOWN as error:
-        LOG.debug("%s: %s", task.__name__, first_line(error))
+        LOG.debug(
+            "Periodic task failed, retrying: task=%s error=%s",
+            name,
+            first_line(error),
+        )
     except Exception:
-        LOG.exception("%s will be tried again", task.__name__)
+        LOG.exception("Periodic task failed, retrying: task=%s", name)
     else:
         return True
     return False

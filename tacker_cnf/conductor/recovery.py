@@ -1,4 +1,4 @@
-"""What becomes of an operation whose conductor was lost."""
+"""Decides what to do with an operation whose conductor was lost."""
 
 from tacker_cnf import errors
 from tacker_cnf.conductor import steps
@@ -11,14 +11,15 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 def takeover_problem(
     claimed_op: ClaimedOperation, *, may_resume: bool
 ) -> ProblemDetails | None:
-    """Tell why an operation that was claimed cannot simply be carried out.
+    """Return why a claimed operation has to fail; None: run it.
 
-    It may have been cancelled before anybody, or anybody else, took it up.
+    It fails if it was cancelled before a conductor claimed it.
 
-    While it was STARTING nothing had been done, so it begins again. A step
-    that changes the VIM converges, so it may be repeated if the operator
-    allows that; what else a lost conductor was in the middle of, nobody
-    knows.
+    While it was STARTING no step had run, so it starts again. A step that
+    changes the VIM converges, so it is repeated if the operator allows that.
+    How far a lost conductor ran any other step is unknown.
+
+    :param may_resume: the option `resume_infra`
     """
     if claimed_op.op_occ.is_cancel_pending:
         prefix = (
@@ -42,8 +43,8 @@ def takeover_problem(
     }:
         return None
     error = errors.VnfmError(
-        f"Conductor {claimed_op.lost_owner} was lost while it carried out "
-        f"{_describe_step(claimed_op.step)} of this operation. What may be done now: "
+        f"Conductor {claimed_op.lost_owner} was lost while it ran "
+        f"{_describe_step(claimed_op.step)} of this operation. Possible now: "
         f"{operations.format_decisions(claimed_op.op_occ.operation)}."
     )
     return errors.problem_details(error)

@@ -1,4 +1,4 @@
-"""The one loop, for start, retry and rollback."""
+"""Runs the steps of an operation: a start, a retry or a rollback."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -16,23 +16,24 @@ from tacker_cnf.sol.problem import ProblemDetails
 
 LOG = log.getLogger(__name__)
 
-#: of a modification that changes nothing but what is known
+#: log of a modification that changes the VNF instance only
 NO_SCRIPT_MESSAGE: Final = (
     "The VNF package that the VNF instance had names no management script for "
     "a modification: nothing was changed on the VIM.\n"
 )
-#: keeps the end of a step: what happened, which step comes next or failed,
-#: the error, and what the driver found; tells whether to go on, and raises
-#: ScriptFailed when the VNF cannot provide the VIMs that its script says
+#: records the end of a step: the event, the step that is next or has failed,
+#: the error, and what the driver found; returns whether the operation
+#: continues; raises ScriptFailed if the VNF cannot provide the VIMs that the
+#: output of its script names
 Record = Callable[
     [Run, Event, str | None, ProblemDetails | None, InfraResult | None], bool
 ]
 
 
 def run_steps(run: Run, plan: Sequence[Step], record: Record) -> None:
-    """Run the steps that remain; every end is recorded, none is raised.
+    """Run the steps, and record the end of each; errors are recorded.
 
-    :raises LostClaim: the operation is another conductor's by now
+    :raises LostClaim: another conductor may have claimed the operation
     """
     if not plan:  # a modification without management scripts
         if steps.skips_vim_update(run):
@@ -52,11 +53,11 @@ def run_steps(run: Run, plan: Sequence[Step], record: Record) -> None:
             return
         if not _end(run, step, next_step, record):
             return
-        run = msgspec.structs.replace(run, vims={})  # they are known by now
+        run = msgspec.structs.replace(run, vims={})  # these are recorded
 
 
 def _fail(run: Run, step: Step, error: Exception, record: Record) -> None:
-    """Record the bad end of a step."""
+    """Record that a step failed."""
     _log(run, step, error)
     problem = errors.problem_details(error)
     vim_reachable = not isinstance(error, errors.VimUnreachable)
@@ -66,8 +67,8 @@ def _fail(run: Run, step: Step, error: Exception, record: Record) -> None:
 
 
 def _end(run: Run, step: Step, next_step: str | None, record: Record) -> bool:
-    """Record the good end of a step, unless what its script said of VIMs
-    turns out to be impossible; tell whether to go on.
+    """Record that a step completed, or failed if the VNF cannot provide the
+    VIMs of its script output; return whether the operation continues.
     """
     try:
         return record(
@@ -86,15 +87,15 @@ def _end(run: Run, step: Step, next_step: str | None, record: Record) -> bool:
 def record_abandoned(
     run: Run, step: str | None, problem: ProblemDetails, record: Record
 ) -> None:
-    """Record that nobody goes on with what another conductor had begun.
+    """Record that a step of a lost conductor failed.
 
-    :raises LostClaim: the operation is another conductor's by now
+    :raises LostClaim: another conductor may have claimed the operation
     """
     record(run, Event.FAIL, step, problem, _observe_after_failure(run))
 
 
 def _event(step: Step, next_step: str | None) -> Event:
-    """Tell what the good end of a step means."""
+    """Return the event of a completed step."""
     if step is steps.GRANT:
         return Event.GRANTED
     return Event.STEPPED if next_step else Event.DONE
@@ -103,22 +104,26 @@ def _event(step: Step, next_step: str | None) -> Event:
 def _log(run: Run, step: Step, error: Exception) -> None:
     expected = isinstance(error, errors.VnfmError)
     LOG.warning(
-        "%s of operation %s failed: %s",
-        step.name,
+        "Step failed: operation=%s step=%s error=%s",
         run.op_occ.id,
+        step.name,
         error if expected else type(error).__name__,
         exc_info=None if expected else error,
     )
 
 
 def _observe_after_failure(run: Run) -> InfraResult | None:
-    """Look what a failed step left on the VIM, if the VIM can tell."""
-    # whoever was told to stop may still look
+    """Read what a failed step left on the VIM; None: that failed."""
+    # a cancelled operation may still read
     observing_run = msgspec.structs.replace(
         run, cancel_token=CancelToken(run.cancel_token.lease)
     )
     try:
         return run.driver.observe(steps.infra_task(observing_run))
     except Exception as error:  # noqa: BLE001
-        LOG.warning("What %s left is not known: %r", run.op_occ.id, error)
+        LOG.warning(
+            "VIM not read after failure: operation=%s error=%r",
+            run.op_occ.id,
+            error,
+        )
         return None

@@ -1,4 +1,4 @@
-"""The conductor: wakes, claims, carries out, reports, sweeps."""
+"""The conductor process: claims operations and runs their steps."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -44,18 +44,18 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
-#: seconds between two looks at how far the operations are
+#: seconds between two writes of the progress of operations
 PUBLISH_INTERVAL_S: Final = 1.0
-#: the most seconds after which work is stopped whose lease has ended
+#: the most seconds between two checks for expired leases
 MAX_LEASE_CHECK_INTERVAL_S: Final = 1.0
 
-#: seconds between two looks for keys that are too old, and for what the
-#: scripts of lost conductors left
+#: seconds between two deletions of expired idempotency keys, and of
+#: temporary directories that scripts of lost conductors left
 CLEANUP_INTERVAL_S: Final = 600.0
 
 
 class Conductor:
-    """Carries operations out, as many at once as it has workers."""
+    """Runs operations, one in each worker thread."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Conductor:
         self.package_fetcher = PackageFetcher(
             Uploads(store, conf, catalogue), self.synchronizer.lease_set
         )
-        #: operations
+        #: IDs of operations
         self.queue = WorkQueue(
             self._run_operation, self._conf.workers, "operation"
         )
@@ -92,7 +92,10 @@ class Conductor:
         self._listener: rpc.Listener | None = None
 
     def start(self, transport: Any) -> None:
-        """Listen to wake-up calls, report, and sweep, until stop."""
+        """Start the RPC listener, the periodic tasks and the synchronizer.
+
+        :param transport: of oslo.messaging
+        """
         endpoint = rpc.Endpoint(
             self.queue.put,
             self.claims.check_cancel,
@@ -122,10 +125,10 @@ class Conductor:
         self.synchronizer.start()
 
     def stop(self) -> bool:
-        """Take no more, wait for what runs, leave the rest to others.
+        """Claim nothing more, wait for running operations, release the rest.
 
-        :returns: whether all that ran here has ended; if not, the process
-            must end at once, for others go on with it
+        :returns: whether all work of this process has ended; if not, the
+            process must exit at once, since other conductors take it over
         """
         self.queue.close()
         fetched = self.package_fetcher.stop()
@@ -135,28 +138,28 @@ class Conductor:
             self.claims.requeue()
         except DATABASE_DOWN as error:
             reason = first_line(error)
-            LOG.warning("What waits for its grant is kept: %s", reason)
+            LOG.warning("Operations not requeued: error=%s", reason)
         self.queue.join(self._conf.stop_timeout)
         self._periodic_tasks.stop()
         self._periodic_tasks.join()
         try:
             conductors.unregister(self._store, self.claims.owner)
         except DATABASE_DOWN:
-            LOG.debug("Others see it when the lease has expired")
+            LOG.debug("Conductor not unregistered, its lease expires")
         return not self.claims.release_all() and fetched and disconnected
 
     def report(self) -> None:
-        """Report that this conductor is alive."""
+        """Renew the registration of this conductor."""
         conductors.report(self._store, self.claims.owner, self._conf.lease)
 
     def sweep(self) -> None:
-        """Look for what a lost message or a lost conductor left."""
+        """Queue the operations that no live conductor has claimed."""
         for op_occ_id in self._list_unclaimed():
             self.queue.put(op_occ_id)
 
     @transaction
     def delete_expired_keys(self) -> None:
-        """Forget the Idempotency-Keys that nobody will come with again."""
+        """Delete the expired idempotency keys."""
         with self._store.writer() as session:
             idempotency.delete_expired(session, self._key_lifetime)
 
@@ -172,17 +175,24 @@ class Conductor:
             if claimed:
                 self._execute(*claimed)
         except errors.LostClaim:
-            LOG.warning("Lease lost: operation %s", op_occ_id)
+            LOG.warning("Lease lost: operation=%s", op_occ_id)
             if claimed:
-                # a request of it may have been under way meanwhile
+                # a request of it may have been in flight
                 claimed_op, _ = claimed
                 self.synchronizer.suspect(claimed_op.op_occ.vnf_instance_id)
         except RowsLocked:
-            LOG.info("Claim left to the next sweep: operation %s", op_occ_id)
+            LOG.info(
+                "Operation locked, the sweep claims it: operation=%s",
+                op_occ_id,
+            )
         except DATABASE_DOWN as error:
-            LOG.warning("%s was left: %s", op_occ_id, first_line(error))
+            LOG.warning(
+                "Operation interrupted: operation=%s error=%s",
+                op_occ_id,
+                first_line(error),
+            )
         except Exception:
-            LOG.exception("Operation %s was dropped", op_occ_id)
+            LOG.exception("Operation interrupted: operation=%s", op_occ_id)
         finally:
             self.claims.release(op_occ_id)
             self.synchronizer.refresh_watches()
@@ -193,16 +203,19 @@ class Conductor:
             claimed_op, may_resume=self._conf.resume_infra
         )
         if problem and claimed_op.op_occ.operation_state == S.STARTING:
-            recorder.fail(problem)  # nothing was done
+            recorder.fail(problem)  # no step had run
             return
         try:
             run = claim.persist(
                 lambda: self._prepare(claimed_op, claim, recorder)
             )
         except (*DATABASE_DOWN, errors.LostClaim):
-            raise  # the lease runs out, and somebody tries again
+            raise  # the lease expires, and a conductor claims it again
         except Exception as error:
-            LOG.exception("%s cannot begin", claimed_op.op_occ.id)
+            LOG.exception(
+                "Operation preparation failed: operation=%s",
+                claimed_op.op_occ.id,
+            )
             recorder.fail(problem or errors.problem_details(error))
             return
         if problem:
@@ -210,7 +223,11 @@ class Conductor:
                 run, claimed_op.step, problem, recorder.record_step
             )
             return
-        LOG.info("%s: %s", claimed_op.op_occ.id, claimed_op.op_occ.operation)
+        LOG.info(
+            "Operation started: operation=%s type=%s",
+            claimed_op.op_occ.id,
+            claimed_op.op_occ.operation,
+        )
         runner.run_steps(run, steps.plan(run), recorder.record_step)
 
     def _recorder(
@@ -224,7 +241,7 @@ class Conductor:
         claim: Claim,
         recorder: OperationRecorder,
     ) -> Run:
-        """Gather what the steps need."""
+        """Build what the steps need."""
         op_occ = claimed_op.op_occ
         request = operations.request_of(op_occ)
         instance, resolved = self._read_instance(
@@ -293,9 +310,9 @@ class Conductor:
             return instance, self._vim_resolver.resolve(session, requested)
 
     def _wait_idle(self, cancel_token: CancelToken, seconds: float) -> None:
-        """Wait before a change that is to come later; others work meanwhile.
+        """Wait before a delayed change, and free the worker meanwhile.
 
-        :raises VnfmError: the work was called off, whichever way
+        :raises VnfmError: the operation was cancelled, or its lease was lost
         """
         with self.queue.yield_worker():
             cancel_token.wait_idle(seconds)

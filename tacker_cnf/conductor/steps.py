@@ -1,4 +1,4 @@
-"""The steps of an operation: values in, values out."""
+"""The steps of an operation: each returns an updated Run."""
 
 import dataclasses
 import functools
@@ -59,59 +59,60 @@ LOG = log.getLogger(__name__)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """An operation on its way, and all that its steps need."""
+    """A running operation, and all that its steps need."""
 
     op_occ: VnfLcmOpOcc
     request: SolType
-    #: as it was when the operation began
+    #: as it was when the operation started
     instance: VnfInstance
     package: UnpackedPackage
-    #: of the VNFD that the instance is to have, if it is another
+    #: the package of the new VNFD, if the operation changes it
     next_package: UnpackedPackage | None = None
-    #: the VIMs as they were named, and how to reach them now
+    #: as requested or granted; and with endpoints and credentials
     vim_connections: Mapping[str, VimConnectionInfo]
     resolved_connections: Mapping[str, VimConnectionInfo]
     driver: InfraDriver
-    #: finds both anew when the NFVO names VIMs
+    #: resolves the VIM connections of a grant
     resolve_granted: Callable[[Mapping[str, VimConnectionInfo]], ResolvedVims]
     nfvo: Nfvo
-    #: whether a placement constraint that it cannot meet need not be met
+    #: sent to the NFVO: whether it may ignore placement constraints that it
+    #: cannot meet
     best_effort: bool
     deadline: Deadline
     script_limits: ScriptLimits
-    #: what was there
+    #: None: not instantiated
     current: Target | None
-    #: what is to be there at the end
+    #: None: to be terminated
     target: Target | None
-    #: what an earlier try noted, and how to note more
+    #: of an earlier attempt, written by the driver
     checkpoint: tuple[str, ...]
     save_checkpoint: Callable[[tuple[str, ...]], None]
-    #: what its scripts remember of the instance, and how they do
+    #: the memory of the scripts of the instance; they define its keys
     load_script_memory: Callable[[], dict[str, Any] | None]
     remember: Callable[[dict[str, Any] | None], None]
-    #: asked before and within each step; told where the work stands
+    #: checked before and within each step
     cancel_token: CancelToken
     wait_idle: Callable[[float], None]
     enter_step: Callable[[str], None]
     report_progress: Callable[[str], None]
-    #: the step at which a lost conductor stood
+    #: the step that a lost conductor was running
     resumes_at: str | None = None
     grant_request: GrantRequest | None = None
     grant: Grant | None = None
     result: InfraResult | None = None
-    #: what its scripts changed of the instance, and where their words go,
-    #: while they run and when they have ended
+    #: changes of the instance by its scripts
     script_changes: InstanceChanges = InstanceChanges()
-    #: the VIMs that the VNF provides from the end of this step on, or no
-    #: longer does, and how to see that there is a driver for such a VIM
+    #: the VIMs that the VNF provides from the end of this step on; None: no
+    #: longer
     vims: Mapping[str, ProvidedVim | None] = {}
     check_vim_type: Callable[[str], None]
+    #: write the output of a script while it runs, and after its end
     show_log: Callable[[str], None] = lambda _: None
     save_log: Callable[[str], None] = lambda _: None
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step: its name, what it does, and whether there is any need."""
+    """One step: its name, its function, and whether a run needs it."""
 
     name: str
     do: Callable[[Run], Run]
@@ -119,12 +120,12 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def request_grant(run: Run) -> Run:
-    """Ask the NFVO for leave.
+    """Request a grant from the NFVO.
 
-    :raises GrantRejected: the NFVO said no, or not to all; the operation is
-        rolled back
-    :raises PeerFailed: the NFVO did not answer as it has to
-    :raises BadRequest: what it says does not fit
+    :raises GrantRejected: the NFVO rejected the request or part of it; the
+        operation is rolled back
+    :raises PeerFailed: the NFVO is unreachable, or its response is not valid
+    :raises BadRequest: the grant is not valid for the VNF
     """
     basis = run.target or run.current
     assert basis is not None
@@ -146,17 +147,17 @@ def request_grant(run: Run) -> Run:
 
 
 def _next_flavour(run: Run, flavour_id: str) -> Flavour | None:
-    """Give the flavour of the package that the VIM is to follow."""
+    """Return the flavour of the next package if the VIM changes to it."""
     if run.next_package is None or not _changes_vim(run):
         return None
     return flavour_of(run.next_package.vnfd, flavour_id)
 
 
 def _apply_grant(run: Run) -> Run:
-    """Let the grant say where and how the operation is carried out.
+    """Apply the VIM connections and resources of the grant.
 
-    :raises BadRequest: it names no VIM where the request named none, or what
-        it says does not fit the VNF
+    :raises BadRequest: neither request nor grant has a VIM connection, or the
+        grant is not valid for the VNF
     """
     if run.vim_connections and not grant_overrides.has_overrides(run.grant):
         return run
@@ -177,9 +178,9 @@ def _apply_grant(run: Run) -> Run:
 
 
 def change_infra(run: Run) -> Run:
-    """Let the driver make the VIM match the target.
+    """Call the driver to make the VIM match the target.
 
-    :raises InfraError: the VIM could not
+    :raises InfraError: the VIM is unreachable, or rejects a request
     """
     task = infra_task(run)
     if run.target is None:
@@ -192,11 +193,11 @@ def change_infra(run: Run) -> Run:
 
 
 def restore_infra(run: Run) -> Run:
-    """Let the driver make the VIM match what was before the operation.
+    """Call the driver to restore the VIM to the state before the operation.
 
-    :raises InfraError: the VIM could not
+    :raises InfraError: the VIM is unreachable, or rejects a request
     """
-    # what there is by now is of the next package, and the way leads back
+    # the VIM has the next package by now: swap current and target
     task = infra_task(
         msgspec.structs.replace(
             run,
@@ -211,7 +212,7 @@ def restore_infra(run: Run) -> Run:
 
 
 def infra_task(run: Run) -> InfraTask:
-    """Write down for a driver what this operation wants of it."""
+    """Build the task of a driver."""
     target_package = run.next_package if _changes_vim(run) else None
     return InfraTask(
         instance=run.instance,
@@ -241,8 +242,8 @@ def infra_task(run: Run) -> InfraTask:
 
 
 def grace(request: SolType) -> int:
-    """Tell the seconds that a request gives the VNF to end; they are not
-    part of the time that the operation has.
+    """Return the graceful termination timeout in seconds, which is added to
+    the timeout of the operation.
     """
     return _grace(request) or 0
 
@@ -256,7 +257,7 @@ def _grace(request: SolType) -> int | None:
 
 
 def resulting_instance(run: Run) -> VnfInstance:
-    """Tell what the instance is once the VIM was changed."""
+    """Build the instance after the changes of the VIM and the scripts."""
     return scripted.apply_to_instance(
         _instance_after_infra(run), run.script_changes
     )
@@ -272,7 +273,7 @@ def _instance_after_infra(run: Run) -> VnfInstance:
     vnfd = run.package.vnfd
     if run.next_package and not rollback:
         vnfd = run.next_package.vnfd
-    # what was not to scale may find more or less than was known
+    # an operation that does not scale may find another number of VNFCs
     scales = run.current is None or run.current.counts != reached_target.counts
     describe = (
         instantiated_info.build_running_info
@@ -299,7 +300,10 @@ def _instance_after_infra(run: Run) -> VnfInstance:
 def _modified(
     run: Run, request: VnfInfoModificationRequest | None
 ) -> VnfInstance:
-    """Tell what a modification, or its rollback, makes of the instance."""
+    """Build the instance after a modification, or after its rollback.
+
+    :param request: None: a rollback
+    """
     instance = run.instance
     if request:
         vnfd = run.next_package.vnfd if run.next_package else None
@@ -309,7 +313,7 @@ def _modified(
     info = instance.instantiated_vnf_info
     if info is None or run.result is None:
         return instance
-    # a script has changed what is on the VIM
+    # a script has changed resources on the VIM
     return msgspec.structs.replace(
         instance,
         instantiated_vnf_info=instantiated_info.update_resources(
@@ -321,7 +325,10 @@ def _modified(
 def changed_info(
     run: Run, after: VnfInstance | None
 ) -> VnfInfoModifications | None:
-    """Tell what a modification that has ended changed of the instance."""
+    """Return the changes of a completed modification.
+
+    :param after: None: not completed
+    """
     if after is None or not isinstance(
         run.request, VnfInfoModificationRequest
     ):
@@ -332,8 +339,9 @@ def changed_info(
 def changed_connectivity(
     run: Run, after: VnfInstance | None
 ) -> tuple[ExtVirtualLinkInfo, ...] | None:
-    """Tell the external links as a change of them that has ended left
-    them.
+    """Return the external links after a completed change of them.
+
+    :param after: None: not completed
     """
     is_change = isinstance(run.request, ChangeExtVnfConnectivityRequest)
     info = after.instantiated_vnf_info if after else None
@@ -345,7 +353,10 @@ def changed_connectivity(
 def package_changes(
     run: Run, after: VnfInstance | None
 ) -> ModificationsTriggeredByVnfPkgChange | None:
-    """Tell what a change of package that has ended changed of the instance."""
+    """Return the changes of a completed change of package.
+
+    :param after: None: not completed
+    """
     if after is None or not isinstance(
         run.request, ChangeCurrentVnfPkgRequest
     ):
@@ -354,7 +365,7 @@ def package_changes(
 
 
 def _script(run: Run, phase: str) -> str | None:
-    """Find the script that the VNFD names for a phase: start or end."""
+    """Return the script that the VNFD has for a phase: start or end."""
     basis = run.target or run.current
     if basis is None:
         return None
@@ -363,7 +374,7 @@ def _script(run: Run, phase: str) -> str | None:
     forward = scripts.get(f"{name}_{phase}")
     if not _is_rollback(run):
         return forward
-    # what stands in for a script undoes what it did, asked to or not
+    # a compat module undoes its work without a rollback hook in the VNFD
     has_compat = forward and _compat_module(run, forward)
     return scripts.get(_hook(run, phase)) or (forward if has_compat else None)
 
@@ -386,10 +397,10 @@ def _hook(run: Run, phase: str) -> str:
 
 
 def run_script(run: Run, *, phase: str) -> Run:
-    """Run the management script of a phase, and take what it changes.
+    """Run the management script of a phase, and apply its output.
 
-    :raises ScriptFailed: it did not end well; nothing of this kind keeps a
-        forceful termination
+    :raises ScriptFailed: the script failed, or its output is not valid; not
+        in a forceful termination
     """
     name = _script(run, phase)
     if name is None:
@@ -405,25 +416,27 @@ def run_script(run: Run, *, phase: str) -> Run:
 
 
 def tolerates_failure(run: Run, error: errors.ScriptFailed) -> bool:
-    """Tell whether an operation goes on though a script failed, and if so,
-    write that down.
-    """
+    """Return whether an operation continues after a failed script; log it."""
     if not _is_forceful(run):
         return False
-    LOG.warning("%s goes on, being FORCEFUL: %s", run.op_occ.id, error)
-    run.save_log(f"{error}\nThe termination is FORCEFUL and goes on.\n")
+    LOG.warning(
+        "Script failed, FORCEFUL termination continues: operation=%s error=%s",
+        run.op_occ.id,
+        error,
+    )
+    run.save_log(f"{error}\nThe termination is FORCEFUL and continues.\n")
     return True
 
 
 def _execute_script(run: Run, phase: str, name: str) -> ScriptOutput:
-    """Run a script, and give what it says.
+    """Run a script, and return its output.
 
-    :raises ScriptFailed: it did not end well
+    :raises ScriptFailed: the script failed
     """
     packages = [run.package.path]
     if run.next_package:
         packages.append(run.next_package.path)
-    # one whose failure stops nothing leaves time for what is to be done
+    # a script of a forceful termination leaves time for the other steps
     left = run.deadline.remaining / (2 if _is_forceful(run) else 1)
     timeout = min(run.script_limits.timeout, left)
     script_input = _script_input(run, phase, timeout)
@@ -479,7 +492,7 @@ def _script_input(run: Run, phase: str, timeout: float) -> ScriptInput:
 
 
 def _without_credentials(script_input: ScriptInput) -> ScriptInput:
-    """Leave out what logs in to the VIMs."""
+    """Remove the credentials of VIMs."""
     name, request, grant = (
         "vimConnectionInfo",
         script_input.request,
@@ -498,9 +511,9 @@ def _without_credentials(script_input: ScriptInput) -> ScriptInput:
 def _apply_output(
     run: Run, phase: str, name: str, output: ScriptOutput
 ) -> Run:
-    """Take what a script says.
+    """Apply the output of a script.
 
-    :raises ScriptFailed: it says what cannot be
+    :raises ScriptFailed: the output is not valid
     """
     try:
         _check_vims(run, output.vims)
@@ -518,25 +531,25 @@ def _apply_output(
 
 
 def _check_vims(run: Run, vims: Mapping[str, ProvidedVim | None]) -> None:
-    """See that a VNF may provide such VIMs, as far as it alone is concerned.
+    """Check the VIMs of a script output against those the VNF runs on.
 
-    :raises ScriptFailed: it lives on one of that name
-    :raises InvalidVimConnection: there is no driver for one
+    :raises ScriptFailed: the VNF runs on a VIM of that name
+    :raises InvalidVimConnection: there is no driver for a type of VIM
     """
     for name, vim in vims.items():
         if name in run.vim_connections:
             raise errors.ScriptFailed(
-                f"its answer names VIM {name}, and by this name "
-                "vimConnectionInfo has one on which the VNF lives"
+                f"its output has a VIM {name}, but this key of "
+                "vimConnectionInfo is a VIM that the VNF runs on"
             )
         if vim:
             run.check_vim_type(vim.type)
 
 
 def _apply_changes(run: Run, changes: InstanceChanges) -> Run:
-    """Take what a script changes of the instance.
+    """Apply the changes of the instance by a script.
 
-    :raises ScriptFailed: it says what cannot be
+    :raises ScriptFailed: a change is not valid
     """
     basis = run.target or run.current
     assert basis is not None
@@ -562,8 +575,8 @@ def _changes_vim(run: Run) -> bool:
 
 
 def skips_vim_update(run: Run) -> bool:
-    """Tell whether a VNF that runs gets another package, and nobody makes
-    the VIM match it.
+    """Return whether an instantiated VNF gets another package without a
+    change on its VIM.
     """
     return run.current is not None and run.next_package is not None
 
@@ -582,7 +595,7 @@ POSTAMBLE: Final = Step(
     _has_script("end"),
 )
 
-#: the state in which a conductor finds an operation -> what it has to do
+#: the state in which a conductor claims an operation -> its steps
 PLANS: Final[Mapping[S, Sequence[Step]]] = {
     S.STARTING: (GRANT, PREAMBLE, INFRA, POSTAMBLE),
     S.PROCESSING: (PREAMBLE, INFRA, POSTAMBLE),
@@ -591,7 +604,7 @@ PLANS: Final[Mapping[S, Sequence[Step]]] = {
 
 
 def plan(run: Run) -> Sequence[Step]:
-    """Tell the steps that this run needs, or that remain of it."""
+    """Return the steps that this run needs, or its remaining ones."""
     steps = [s for s in PLANS[run.op_occ.operation_state] if s.needed(run)]
     names = [step.name for step in steps]
     if run.resumes_at in names:

@@ -1,4 +1,7 @@
-"""Keeps what is known of the VNFs true: by watches, in turns, on demand."""
+"""Synchronizes VNF instances with their VIMs.
+
+It does so when a watch reports a change, periodically, and on request.
+"""
 
 import concurrent.futures
 import random
@@ -38,18 +41,18 @@ T = TypeVar("T")
 
 #: instances that one conductor synchronizes at once
 MAX_CONCURRENT_SYNCS: Final = 4
-#: instances that stand in line in a turn
+#: instances that a full synchronization queues at once
 BATCH_SIZE: Final = 100
-#: seconds between two looks which instances are held no longer
+#: seconds between two checks which instances are busy no longer
 BUSY_POLL_INTERVAL_S: Final = 5.0
-#: seconds that a thread has to see that all is to end
+#: seconds that a thread has to end
 STOP_TIMEOUT_S: Final = 1.0
-#: the duty to look at every instance
+#: the lease of the conductor that synchronizes every instance periodically
 RESYNC_LEASE: Final = "sync"
 
 
 class Synchronizer:
-    """Synchronizes instances, in threads of its own."""
+    """Synchronizes instances, in its own threads."""
 
     def __init__(
         self,
@@ -64,9 +67,10 @@ class Synchronizer:
         self.sync = sync
         self.lease_set = LeaseSet(store, owner, conf.lease)
         self._queue = WorkQueue(self._sync_now, MAX_CONCURRENT_SYNCS, "sync")
-        # a VIM that does not answer holds up a turn, and nothing else
+        # separate, so that an unreachable VIM delays a full synchronization
+        # only
         self._resync_pool = ThreadPoolExecutor(
-            MAX_CONCURRENT_SYNCS, thread_name_prefix="turn"
+            MAX_CONCURRENT_SYNCS, thread_name_prefix="resync"
         )
         self._debouncer = Debouncer(self._queue.put)
         self._busy = BusyInstances(store)
@@ -74,13 +78,13 @@ class Synchronizer:
             VimUsage(store), drivers, self.lease_set, self._debouncer.schedule
         )
         self._lock = threading.Lock()
-        #: set when somebody is to look which VIMs are in use
+        #: set when the VIMs in use may have changed
         self._watch_refresh = threading.Event()
         self._periodic_tasks = PeriodicTasks()
         self._stopped = self._periodic_tasks.stopped
 
     def start(self) -> None:
-        """Begin to watch, and to look at every instance from time to time."""
+        """Start the watches and the periodic synchronization."""
         self._debouncer.start()
         self._periodic_tasks.start(
             self.lease_set.renew, self._conf.lease / 3, RENEWAL_RETRY_DELAY_S
@@ -92,7 +96,7 @@ class Synchronizer:
             self._periodic_tasks.start(self._resync_periodically)
 
     def stop(self) -> None:
-        """End all of it at once; others may go on."""
+        """Stop at once, and release the leases."""
         with self._lock:
             self._periodic_tasks.stop()
         self._watch_refresh.set()
@@ -107,21 +111,23 @@ class Synchronizer:
             self.lease_set.release_all()
         except DATABASE_DOWN as error:
             LOG.warning(
-                "Leases not returned, they expire: %s", first_line(error)
+                "Leases not released, they expire: error=%s", first_line(error)
             )
         except Exception:
-            LOG.exception("Others have to wait until the leases run out")
+            LOG.exception("Leases not released, they expire")
 
     def refresh_watches(self) -> None:
-        """Look soon which VIMs are in use: that may have changed."""
+        """Check soon which VIMs are in use."""
         self._watch_refresh.set()
 
     def synchronize(self, instance_id: str) -> None:
-        """Put the synchronization of an instance in line."""
+        """Queue the synchronization of an instance."""
         self._queue.put(instance_id)
 
     def suspect(self, instance_id: str) -> None:
-        """Look soon whether a request of a lost operation came too late."""
+        """Queue a check whether a request of a lost operation has created
+        objects of an instance.
+        """
         self.sync.orphans.suspect(instance_id)
         self._queue.put(instance_id)
 
@@ -129,15 +135,19 @@ class Synchronizer:
         try:
             self.sync.sync_instance(instance_id)
         except errors.NotFound:
-            LOG.debug("There is no VNF instance %s here", instance_id)
+            LOG.debug("VNF instance not found: instance=%s", instance_id)
         except errors.OperationInProgress:
             self._busy.add(instance_id)
         except DATABASE_DOWN:
-            self._busy.add(instance_id)  # asked for when it answers again
+            self._busy.add(instance_id)  # synchronized after the outage
         except errors.VnfmError as error:
-            LOG.warning("%s was not synchronized: %s", instance_id, error)
+            LOG.warning(
+                "Synchronization failed: instance=%s error=%s",
+                instance_id,
+                error,
+            )
         except Exception:
-            LOG.exception("%s was not synchronized", instance_id)
+            LOG.exception("Synchronization failed: instance=%s", instance_id)
 
     def _resync_freed(self) -> None:
         self._busy.wait()
@@ -151,9 +161,9 @@ class Synchronizer:
         self._watch_refresh.wait(self._conf.lease / 3)
 
     def _resync_periodically(self) -> None:
-        """Look at every instance from time to time, while it is this
-        conductor's duty. The first time is by chance, so that not all that
-        were started together do it together.
+        """Synchronize all instances every `sync_interval`, while this
+        conductor has the lease. The first time is random, so that conductors
+        started together do not do it together.
         """
         pause = random.uniform(0, self._conf.sync_interval)  # noqa: S311
         while self._wait_for_resync(pause):
@@ -161,7 +171,10 @@ class Synchronizer:
             pause = self._conf.sync_interval
 
     def _wait_for_resync(self, pause: float) -> bool:
-        """Wait until it is time; tell whether the duty is still here."""
+        """Wait; return whether this conductor still has the lease.
+
+        :param pause: seconds
+        """
         due = time.monotonic() + pause
         while self.lease_set.acquire(RESYNC_LEASE):
             left = due - time.monotonic()
@@ -173,8 +186,8 @@ class Synchronizer:
         return False
 
     def full_resync(self) -> None:
-        """Look at every instance that no operation holds, and at every VIM
-        for what no instance should have there.
+        """Synchronize every instance that is not busy, and search every VIM
+        for objects that no instance should have.
         """
         for batch in self._idle():
             self._finish(self._submit(self._sync_now, batch))
@@ -186,19 +199,22 @@ class Synchronizer:
         self._finish(self._submit(self._search, searches.items()))
 
     def _search(self, item: tuple[str, SearchTask]) -> None:
-        """Remove what is on a VIM of instances that have nothing there."""
+        """Find orphaned objects on a VIM, and queue their instances.
+
+        :param item: key of the VIM, and its search task
+        """
         try:
             for instance_id in self.sync.orphans.search(*item):
                 self.synchronize(instance_id)
         except errors.VnfmError as error:
-            LOG.warning("VIM search failed: %s", error)
+            LOG.warning("VIM search failed: error=%s", error)
         except DATABASE_DOWN:
-            LOG.debug("VIM search ends, the next turn repeats it")
+            LOG.debug("VIM search interrupted, database unreachable")
         except Exception:
             LOG.exception("VIM search failed")
 
     def _finish(self, futures: set[Future[None]]) -> None:
-        """Wait for the looks of a turn, while it is this conductor's."""
+        """Wait for futures; cancel them if the lease is lost."""
         while futures:
             if not self._holds_resync_lease():
                 for future in futures:
@@ -212,12 +228,15 @@ class Synchronizer:
         )
 
     def _submit(
-        self, func: Callable[[T], None], things: Iterable[T]
+        self, func: Callable[[T], None], arguments: Iterable[T]
     ) -> set[Future[None]]:
         with self._lock:
             if not self._holds_resync_lease():
                 return set()
-            return {self._resync_pool.submit(func, one) for one in things}
+            return {
+                self._resync_pool.submit(func, argument)
+                for argument in arguments
+            }
 
     def _idle(self) -> Iterator[Sequence[str]]:
         after = ""

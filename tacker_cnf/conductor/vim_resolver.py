@@ -1,4 +1,4 @@
-"""Where an operation works: its VIMs, how to reach them, and their driver."""
+"""Resolves the VIM connections of an operation, and finds its driver."""
 
 from collections.abc import Mapping
 
@@ -22,15 +22,17 @@ Connections = Mapping[str, VimConnectionInfo]
 
 
 class ResolvedVims(msgspec.Struct, frozen=True, kw_only=True):
-    """The VIMs as they were named, how to reach them now, and by what."""
+    """The VIMs of an operation, by their keys in vimConnectionInfo."""
 
+    #: as requested or granted, perhaps with a vimId only
     vim_connections: Connections
+    #: with endpoints and credentials
     resolved_connections: Connections
     driver: InfraDriver
 
 
 class VimResolver:
-    """Finds the sites of operations."""
+    """Resolves the VIM connections of operations."""
 
     def __init__(self, store: Store, drivers: DriverRegistry) -> None:
         self._store = store
@@ -39,10 +41,10 @@ class VimResolver:
     def resolve(
         self, session: orm.Session, requested: Connections
     ) -> ResolvedVims:
-        """Find a site; of a VNF that is on no VIM, one whose driver refuses.
+        """Resolve VIM connections; without any, use the no-op driver.
 
-        :raises InvalidVimConnection: one is not known any more, or they are
-            of several kinds
+        :raises InvalidVimConnection: a VIM is not registered any more, or
+            the VIMs are of several types
         """
         if not all(vim.vim_type for vim in requested.values()):
             requested = connection_info.name(session, requested)
@@ -55,10 +57,10 @@ class VimResolver:
         )
 
     def check_vim_type(self, vim_type: str) -> None:
-        """See that VIMs of a kind can be used.
+        """Check that there is a driver for a type of VIM.
 
-        :param kind: as /v1.0/vims calls it
-        :raises InvalidVimConnection: there is no driver for it
+        :param vim_type: as in /v1.0/vims
+        :raises InvalidVimConnection: there is no driver
         """
         self._drivers.for_type(connection_info.vim_type(vim_type))
 
@@ -66,11 +68,11 @@ class VimResolver:
     def resolve_granted(
         self, instance_id: str, requested: Connections
     ) -> ResolvedVims:
-        """Find a site that the NFVO has named, and see that its VIMs stay.
+        """Resolve the VIM connections of a grant, and record their use.
 
-        :raises InvalidVimConnection: no VIM is named, or one that nobody
-            knows, or they are of several kinds
-        :raises Conflict: one was just deleted
+        :raises InvalidVimConnection: there is no VIM, a VIM is not
+            registered, or the VIMs are of several types
+        :raises Conflict: a VIM has just been deleted
         """
         try:
             with self._store.writer() as session:
@@ -80,4 +82,6 @@ class VimResolver:
                 vims.record_use(session, instance_id, used)
                 return self.resolve(session, connections)
         except ReferenceError:
-            raise errors.Conflict("The VIM was just deleted.") from None
+            raise errors.Conflict(
+                "vimConnections: the VIM has just been deleted."
+            ) from None

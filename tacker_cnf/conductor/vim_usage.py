@@ -1,4 +1,4 @@
-"""Which VIMs there are to be watched: those on which VNF instances live."""
+"""Lists the VIMs that VNF instances use."""
 
 import dataclasses
 import hashlib
@@ -18,25 +18,25 @@ BATCH_SIZE: Final = 500
 
 
 class InstanceVims(NamedTuple):
-    """Where one instance lives."""
+    """The VIMs of one instance."""
 
     generation: int
-    #: digests of the VIM connections, as the instance names them
+    #: digests of the VIM connections, as the instance has them
     connection_digests: tuple[str, ...]
-    #: the tenant of the VIM
+    #: the namespace or project on the VIM
     tenant: str | None
 
 
 @dataclasses.dataclass(frozen=True)
 class UsedVim:
-    """A VIM, reached in one way, and the VNF instances that live there."""
+    """A VIM connection, and the VNF instances on it."""
 
     connection: VimConnectionInfo
-    #: instance -> its tenant of the VIM
+    #: instance ID -> its namespace or project on the VIM
     tenants: Mapping[str, str | None]
 
     def list_instances(self, tenant: str | None) -> AbstractSet[str]:
-        """Tell the instances of a tenant, or, by None, all of them."""
+        """Return the instances of a tenant; None: of all tenants."""
         return {
             instance_id
             for instance_id, instance_tenant in self.tenants.items()
@@ -45,10 +45,10 @@ class UsedVim:
 
 
 class VimUsage:
-    """Keeps track of where the instances live.
+    """A cache of the VIM connections of all instantiated instances.
 
-    An instance is read again when it has changed. Its connections are kept
-    once for all instances that name the same.
+    An instance is read again when it has changed. Equal connections of
+    several instances are stored once.
     """
 
     def __init__(self, store: Store) -> None:
@@ -57,10 +57,10 @@ class VimUsage:
         self._connections: dict[str, VimConnectionInfo] = {}
 
     def refresh(self) -> Mapping[str, UsedVim]:
-        """Tell the places in use now, by a key that two conductors agree on.
+        """Return the VIMs in use by a key that is the same on all conductors.
 
-        Whatever it takes to reach a VIM is in the key: the same VIM, reached
-        with renewed credentials, is another place.
+        The key covers endpoint and credentials: a VIM with renewed
+        credentials has another key.
         """
         self._reload_changed()
         tenants: dict[str, dict[str, str | None]] = {}
@@ -140,7 +140,7 @@ class VimUsage:
 
 
 def vim_key(vim_connection: VimConnectionInfo) -> str:
-    """Tell two ways to reach a VIM apart, without telling their secrets."""
+    """Return a digest of a VIM connection, which reveals no credentials."""
     kind = (
         vim_connection.vim_type,
         vim_connection.vim_id if not vim_connection.interface_info else None,

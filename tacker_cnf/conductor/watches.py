@@ -1,4 +1,4 @@
-"""Watches of VIMs: each by one conductor, for all of them."""
+"""Watches of VIMs: each VIM is watched by one conductor."""
 
 import dataclasses
 import threading
@@ -17,13 +17,13 @@ from tacker_cnf.runtime.cancellation import CancelToken
 
 LOG = log.getLogger(__name__)
 
-#: watches that one conductor keeps at once
+#: watches that one conductor runs at once
 MAX_WATCHES: Final = 256
-#: seconds between tries to watch a VIM that is lost; then others may try
+#: seconds between attempts to watch a VIM; then another conductor may try
 RETRY_DELAYS_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
-#: seconds for which a watch has to go well before its failures are forgotten
+#: seconds after which a watch that runs starts again with the first delay
 STABLE_AFTER_S: Final = 60.0
-#: seconds for which a VIM is left to others that was not to be watched
+#: seconds for which a VIM that could not be watched is left to others
 HANDOVER_DELAY_S: Final = 60.0
 
 
@@ -39,7 +39,7 @@ class Watch:
 class Watches:
     """The watches of this conductor.
 
-    :param changed: told of instances of which something has changed
+    :param changed: called with the IDs of instances that may have changed
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Watches:
         self._lock = threading.Lock()
         self._stopped = False
         self._active: dict[str, Watch] = {}
-        #: place -> until when it is left to others
+        #: key of a VIM -> time.monotonic() until it is left to others
         self._backoff_until: dict[str, float] = {}
 
     def refresh(self) -> None:
-        """Watch the VIMs that are in use, and that nobody else watches."""
+        """Watch the VIMs in use that no other conductor watches."""
         with self._lock:
             if not self._stopped:
                 self._refresh(self._vim_usage.refresh())
@@ -74,7 +74,7 @@ class Watches:
                 continue
             if len(self._active) >= MAX_WATCHES:
                 LOG.warning(
-                    "Of %d VIMs, this conductor watches but %d",
+                    "Maximum of watches reached: vims=%d watched=%d",
                     len(used_vims),
                     MAX_WATCHES,
                 )
@@ -83,14 +83,14 @@ class Watches:
                 self._begin(key, used_vim)
 
     def stop(self) -> None:
-        """End every watch, and wait for none. The duties remain."""
+        """End every watch without waiting, and keep the leases."""
         with self._lock:
             self._stopped = True
             for key in tuple(self._active):
                 self._cancel_watch(key)
 
     def _check(self, key: str, used_vims: Mapping[str, UsedVim]) -> None:
-        """End a watch that is not this conductor's to keep."""
+        """End a watch that has failed, is unused, or whose lease was lost."""
         watch = self._active[key]
         if watch.thread and not watch.thread.is_alive():
             self._end(key)
@@ -98,7 +98,7 @@ class Watches:
         elif key not in used_vims:
             self._end(key)
         elif not self._lease_set.holds(_lease_name(key)):
-            LOG.warning("%s is watched by another conductor", _describe(watch))
+            LOG.warning("Watch lease lost: vim=%s", _describe(watch))
             self._end(key)
         else:
             watch.used_vim = used_vims[key]
@@ -115,12 +115,12 @@ class Watches:
         self._lease_set.release(_lease_name(key))
 
     def _cancel_watch(self, key: str) -> None:
-        reason = errors.Cancelled("This VIM is watched no longer.")
+        reason = errors.Cancelled("The watch of this VIM was stopped.")
         self._active.pop(key).cancel_token.cancel(reason, forceful=True)
 
     def _run(self, watch: Watch) -> None:
-        """Keep one watch going until it is halted, or the VIM stays lost."""
-        LOG.info("Watching %s", _describe(watch))
+        """Run a watch until it is cancelled, or the VIM stays unreachable."""
+        LOG.info("Watch started: vim=%s", _describe(watch))
         task = WatchTask(
             vim_connection=watch.used_vim.connection,
             tenants=lambda: set(filter(None, watch.used_vim.tenants.values())),
@@ -134,14 +134,14 @@ class Watches:
             while not self._watch_with_retries(task):
                 pass
         except errors.Cancelled:
-            LOG.info("%s is watched no longer", _describe(watch))
+            LOG.info("Watch stopped: vim=%s", _describe(watch))
         except Exception:
-            LOG.exception("%s cannot be watched", _describe(watch))
+            LOG.exception("Watch failed: vim=%s", _describe(watch))
 
     def _watch_with_retries(self, task: WatchTask) -> bool:
-        """Watch as long as it goes; tell whether to leave it there.
+        """Watch, and retry after failures; return whether to give up.
 
-        :raises Cancelled: the watch was halted
+        :raises Cancelled: the watch was cancelled
         """
         for pause in RETRY_DELAYS_S:
             started = time.monotonic()
@@ -152,7 +152,7 @@ class Watches:
                 driver.watch(task)
                 return True
             except (errors.InfraError, errors.InvalidVimConnection) as error:
-                LOG.warning("A watch broke: %s", error)
+                LOG.warning("Watch failed, retrying: error=%s", error)
             if time.monotonic() > started + STABLE_AFTER_S:
                 return False
             task.cancel_token.wait(pause)

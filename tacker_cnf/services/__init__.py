@@ -1,1 +1,1 @@
-"""The use cases, one transaction each."""
+"""The use cases of the API, one write transaction each."""

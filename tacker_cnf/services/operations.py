@@ -1,7 +1,7 @@
-"""The one door by which an operation begins, or is decided about.
+"""Starts, retries, rolls back, fails and cancels lifecycle operations.
 
-All checks come first, without a lock; then one transaction, in which the
-store says who was first; then the wake-up.
+A request is checked without a lock; then one transaction reserves the VNF
+instance and stores the operation; then a conductor is woken.
 """
 
 import contextlib
@@ -55,17 +55,17 @@ from tacker_cnf.sol.vnf_lcm_op_occ import (
 )
 from tacker_cnf.vims import connection_info
 
-#: seconds a wake-up message may take before the sweep does without it
+#: seconds that the sweep leaves an operation to the wake-up message
 WAKEUP_TIMEOUT_S: Final = 5.0
-#: how often an instance is looked at that changes meanwhile
+#: how often a request is checked if the instance changes meanwhile
 MAX_ATTEMPTS: Final = 5
 
 
 class OperationService:
-    """Accepts operations; the conductors do the rest.
+    """Accepts operations; the conductors carry them out.
 
-    :param vim_from_grant: whether the NFVO may name the VIM with its grant, so
-        that a request need not
+    :param vim_from_grant: whether the VIM may come from the grant of the NFVO
+        instead of the request
     """
 
     def __init__(
@@ -90,17 +90,17 @@ class OperationService:
         request: SolType,
         preconditions: Preconditions = NO_PRECONDITIONS,
     ) -> str:
-        """Begin an operation and give the id of its occurrence.
+        """Start an operation; return the ID of its occurrence.
 
-        :raises NotFound: there is no such instance
-        :raises WrongState: the instance is not in the state it has to be in
-        :raises OperationInProgress: another operation holds the instance
-        :raises Leftovers: what another instantiation left is there still
-        :raises BadRequest: the request cannot be carried out as it is
-        :raises VnfdNotUsable: no enabled package has the VNFD it names
-        :raises IncompatibleVnfd: the instance cannot become one of that VNFD
-        :raises PeerFailed: the NFVO, asked for its package, did not give it
-        :raises PreconditionFailed: the instance is not what the caller saw
+        :raises NotFound: the instance does not exist
+        :raises WrongState: the state of the instance does not allow it
+        :raises OperationInProgress: another operation has the instance
+        :raises Leftovers: objects of a failed instantiation are on the VIM
+        :raises BadRequest: the request is not valid for the instance
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises IncompatibleVnfd: the instance is not compatible with the VNFD
+        :raises PeerFailed: the NFVO did not send the package
+        :raises PreconditionFailed: the instance has another entity tag
         """
 
         def attempt() -> str:
@@ -123,15 +123,15 @@ class OperationService:
         request: VnfInfoModificationRequest,
         preconditions: Preconditions = NO_PRECONDITIONS,
     ) -> str:
-        """Begin a modification and give the id of its occurrence.
+        """Start a modification; return the ID of its occurrence.
 
-        :raises NotFound: there is no such instance
-        :raises OperationInProgress: an operation holds the instance
-        :raises BadRequest: the request cannot be carried out as it is
-        :raises VnfdNotUsable: no enabled package has the VNFD it names
-        :raises IncompatibleVnfd: the instance cannot become one of that VNFD
-        :raises PeerFailed: the NFVO, asked for its package, did not give it
-        :raises PreconditionFailed: the instance is not what the caller saw
+        :raises NotFound: the instance does not exist
+        :raises OperationInProgress: an operation has the instance
+        :raises BadRequest: the request is not valid for the instance
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises IncompatibleVnfd: the instance is not compatible with the VNFD
+        :raises PeerFailed: the NFVO did not send the package
+        :raises PreconditionFailed: the instance has another entity tag
         """
         return _retry_if_stale(
             lambda: self._modify(instance_id, request, preconditions)
@@ -184,10 +184,11 @@ class OperationService:
         package: UnpackedPackage,
         vim_connections: Mapping[str, VimConnectionInfo],
     ) -> None:
-        """Make sure that what is there can be managed by another package, as
-        it is, or as a script of the present one makes it.
+        """Check that another package can manage the resources of an
+        instance, as they are or as a script of the current package changes
+        them.
 
-        :raises BadRequest: it cannot, not even be terminated
+        :raises BadRequest: the package could not even terminate the instance
         """
         current = target.of_instance(instance)
         if current is None:
@@ -218,7 +219,7 @@ class OperationService:
         if self._drivers.for_connections(vim_connections) is not before:
             raise errors.InvalidVimConnection(
                 f"vimConnectionInfo: VNF instance {instance.id} cannot move "
-                "to a VIM of another kind."
+                "to a VIM of another type."
             )
 
     def _begin(
@@ -242,12 +243,12 @@ class OperationService:
         with self._store.reader() as session:
             generation = instances.generation(session, instance_id)
             instance = instances.get(session, instance_id)
-            # who holds it says more than in which state it is meanwhile
+            # first: the operation in progress is the better explanation
             instances.check_not_busy(session, instance_id)
             operations.check_state(op, instance)
             if op is LcmOperationType.INSTANTIATE:
                 leftovers.check(session, instance_id, request)
-            # an instance that runs stays where it is
+            # an instantiated instance stays on its VIMs
             requested = instance.vim_connection_info or getattr(
                 request, "vim_connection_info", {}
             )
@@ -273,7 +274,7 @@ class OperationService:
             current_package.vnfd if current_package else None,
         )
         if self._vim_from_grant and not vim_connections:
-            return  # the rest is checked when the VIM is known
+            return  # the conductor validates when the grant names the VIM
         self._drivers.for_connections(vim_connections).validate(
             InfraTask(
                 instance=instance,
@@ -294,11 +295,10 @@ class OperationService:
     def _packages(
         self, instance: VnfInstance, request: SolType
     ) -> tuple[UnpackedPackage, UnpackedPackage | None]:
-        """Find the package that an operation works by, and the one that the
-        instance is of, if it is another.
+        """Return the package to use, and the current one if it is another.
 
-        :raises VnfdNotUsable: there is no package of the VNFD it names
-        :raises IncompatibleVnfd: the instance cannot become one of that VNFD
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises IncompatibleVnfd: the instance is not compatible with the VNFD
         """
         package = self._catalogue.unpacked(instance.vnfd_id)
         vnfd_id = modification.next_vnfd_id(instance, request)
@@ -324,18 +324,20 @@ class OperationService:
         used = [c.vim_id for c in vim_connections.values() if c.vim_id]
         with self._store.writer() as session:
             if op_occs.exists(session, op_occ.id):
-                return  # nobody had told us that it was committed
+                return  # an earlier commit succeeded, its response was lost
             instances.reserve(session, instance_id, op_occ.id, generation)
-            # from here on it is nobody else's to change
+            # after reserve(), so that no other request changes the instance
             preconditions.check(instances.etag(session, instance_id))
             idempotency.record(session, preconditions, op_occ.id)
             try:
                 vims.record_use(session, instance_id, used)
-                # from here on the VIMs cannot go; were they there till now?
+                # the VIMs cannot be deleted any more; check they still exist
                 if vim_connections:
                     connection_info.name(session, vim_connections)
             except (ReferenceError, errors.InvalidVimConnection):
-                raise errors.Conflict("The VIM was just deleted.") from None
+                raise errors.Conflict(
+                    "vimConnectionInfo: the VIM has just been deleted."
+                ) from None
             if vnfd_id:
                 packages.record_use(session, instance_id, vnfd_id)
             op_occs.add(
@@ -344,13 +346,11 @@ class OperationService:
 
     @contextlib.contextmanager
     def cleanup_on_leftovers(self, instance_id: str) -> Iterator[None]:
-        """Have a conductor remove what a failed instantiation left when this
-        block finds that it is in the way.
-        """
+        """Request a cleanup if the block raises Leftovers."""
         try:
             yield
         except errors.Leftovers:
-            # without a queue, the next turn removes it
+            # without a broker, the next periodic synchronization deletes them
             with contextlib.suppress(errors.Unavailable):
                 self._rpc.sync(instance_id)
             raise
@@ -358,14 +358,14 @@ class OperationService:
     def sync(
         self, instance_id: str, preconditions: Preconditions = NO_PRECONDITIONS
     ) -> None:
-        """Have a conductor look what the VIM has made of an instance, or
-        remove what a failed instantiation left there.
+        """Send a request to synchronize an instance with its VIM, or to
+        delete the objects that a failed instantiation left there.
 
-        :raises NotFound: there is no such instance
-        :raises WrongState: the instance has nothing on a VIM
-        :raises OperationInProgress: an operation holds the instance
-        :raises PreconditionFailed: the instance is not what the caller saw
-        :raises Unavailable: no conductor can be asked
+        :raises NotFound: the instance does not exist
+        :raises WrongState: the instance has no objects on a VIM
+        :raises OperationInProgress: an operation has the instance
+        :raises PreconditionFailed: the instance has another entity tag
+        :raises Unavailable: the message broker is unreachable
         """
         self._check_sync(instance_id, preconditions)
         self._rpc.sync(instance_id)
@@ -381,7 +381,8 @@ class OperationService:
             if state != InstantiationState.INSTANTIATED and left is None:
                 raise errors.WrongState(
                     f"VNF instance {instance_id} is "
-                    f"{instance.instantiation_state}; it has nothing on a VIM."
+                    f"{instance.instantiation_state}; it has no objects on a "
+                    "VIM."
                 )
             instances.check_not_busy(session, instance_id)
             preconditions.check(instances.etag(session, instance_id))
@@ -400,11 +401,11 @@ class OperationService:
     def retry(
         self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
     ) -> None:
-        """Try a failed operation again.
+        """Retry a failed operation.
 
-        :raises NotFound: there is no such operation
-        :raises WrongState: it has not failed
-        :raises PreconditionFailed: it is not what the caller saw
+        :raises NotFound: the operation does not exist
+        :raises WrongState: the operation is not FAILED_TEMP
+        :raises PreconditionFailed: the operation has another entity tag
         """
         self._decide(op_occ_id, Event.RETRY, preconditions)
         self._rpc.wake(op_occ_id)
@@ -412,11 +413,12 @@ class OperationService:
     def rollback(
         self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
     ) -> None:
-        """Restore what was before a failed operation.
+        """Roll a failed operation back.
 
-        :raises NotFound: there is no such operation
-        :raises WrongState: it has not failed, or cannot be rolled back
-        :raises PreconditionFailed: it is not what the caller saw
+        :raises NotFound: the operation does not exist
+        :raises WrongState: the operation is not FAILED_TEMP, or of a type
+            without rollback
+        :raises PreconditionFailed: the operation has another entity tag
         """
         self._decide(op_occ_id, Event.ROLLBACK, preconditions)
         self._rpc.wake(op_occ_id)
@@ -424,16 +426,17 @@ class OperationService:
     def fail(
         self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
     ) -> VnfLcmOpOcc:
-        """Leave a failed operation as it is, and let others come. A conductor
-        looks what the instance has now, unless it is not instantiated.
+        """Set a failed operation to FAILED, which frees its instance.
 
-        :raises NotFound: there is no such operation
-        :raises WrongState: it has not failed
-        :raises PreconditionFailed: it is not what the caller saw
+        Request a synchronization, unless it was an instantiation.
+
+        :raises NotFound: the operation does not exist
+        :raises WrongState: the operation is not FAILED_TEMP
+        :raises PreconditionFailed: the operation has another entity tag
         """
         op_occ = self._decide(op_occ_id, Event.GIVE_UP, preconditions)
         if op_occ.operation is not LcmOperationType.INSTANTIATE:
-            # without a queue, the next turn does it
+            # without a broker, the next periodic synchronization does it
             with contextlib.suppress(errors.Unavailable):
                 self._rpc.sync(op_occ.vnf_instance_id)
         return op_occ
@@ -444,15 +447,15 @@ class OperationService:
         mode: CancelModeType,
         preconditions: Preconditions = NO_PRECONDITIONS,
     ) -> None:
-        """Have an operation stopped by whoever carries it out.
+        """Cancel a running operation.
 
-        :raises NotFound: there is no such operation
-        :raises WrongState: nobody carries it out
-        :raises PreconditionFailed: it is not what the caller saw
+        :raises NotFound: the operation does not exist
+        :raises WrongState: the operation is not running
+        :raises PreconditionFailed: the operation has another entity tag
         """
         self._cancel(op_occ_id, mode, preconditions)
         self._rpc.cancel(op_occ_id)
-        # perhaps nobody has begun yet, and then it ends at once
+        # an operation that no conductor has claimed yet ends at once
         self._rpc.wake(op_occ_id)
 
     @transaction
@@ -468,9 +471,9 @@ class OperationService:
 
 
 def _retry_if_stale(attempt: Callable[[], str]) -> str:
-    """Judge a request by the instance as it is when it is reserved.
+    """Check a request again if the instance changed before it was reserved.
 
-    :raises Stale: the instance changes all the time
+    :raises Stale: the instance changed MAX_ATTEMPTS times
     """
     for _ in range(MAX_ATTEMPTS - 1):
         with contextlib.suppress(errors.Stale):

@@ -135,7 +135,7 @@ class TestFailed(LeftoverCase):
 
     def is_clean(self, instance_id: str) -> bool:
         answer = self.vnfm.task(instance_id, "sync", None)
-        return answer.status == 409 and "has nothing on" in answer.detail
+        return answer.status == 409 and "has no objects on" in answer.detail
 
     def test_a_full_resync_removes_them(self) -> None:
         failed = self.create_failing()

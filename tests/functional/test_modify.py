@@ -264,7 +264,7 @@ class TestVimConnections(ModifyCase):
         for patch, message in (
             (None, "use the connection vim1"),
             ({"vim1": None}, "use the connection vim1"),
-            ({"vim1": {"vimType": "noop"}}, "a VIM of another kind"),
+            ({"vim1": {"vimType": "noop"}}, "a VIM of another type"),
             ({"vim2": noop}, "several types"),
             ({"vim1": {"vimType": "moon"}}, "no driver for 'moon'"),
             (

@@ -89,7 +89,7 @@ class TestCrash(FaultCase):
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.assertEqual(
             f"Conductor {self.conductor.claims.owner} was lost while it "
-            "carried out step INFRA of this operation. What may be done now: "
+            "ran step INFRA of this operation. Possible now: "
             "retry, rollback, fail.",
             end["error"]["detail"],
         )

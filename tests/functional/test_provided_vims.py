@@ -227,7 +227,7 @@ class TestRefused(ProvidedCase):
         for action, why in (
             (
                 provides("vim1"),
-                f"{hook}its answer names VIM vim1, and by this name vimConn",
+                f"{hook}its output has a VIM vim1, but this key of vimConn",
             ),
             (
                 provides(type="kubernets"),

@@ -312,7 +312,7 @@ class TestForceful(ScriptCase):
         for hook in ("terminate_start", "terminate_end"):
             self.assertIn(
                 f"Script {SCRIPT} ({hook}): it ended with exit code 1: "
-                "still in use\nThe termination is FORCEFUL and goes on.",
+                "still in use\nThe termination is FORCEFUL and continues.",
                 end["scriptLog"],
             )
 

@@ -82,7 +82,7 @@ class FencingCase(LostConductorCase):
         lost.signal(signal.SIGCONT)
         self.cluster.log.send_responses()
         for one in op_occ_ids:
-            lost.wait_for_output(re.compile(rf"Lease lost: operation ({one})"))
+            lost.wait_for_output(re.compile(rf"Lease lost: operation=({one})"))
         self.assertEqual([], self.cluster.log.writes_of(lost.pid, now))
 
 

@@ -140,7 +140,7 @@ class TestKilledConductor(LostConductorCase):
         fence = deployment.claim_row(lost)["fence"]
 
         frozen.signal(signal.SIGCONT)
-        frozen.wait_for_output(re.compile(rf"Lease lost: operation ({lost})"))
+        frozen.wait_for_output(re.compile(rf"Lease lost: operation=({lost})"))
         after = self.client.op_occ(lost)
         self.assertEqual("FAILED_TEMP", after["operationState"])
         self.assertEqual(fence, deployment.claim_row(lost)["fence"])

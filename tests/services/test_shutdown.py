@@ -73,7 +73,9 @@ class TestStopping(testtools.TestCase):
         stopping_conductor.stop()
         done = self.client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        self.assertIn(f"{op_occ_id} is COMPLETED", other_conductor.output)
+        self.assertIn(
+            f"operation={op_occ_id} state=COMPLETED", other_conductor.output
+        )
 
     def owner_first(
         self, conductors: list[Conductor], op_occ_id: str
