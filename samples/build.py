@@ -4,7 +4,7 @@
     samples/build.py SOURCE_DIR [OUTPUT.csar] [--vnfd-id UUID]
         [--sign KEY CERTIFICATE]
 
-TOSCA.meta is written anew: the first block of the source's own, then a
+TOSCA.meta is generated: the first block of the source's TOSCA.meta, then a
 SHA-256 digest of every file outside of Definitions. The same source always
 gives the same bytes, unless it is signed.
 """
@@ -39,11 +39,11 @@ def build(
     vnfd_id: str | None = None,
     sign: tuple[Path, Path] | None = None,
 ) -> Path:
-    """Write the package of a source directory; give where it is.
+    """Build the package of a source directory and return its path.
 
-    :param sign: the key and the certificate that a manifest is signed by
+    :param sign: key and certificate with which to sign the manifest
 
-    :raises ValueError: the source has no TOSCA.meta, or not one
+    :raises ValueError: the source has no TOSCA.meta, or not exactly one
         descriptor_id; or it cannot be signed
     """
     files = {
@@ -68,7 +68,7 @@ def build(
 
 
 def _manifest(files: dict[str, bytes]) -> bytes:
-    """Write the manifest of all files (SOL004 4.3.2)."""
+    """Build the manifest of all files (SOL004 4.3.2)."""
     blocks = [
         f"Source: {name}\nAlgorithm: SHA-256\n"
         f"Hash: {hashlib.sha256(data).hexdigest()}\n"
@@ -78,14 +78,14 @@ def _manifest(files: dict[str, bytes]) -> bytes:
 
 
 def _signature(data: bytes, key: Path, certificate: Path) -> bytes:
-    """Sign by openssl, detached, in PEM (SOL004 5.2).
+    """Create a detached signature in PEM by openssl (SOL004 5.2).
 
-    :raises ValueError: openssl cannot
+    :raises ValueError: openssl failed
     """
-    asked = ["-binary", "-md", "sha256", "-outform", "PEM"]
-    asked += ["-inkey", str(key), "-signer", str(certificate)]
+    options = ["-binary", "-md", "sha256", "-outform", "PEM"]
+    options += ["-inkey", str(key), "-signer", str(certificate)]
     done = subprocess.run(  # noqa: S603
-        ["openssl", "cms", "-sign", *asked],  # noqa: S607
+        ["openssl", "cms", "-sign", *options],  # noqa: S607
         input=data,
         capture_output=True,
         check=False,
@@ -96,7 +96,7 @@ def _signature(data: bytes, key: Path, certificate: Path) -> bytes:
 
 
 def _renamed(files: dict[str, bytes], vnfd_id: str) -> dict[str, bytes]:
-    """Give the definitions with another id of the VNFD."""
+    """Return the definitions with another id of the VNFD."""
     definitions = {
         name: data
         for name, data in files.items()
@@ -163,12 +163,12 @@ def main() -> None:
         metavar=("KEY", "CERTIFICATE"),
         help="sign a manifest of all files with these, in PEM, by openssl",
     )
-    given = parser.parse_args()
-    source = given.source.resolve()
-    output = given.output or source.with_suffix(".csar")
-    vnfd_id = str(given.vnfd_id) if given.vnfd_id else None
+    args = parser.parse_args()
+    source = args.source.resolve()
+    output = args.output or source.with_suffix(".csar")
+    vnfd_id = str(args.vnfd_id) if args.vnfd_id else None
     try:
-        sign = (given.sign[0], given.sign[1]) if given.sign else None
+        sign = (args.sign[0], args.sign[1]) if args.sign else None
         print(build(source, output, vnfd_id, sign))
     except (OSError, ValueError) as error:
         parser.error(str(error))

@@ -1,4 +1,4 @@
-"""Directories that go when their work ends, or after its process died."""
+"""Directories that are deleted with their user, even if that is killed."""
 
 import contextlib
 import fcntl
@@ -15,16 +15,16 @@ from oslo_log import log
 
 LOG = log.getLogger(__name__)
 
-#: of a directory that nobody can hold yet, for it was just made
+#: prefix of a directory that was just created and is not locked yet
 NEW_PREFIX: Final = ".new-"
-#: seconds after which nobody makes it any more
+#: seconds after which such a directory is stale
 NEW_MAX_AGE_S: Final = 60.0
 
 
 class TemporaryDirectories:
-    """Directories below a root, each held by the process that works there.
+    """Directories below a root, each locked by the process that uses it.
 
-    The lock of a directory ends with its process, however that ends.
+    The lock ends with the process, even if that is killed.
     """
 
     def __init__(self, root: Path) -> None:
@@ -32,7 +32,7 @@ class TemporaryDirectories:
 
     @contextlib.contextmanager
     def create(self) -> Iterator[Path]:
-        """Give a directory for one piece of work."""
+        """Create a directory; delete it at the end of the context."""
         self._root.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(prefix=NEW_PREFIX, dir=self._root))
         with _locked(new):
@@ -45,15 +45,15 @@ class TemporaryDirectories:
 
     @contextlib.contextmanager
     def adopt(self, path: Path) -> Iterator[None]:
-        """Take a directory in from elsewhere; it goes when the work ends.
+        """Move a directory below the root; delete it at the end of the context.
 
-        :raises OSError: it cannot be moved, or there is none
+        :raises OSError: it cannot be moved, or does not exist
         """
         self._root.mkdir(parents=True, exist_ok=True)
         moved = self._root / uuid.uuid4().hex
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(BlockingIOError):
-                # who made it may hold it still
+                # its creator may still have it locked
                 stack.enter_context(_locked(path))
             path.rename(moved)
             try:
@@ -62,7 +62,7 @@ class TemporaryDirectories:
                 remove(moved)
 
     def sweep(self) -> None:
-        """Remove what processes left that were killed."""
+        """Delete the directories of processes that were killed."""
         for path in self._root.glob("*"):
             with contextlib.suppress(OSError):
                 if (
@@ -75,19 +75,21 @@ class TemporaryDirectories:
 
 
 def remove(path: Path) -> None:
-    """Remove a directory, read-only ones in it as well."""
+    """Delete a directory, including read-only subdirectories."""
     with contextlib.suppress(FileNotFoundError):
         try:
             _make_writable(path)
             shutil.rmtree(path)
         except (OSError, RecursionError) as error:
             if path.exists():
-                LOG.warning("%s cannot be removed: %s", path, error)
+                LOG.warning(
+                    "Directory not deleted: path=%s error=%s", path, error
+                )
 
 
 def _make_writable(path: Path) -> None:
     path.chmod(0o700)
-    # a directory can be looked into only once this is allowed
+    # os.walk can list a directory only after the chmod
     for directory, names, _ in os.walk(path):
         for name in names:
             inner = Path(directory, name)
@@ -101,9 +103,9 @@ def _age_s(path: Path) -> float:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a directory as long as this process lives.
+    """Lock a directory within the context, or until this process ends.
 
-    :raises BlockingIOError: somebody else holds it
+    :raises BlockingIOError: another process has locked it
     """
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:

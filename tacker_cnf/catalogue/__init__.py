@@ -1,1 +1,1 @@
-"""VNF packages: their onboarding and their content."""
+"""Onboard VNF packages and store their content."""

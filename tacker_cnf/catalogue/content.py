@@ -1,12 +1,12 @@
-"""The content store: what was uploaded, named by its SHA-256.
+"""The store of package content, named by its SHA-256.
 
-    <root>/incoming/<random>     an upload on its way, or content that goes
-    <root>/<sha256>/package.csar as it was uploaded
-    <root>/<sha256>/tree/        unpacked, read-only
-    <root>/lock                  held while content comes or goes
+    <root>/incoming/<random>     an upload in progress, or content in deletion
+    <root>/<sha256>/package.csar the package as it was uploaded
+    <root>/<sha256>/tree/        the unpacked package, read-only
+    <root>/lock                  locked while content is added or removed
 
-A directory appears whole, by one rename, or not at all; and it is on the disk
-before it appears, so that a power loss takes nothing out of it.
+A directory is synced to disk and then renamed to its final name, so that it is
+complete even after a power loss.
 """
 
 import contextlib
@@ -28,8 +28,8 @@ from tacker_cnf.temporary_directories import TemporaryDirectories
 LOG = log.getLogger(__name__)
 
 CHUNK_BYTES: Final = 1024 * 1024
-#: files that are brought to the disk at once: file systems commit those that
-#: wait together, which is what makes many small ones cheap
+#: files to sync in parallel: file systems commit concurrent requests together,
+#: which makes many small files cheap
 SYNC_THREADS: Final = 8
 
 
@@ -41,28 +41,28 @@ class ContentStore:
         self._incoming = TemporaryDirectories(root / "incoming")
 
     def incoming(self) -> contextlib.AbstractContextManager[Path]:
-        """Give a directory for one upload; it goes when the upload ends."""
+        """Create a directory for one upload; delete it at its end."""
         return self._incoming.create()
 
     def temporary_file(self) -> BinaryIO:
-        """Give a new file that goes when it is closed."""
+        """Create a file that is deleted when it is closed."""
         return tempfile.TemporaryFile(dir=self._root)
 
     def sweep(self) -> None:
-        """Remove what uploads left whose process was killed."""
+        """Delete the files of uploads whose process was killed."""
         self._incoming.sweep()
 
     def ids(self) -> list[str]:
-        """Tell all content that is here."""
+        """List the ids of all content."""
         return [path.parent.name for path in self._root.glob("*/tree")]
 
     @contextlib.contextmanager
     def lock(self) -> Iterator["LockedStore"]:
-        """Let nobody else, in any process, keep or remove content meanwhile.
+        """Lock the store against all other threads and processes.
 
-        It goes around the transaction that makes a package have its content
-        or lose it: no content is removed that a package is just being given.
-        What was removed goes file by file when others are let in again.
+        Hold the lock around the transaction that assigns content to a package
+        or deletes the package, so that no content is removed while it is being
+        assigned. Files of removed content are deleted after the lock's release.
         """
         self._root.mkdir(parents=True, exist_ok=True)
         with (
@@ -73,16 +73,16 @@ class ContentStore:
             yield LockedStore(self._root, self._incoming, cleanup)
 
     def csar(self, content_id: str) -> Path:
-        """Tell where the package is as it was uploaded."""
+        """Return the path of the package as it was uploaded."""
         return self._root / content_id / "package.csar"
 
     def unpacked(self, content_id: str) -> Path:
-        """Tell where the package is unpacked."""
+        """Return the path of the unpacked package."""
         return self._root / content_id / "tree"
 
 
 class LockedStore:
-    """Lets content come and go, for the one who is inside the guard."""
+    """Adds and removes content while the store is locked."""
 
     def __init__(
         self,
@@ -95,24 +95,24 @@ class LockedStore:
         self._cleanup = cleanup
 
     def store_content(self, staged: Path, content_id: str) -> None:
-        """Take a complete and settled directory in under its name.
+        """Add a complete directory that is synced to disk.
 
-        The same content stays if it is here; what a power loss or a faulty
-        disk has left of it is replaced.
+        Existing content is kept if it is equal, and replaced if a power loss
+        or a faulty disk has damaged it.
         """
         target = self._root / content_id
         if target.is_dir():
             if _equal(staged, target):
                 return
-            LOG.warning("%s is damaged, and replaced", target)
+            LOG.warning("Damaged content replaced: path=%s", target)
             self._move_aside(target)
         staged.rename(target)
         _fsync(self._root)
 
     def remove(self, content_id: str) -> None:
-        """Forget content that no package has any more.
+        """Remove content that no package uses.
 
-        If it cannot be moved away it stays, until the next sweep.
+        Content that cannot be moved stays until the next sweep.
         """
         target = self._root / content_id
         try:
@@ -120,18 +120,18 @@ class LockedStore:
         except FileNotFoundError:
             pass
         except OSError as error:
-            LOG.warning("%s cannot be removed now: %s", target, error)
+            LOG.warning("Content not removed: path=%s error=%s", target, error)
 
     def _move_aside(self, path: Path) -> None:
-        # out of sight at once, whole; file by file after the guard; nothing
-        # is made for it, as there may be no room for anything
+        # one rename now, and deletion after the lock's release; this works on
+        # a full disk, too
         self._cleanup.enter_context(self._incoming.adopt(path))
 
 
 def sync_to_disk(staged: Path) -> None:
-    """Bring all that is below a directory to the disk.
+    """Sync a directory and all its files to disk.
 
-    :raises OSError: the disk is full, or faulty
+    :raises OSError: the disk is full or faulty
     """
     paths = staged.rglob("*")
     with ThreadPoolExecutor(SYNC_THREADS) as pool:
@@ -148,7 +148,7 @@ def _fsync(path: Path) -> None:
 
 
 def _equal(first: Path, second: Path) -> bool:
-    """Tell whether two directories have the same files, byte by byte."""
+    """Return whether two directories have the same files and bytes."""
     try:
         names = _list(first)
         return names == _list(second) and all(
@@ -156,22 +156,22 @@ def _equal(first: Path, second: Path) -> bool:
             for name, is_file in names.items()
             if is_file
         )
-    except OSError:  # it cannot even be read
+    except OSError:  # a file cannot be read
         return False
 
 
 def _list(root: Path) -> dict[Path, bool]:
-    """Tell what is below a directory, and which of it are files."""
+    """List all paths below a directory: path -> whether it is a file."""
     return {p.relative_to(root): p.is_file() for p in root.rglob("*")}
 
 
 def receive(
     source: BinaryIO, target: Path, max_bytes: int, length: int | None
 ) -> str:
-    """Write an upload to a file and give its SHA-256 in hex.
+    """Write an upload to a file and return its SHA-256 in hex.
 
-    :param length: the bytes announced; None: until the end of the stream
-    :raises PayloadTooLarge: there are more than max_bytes
+    :param length: Content-Length; None: read to the end of the stream
+    :raises PayloadTooLarge: the upload is longer than max_bytes
     :raises BadRequest: the upload is empty, or ended early
     """
     digest = hashlib.sha256()
@@ -194,7 +194,7 @@ def receive(
             f"The upload ended after {size} of {length} bytes."
         )
     if size == 0:
-        raise errors.BadRequest("The upload is empty; it is to be a CSAR.")
+        raise errors.BadRequest("The upload is empty; it has to be a CSAR.")
     return digest.hexdigest()
 
 

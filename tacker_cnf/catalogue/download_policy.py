@@ -1,8 +1,7 @@
-"""From where packages may be fetched, and at which addresses.
+"""Check the URLs and addresses from which packages are downloaded.
 
-The name of a host is looked up once, and the address that was judged is the
-one that is connected to: who answers for the name cannot have another one
-used than was seen.
+A host name is resolved once, and the connection uses the address that was
+checked: a DNS server cannot return another one after the check.
 """
 
 import ipaddress
@@ -19,7 +18,7 @@ from tacker_cnf.http_client.addresses import Address
 from tacker_cnf.http_client.clients import HttpClientOptions, ssl_context
 
 INVALID_URL: Final = (
-    "addressInformation is no URL, such as "
+    "addressInformation is not a valid URL, such as "
     "https://packages.example.com/vnf.csar."
 )
 
@@ -35,15 +34,15 @@ class DownloadPolicy:
         self._schemes = frozenset(schemes)
 
     def check(self, address: str) -> None:
-        """Make sure that a package may be fetched from an address.
+        """Check that the configuration allows downloads from a URL.
 
-        :raises Forbidden: the configuration does not allow it
-        :raises BadRequest: it is no address of HTTP, or has a password in it
+        :raises Forbidden: the configuration does not allow the URL
+        :raises BadRequest: it is not valid, or contains a user
         """
         if not (self._host_names or self._suffixes or self._any):
             raise errors.Forbidden(
-                "Packages are not fetched from elsewhere here: [catalogue] "
-                "upload_hosts is empty."
+                "Packages cannot be downloaded: [catalogue] upload_hosts is "
+                "empty."
             )
         scheme, host = _split_url(address)
         if scheme not in self._schemes:
@@ -67,10 +66,10 @@ class DownloadPolicy:
             )
 
     def resolve(self, host: str, port: int) -> str:
-        """Look a host up; give the address to connect to.
+        """Resolve a host and return the address to connect to.
 
         :raises Forbidden: one of its addresses is not allowed
-        :raises PeerUnreachable: it has none
+        :raises PeerUnreachable: the host has no address
         """
         host = host.lower().rstrip(".")
         self._check_host(host)
@@ -80,32 +79,34 @@ class DownloadPolicy:
         return str(found[0])
 
     def _check_address(self, host: str, address: Address) -> None:
-        for one in addresses.effective_addresses(address):
-            is_special = _is_special(one)
-            if one.is_global and not is_special:
+        for effective in addresses.effective_addresses(address):
+            is_special = _is_special(effective)
+            if effective.is_global and not is_special:
                 continue
-            is_local = one.is_loopback or one.is_link_local
+            is_local = effective.is_loopback or effective.is_link_local
             is_explicit = (
                 _parse_literal(host) == address or host == "localhost"
             )
             is_denied = not is_explicit if is_local else is_special
             if host not in self._host_names or is_denied:
                 raise errors.Forbidden(
-                    f"addressInformation: {host!r:.100} has an address that "
-                    "packages are not fetched from."
+                    f"addressInformation: {host!r:.100} has an address from "
+                    "which packages cannot be downloaded."
                 )
 
 
-def _is_special(one: Address) -> bool:
-    """Tell whether no host that gives packages can have this address."""
-    if one in addresses.NAT64:  # judged by what it stands for
+def _is_special(address: Address) -> bool:
+    """Return whether no host can serve packages at an address."""
+    if address in addresses.NAT64:  # the embedded IPv4 address is checked
         return False
-    is_unusable = one.is_multicast or one.is_unspecified or one.is_reserved
-    return is_unusable or one in addresses.SITE_LOCAL
+    is_unusable = (
+        address.is_multicast or address.is_unspecified or address.is_reserved
+    )
+    return is_unusable or address in addresses.SITE_LOCAL
 
 
 class PinnedTransport(httpx.BaseTransport):
-    """Connects to the address that was judged, and to no other."""
+    """Connects to the address that the policy has checked."""
 
     def __init__(
         self, policy: DownloadPolicy, client_options: HttpClientOptions
@@ -119,7 +120,7 @@ class PinnedTransport(httpx.BaseTransport):
         host = request.url.host
         port = addresses.effective_port(request.url)
         address = self._policy.resolve(host, port)
-        # the certificate has to be that of the name, not of the address
+        # verify the certificate against the name, not the address
         request.extensions["sni_hostname"] = host
         request.url = request.url.copy_with(host=address)
         return self._transport.handle_request(request)
@@ -129,23 +130,24 @@ class PinnedTransport(httpx.BaseTransport):
 
 
 def _split_url(address: str) -> tuple[str, str]:
-    """Give scheme and host of a URL.
+    """Return scheme and host of a URL.
 
-    :raises BadRequest: it is none of HTTP, or has a user in it
+    :raises BadRequest: it is not valid, or contains a user
     """
     try:
         url = httpx.URL(address)
         split = parse.urlsplit(address)
-        _ = split.port  # which may be none that there is
+        _ = split.port  # raises ValueError if out of range
     except (httpx.InvalidURL, ValueError):
         raise errors.BadRequest(INVALID_URL) from None
     if url.userinfo:
         raise errors.BadRequest(
-            "addressInformation: give userName and password beside it."
+            "addressInformation contains a user; use the attributes userName "
+            "and password instead."
         )
     scheme, host = url.scheme, url.host.lower().rstrip(".")
     if not host and scheme in {"http", "https"}:
-        raise errors.BadRequest("addressInformation names no host.")
+        raise errors.BadRequest("addressInformation has no host.")
     if split.scheme.lower() != scheme or not scheme:
         raise errors.BadRequest(INVALID_URL)
     return scheme, host
@@ -163,7 +165,7 @@ def _look_up(host: str, port: int) -> Iterator[Address]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise errors.PeerUnreachable(
-            f"{host!r:.100} cannot be looked up."
+            f"{host!r:.100} cannot be resolved."
         ) from None
     for *_, sockaddr in found:
         yield addresses.parse(sockaddr[0])

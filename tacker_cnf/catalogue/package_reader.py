@@ -1,4 +1,4 @@
-"""From a CSAR as it came to what is known of it."""
+"""Unpack, verify and parse a CSAR."""
 
 from pathlib import Path
 
@@ -17,15 +17,16 @@ from tacker_cnf.vnfd.signatures import (
 
 
 class ParsedPackage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a package is found to be."""
+    """The VNFD, artifacts and signature of a package."""
 
     vnfd: Vnfd
     artifacts: tuple[Artifact, ...]
-    seal: PackageSignature | None
+    signature: PackageSignature | None
 
 
 class PackageReader:
-    """Checks packages by the configuration.
+    """Reads packages with the limits and signature policy of the
+    configuration.
 
     :raises VnfmError: a trusted certificate cannot be read
     """
@@ -42,28 +43,29 @@ class PackageReader:
         )
 
     def read(self, archive: Path, tree: Path) -> ParsedPackage:
-        """Unpack a package below a new directory, and check all of it.
+        """Unpack a package to a new directory, verify it, and parse its VNFD.
 
-        :raises InvalidPackage: says what is wrong with it
+        :raises InvalidPackage: the CSAR, its signature or its VNFD is not
+            valid
         """
         inner = archive.with_suffix(".inner")
         try:
-            seal, unpacked = self._unpack(archive, inner, tree)
+            signature, unpacked = self._unpack(archive, inner, tree)
         finally:
             inner.unlink(missing_ok=True)
-        seal = self._signatures.verify_tree(tree, unpacked) or seal
-        self._signatures.check_required(seal)
+        signature = self._signatures.verify_tree(tree, unpacked) or signature
+        self._signatures.check_required(signature)
         vnfd = descriptor.read(tree, unpacked.entry_definitions, self._limits)
         return ParsedPackage(
-            vnfd=vnfd, artifacts=unpacked.artifacts, seal=seal
+            vnfd=vnfd, artifacts=unpacked.artifacts, signature=signature
         )
 
     def _unpack(
         self, archive: Path, inner: Path, tree: Path
     ) -> tuple[PackageSignature | None, Csar]:
-        """Unpack a package, with its envelope or without."""
+        """Unpack a package, from its signed envelope if it has one."""
         envelope = signatures.extract_envelope(archive, inner, self._limits)
         if envelope is None:
             return None, csar.unpack(archive, tree, self._limits)
-        seal = self._signatures.verify_envelope(envelope, inner)
-        return seal, csar.unpack(inner, tree, self._limits)
+        signature = self._signatures.verify_envelope(envelope, inner)
+        return signature, csar.unpack(inner, tree, self._limits)

@@ -38,7 +38,7 @@ from tacker_cnf.sol.vnf_package import (
 from tacker_cnf.vnfd.csar import Artifact
 from tacker_cnf.vnfd.model import Vnfd
 
-#: VNFDs that a process keeps at hand
+#: number of parsed VNFDs that a process caches
 VNFD_CACHE_SIZE: Final = 256
 
 
@@ -58,7 +58,7 @@ class Packages:
         user_defined_data: dict[str, Any],
         preconditions: Preconditions = NO_PRECONDITIONS,
     ) -> str:
-        """Make an empty package; give its id."""
+        """Create a package without content and return its id."""
         package = _empty_package(user_defined_data)
         with self._store.writer() as session:
             idempotency.record(session, preconditions, package.id)
@@ -67,9 +67,9 @@ class Packages:
 
     @transaction
     def get(self, package_id: str) -> VnfPkgInfo:
-        """Read a package.
+        """Return a package.
 
-        :raises NotFound: there is none of this id
+        :raises NotFound: there is no package of this id
         """
         with self._store.reader() as session:
             package = packages.get(session, package_id)
@@ -79,7 +79,7 @@ class Packages:
     def find(
         self, wanted: ListQuery
     ) -> Iterator[Iterator[tuple[Position, VnfPkgInfo]]]:
-        """List packages, the oldest first, and where each stands."""
+        """List packages and their positions, the oldest first."""
         with self._store.reader() as session:
             yield (
                 (position, _info_from_row(row))
@@ -89,16 +89,17 @@ class Packages:
     def onboard(
         self, package_id: str, source: BinaryIO, length: int | None
     ) -> None:
-        """Take a package's content in: whole and checked, or not at all.
+        """Receive, verify and store the content of a package.
 
-        Nothing of an onboarding is visible before the one transaction at
-        its end, so there is nothing to recover after a crash.
+        Nothing is visible before the one transaction at the end, so there is
+        nothing to recover after a crash.
 
         :raises NotFound: there is no such package
-        :raises WrongState: it has content already
+        :raises WrongState: the package has content already
         :raises Conflict: another package holds this VNFD
         :raises PayloadTooLarge: the upload is too large
-        :raises InvalidPackage: this is not a valid CSAR or VNFD
+        :raises InvalidPackage: the CSAR, its signature or its VNFD is not
+            valid
         """
         self._check_empty(package_id)
         self._onboard_content(
@@ -112,11 +113,12 @@ class Packages:
         length: int | None,
         attempt: int,
     ) -> None:
-        """Take content in that was asked for by its address.
+        """Onboard content that was requested by its URL.
 
-        :param attempt: which try this is; only the newest one counts
+        :param attempt: number of the attempt; only the latest one may commit
 
-        :raises WrongState: the package was deleted, or there is a newer try
+        :raises WrongState: the package was deleted, or there is a later
+            attempt
         :raises VnfmError: as onboard does
         """
         self._onboard_content(
@@ -134,11 +136,12 @@ class Packages:
     def import_package(
         self, vnfd_id: str, source: BinaryIO, user_data: dict[str, Any]
     ) -> None:
-        """Take a package in that another catalogue has, as onboard does.
+        """Create and onboard a package of another catalogue.
 
         :raises Conflict: a package holds this VNFD
         :raises PayloadTooLarge: the package is too large
-        :raises InvalidPackage: this is no valid CSAR or VNFD, or another one
+        :raises InvalidPackage: the CSAR, its signature or its VNFD is not
+            valid, or the package has another VNFD
         """
 
         def commit(content: models.VnfPackage) -> None:
@@ -175,7 +178,7 @@ class Packages:
                     self._remove_if_unused(locked, content_id)
 
     def _remove_if_unused(self, locked: LockedStore, content_id: str) -> None:
-        """Forget content that no package was given in the end."""
+        """Remove content that no package uses."""
         if not self._in_use(content_id):
             locked.remove(content_id)
 
@@ -190,7 +193,7 @@ class Packages:
             packages.check_empty(packages.get(session, package_id))
 
     def sweep(self) -> None:
-        """Remove what processes left that ended in the midst of an upload."""
+        """Remove files and content of uploads whose process was killed."""
         self.content.sweep()
         for content_id in self.content.ids():
             if not self._in_use(content_id):
@@ -205,7 +208,10 @@ class Packages:
         new: models.VnfPackage | None = None,
         attempt: int | None = None,
     ) -> None:
-        """Give a package its content, one that is new or that was made."""
+        """Assign content to a package.
+
+        :param new: add this package in the same transaction
+        """
         try:
             with self._store.writer() as session:
                 if new:
@@ -224,10 +230,11 @@ class Packages:
     def modify(
         self, package_id: str, modifications: VnfPkgInfoModifications
     ) -> None:
-        """Enable or disable a package, or change its user's data.
+        """Enable or disable a package, or change its userDefinedData.
 
         :raises NotFound: there is no such package
-        :raises WrongState: it is not onboarded, or in this state already
+        :raises WrongState: the package is not onboarded, or in this state
+            already
         """
         with self._store.writer() as session:
             package = packages.get(session, package_id, lock=True)
@@ -243,7 +250,7 @@ class Packages:
         """Delete a package that is disabled and has no instances.
 
         :raises NotFound: there is no such package
-        :raises WrongState: it is enabled, or has VNF instances
+        :raises WrongState: the package is enabled, or has VNF instances
         """
         with self.content.lock() as locked:
             orphan = self._delete_row(package_id)
@@ -271,26 +278,26 @@ class Packages:
             ) from None
 
     def get_content_id(self, package_id: str) -> str:
-        """Tell the content id of an onboarded package.
+        """Return the content id of an onboarded package.
 
         :raises NotFound: there is no such package
-        :raises WrongState: it has no content yet
+        :raises WrongState: the package has no content yet
         """
         return self._content_and_vnfd_id(package_id)[0]
 
     def unpacked_by_id(self, package_id: str) -> UnpackedPackage:
-        """Give an onboarded package by its own id, its VNFD parsed.
+        """Return an onboarded package, by its own id, with its parsed VNFD.
 
         :raises NotFound: there is no such package
-        :raises WrongState: it has no content yet
-        :raises VnfdNotUsable: it was deleted just now
+        :raises WrongState: the package has no content yet
+        :raises VnfdNotUsable: the package was deleted meanwhile
         """
         content_id, vnfd_id = self._content_and_vnfd_id(package_id)
         return self._unpacked(content_id, vnfd_id)
 
     @transaction
     def _content_and_vnfd_id(self, package_id: str) -> tuple[str, str]:
-        """Tell the content and the VNFD of a package."""
+        """Return the content id and the VNFD id of a package."""
         with self._store.reader() as session:
             package = packages.get(session, package_id)
         if package.content_id is None or package.vnfd_id is None:
@@ -300,7 +307,7 @@ class Packages:
         return package.content_id, package.vnfd_id
 
     def unpacked(self, vnfd_id: str) -> UnpackedPackage:
-        """Give an onboarded package, its VNFD parsed.
+        """Return an onboarded package, by its VNFD id, with its parsed VNFD.
 
         :raises VnfdNotUsable: no package holds this VNFD
         """
@@ -345,8 +352,8 @@ def _empty_package(user_defined_data: dict[str, Any]) -> models.VnfPackage:
 
 
 def _content_row(content_id: str, parsed: ParsedPackage) -> models.VnfPackage:
-    """Write down what the content of a package tells of it."""
-    vnfd, seal = parsed.vnfd, parsed.seal
+    """Build a row with the columns that depend on the content."""
+    vnfd, signature = parsed.vnfd, parsed.signature
     return models.VnfPackage(
         content_id=content_id,
         vnfd_id=vnfd.id,
@@ -354,8 +361,8 @@ def _content_row(content_id: str, parsed: ParsedPackage) -> models.VnfPackage:
         vnf_product_name=vnfd.product_name,
         vnf_software_version=vnfd.software_version,
         vnfd_version=vnfd.descriptor_version,
-        package_security_option=seal.option if seal else None,
-        signing_certificate=seal.certificate if seal else None,
+        package_security_option=signature.option if signature else None,
+        signing_certificate=signature.certificate if signature else None,
         additional_artifacts=tuple(_artifact_infos(parsed.artifacts)),
         vnfd=msgspec.json.encode(vnfd).decode(),
     )
@@ -387,7 +394,7 @@ def _artifact_infos(
 ) -> Iterator[VnfPackageArtifactInfo]:
     for artifact in artifacts:
         if not artifact.algorithm or not artifact.hash:
-            continue  # SOL003 knows no artifact without a checksum
+            continue  # the checksum is mandatory in SOL003
         is_external = artifact.is_external
         yield VnfPackageArtifactInfo(
             artifact_path=None if is_external else artifact.path,

@@ -1,4 +1,4 @@
-"""A VNF package as those read it who act on it."""
+"""An onboarded VNF package: its VNFD and its unpacked files."""
 
 import dataclasses
 from pathlib import Path
@@ -9,12 +9,12 @@ from tacker_cnf.vnfd.model import Vnfd
 
 
 def find_file(root: Path, name: str) -> Path | None:
-    """Find a file below a directory; None: there is none of this name."""
+    """Return the path of a file below a directory, or None."""
     try:
         path = (root / name).resolve()
         inside = path.is_relative_to(root.resolve())
         return path if inside and path.is_file() else None
-    except (OSError, ValueError):  # no file can have such a name
+    except (OSError, ValueError):  # not a valid file name
         return None
 
 
@@ -22,14 +22,14 @@ def find_file(root: Path, name: str) -> Path | None:
 class UnpackedPackage:
     """A VNF package that is onboarded."""
 
-    #: the content's SHA-256: what was made of it may be kept under this name
+    #: SHA-256 of the content; usable as a cache key
     content_id: str
     #: the unpacked files, read-only
     path: Path
     vnfd: Vnfd
 
     def file(self, name: str) -> Path:
-        """Find a file of the package.
+        """Return the path of a file of the package.
 
         :raises InvalidParameters: the package has no such file
         """
@@ -42,10 +42,10 @@ class UnpackedPackage:
 
 
 class PackageSource(Protocol):
-    """Where packages come from."""
+    """A catalogue of onboarded packages."""
 
     def unpacked(self, vnfd_id: str) -> UnpackedPackage:
-        """Give an onboarded package, its VNFD parsed.
+        """Return an onboarded package with its parsed VNFD.
 
-        :raises VnfdNotUsable: there is no package that holds this VNFD
+        :raises VnfdNotUsable: no package holds this VNFD
         """

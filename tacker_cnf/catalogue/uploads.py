@@ -1,4 +1,4 @@
-"""Packages that are fetched from elsewhere (SOL005 9.4.6)."""
+"""Download packages from a URL (SOL005 9.4.6, upload_from_uri)."""
 
 import contextlib
 import io
@@ -27,27 +27,27 @@ from tacker_cnf.sol.vnf_package import (
 
 Request = UploadVnfPackageFromUriRequest
 
-#: tries after which a package is given up that conductors die of
+#: attempts after which an upload fails whose conductors crash
 MAX_ATTEMPTS: Final = 3
 
-_AUTH_HINT: Final = "; it does not take userName and password, or wants them"
-#: what the other side means, where it is plain
+_AUTH_HINT: Final = "; it rejects userName and password, or requires them"
+#: HTTP status -> text that explains it in the error
 _HINTS: Final = {
     401: _AUTH_HINT,
     403: _AUTH_HINT,
-    404: "; there is no such file",
-    410: "; there is no such file any more",
+    404: "; the file does not exist",
+    410: "; the file does not exist any more",
 }
 
 
 class Stopped(Exception):
-    """The process ends; somebody else will fetch the package."""
+    """The process stops; another conductor will fetch the package."""
 
 
 class Uploads:
-    """What is to be fetched: it is asked for here, and done here.
+    """Records requests for downloads, and runs them.
 
-    :param wake: tells a conductor that there is something to do
+    :param wake: notifies a conductor of a new request, by the package's id
     """
 
     def __init__(
@@ -68,13 +68,14 @@ class Uploads:
         self._timeout: float = options.upload_timeout
 
     def request(self, package_id: str, request: Request) -> None:
-        """Have a package fetched.
+        """Record the request for a download.
 
-        :raises Forbidden: the configuration does not allow that
-        :raises BadRequest: the address is none, or the authentication is
-            not of a kind that is supported
+        :raises Forbidden: the configuration does not allow the URL
+        :raises BadRequest: the URL is not valid, or the authType is not
+            supported
         :raises NotFound: there is no such package
-        :raises WrongState: it has content already, or it is being fetched
+        :raises WrongState: the package has content already, or is being
+            fetched
         """
         if request.auth_type == AuthType.OAUTH2_CLIENT_CREDENTIALS:
             raise errors.BadRequest("authType: only BASIC is supported.")
@@ -89,18 +90,18 @@ class Uploads:
 
     @transaction
     def pending(self) -> tuple[str, ...]:
-        """Tell which packages are to be fetched."""
+        """List the ids of the packages that are to be fetched."""
         with self._store.reader() as session:
             return tuple(packages.list_uploads(session))
 
     def remove_stale_files(self) -> None:
-        """Remove files that uploads left whose process was lost."""
+        """Remove files and content of uploads whose process was killed."""
         self._catalogue.sweep()
 
     def fetch(self, package_id: str, stop: threading.Event) -> None:
-        """Fetch a package and onboard it, or note why that failed.
+        """Fetch a package and onboard it, or record the failure.
 
-        :raises Stopped: the process ends
+        :raises Stopped: the process stops
         """
         claimed = self._claim(package_id)
         if claimed is None:
@@ -140,7 +141,8 @@ class Uploads:
     ) -> None:
         if attempt > MAX_ATTEMPTS:
             raise errors.VnfmError(
-                f"{MAX_ATTEMPTS} conductors were lost while they fetched the package."
+                f"{MAX_ATTEMPTS} conductors were lost while they fetched the "
+                "package; it is not tried again."
             )
         address = request.address_information
         self._policy.check(address)  # the configuration may have changed
@@ -176,7 +178,7 @@ class Uploads:
 
 
 class _Body(io.RawIOBase):
-    """The body of an answer, as a file, until it is time or over."""
+    """The body of a response as a file, with a deadline."""
 
     def __init__(
         self, response: httpx.Response, stop: threading.Event, deadline: float
@@ -193,7 +195,10 @@ class _Body(io.RawIOBase):
         if self._stop.is_set():
             raise Stopped
         if time.monotonic() > self._deadline:
-            raise errors.PeerFailed("The package did not come in time.")
+            raise errors.PeerFailed(
+                "The package was not received within [catalogue] "
+                "upload_timeout."
+            )
         while not self._unread:
             try:
                 self._unread = next(self._chunks)
@@ -220,8 +225,8 @@ def _check(response: httpx.Response) -> None:
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding != "identity":
         raise errors.PeerFailed(
-            f"{host} answered with Content-Encoding {encoding:.40}; it has to "
-            "give the file as it is."
+            f"{host} answered with Content-Encoding {encoding:.40}; only "
+            "identity is supported."
         )
 
 

@@ -122,7 +122,7 @@ class Coordination:
             if uses_pickle
             else msgspec.json.encode(script_input),
             read=lambda _: True,  # its exit code is the result
-            veil=SecretMasker(secret_masking.secrets_of(script_input)),
+            masker=SecretMasker(secret_masking.secrets_of(script_input)),
         )
 
     def _script_input(

@@ -1,1 +1,1 @@
-"""A package's own code, run in a child process."""
+"""Run scripts of VNF packages in child processes."""

@@ -1,9 +1,9 @@
-"""What the child process does around the script: gives up what it may not
-have, dies with its parent and at the end of its lease, and takes along all
-that the script started.
+"""Supervise a script in a child process: set its resource limits, end with the
+parent process and with the lease, and kill all processes that it started.
 
 Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE SCRIPT``
-by the process PARENT, the bounds in bytes, 0 for none; ``-m MODULE`` in place of SCRIPT for one of ours.
+by the process with id PARENT; the limits are in bytes, 0 is unlimited. ``-m
+MODULE`` instead of SCRIPT runs a module of the product.
 """
 
 import array
@@ -28,14 +28,14 @@ from tacker_cnf.vnfd import script_source
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-#: how the names of hooks end
+#: suffixes of the names of hooks
 HOOK_SUFFIXES = ("_start", "_end")
-#: seconds that the input of the script may take to arrive
+#: seconds to wait for the script's input on stdin
 STDIN_TIMEOUT_S = 5.0
-#: seconds that the kernel needs to end a process
+#: seconds between two attempts to reap killed processes
 REAP_INTERVAL_S = 0.001
-#: seconds after which a lease is looked at again: it may have been renewed,
-#: and the machine suspended
+#: seconds between two checks of the lease, which may have been renewed, or
+#: have expired while the machine was suspended
 LEASE_CHECK_S = 1.0
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -46,11 +46,11 @@ def set_limit(resource_id: int, maximum: int) -> None:
 
 
 def kill_descendants() -> None:
-    """End all that this process has made or adopted, and whom it adopts
-    because of that.
+    """Kill all children of this process, and the orphans that it adopts
+    (PR_SET_CHILD_SUBREAPER).
 
     A list that is read while processes end may lack some of them (proc(5)):
-    only when nobody is left to be waited for, all are gone.
+    all have ended only when waitpid finds no child.
     """
     own_pid = os.getpid()
     children_file = Path(f"/proc/{own_pid}/task/{own_pid}/children")
@@ -67,9 +67,9 @@ def kill_descendants() -> None:
 
 
 def supervise(script_pid: int) -> NoReturn:
-    """Wait for the script, end what it left, and end as it did.
+    """Wait for the script, kill its processes, and exit with its status.
 
-    Who leaves the process group of the script is adopted here.
+    This process adopts those that leave the script's process group.
     """
     for pipe in (sys.stdin, sys.stdout, sys.stderr):
         os.close(pipe.fileno())
@@ -83,14 +83,16 @@ def supervise(script_pid: int) -> NoReturn:
     kill_descendants()
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
-        with contextlib.suppress(OSError):  # of SIGKILL there is no other
+        with contextlib.suppress(OSError):  # SIGKILL has no handler to reset
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
 
 
 def reap(script_pid: int) -> int | None:
-    """Reap all that has ended, and return how the script did, if it has."""
+    """Reap all ended processes; return the script's wait status, or None if
+    it still runs.
+    """
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == script_pid:
@@ -102,21 +104,21 @@ def reap(script_pid: int) -> int | None:
 def set_parent_death_signal(
     parent: int, signal_number: signal.Signals
 ) -> None:
-    """End by a signal when the parent ends, or now, if it has."""
+    """Let the kernel send a signal when the parent ends; exit if it has."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal_number)
     if os.getppid() != parent:
         os._exit(128 + signal_number)
 
 
 def kill_and_exit(*_: object) -> NoReturn:
-    """End at once, and with all others."""
+    """Kill all descendants and exit."""
     kill_descendants()
     os._exit(128 + signal.SIGTERM)
 
 
 def check_hooks_called(script: Path, names: Mapping[str, Any]) -> None:
-    """Fail where a script has the methods of hooks, has not read which hook
-    it is run for, and nothing of it or of its modules calls anything.
+    """Exit with an error if a script defines hooks, but has not read its input
+    and neither it nor its modules call anything.
     """
     uncalled = [
         name for name, value in names.items() if has_hooks(name, value)
@@ -125,8 +127,8 @@ def check_hooks_called(script: Path, names: Mapping[str, Any]) -> None:
         return
     if all(script_source.is_inert(file) for file in script_files(script)):
         raise SystemExit(
-            f"{', '.join(uncalled)}: defined or imported, and never called: the "
-            "script has to end with a call, such as that of main()"
+            f"{', '.join(uncalled)}: defined or imported, but never called; the "
+            "script has to end with a call, for example of main()"
         )
 
 
@@ -140,8 +142,8 @@ def script_files(script: Path) -> Iterator[Path]:
 
 
 def has_hooks(name: str, value: Any) -> bool:
-    """Check for a class that has a method of a hook, or such a function;
-    the bases of ours have none.
+    """Return whether a value is a function of a hook, or a class with such a
+    method; the base classes of mgmt_drivers have none.
     """
     if isinstance(value, type):
         return any(inner.endswith(HOOK_SUFFIXES) for inner in dir(value))
@@ -149,8 +151,8 @@ def has_hooks(name: str, value: Any) -> bool:
 
 
 def is_stdin_unread() -> bool:
-    """Check whether nothing was read from stdin, on which there is always
-    something.
+    """Return whether the script has not read stdin; its input is never
+    empty.
     """
     try:
         readable, _, _ = select.select([0], [], [], STDIN_TIMEOUT_S)
@@ -162,14 +164,14 @@ def is_stdin_unread() -> bool:
 
 
 def run_script(script: str) -> None:
-    """Run a script as if it had been started by itself."""
+    """Run a script as the main program."""
     sys.argv[:] = [script]
     sys.path[0] = str(Path(script).parent)
     try:
         names = runpy.run_path(script, run_name="__main__")
         check_hooks_called(Path(script), names)
     except Exception as error:  # noqa: BLE001
-        # from the script on: how it was started concerns nobody
+        # omit the frames above the script
         frames = error.__traceback__
         while frames and frames.tb_frame.f_code.co_filename != script:
             frames = frames.tb_next
@@ -178,7 +180,7 @@ def run_script(script: str) -> None:
 
 
 def main() -> None:
-    """Become the script, below somebody who looks after it."""
+    """Fork; run the script in the child and supervise it in the parent."""
     parent, max_memory_bytes, max_file_bytes, *script = sys.argv[1:]
     signal.signal(signal.SIGTERM, kill_and_exit)
     set_parent_death_signal(int(parent), signal.SIGTERM)
@@ -192,7 +194,7 @@ def main() -> None:
     set_limit(resource.RLIMIT_AS, int(max_memory_bytes))
     set_limit(resource.RLIMIT_FSIZE, int(max_file_bytes))
     if script[0] == "-m":
-        sys.path[:] = sys.path[1:]  # nobody's working directory
+        sys.path[:] = sys.path[1:]  # without the working directory
         runpy.run_module(script[1], run_name="__main__")
     else:
         run_script(script[0])

@@ -1,7 +1,7 @@
-"""Scripts of the reference implementation that ours take the place of.
+"""Replacements for management scripts of the reference implementation.
 
-They import its inside, which is not here. Which script is one is decided by
-its content: a vendor's own script may have any file name.
+Those scripts import modules of Tacker, which are not installed here. They are
+recognized by their content, because a vendor may use any file name.
 """
 
 from pathlib import Path
@@ -9,9 +9,9 @@ from typing import Final
 
 from tacker_cnf.vnfd import script_source
 
-#: the package whose inside they import
+#: package that such scripts import
 REFERENCE_PACKAGE: Final = "tacker"
-#: class -> the hook that it has to have, and the module that replaces it
+#: class name -> hook that the class has to have, and module that replaces it
 REPLACEMENTS: Final = {
     "ContainerUpdateMgmtDriver": (
         "modify_information_end",
@@ -21,9 +21,8 @@ REPLACEMENTS: Final = {
 
 
 def replacement_module(script: Path) -> str | None:
-    """Return the module that runs instead of a script: of one that imports
-    the reference implementation and defines one of its drivers. None: the
-    script runs itself.
+    """Return the module to run instead of a script that imports the reference
+    implementation and defines one of its drivers; None for other scripts.
     """
     tree = script_source.parse(script)
     imported = {name.partition(".")[0] for name in script_source.imports(tree)}

@@ -1,16 +1,16 @@
-"""Why a script failed, read from what it wrote on stderr."""
+"""Find the reason of a script's failure in its stderr."""
 
 from typing import Final
 
-#: how much of what a script said goes into an error
+#: how much of the end of stderr an error quotes
 MAX_STDERR_CHARS: Final = 2000
-#: and how much of it as the cause
+#: maximum length of the cause in an error
 MAX_CAUSE_CHARS: Final = 500
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
 
 def describe(problem: str, stderr: str) -> str:
-    """Tell how a script ended, the cause before all else it said."""
+    """Build an error message: the problem, the cause, the end of stderr."""
     end = stderr[-MAX_STDERR_CHARS:]
     if not end:
         return f"{problem}."
@@ -21,11 +21,11 @@ def describe(problem: str, stderr: str) -> str:
 
 
 def _cause(stderr: str) -> str:
-    """Find the message of the last traceback, or else the last line."""
+    """Return the message of the last traceback, or else the last line."""
     _, traceback, after = stderr.rpartition(_TRACEBACK)
     if traceback:
         lines = after.lstrip("\n").split("\n")
-        # frames are indented; the message begins where they end
+        # frames are indented; the message is the first line that is not
         for number, line in enumerate(lines):
             if line and not line[0].isspace():
                 return "\n".join(lines[number:]).strip()

@@ -13,10 +13,10 @@ CHUNK_BYTES: Final = 64 * 1024
 
 
 class Pipes:
-    """Tells a process what it is told, and hears what it says.
+    """Writes stdin and reads stdout and stderr of a process.
 
-    Nobody can keep whoever serves them: neither a process that does not read
-    nor one that inherited a pipe and lives on.
+    Neither a process that does not read nor one that inherited a pipe and
+    keeps it open can block the thread.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class Pipes:
         self._selector.close()
 
     def serve(self, seconds: float) -> bool:
-        """Wait until there is something to do, and do it.
+        """Wait until a pipe is ready, and read or write it.
 
-        :returns: False, at once, when all pipes have come to their end
+        :returns: False, at once, when all pipes are closed
         """
         if not self._selector.get_map():
             return False
@@ -52,7 +52,7 @@ class Pipes:
         return True
 
     def drain(self, seconds: float) -> None:
-        """Read what is left in them, and wait for their end for so long."""
+        """Read the pipes until they are closed, or the time is up."""
         deadline = time.monotonic() + seconds
         while (remaining := deadline - time.monotonic()) > 0 and self.serve(
             remaining
@@ -84,7 +84,7 @@ class Pipes:
     def _write_stdin(self, pipe: Any) -> None:
         try:
             size = os.write(pipe.fileno(), self._unsent[:CHUNK_BYTES])
-        except BrokenPipeError:  # it does not want to know
+        except BrokenPipeError:  # the process has closed its stdin
             size = len(self._unsent)
         self._unsent = self._unsent[size:]
         if not self._unsent:

@@ -1,8 +1,8 @@
-"""Reads a pickle of plain data from somebody whom nobody trusts.
+"""Load a pickle of plain data from an untrusted script.
 
-A pickle is a program. This is a small machine for the part of its language
-that builds containers, text and numbers: it hashes nothing but them, so that
-no value, however deep, is walked through by code that cannot bear it.
+A pickle is a program. This interpreter supports only the opcodes that build
+containers, text and numbers. It limits depth, size and dictionary keys, so
+that no value can exhaust the recursion limit, the memory or the CPU.
 """
 
 import io
@@ -12,32 +12,33 @@ from typing import Any, Final
 
 from tacker_cnf import errors
 
-#: a value may be named again and again: how much larger it may be than its
-#: pickle, and how large a small one may be
+#: how much larger than its pickle a value may be, as it may refer to a part
+#: many times
 MAX_GROWTH_FACTOR: Final = 4
+#: added to that limit
 MIN_SIZE_LIMIT: Final = 10_000
-#: how many containers may stand in each other
+#: maximum nesting of containers
 MAX_DEPTH: Final = 100
-#: the numbers that may be keys: among larger ones too many share a hash
+#: integers that may be keys; too many larger ones could share a hash
 _KEY_RANGE: Final = range(-(2**63), 2**64)
-#: what names a class or a function
+#: opcodes that refer to a class or a function
 _NAMED_BY_ARGUMENT: Final = frozenset({"GLOBAL", "INST"})
 _NAMED_BY_STACK: Final = frozenset({"STACK_GLOBAL"})
 
 
 def load(data: bytes) -> Any:
-    """Give the value.
+    """Return the value of a pickle.
 
-    :raises ScriptFailed: it is damaged, holds more than plain data, or would
-        be far larger than it says
+    :raises ScriptFailed: the pickle is malformed, contains other than plain
+        data, or its value exceeds a limit
     """
     try:
         value = _Machine().run(data)
     except errors.ScriptFailed:
         raise
     except Exception:  # noqa: BLE001  # of damaged bytes, anything
-        # what it complains of may be a secret
-        raise _invalid("it is damaged") from None
+        # the message of the error may quote a secret
+        raise _invalid("it is malformed") from None
     _check_size(value, len(data) * MAX_GROWTH_FACTOR + MIN_SIZE_LIMIT)
     return value
 
@@ -48,12 +49,12 @@ def _invalid(reason: str) -> errors.ScriptFailed:
     )
 
 
-#: instructions of a pickle: some for each value; more would take long
+#: maximum number of opcodes in a pickle
 MAX_INSTRUCTIONS: Final = 300_000
 
 
 class _Machine:
-    """The stack and the memory with which a pickle makes its value."""
+    """The stack and the memo of an unpickler."""
 
     def __init__(self) -> None:
         self._stack: list[Any] = []
@@ -65,7 +66,7 @@ class _Machine:
         opcodes = pickletools.genops(io.BytesIO(data))
         for count, (opcode, argument, _) in enumerate(opcodes):
             if count == MAX_INSTRUCTIONS:
-                raise _invalid(f"it has more than {MAX_INSTRUCTIONS} parts")
+                raise _invalid(f"it has more than {MAX_INSTRUCTIONS} opcodes")
             operation = _OPERATIONS.get(opcode.name)
             if operation is None:
                 description = self._describe(opcode.name, argument)
@@ -74,8 +75,8 @@ class _Machine:
         return self._stack.pop()
 
     def _describe(self, operation: str, argument: Any) -> str:
-        """Tell what a class is called; of all else only the operation, as
-        any text may be a secret.
+        """Return the name of a class, or else only the opcode, because any
+        other text may be a secret.
         """
         if operation in _NAMED_BY_ARGUMENT:
             return str(argument).replace(" ", ".")[:200]
@@ -84,7 +85,7 @@ class _Machine:
         return operation
 
     def ignore(self, _: Any) -> None:
-        """Pass over what says nothing about the value."""
+        """Skip an opcode without effect on the value."""
 
     def push(self, value: Any) -> None:
         self._stack.append(value)
@@ -140,20 +141,20 @@ class _Machine:
         self.push(self._memory[int(number)])
 
     def push_tuple(self, count: int) -> None:
-        """Make a tuple of so many values."""
+        """Push a tuple of the last values."""
         values = [self._stack.pop() for _ in range(count)]
         self.push(tuple(reversed(values)))
 
     def _extend(self, values: list[Any]) -> None:
         target = self._stack[-1]
         if not isinstance(target, list):
-            raise _invalid("it appends to what is no list")
+            raise _invalid("it appends to a value that is no list")
         target += values
 
     def _set(self, values: list[Any]) -> None:
         target = self._stack[-1]
         if not isinstance(target, dict):
-            raise _invalid("it sets an item of what is no dict")
+            raise _invalid("it sets an item of a value that is no dict")
         for key, value in zip(values[::2], values[1::2], strict=True):
             target[_key(key)] = value
 
@@ -163,12 +164,16 @@ def _text(value: Any) -> str:
 
 
 def _key(value: Any) -> Any:
-    """Make sure that a value may be a key: to hash a tuple is to hash all
-    that is in it, without an end.
+    """Return a value that may be a dictionary key. A tuple may not, because
+    hashing it would hash all its nested values.
+
+    :raises ScriptFailed: the value is no text and no number in _KEY_RANGE
     """
     plain = value is None or isinstance(value, str | int | float)
     if not plain or (isinstance(value, int) and value not in _KEY_RANGE):
-        raise _invalid("it has a key that is no text and no number")
+        raise _invalid(
+            "it has a key that is neither text nor a number of 64 bits"
+        )
     return value
 
 
@@ -183,7 +188,7 @@ def _tuple_of(count: int) -> _Operation:
     return lambda machine, _: machine.push_tuple(count)
 
 
-#: the opcodes that make, fill or remember plain values
+#: opcode -> operation, for the opcodes of plain values
 _OPERATIONS: Final[Mapping[str, _Operation]] = {
     **dict.fromkeys(("PROTO", "FRAME", "STOP"), _Machine.ignore),
     **dict.fromkeys(
@@ -231,8 +236,10 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
 
 
 def _check_size(value: Any, max_size: int) -> None:
-    """Make sure that a value is not far larger than its pickle: one that
-    holds another twice, and that the next twice, soon is.
+    """Check that a value is not far larger than its pickle, as it would be
+    if each list contained the next one twice.
+
+    :raises ScriptFailed: the value is too large, or nested too deep
     """
     pending = [(value, 0)]
     size = 0
@@ -240,10 +247,10 @@ def _check_size(value: Any, max_size: int) -> None:
         current, depth = pending.pop()
         size += len(current) + 1 if isinstance(current, str) else 1
         if depth > MAX_DEPTH:
-            raise _invalid("it is too deep")
+            raise _invalid(f"it is nested more than {MAX_DEPTH} levels deep")
         pending += [(child, depth + 1) for child in _children(current)]
         if size + len(pending) > max_size:
-            raise _invalid("it is larger than it says")
+            raise _invalid("its value is too large for its length")
 
 
 def _children(value: Any) -> list[Any]:

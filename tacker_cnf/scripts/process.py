@@ -1,4 +1,4 @@
-"""The process of a script: bounded in time, memory and words."""
+"""The process of a script, with limits for its time, memory and output."""
 
 import contextlib
 import dataclasses
@@ -21,13 +21,13 @@ from tacker_cnf.scripts.pipes import Pipes
 from tacker_cnf.scripts.stderr_capture import StderrCapture
 from tacker_cnf.temporary_directories import TemporaryDirectories
 
-#: seconds between two looks whether a script has ended that says nothing
+#: seconds between two checks whether a script without output has ended
 POLL_INTERVAL_S: Final = 0.5
-#: seconds that it has to end in when it is told to
+#: seconds from SIGTERM to SIGKILL
 TERMINATE_TIMEOUT_S: Final = 5.0
-#: seconds for the pipes of a process that has ended to be read out
+#: seconds to read the pipes of a process that has ended
 DRAIN_TIMEOUT_S: Final = 5.0
-#: what of our own environment a script sees
+#: environment variables of the conductor that a script inherits
 INHERITED_VARIABLES: Final = frozenset(
     {"PATH", "PYTHONPATH", "LANG", "LC_ALL", "TZ"}
 )
@@ -35,19 +35,19 @@ INHERITED_VARIABLES: Final = frozenset(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScriptLimits:
-    """What a script may use, and where; sizes are in bytes."""
+    """Limits of a script, and its directories; sizes are in bytes."""
 
     #: seconds
     timeout: float
-    #: where it gets copies of all that it touches
+    #: directories for its working copies of packages
     temporary_directories: TemporaryDirectories
-    #: where each VNF instance has a directory that stays
+    #: parent of the persistent directories of the VNF instances
     state: Path
     max_memory_bytes: int
     max_file_bytes: int
     max_output_bytes: int
     max_log_bytes: int
-    #: whether it is told how to log in to the VIMs of its VNF
+    #: whether its input has the credentials of the VNF's VIMs
     vim_credentials: bool = True
     #: whether scripts of the reference implementation are replaced
     replace_reference_drivers: bool = True
@@ -71,7 +71,7 @@ def limits_of(conf: cfg.ConfigOpts) -> ScriptLimits:
 
 
 class ScriptProcess:
-    """The process of a script, in a process group of its own."""
+    """The process of a script, in its own process group."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class ScriptProcess:
         masker: SecretMasker,
         lease: int | None = None,
     ) -> None:
-        """Start it.
+        """Start the process.
 
-        :param script: what ``scripts.child`` is to become
-        :param lease: file descriptor of the lease with whose end it is killed,
-            even if this process is frozen
+        :param script: SCRIPT, or -m MODULE, of ``scripts.child``
+        :param lease: file descriptor of the lease; the script is killed when
+            the lease expires, even if this process is stopped
         """
         self._limits = limits
         self._deadline = time.monotonic() + limits.timeout
@@ -118,7 +118,7 @@ class ScriptProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave nobody, and no pipe, whether somebody talked to it or not."""
+        """Kill the process group and close the pipes."""
         self._clean_up()
         for pipe in (
             self._process.stdin,
@@ -131,11 +131,12 @@ class ScriptProcess:
     def execute(
         self, stdin_data: bytes, on_poll: Callable[[], None]
     ) -> int | None:
-        """Tell the script, listen, and give its exit code; None: it did not
-        end in time. Nothing of its process group is left, and no pipe.
+        """Send stdin, read the output, and return the exit code; None if the
+        script did not end in time. Afterwards its process group has ended and
+        the pipes are closed.
 
-        :param on_poll: called again and again meanwhile; what it raises ends
-            the script
+        :param on_poll: called periodically meanwhile; an exception that it
+            raises ends the script
         """
         with Pipes(
             self._process, stdin_data, self._append_stdout, self._stderr.feed
@@ -154,13 +155,13 @@ class ScriptProcess:
     def _wait(
         self, pipes: Pipes, on_poll: Callable[[], None] = lambda: None
     ) -> int | None:
-        """Serve the pipes until the process has ended, or it is time."""
+        """Serve the pipes until the process ends or the time is up."""
         process = self._process
         while (remaining := self._deadline - time.monotonic()) > 0:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 if pipes.serve(min(remaining, POLL_INTERVAL_S)):
                     process.poll()
-                else:  # nothing tells but the end itself
+                else:  # all pipes are closed: wait for the end itself
                     process.wait(min(remaining, POLL_INTERVAL_S))
             if process.returncode is not None:
                 return process.returncode
@@ -168,19 +169,19 @@ class ScriptProcess:
         return None
 
     def terminate(self) -> None:
-        """Have it end at once, with all that it has started; who does not
-        heed that is killed after a while.
+        """Send SIGTERM to the process and its descendants; SIGKILL follows
+        after TERMINATE_TIMEOUT_S.
         """
         process = self._process
         if process.poll() is None and not self._is_terminating:
             self._is_terminating = True
             self._deadline = time.monotonic() + TERMINATE_TIMEOUT_S
             process.terminate()
-            # one that was stopped would not hear of it
+            # a stopped process does not handle SIGTERM
             process.send_signal(signal.SIGCONT)
 
     def _clean_up(self) -> None:
-        """Leave nobody, whoever does not heed."""
+        """Kill the process group and all descendants."""
         process = self._process
         if self._has_ended:
             return
@@ -192,9 +193,9 @@ class ScriptProcess:
         process.wait()
 
     def output(self) -> bytes:
-        """Give what the script wrote on stdout.
+        """Return the stdout of the script.
 
-        :raises ScriptFailed: it wrote more than it may
+        :raises ScriptFailed: it is longer than max_output_bytes
         """
         if self._stdout_too_long:
             raise errors.ScriptFailed(
@@ -203,7 +204,7 @@ class ScriptProcess:
         return bytes(self._stdout)
 
     def log(self) -> str:
-        """Give the end of what the script has written on stderr so far."""
+        """Return the end of the script's stderr so far."""
         return self._stderr.text()
 
     def _append_stdout(self, chunk: bytes) -> None:
@@ -213,7 +214,7 @@ class ScriptProcess:
 
 
 def _environment(home: Path, lease: int | None) -> dict[str, str]:
-    """Make an environment that holds nothing of ours that is a secret."""
+    """Build the environment, without secrets of the conductor's."""
     environment = {
         name: os.environ[name]
         for name in INHERITED_VARIABLES & os.environ.keys()

@@ -1,4 +1,4 @@
-"""Who descends from a process, as the kernel tells."""
+"""Kill the descendants of a process, found in /proc."""
 
 import contextlib
 import os
@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-#: seconds between two looks
+#: seconds between two scans
 POLL_INTERVAL_S: Final = 0.01
-#: looks in all, each of which kills whom it sees
+#: maximum number of scans, each of which kills the processes that it finds
 MAX_SCANS: Final = 1000
-#: looks at which nobody is seen: a list that is read while processes end may
-#: lack some of them (proc(5))
+#: scans in a row that have to find no process: a list that is read while
+#: processes end may lack some of them (proc(5))
 EMPTY_SCANS: Final = 3
 
 
 def kill_descendants(pid: int) -> None:
-    """End all that descend from a process which does not do so itself.
+    """Kill all descendants of a process that does not do so itself.
 
-    It lives meanwhile, so that they cannot get away by losing a parent.
+    The process has to run meanwhile: as their subreaper it adopts orphans.
     """
     empty_scans = 0
     for _ in range(MAX_SCANS):
@@ -53,5 +53,5 @@ def _is_dead(pid: int) -> bool:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return True
-    # a name may hold anything
+    # the name of a process may contain anything, also ")"
     return stat.rpartition(")")[2].split()[0] in {"Z", "X"}

@@ -1,9 +1,9 @@
-"""What a script is told on stdin, and what it may say on stdout.
+"""The input of a script on stdin, and its output on stdout.
 
-Two ways to say it. A script of ours reads and writes JSON. A script that was
-written for Tacker reads a pickled dict, which is seen by its importing
-``pickle``; it gets one. What it writes is read back as plain containers only:
-no class of anybody's is ever made of it.
+There are two formats. Scripts for this VNFM read and write JSON. Scripts for
+Tacker, recognized by their import of ``pickle``, read and write a pickled
+dict. Their output is loaded as plain containers only: no class is ever
+instantiated.
 """
 
 import enum
@@ -24,75 +24,75 @@ from tacker_cnf.sol.grant import Grant, GrantRequest
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.vnfd import script_source
 
-#: what a script imports that reads a pickle
+#: modules that a script with pickled input imports
 PICKLE_MODULES: Final = frozenset({"pickle", "_pickle"})
-#: what one imports that is made of our base
+#: package that a script with a class of MgmtDriver imports
 DRIVERS_PACKAGE: Final = "tacker_cnf.mgmt_drivers"
-#: bytes of JSON that a memory may have
+#: maximum length of a memory as JSON
 MAX_MEMORY_BYTES: Final = 256 * 1024
 
 
 class ScriptProtocol(enum.Enum):
-    """What a script speaks."""
+    """The format of a script's input and output."""
 
-    #: JSON; it may say nothing
+    #: JSON; the output may be empty
     JSON = enum.auto()
-    #: JSON, by ``mgmt_drivers.base``, which always answers
+    #: JSON through ``mgmt_drivers.base``; the output is never empty
     DRIVER = enum.auto()
-    #: pickled dicts, as Tacker's scripts do
+    #: pickled dicts, as in Tacker's scripts
     PICKLE = enum.auto()
 
 
 class ScriptInput(SolType):
-    """What a script is told."""
+    """The input of a script."""
 
-    #: the hook that it is run for: instantiate_start, heal_end, ...
+    #: name of the hook: instantiate_start, heal_end, ...
     operation: str
     vnf_lcm_op_occ_id: str
     #: the request of the operation (SOL003 5.5.2)
     request: dict[str, Any]
-    #: before the VIM was changed in a _start hook, after that in an _end
-    #: hook; with what it needs to reach its VIMs
+    #: in a _start hook before the VIM is changed, in an _end hook after that;
+    #: with the credentials of its VIMs
     vnf_instance: VnfInstance
     grant_request: GrantRequest | None = None
     grant_response: Grant | None = None
-    #: the unpacked VNF package; a copy, to be read
+    #: directory of a read-only copy of the unpacked VNF package
     package_dir: str
-    #: a directory of this VNF instance on this conductor, for files that are
-    #: to stay; a script that needs it creates it
+    #: directory of this VNF instance on this conductor, for persistent files;
+    #: a script that needs it creates it
     state_dir: str
-    #: the VNFD that it holds, which is not that of the instance any more in
-    #: the _end hook of an operation that changes it
+    #: VNFD of package_dir; in the _end hook of an operation that changes the
+    #: VNFD it is the old one
     vnfd_id: str
-    #: that of the VNFD which the request names, if it is another
+    #: directory of the package of the new VNFD, if the request names one
     new_package_dir: str | None = None
     new_vnfd_id: str | None = None
     #: seconds after which the script is killed
     timeout: float
-    #: what the script's last, failed run said for the next one
+    #: output of the script's last, failed run for the next run
     user_script_err_handling_data: dict[str, Any] | None = None
-    #: what a hook of this VNF instance said last that is to be remembered,
-    #: in this operation or an earlier one
+    #: last memory that a hook of this VNF instance has returned, in this
+    #: operation or an earlier one
     memory: dict[str, Any] | None = None
 
 
 class ScriptOutput(SolType):
-    """What a script may say; nothing is as good."""
+    """The output of a script; it may be empty."""
 
-    #: what it changes of the instance
+    #: changes of the VNF instance
     vnf_instance: InstanceChanges | None = None
-    #: kept when the script fails, and given to its next run
+    #: stored when the script fails, and part of the input of its next run
     user_script_err_handling_data: dict[str, Any] | None = None
-    #: what is told to every later hook of this VNF instance, kept when the
-    #: script fails, too; None: nothing
+    #: input of every later hook of this VNF instance, stored also when the
+    #: script fails; None deletes it, unset keeps it
     memory: dict[str, Any] | UnsetType | None = UNSET
-    #: the VIMs that the VNF provides from now on, by name; None: it no longer
-    #: does. Those that are not named stay as they are.
+    #: name -> VIM that the VNF provides from now on, or None to remove it;
+    #: VIMs of other names do not change
     vims: Mapping[Identifier, ProvidedVim | None] = {}
 
 
 def detect_protocol(script: Path) -> ScriptProtocol:
-    """Tell what a script speaks, by what it imports."""
+    """Return the protocol of a script, determined by its imports."""
     names = script_source.imports(script_source.parse(script))
     if any(f"{name}.".startswith(f"{DRIVERS_PACKAGE}.") for name in names):
         return ScriptProtocol.DRIVER
@@ -108,7 +108,7 @@ def json_input(script_input: ScriptInput) -> bytes:
 
 
 def pickle_input(script_input: ScriptInput) -> bytes:
-    """Give the dict that Tacker gives its scripts."""
+    """Pickle the dict that Tacker passes to its scripts."""
     plain = msgspec.to_builtins(script_input, enc_hook=str)
     new = script_input.new_package_dir
     return pickle.dumps(
@@ -128,7 +128,7 @@ def pickle_input(script_input: ScriptInput) -> bytes:
 
 
 def json_output(stdout: bytes) -> ScriptOutput:
-    """Read what a script said.
+    """Parse the output of a script; it may be empty.
 
     :raises ScriptFailed: it is not the JSON of a ScriptOutput
     """
@@ -138,31 +138,30 @@ def json_output(stdout: bytes) -> ScriptOutput:
         return base.decode(stdout, ScriptOutput)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.ScriptFailed(
-            f"what it wrote on stdout is no valid answer: {error}. Nothing "
-            "else belongs there: what it prints has to go to stderr."
+            f"its output on stdout is not valid: {error}. Only the JSON of "
+            "its output belongs there; all other text has to go to stderr."
         ) from None
 
 
 def driver_output(stdout: bytes) -> ScriptOutput:
-    """Read what a script said that is made of our base.
+    """Parse the output of a script with a class of MgmtDriver.
 
-    :raises ScriptFailed: it is not the JSON of a ScriptOutput, or nothing
+    :raises ScriptFailed: it is empty, or not the JSON of a ScriptOutput
     """
     if not stdout.strip():
         raise errors.ScriptFailed(
-            "it wrote no answer on stdout; a script that imports "
+            "it wrote no output on stdout; a script that imports "
             f"{DRIVERS_PACKAGE} has to end with a call of main() of its class"
         )
     return json_output(stdout)
 
 
 def memory_changed(script_input: ScriptInput, output: ScriptOutput) -> bool:
-    """Tell whether a script says something else to be remembered than it
-    was told.
+    """Return whether the memory in the output differs from the input's.
 
-    :raises ScriptFailed: it is too much
+    :raises ScriptFailed: it is longer than MAX_MEMORY_BYTES
     """
-    # nothing and an empty memory are the same
+    # None and an empty memory are the same
     if output.memory is UNSET or (output.memory or None) == (
         script_input.memory or None
     ):
@@ -170,16 +169,16 @@ def memory_changed(script_input: ScriptInput, output: ScriptOutput) -> bool:
     length = len(base.encode(output.memory))
     if length > MAX_MEMORY_BYTES:
         raise errors.ScriptFailed(
-            f"its memory has {length} bytes as JSON, and may have {MAX_MEMORY_BYTES}; "
-            "what was remembered before stays"
+            f"its memory has {length} bytes as JSON, but may have "
+            f"{MAX_MEMORY_BYTES} at most; the previous memory was kept"
         )
     return True
 
 
 def pickle_output(stdout: bytes) -> ScriptOutput:
-    """Read what a script of Tacker's said.
+    """Parse the output of a script of Tacker's; it may be empty.
 
-    :raises ScriptFailed: it is not plain data, or says something wrong
+    :raises ScriptFailed: it is no plain pickle, or not valid as ScriptOutput
     """
     if not stdout:
         return ScriptOutput()
@@ -193,9 +192,9 @@ def pickle_output(stdout: bytes) -> ScriptOutput:
                 "userScriptErrHandlingData": data or None,
             }
         )
-    except Exception as error:  # noqa: BLE001  # what has no place in JSON
+    except Exception as error:  # noqa: BLE001  # values that JSON lacks
         raise errors.ScriptFailed(
-            f"what it wrote on stdout is no valid answer: {error}"
+            f"its output on stdout is not valid: {error}"
         ) from None
     return json_output(as_json)
 

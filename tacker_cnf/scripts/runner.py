@@ -1,4 +1,4 @@
-"""Runs one script of a package, on copies of all that it may touch."""
+"""Run a script of a package, on copies of the unpacked packages."""
 
 import contextlib
 import dataclasses
@@ -25,45 +25,46 @@ from tacker_cnf.scripts.protocol import (
 
 LOG = log.getLogger(__name__)
 
-Said = TypeVar("Said")
+Output = TypeVar("Output")
 
-#: those that have a name; of the real-time ones only two do
+#: number -> name; most real-time signals have no name
 _SIGNAL_NAMES: Final = {member.value: member.name for member in signal.Signals}
-#: seconds between two times that the log of a running script is shown
+#: seconds between two updates of a running script's log
 LOG_UPDATE_INTERVAL_S: Final = 2.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ScriptCallbacks:
-    """Who is told what a script writes on stderr, and what it remembers."""
+    """Receivers of a script's log (its stderr) and memory."""
 
-    #: all of it so far, as it grows
+    #: receives the log so far while the script runs
     show: Callable[[str], None] = lambda _: None
-    #: all of it that is kept, however it ended
+    #: receives the complete log when the script has ended or failed
     save: Callable[[str], None] = lambda _: None
-    #: what it says that is to be remembered, if that is something new,
-    #: however it ended
+    #: receives a changed memory when the script has ended or failed
     remember: Callable[[dict[str, Any] | None], None] = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ScriptRun(Generic[Said]):
-    """One run of a script: what is started, and how one talks to it."""
+class ScriptRun(Generic[Output]):
+    """One run of a script: its command, input, and parser of the output."""
 
-    #: its path in the package, and what it is run for
+    #: path of the script in the package
     name: str
+    #: name of the hook, or of another purpose
     operation: str
-    #: what scripts.child is to become
+    #: SCRIPT, or -m MODULE, of scripts.child
     command: Sequence[str]
     input: bytes
-    #: reads what it says
-    read: Callable[[bytes], Said]
-    #: what it is told as a secret
-    veil: SecretMasker
-    #: what of an answer outlives the script's failure: what stands in its
-    #: error, and what is kept at once; this raises ScriptFailed if it cannot
-    failure_data: Callable[[Said], dict[str, Any] | None] = lambda _: None
-    save: Callable[[Said], None] = lambda _: None
+    #: parses stdout
+    read: Callable[[bytes], Output]
+    #: masks the secrets of the input
+    masker: SecretMasker
+    #: returns the part of the output that the error of a failed run contains
+    failure_data: Callable[[Output], dict[str, Any] | None] = lambda _: None
+    #: stores the part of the output that is kept even if the script failed;
+    #: may raise ScriptFailed
+    save: Callable[[Output], None] = lambda _: None
 
 
 def run(
@@ -74,12 +75,13 @@ def run(
     cancel_token: CancelToken,
     callbacks: ScriptCallbacks,
 ) -> ScriptOutput:
-    """Run a management script of a package and give what it said.
+    """Run a management script of a package and return its output.
 
     :param packages: the unpacked package, and the new one if there is one
     :param name: the script's path in the package
-    :param cancel_token: kills it when the work is called off at once
-    :raises ScriptFailed: it failed, took too long or said something wrong
+    :param cancel_token: ends the script on a forceful cancel
+    :raises ScriptFailed: the script failed or took too long, or its output is
+        not valid
     """
     return execute(
         packages,
@@ -94,14 +96,16 @@ def run(
 
 def execute(
     packages: Sequence[Path],
-    build_run: Callable[[Sequence[Path]], ScriptRun[Said]],
+    build_run: Callable[[Sequence[Path]], ScriptRun[Output]],
     limits: ScriptLimits,
     cancel_token: CancelToken,
     callbacks: ScriptCallbacks,
-) -> Said:
-    """Run what is made for copies of packages, and give what it said.
+) -> Output:
+    """Run a script on copies of packages and return its output.
 
-    :raises ScriptFailed: it failed, took too long or said something wrong
+    :param build_run: builds the run for the directories of the copies
+    :raises ScriptFailed: the script failed or took too long, or its output is
+        not valid
     """
     with workdir.prepare(
         limits.temporary_directories, packages, cancel_token
@@ -124,7 +128,7 @@ def execute(
         output = script.read(child.output())
         script.save(output)
     except errors.ScriptFailed as error:
-        problem = problem or script.veil(str(error))
+        problem = problem or script.masker(str(error))
     if problem or output is None:
         raise errors.ScriptFailed(
             f"Script {script.name} ({script.operation}): "
@@ -136,14 +140,14 @@ def execute(
 
 @contextlib.contextmanager
 def _child(
-    script: ScriptRun[Said],
+    script: ScriptRun[Output],
     home: Path,
     limits: ScriptLimits,
     cancel_token: CancelToken,
 ) -> Iterator[ScriptProcess]:
-    """Start a script, if it may still change anything.
+    """Start a script unless the operation was cancelled.
 
-    :raises VnfmError: the work was called off, or its lease has ended
+    :raises VnfmError: the operation was cancelled, or its lease has expired
     """
     cancel_token.check()
     with contextlib.ExitStack() as stack:
@@ -152,7 +156,9 @@ def _child(
             if cancel_token.lease
             else None
         )
-        child = ScriptProcess(script.command, home, limits, script.veil, lease)
+        child = ScriptProcess(
+            script.command, home, limits, script.masker, lease
+        )
         yield stack.enter_context(child)
 
 
@@ -197,7 +203,7 @@ def _management_run(
         command=("-m", module) if module else (str(path),),
         input=protocol.ENCODERS[script_protocol](script_input),
         read=protocol.DECODERS[script_protocol],
-        veil=SecretMasker(
+        masker=SecretMasker(
             secret_masking.secrets_of(msgspec.to_builtins(script_input))
         ),
         failure_data=lambda output: output.user_script_err_handling_data,
@@ -206,14 +212,14 @@ def _management_run(
 
 
 def _without_paths(text: str, package_dirs: Sequence[Path]) -> str:
-    """Leave out where a script's files happened to be."""
+    """Remove the temporary directories of packages from a log."""
     for package_dir in package_dirs:
         text = text.replace(f"{package_dir}/", "")
     return text
 
 
 class _Log:
-    """What a script has written, told from time to time and at its end."""
+    """The log of a script, reported periodically and at its end."""
 
     def __init__(
         self,
@@ -228,7 +234,7 @@ class _Log:
         self._next_update = time.monotonic() + LOG_UPDATE_INTERVAL_S
 
     def update(self) -> None:
-        """Show what is new, if it is time."""
+        """Report a changed log, at most once in LOG_UPDATE_INTERVAL_S."""
         if time.monotonic() < self._next_update:
             return
         stderr = self._read_log()
@@ -238,7 +244,7 @@ class _Log:
         self._next_update = time.monotonic() + LOG_UPDATE_INTERVAL_S
 
     def save(self) -> str:
-        """Keep what there is, and give it."""
+        """Report the complete log, and return the stderr of the script."""
         stderr = self._read_log()
         if stderr:
             self._callbacks.save(self._with_header(stderr))

@@ -1,4 +1,4 @@
-"""What a script says on stderr: the end of it, without secrets."""
+"""Capture the end of a script's stderr, with secrets masked."""
 
 import codecs
 from typing import Final
@@ -9,16 +9,16 @@ from tacker_cnf.lcm.secret_masking import SecretMasker
 
 LOG = log.getLogger(__name__)
 
-#: how much of one line goes into our log
+#: how much of one line the conductor logs
 MAX_LINE_CHARS: Final = 2000
-#: characters after which a line counts as one, though it goes on
+#: characters after which an incomplete line is processed
 MAX_PENDING_CHARS: Final = 64 * 1024
 
 
 class StderrCapture:
-    """Listens; what is known of it at any time has no secret in it.
+    """Collects stderr; text() never contains a secret of the masker.
 
-    :param max_chars: characters that are kept
+    :param max_chars: how much of the end to keep, and of the beginning to log
     """
 
     def __init__(self, max_chars: int, masker: SecretMasker) -> None:
@@ -26,14 +26,14 @@ class StderrCapture:
         self._masker = masker
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._tail = ""
-        #: where a secret may just have begun
+        #: text in which a secret may be incomplete
         self._pending = ""
         self._logged_chars = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Take more in, and log the first lines."""
+        """Append a chunk, and log complete lines."""
         self._pending += self._decoder.decode(chunk)
-        # of a secret of several lines each is known
+        # the masker masks each line of a secret of several lines
         end = self._pending.rfind("\n") + 1
         if (
             not end
@@ -45,12 +45,12 @@ class StderrCapture:
         self._consume(end)
 
     def finish(self) -> None:
-        """Note that there is no more."""
+        """Process the rest at the end of stderr."""
         self._pending += self._decoder.decode(b"", final=True)
         self._consume(len(self._pending))
 
     def text(self) -> str:
-        """Give the end of what is known."""
+        """Return the end of stderr so far."""
         return self._tail.strip()
 
     def _consume(self, end: int) -> None:
@@ -69,7 +69,7 @@ class StderrCapture:
             c if c.isprintable() else "?" for c in line[:MAX_LINE_CHARS]
         )
         LOG.info("script: %s", shown)
-        # a line of nothing is something, too
+        # count empty lines, too
         self._logged_chars += len(shown) + 1
         if self._logged_chars >= self._max_chars:
-            LOG.info("script: it says more, which is not logged")
+            LOG.info("Script log truncated: chars=%s", self._max_chars)

@@ -1,4 +1,4 @@
-"""Where a script works: copies of all that it may touch."""
+"""The working directory of a script, with copies of the packages."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from tacker_cnf import errors
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.temporary_directories import TemporaryDirectories
 
-#: bytes that are copied by one call
+#: bytes to copy in one call
 COPY_CHUNK_BYTES: Final = 64 * 1024**2
 READ_ONLY_MODE: Final = 0o444
 
@@ -22,8 +22,7 @@ def prepare(
     packages: Sequence[Path],
     cancel_token: CancelToken,
 ) -> Iterator[tuple[Path, Sequence[Path]]]:
-    """Give a home directory, and each package in a tree of its own: whatever
-    the script does to them, ours stay.
+    """Create a home directory and a copy of each package; yield their paths.
 
     :raises ScriptFailed: a package cannot be copied
     """
@@ -39,7 +38,7 @@ def prepare(
                 packages, package_dirs, strict=True
             ):
                 _copy_tree(package, package_dir, cancel_token)
-        except OSError as error:  # shutil.Error, which is one, lists them all
+        except OSError as error:  # shutil.Error, a subclass, has no strerror
             reason = error.strerror or str(error)
             raise errors.ScriptFailed(
                 f"The package could not be copied for its script: {reason:.500}."
@@ -56,13 +55,13 @@ def _copy_tree(source: Path, target: Path, cancel_token: CancelToken) -> None:
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy a file; the kernel shares its blocks where the file system can."""
+    """Copy a file; share its blocks if the file system supports reflinks."""
     with open(source, "rb") as src, open(target, "wb") as dst:  # noqa: PTH123
         try:
             while os.copy_file_range(
                 src.fileno(), dst.fileno(), COPY_CHUNK_BYTES
             ):
                 pass
-        except OSError:  # not on this file system
+        except OSError:  # the file system does not support it
             shutil.copyfileobj(src, dst)
         os.fchmod(dst.fileno(), READ_ONLY_MODE)

@@ -52,5 +52,5 @@ def _script_run(
         command=("-m", "tacker_cnf.user_data.child"),
         input=base.encode(user_data_input),
         read=protocol.read,
-        veil=SecretMasker(secrets),
+        masker=SecretMasker(secrets),
     )

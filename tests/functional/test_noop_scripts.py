@@ -44,7 +44,7 @@ class TestEntryPoint(ScriptCase):
         detail = self.instantiate_failing(
             "from impl import Driver", **{"impl.py": IDLE}
         )
-        self.assertIn("Driver: defined or imported, and never", detail)
+        self.assertIn("Driver: defined or imported, but never", detail)
         hidden = "try:\n    import impl\nexcept OSError:\n    pass\nelse:\n"
         hidden += "    from impl import *\n"
         self.assertIn(

@@ -187,7 +187,7 @@ class TestMemory(ScriptedHooksCase):
         self.assertEqual("FAILED_TEMP", end["operationState"], end)
         self.assertIn(
             f"Script {SCRIPT} (heal_start): its memory has 300008 bytes as "
-            "JSON, and may have 262144",
+            "JSON, but may have 262144",
             end["error"]["detail"],
         )
         self.vnfm.decide(end["id"], "retry")

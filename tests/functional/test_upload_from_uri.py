@@ -129,7 +129,7 @@ class TestFetch(UploadTest):
         inside = {"Location": "http://127.0.0.1/secret"}
         zipped = {"Content-Encoding": "gzip"}
         for given, message in (
-            ((404, {}, b"no"), "answered 404; there is no such file"),
+            ((404, {}, b"no"), "answered 404; the file does not exist"),
             ((500, {}, b"no"), "answered 500"),
             ((302, inside, b""), "302; redirects are not followed"),
             ((206, {}, b"x"), "answered 206"),
@@ -150,7 +150,7 @@ class TestFetch(UploadTest):
     def test_wrong_credentials(self) -> None:
         path = self.create_package()
         self.request_upload(path, password="wrong")
-        self.assert_failed(path, "answered 401; it does not take userName and")
+        self.assert_failed(path, "answered 401; it rejects userName and")
         self.request_upload(path, userName=None, password=None)
         self.assert_failed(path, "answered 401")
 
@@ -221,7 +221,10 @@ class TestFetch(UploadTest):
             ({"authType": "OAUTH2_CLIENT_CREDENTIALS"}, "only BASIC"),
             ({"password": None}, "userName and password require each other"),
             ({"addressInformation": 5}, "$.addressInformation"),
-            ({"addressInformation": "http://u:p@127.0.0.1/"}, "beside it"),
+            (
+                {"addressInformation": "http://u:p@127.0.0.1/"},
+                "contains a user",
+            ),
         ):
             self.assert_problem(
                 400, self.request_upload(path, **more), message
@@ -273,7 +276,7 @@ class TestRebinding(UploadTest):
         self.assertEqual([], self.source.requests)
         self.request_upload(path, f"http://packages.example:{port}/")
         self.assert_failed(
-            path, "has an address that packages are not fetched from"
+            path, "has an address from which packages cannot be"
         )
         self.assertEqual([], self.source.requests)
 
@@ -292,7 +295,7 @@ class TestTimeLimit(UploadTest):
             self.request_upload(
                 path, f"http://127.0.0.1:{server.getsockname()[1]}/"
             )
-            self.assert_failed(path, "did not come in time")
+            self.assert_failed(path, "was not received within")
             thread.join(60)
 
     def send_bytewise(self, server: socket.socket) -> None:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes a Debian or Ubuntu host a node of a Kubernetes cluster, by kubeadm.
+# Turns a Debian or Ubuntu host into a node of a Kubernetes cluster, by kubeadm.
 #
 # usage, as root:
 #   install_k8s_node.sh -m MASTERS -n OWN -i CLUSTER -p POD_CIDR -a SERVICE_CIDR
@@ -8,17 +8,17 @@
 #   -m  addresses of all masters, separated by commas
 #   -n  address of this host, which is to be a master
 #   -w  address of this host, which is to be a worker
-#   -i  virtual address of the cluster, which one of the masters holds
-#   -p  addresses of the pods
-#   -a  addresses of the services
-#   -e  address by which the cluster is reached from outside, if it is another
+#   -i  virtual IP address of the cluster, which one of the masters holds
+#   -p  network of the pods
+#   -a  network of the services
+#   -e  external address of the cluster, if it is another
 #
-# Who joins has KUBEADM_TOKEN and KUBEADM_CA_CERT_HASH in the environment, a
-# master KUBEADM_CERTIFICATE_KEY too; a master without them is the first.
-# http_proxy, https_proxy and no_proxy are heeded.
+# To join, set KUBEADM_TOKEN and KUBEADM_CA_CERT_HASH in the environment, for a
+# master KUBEADM_CERTIFICATE_KEY too; a master without them is the first one.
+# http_proxy, https_proxy and no_proxy are used.
 #
-# It may be run again: it goes on where it failed, and does nothing on a node
-# that is done. /etc/default/install_k8s_node may set what is set below.
+# The script is idempotent: it continues where it failed, and changes nothing on
+# an installed node. /etc/default/install_k8s_node overrides the variables below.
 set -euo pipefail
 
 # minor version of what is installed where it is absent
@@ -49,13 +49,13 @@ while getopts m:n:w:i:p:a:e: option; do
     esac
 done
 [ "$(id -u)" = 0 ] || fail "only root can do this"
-[ -n "$OWN" ] || fail "-n or -w has to tell the address of this host"
-[ -n "$CLUSTER" ] || fail "-i has to tell the address of the cluster"
+[ -n "$OWN" ] || fail "-n or -w is required: the address of this host"
+[ -n "$CLUSTER" ] || fail "-i is required: the address of the cluster"
 if [ "$ROLE" = master ]; then
-    [ -n "$MASTERS" ] || fail "-m has to tell the addresses of the masters"
-    [ -n "$POD_CIDR" ] || fail "-p has to tell the addresses of the pods"
+    [ -n "$MASTERS" ] || fail "-m is required: the addresses of the masters"
+    [ -n "$POD_CIDR" ] || fail "-p is required: the network of the pods"
     [ -n "$SERVICE_CIDR" ] ||
-        fail "-a has to tell the addresses of the services"
+        fail "-a is required: the network of the services"
     [[ ,$MASTERS, == *,$OWN,* ]] || fail "$OWN is none of $MASTERS"
 fi
 for text in "${MASTERS//,/}" "$OWN" "$CLUSTER" "$OUTSIDE" "$POD_CIDR" \
@@ -87,11 +87,11 @@ mkdir -p "$DONE"
 exec 9>"$DONE/lock"
 flock 9
 
-# Does something that need not be done again.
+# Runs a command unless it has succeeded in an earlier run.
 once() { # NAME COMMAND ...
     [ ! -e "$DONE/$1" ] || return 0
     echo "install_k8s_node: $1"
-    # who runs on holds no lock
+    # a process in the background must not inherit the lock
     "${@:2}" 9>&-
     touch "$DONE/$1"
 }
@@ -100,7 +100,7 @@ has_systemd() {
     [ -d /run/systemd/system ]
 }
 
-# ---- what every node has
+# ---- all nodes
 
 install_packages() {
     local wanted=() program
@@ -162,9 +162,9 @@ set_up_system() {
     systemctl restart containerd
 }
 
-# ---- the way to the API: HAProxy, at an address that keepalived moves
+# ---- access to the API: HAProxy, at an address that keepalived fails over
 
-# Once only: whoever takes a master in or out edits the lines of servers.
+# Once only: the management driver edits the lines of servers afterwards.
 configure_haproxy() {
     local new=/etc/haproxy/haproxy.cfg.new master
     {
@@ -245,7 +245,7 @@ END
     service keepalived restart
 }
 
-# Waits until somebody listens at the address of the cluster.
+# Waits until HAProxy listens at the address of the cluster.
 await_cluster() {
     local end=$((SECONDS + 60))
     until timeout 3 bash -c "exec 3<>/dev/tcp/$CLUSTER/$API_PORT" 2>/dev/null
@@ -266,7 +266,7 @@ registration() {
 END
 }
 
-# The first bootstrap token is used by nobody.
+# The first bootstrap token is not used.
 init_configuration() {
     cat <<END
 {
@@ -314,7 +314,7 @@ END
 
 run_kubeadm() {
     local configuration
-    # what a try before has left
+    # undo an earlier attempt
     if [ -e "$DONE/tried" ]; then
         kubeadm reset --force
     fi
@@ -332,8 +332,8 @@ run_kubeadm() {
     rm -f "$configuration"
 }
 
-# Joins. kubeadm refuses that while the Node of an interrupted try counts as
-# ready: until the cluster misses its kubelet, which "reset" has stopped.
+# Joins. kubeadm refuses that while the Node of an interrupted attempt is ready:
+# until the cluster detects that "reset" has stopped its kubelet.
 join() { # CONFIGURATION
     local end=$((SECONDS + 180)) output=$DONE/output
     until kubeadm join --config "$1" 2>&1 | tee "$output" >&2; do

@@ -1,4 +1,4 @@
-"""Makes the servers of this VNF a Kubernetes cluster, and mends it."""
+"""Creates a Kubernetes cluster of this VNF's servers, and heals its nodes."""
 
 from tacker_cnf.mgmt_drivers.kubernetes_cluster import KubernetesCluster
 

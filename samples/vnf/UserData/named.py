@@ -1,4 +1,4 @@
-"""User data for flavour simple that tells what it is asked."""
+"""User data for flavour simple that logs its VNF instance."""
 
 import sys
 
@@ -6,7 +6,7 @@ from tacker_cnf.user_data.default import DefaultUserData
 
 
 class NamedUserData(DefaultUserData):
-    """As the default, and the description of a new stack says whose it is."""
+    """The default, with the VNF instance in the stack's description."""
 
     @staticmethod
     def instantiate(req, inst, grant_req, grant, tmp_csar_dir):

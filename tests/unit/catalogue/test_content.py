@@ -16,7 +16,7 @@ from tacker_cnf.catalogue.content import CHUNK_BYTES, ContentStore
 
 
 class SlowStream(io.RawIOBase):
-    """A stream that gives a few bytes at a time, and then ends."""
+    """A stream that returns at most three bytes per read."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
@@ -67,14 +67,14 @@ class ContentTest(testtools.TestCase):
 
 
 class TestStore(ContentTest):
-    def test_what_is_kept_is_there_whole(self) -> None:
+    def test_stored_content_is_complete(self) -> None:
         self.store_content("abc")
         self.assertEqual(b"zip", self.store.csar("abc").read_bytes())
         file = self.store.unpacked("abc") / "folder" / "file"
         self.assertEqual(b"zip", file.read_bytes())
         self.assertEqual([], self.list_pending())
 
-    def test_the_same_content_is_kept_once(self) -> None:
+    def test_equal_content_is_stored_once(self) -> None:
         self.store_content("abc")
         first = self.store.csar("abc").stat().st_ino
         self.store_content("abc")
@@ -82,8 +82,7 @@ class TestStore(ContentTest):
         self.assertEqual({"abc"}, self.list_files())
         self.assertEqual([], self.list_pending())
 
-    def test_what_is_damaged_is_replaced(self) -> None:
-        """As a power loss or a faulty disk may leave it."""
+    def test_damaged_content_is_replaced(self) -> None:
         logged = self.useFixture(fixtures.FakeLogger())
         csar = self.store.csar("abc")
         file = self.store.unpacked("abc") / "folder" / "file"
@@ -101,11 +100,14 @@ class TestStore(ContentTest):
             self.assertEqual(b"zip", file.read_bytes())
             self.assertEqual({"abc"}, self.list_files())
             self.assertEqual([], self.list_pending())
-            self.assertIn("abc is damaged, and replaced", logged.output)
+            self.assertIn(
+                f"Damaged content replaced: path={self.root / 'abc'}",
+                logged.output,
+            )
             logged.reset_output()
 
-    def test_it_is_on_the_disk_before_it_is_there(self) -> None:
-        """A power loss takes nothing that was kept."""
+    def test_content_is_synced_before_it_is_visible(self) -> None:
+        """Stored content survives a power loss."""
         synced: dict[int, set[str]] = {}
 
         def sync(handle: int) -> None:
@@ -114,12 +116,12 @@ class TestStore(ContentTest):
         self.useFixture(fixtures.MonkeyPatch("os.fsync", sync))
         self.store_content("abc")
         for path in [self.root / "abc", *(self.root / "abc").rglob("*")]:
-            # nothing was there yet
+            # no content was visible yet
             self.assertEqual(set(), synced.pop(path.stat().st_ino))
-        # and at last the name itself
+        # the root, with the new name, is synced last
         self.assertEqual({self.root.stat().st_ino: {"abc"}}, synced)
 
-    def test_what_does_not_come_to_the_disk_is_an_error(self) -> None:
+    def test_a_failed_sync_is_an_error(self) -> None:
         def fail(_: int) -> None:
             raise OSError(errno.EIO, "a faulty disk")
 
@@ -127,7 +129,7 @@ class TestStore(ContentTest):
         self.assertRaises(OSError, self.store_content, "abc")
         self.assertEqual(set(), self.list_files())
 
-    def test_what_cannot_be_kept_is_an_error(self) -> None:
+    def test_a_failed_rename_is_an_error(self) -> None:
         self.root.mkdir()
         (self.root / "abc").write_bytes(b"in the way")
         self.assertRaises(OSError, self.store_content, "abc")
@@ -142,18 +144,18 @@ class TestStore(ContentTest):
         self.assertRaises(errors.InvalidPackage, fail)
         self.assertEqual([], self.list_pending())
 
-    def test_what_is_removed_is_gone_though_it_was_read_only(self) -> None:
+    def test_read_only_content_is_removed(self) -> None:
         self.store_content("abc")
         self.store_content("def")
         self.remove("abc")
         self.assertEqual({"def"}, self.list_files())
         self.assertEqual([], self.list_pending())
 
-    def test_what_is_not_there_may_be_removed(self) -> None:
+    def test_removing_missing_content_does_nothing(self) -> None:
         self.remove("abc")
         self.assertEqual(set(), self.list_files())
 
-    def test_others_do_not_wait_until_all_files_are_gone(self) -> None:
+    def test_files_are_deleted_after_the_release_of_the_lock(self) -> None:
         self.store_content("abc")
         with self.store.lock() as locked:
             locked.remove("abc")
@@ -161,7 +163,7 @@ class TestStore(ContentTest):
             (trash,) = self.list_pending()
             csar = self.root / "incoming" / trash / "package.csar"
             self.assertEqual(b"zip", csar.read_bytes())
-            ContentStore(self.root).sweep()  # it is another's
+            ContentStore(self.root).sweep()  # skips a locked directory
             self.assertTrue(csar.exists())
         self.assertEqual([], self.list_pending())
 
@@ -175,7 +177,7 @@ class TestStore(ContentTest):
         self.assertEqual(set(), self.list_files())
         self.assertEqual([], self.list_pending())
 
-    def test_what_cannot_be_removed_stays_until_it_can(self) -> None:
+    def test_content_that_cannot_be_removed_stays(self) -> None:
         def fail(*_: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -184,11 +186,13 @@ class TestStore(ContentTest):
         with fixtures.MonkeyPatch("pathlib.Path.rename", fail):
             self.remove("abc")
         self.assertEqual({"abc"}, self.list_files())
-        self.assertIn("abc cannot be removed now", logged.output)
+        self.assertIn(
+            f"Content not removed: path={self.root / 'abc'}", logged.output
+        )
         self.remove("abc")
         self.assertEqual(set(), self.list_files())
 
-    def test_only_one_is_inside_the_guard(self) -> None:
+    def test_the_lock_is_exclusive(self) -> None:
         entered = threading.Event()
 
         def enter() -> None:
@@ -202,7 +206,7 @@ class TestStore(ContentTest):
         self.assertTrue(entered.wait(60))
         other.join()
 
-    def test_the_guard_opens_after_an_error(self) -> None:
+    def test_the_lock_is_released_after_an_error(self) -> None:
         def fail() -> None:
             with self.store.lock():
                 raise errors.Conflict
@@ -214,7 +218,7 @@ class TestStore(ContentTest):
 
 class TestSweep(ContentTest):
     def write_stale(self, name: str, age: float) -> Path:
-        """Write what a killed process leaves."""
+        """Create a directory as a killed process leaves it."""
         path = self.root / "incoming" / name
         (path / "tree" / "a").mkdir(parents=True)
         (path / "tree" / "a" / "file").write_bytes(b"x")
@@ -223,13 +227,13 @@ class TestSweep(ContentTest):
         os.utime(path, (then, then))
         return path
 
-    def test_what_killed_uploads_left_goes(self) -> None:
+    def test_files_of_killed_uploads_are_deleted(self) -> None:
         left = [
             self.write_stale("old", 3600),
             self.write_stale(".new-old", 3600),
         ]
         left.append(self.write_stale("of-a-moment-ago", 0))
-        # somebody is about to hold it
+        # its process is about to lock it
         young = self.write_stale(".new-young", 5)
         with self.store.incoming() as held:
             os.utime(held, (1, 1))
@@ -238,11 +242,11 @@ class TestSweep(ContentTest):
         self.assertEqual([], [path for path in left if path.exists()])
         self.assertTrue(young.exists())
 
-    def test_there_may_be_nothing(self) -> None:
+    def test_an_empty_store(self) -> None:
         self.store.sweep()
         self.assertEqual([], self.store.ids())
 
-    def test_what_is_here(self) -> None:
+    def test_ids_are_listed(self) -> None:
         with self.store.incoming() as staged:
             (staged / "tree").mkdir()
             with self.store.lock() as locked:
@@ -265,37 +269,37 @@ class TestReceive(ContentTest):
             length,
         )
 
-    def test_its_name_is_its_digest(self) -> None:
-        # what comes, what was announced, what is taken
+    def test_the_digest_is_returned(self) -> None:
+        # bytes sent, Content-Length, bytes received
         cases = [
             (b"0123456789", 10, b"0123456789"),
             (b"0123456789", None, b"0123456789"),
-            # what follows belongs to the next request
+            # the rest belongs to the next request
             (b"0123456789", 4, b"0123"),
             (b"x" * 100, 100, b"x" * 100),
             (b"x" * 100, None, b"x" * 100),
         ]
-        for data, length, taken in cases:
+        for data, length, received in cases:
             digest = self.receive(io.BytesIO(data), length)
-            self.assertEqual(hashlib.sha256(taken).hexdigest(), digest)
-            self.assertEqual(taken, self.target.read_bytes())
+            self.assertEqual(hashlib.sha256(received).hexdigest(), digest)
+            self.assertEqual(received, self.target.read_bytes())
 
-    def test_a_stream_may_give_less_than_it_is_asked_for(self) -> None:
+    def test_a_stream_may_return_less_than_requested(self) -> None:
         for length in (10, None):
             self.receive(SlowStream(b"0123456789"), length)
             self.assertEqual(b"0123456789", self.target.read_bytes())
 
-    def test_no_more_than_a_chunk_is_in_memory(self) -> None:
+    def test_at_most_one_chunk_is_read_at_once(self) -> None:
         source = SlowStream(b"0123456789")
         self.receive(source, None, most=10**12)
         self.assertEqual({CHUNK_BYTES}, set(source.read_sizes))
 
-    def test_nothing_is_read_beyond_what_was_announced(self) -> None:
+    def test_nothing_is_read_beyond_the_content_length(self) -> None:
         source = SlowStream(b"0123456789")
         self.receive(source, 5)
         self.assertEqual([5, 2], source.read_sizes)
 
-    def test_too_much_is_refused(self) -> None:
+    def test_a_too_long_upload_is_rejected(self) -> None:
         for length in (101, 10**15, None):
             error = self.assertRaises(
                 errors.PayloadTooLarge,
@@ -307,8 +311,8 @@ class TestReceive(ContentTest):
                 "A VNF package may have 100 bytes at most.", str(error)
             )
 
-    def test_an_upload_that_ended_early_is_refused(self) -> None:
-        # what comes, what was announced, what is told
+    def test_an_upload_that_ended_early_is_rejected(self) -> None:
+        # bytes sent, Content-Length, part of the message
         cases = [(b"", 7, "0 of 7"), (b"012", 7, "3 of 7")]
         for data, length, message in cases:
             error = self.assertRaises(
@@ -318,11 +322,11 @@ class TestReceive(ContentTest):
                 f"The upload ended after {message} bytes.", str(error)
             )
 
-    def test_an_upload_of_nothing_is_refused(self) -> None:
+    def test_an_empty_upload_is_rejected(self) -> None:
         for length in (None, 0):
             error = self.assertRaises(
                 errors.BadRequest, self.receive, io.BytesIO(), length
             )
             self.assertEqual(
-                "The upload is empty; it is to be a CSAR.", str(error)
+                "The upload is empty; it has to be a CSAR.", str(error)
             )

@@ -1,4 +1,4 @@
-"""What the child process does before the script begins."""
+"""The child process of a script, and its supervisor."""
 
 import os
 import subprocess
@@ -46,7 +46,7 @@ class TestChild(testtools.TestCase):
         )
         return (self.folder / "ran").exists()
 
-    def test_a_script_whose_conductor_has_died_does_not_begin(self) -> None:
+    def test_a_script_does_not_start_if_its_conductor_has_ended(self) -> None:
         self.assertFalse(self.ran(parent=1))
         self.assertTrue(self.ran(parent=os.getpid()))
 
@@ -67,10 +67,8 @@ class TestChild(testtools.TestCase):
             script, self.folder, limits, SecretMasker(()), lease
         )
 
-    def test_it_ends_with_the_lease_of_a_conductor_that_is_frozen(
-        self,
-    ) -> None:
-        """Whoever started it does nothing more."""
+    def test_a_script_is_killed_when_its_lease_expires(self) -> None:
+        """Its conductor does nothing meanwhile, as if it were stopped."""
         lease = Lease.new(margin=0.0)
         lease.renew(boottime() + 600.0)
         with lease.shared() as fd, self.sleeping(fd) as child:
@@ -78,10 +76,10 @@ class TestChild(testtools.TestCase):
             waiting.until(started.exists, "the start of the script")
             script = int(started.read_text())
             lease.renew(boottime() + 0.1)
-            waiting.until(lambda: not is_running(script), "its end")
+            waiting.until(lambda: not is_running(script), "the script's end")
             self.assertEqual(128 + 15, child._process.wait(60))
 
-    def test_a_script_without_input_leaves_nothing(self) -> None:
+    def test_a_cancelled_script_leaves_no_process_and_no_pipe(self) -> None:
         child = self.sleeping()
 
         def cancelled() -> None:

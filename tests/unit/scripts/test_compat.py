@@ -1,4 +1,4 @@
-"""Which scripts ours replace."""
+"""Scripts of the reference implementation that are replaced."""
 
 from pathlib import Path
 
@@ -26,13 +26,13 @@ class CompatScriptTest(testtools.TestCase):
         (folder / name).write_text(text)
         return compat.replacement_module(folder / name)
 
-    def test_the_driver_of_the_reference(self) -> None:
+    def test_a_driver_of_the_reference_is_replaced(self) -> None:
         for name in ("container_update_mgmt_v2.py", "update.py"):
             self.assertEqual(
                 OURS, self.replacement_module(IMPORT + CLASS, name)
             )
 
-    def test_whatever_else_runs_itself(self) -> None:
+    def test_other_scripts_are_not_replaced(self) -> None:
         for text in (
             "",
             "no Python",

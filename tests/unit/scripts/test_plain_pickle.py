@@ -1,4 +1,4 @@
-"""Whatever a pickle says, it is plain data or it is refused."""
+"""A pickle of plain data is loaded; any other one is rejected."""
 
 import os
 import pickle
@@ -20,7 +20,7 @@ PLAIN: Final = {
 
 
 class TestPlainPickle(testtools.TestCase):
-    def refused(self, data: bytes) -> str:
+    def rejection(self, data: bytes) -> str:
         with testtools.ExpectedException(errors.ScriptFailed):
             plain_pickle.load(data)
         try:
@@ -29,20 +29,20 @@ class TestPlainPickle(testtools.TestCase):
             return str(error)
         return ""
 
-    def test_plain_data_comes_back(self) -> None:
+    def test_plain_data_is_loaded(self) -> None:
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             dumped = pickle.dumps(PLAIN, protocol)
             self.assertEqual(PLAIN, plain_pickle.load(dumped), f"{protocol}")
 
-    def test_what_takes_long_to_read(self) -> None:
-        self.assertIn("parts", self.refused(b"}" * 1_000_000))
+    def test_too_many_opcodes_are_rejected(self) -> None:
+        self.assertIn("opcodes", self.rejection(b"}" * 1_000_000))
 
-    def test_what_is_named_twice_is_the_same(self) -> None:
+    def test_references_to_one_value_stay_identical(self) -> None:
         shared: list[Any] = [1]
-        one, other = plain_pickle.load(pickle.dumps([shared, shared]))
-        self.assertIs(one, other)
+        first, second = plain_pickle.load(pickle.dumps([shared, shared]))
+        self.assertIs(first, second)
 
-    def test_rare_operations(self) -> None:
+    def test_rare_opcodes(self) -> None:
         for dumped, value in (
             (b"(I1\nI2\nl.", [1, 2]),
             (b"(Va\nI2\nd.", {"a": 2}),
@@ -53,7 +53,7 @@ class TestPlainPickle(testtools.TestCase):
             self.assertEqual(value, plain_pickle.load(dumped))
 
     def test_keys_that_would_end_or_freeze_the_process(self) -> None:
-        """In a process of its own, as the failure would be ours, too."""
+        """Load in a child process, which a failure would crash or freeze."""
         for payload in (
             "b'\\x80\\x04}'+b')'+b'\\x85'*200000+b'Ns.'",
             "b'\\x80\\x04}'+b')'+b'2\\x86'*100000+b'Ns.'",
@@ -73,24 +73,24 @@ class TestPlainPickle(testtools.TestCase):
                 check=False,
                 env=os.environ,
             )
-            self.assertIn(b"no text and no number", ended.stdout, payload)
+            self.assertIn(b"neither text nor a number", ended.stdout, payload)
             self.assertEqual(0, ended.returncode, payload)
 
-    def test_numbers_that_share_a_hash(self) -> None:
+    def test_integer_keys_that_share_a_hash_are_rejected(self) -> None:
         many = {n * (2**61 - 1): None for n in range(1, 100)}
-        self.assertIn("key", self.refused(pickle.dumps(many)))
+        self.assertIn("key", self.rejection(pickle.dumps(many)))
 
-    def test_what_is_deep_or_grows(self) -> None:
+    def test_deep_or_growing_values_are_rejected(self) -> None:
         for dumped, message in (
-            (b"\x80\x04)" + b"\x85" * 200_000 + b".", "too deep"),
-            (b"\x80\x04)" + b"2\x86" * 100_000 + b".", "too deep"),
-            (b"\x80\x04)" + b"2\x86" * 40 + b".", "larger than it says"),
-            (b"\x80\x04]2a.", "too deep"),
-            (b"\x80\x04}\x94Vx\nh\x00s.", "too deep"),
+            (b"\x80\x04)" + b"\x85" * 200_000 + b".", "100 levels deep"),
+            (b"\x80\x04)" + b"2\x86" * 100_000 + b".", "100 levels deep"),
+            (b"\x80\x04)" + b"2\x86" * 40 + b".", "too large for its length"),
+            (b"\x80\x04]2a.", "100 levels deep"),
+            (b"\x80\x04}\x94Vx\nh\x00s.", "100 levels deep"),
         ):
-            self.assertIn(message, self.refused(dumped))
+            self.assertIn(message, self.rejection(dumped))
 
-    def test_damaged(self) -> None:
+    def test_malformed_pickles_are_rejected(self) -> None:
         for dumped in (
             b"",
             b".",
@@ -104,13 +104,13 @@ class TestPlainPickle(testtools.TestCase):
             b"\xff\x00",
             pickle.dumps(PLAIN)[:-1],
         ):
-            message = self.refused(dumped)
-            self.assertIn("it is damaged", message)
+            message = self.rejection(dumped)
+            self.assertIn("it is malformed", message)
             self.assertNotIn("s3cr3t", message)
-        self.assertIn("no list", self.refused(b"I1\nI2\na."))
-        self.assertIn("no dict", self.refused(b"I1\nI2\nI3\ns."))
+        self.assertIn("no list", self.rejection(b"I1\nI2\na."))
+        self.assertIn("no dict", self.rejection(b"I1\nI2\nI3\ns."))
 
-    def test_only_a_class_is_called_by_its_name(self) -> None:
+    def test_errors_quote_names_of_classes_and_no_other_text(self) -> None:
         for dumped, what in (
             (b"cposix\nsystem\n.", "posix.system"),
             (b"(iposix\nsystem\n.", "posix.system"),
@@ -121,6 +121,6 @@ class TestPlainPickle(testtools.TestCase):
             (b"S's3cr3t-pw'\n.", "STRING"),
             (b"Ps3cr3t-pw\n.", "PERSID"),
         ):
-            message = self.refused(dumped)
+            message = self.rejection(dumped)
             self.assertIn(f": {what} is not plain data", message)
             self.assertNotIn("s3cr3t", message)

@@ -1,4 +1,4 @@
-"""What a script speaks, by what it imports."""
+"""The protocols of scripts."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from tacker_cnf.scripts import protocol
 from tacker_cnf.scripts.protocol import ScriptProtocol
 
 
-class TestTongue(testtools.TestCase):
+class TestDetectProtocol(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         folder = self.useFixture(fixtures.TempDir()).path
@@ -65,11 +65,11 @@ class TestTongue(testtools.TestCase):
             "from tacker_cnf.mgmt_drivers import container_update",
             "from tacker_cnf import mgmt_drivers",
             "import tacker_cnf.mgmt_drivers.base as ours",
-            # for a purpose of its own
+            # pickle for another purpose
             "import pickle\nfrom tacker_cnf.mgmt_drivers import base",
         )
 
-    def test_what_is_no_python(self) -> None:
+    def test_a_file_that_is_no_python(self) -> None:
         self.check(
             ScriptProtocol.JSON,
             "import pickle\nprint 'as of old'",
@@ -80,14 +80,14 @@ class TestTongue(testtools.TestCase):
             "import pickle\n" + "(" * 100_000,
         )
 
-    def test_there_is_none(self) -> None:
+    def test_a_missing_file(self) -> None:
         self.assertEqual(
             ScriptProtocol.JSON, protocol.detect_protocol(self.script)
         )
 
 
-class TestAnswers(testtools.TestCase):
-    def test_scripts_that_owe_an_output(self) -> None:
+class TestOutput(testtools.TestCase):
+    def test_only_drivers_need_an_output(self) -> None:
         for script_protocol in (ScriptProtocol.JSON, ScriptProtocol.PICKLE):
             output = protocol.DECODERS[script_protocol](b"")
             self.assertEqual(protocol.ScriptOutput(), output)
@@ -96,30 +96,29 @@ class TestAnswers(testtools.TestCase):
             protocol.DECODERS[ScriptProtocol.DRIVER],
             b" \n",
         )
-        self.assertIn("it wrote no answer", str(error))
+        self.assertIn("it wrote no output", str(error))
 
-    def test_leaving_by_exit_is_an_answer(self) -> None:
-        """A method may end its process; what it set counts."""
+    def test_a_driver_writes_its_output_also_after_sys_exit(self) -> None:
         self.assertEqual(
             (b'{"userScriptErrHandlingData":{"a":1},"memory":{}}', 3),
-            self.left(3),
+            self.run_driver(3),
         )
-        self.assertEqual(0, self.left(0)[1])
+        self.assertEqual(0, self.run_driver(0)[1])
 
-    def left(self, code: int) -> tuple[bytes, int]:
-
+    def run_driver(self, code: int) -> tuple[bytes, int]:
+        """Run a hook that calls sys.exit; return stdout and exit code."""
         script = f"""\
             import sys
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Driver(MgmtDriver):
-                def heal_end(self, told):
+                def heal_end(self, script_input):
                     self.user_script_err_handling_data = {{"a": 1}}
                     sys.exit({code})
 
             Driver.main()
         """
-        error = (
+        stdin = (
             b'{"operation": "heal_end", "vnfLcmOpOccId": "1", "request": {},'
             b' "vnfInstance": {"id": "1", "vnfdId": "1", "vnfProvider": "a",'
             b' "vnfProductName": "a", "vnfSoftwareVersion": "1",'
@@ -129,7 +128,7 @@ class TestAnswers(testtools.TestCase):
         )
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(script)],
-            input=error,
+            input=stdin,
             capture_output=True,
             check=False,
         )
