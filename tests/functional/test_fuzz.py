@@ -94,8 +94,8 @@ class TestPackages(FuzzTest):
 
     def test_mutated_packages(self) -> None:
         archive = self.root / "package.csar"
-        for chance in self.seeded_rounds(ROUNDS):
-            archive.write_bytes(self.corpus.mutate_one(chance))
+        for rng in self.seeded_rounds(ROUNDS):
+            archive.write_bytes(self.corpus.mutate_one(rng))
             tree = self.root / "tree"
             try:
                 vnfd = self.reader.read(archive, tree)
@@ -158,26 +158,26 @@ class TestManifests(FuzzTest):
             for name, text in self.valid_texts.items()
         }
 
-    def mutated(self, chance: random.Random) -> dict[str, str]:
-        name = chance.choice(sorted(self.valid_texts))
-        if chance.random() < 0.2:
-            raw = mutated_bytes(chance, self.valid_texts[name].encode())
+    def mutated(self, rng: random.Random) -> dict[str, str]:
+        name = rng.choice(sorted(self.valid_texts))
+        if rng.random() < 0.2:
+            raw = mutated_bytes(rng, self.valid_texts[name].encode())
             return {
                 **self.valid_texts,
                 name: raw.decode("utf-8", "surrogateescape"),
             }
         bodies = list(self.bodies[name])
-        one = chance.randrange(len(bodies))
-        bodies[one] = mutation.odd_value(chance, bodies[one])
+        one = rng.randrange(len(bodies))
+        bodies[one] = mutation.odd_value(rng, bodies[one])
         return {
             **self.valid_texts,
             name: "\n---\n".join(map(json.dumps, bodies)),
         }
 
     def test_mutated_manifests(self) -> None:
-        for chance in self.seeded_rounds(max(ROUNDS // 5, 100)):
+        for rng in self.seeded_rounds(max(ROUNDS // 5, 100)):
             tree = self.root / str(sum(self.outcomes.values()))
-            update_plans.write(tree, self.mutated(chance))
+            update_plans.write(tree, self.mutated(rng))
             try:
                 update_plans.read(tree)
                 self.count("taken")
@@ -211,10 +211,10 @@ class TestScriptOutput(FuzzTest):
         right = self.valid_texts()
         self.check_reply(protocol.json_output, right)
         self.assertEqual({"taken": 1}, self.outcomes)
-        for chance in self.seeded_rounds(ROUNDS):
-            reply = mutation.mutated_reply(chance, right)
+        for rng in self.seeded_rounds(ROUNDS):
+            reply = mutation.mutated_reply(rng, right)
             self.check_reply(protocol.json_output, reply)
-            value = mutation.odd_value(chance, json.loads(right))
+            value = mutation.odd_value(rng, json.loads(right))
             self.check_reply(protocol.json_output, json.dumps(value).encode())
         self.assertEqual({"taken", "refused"}, self.outcomes.keys())
 
@@ -223,11 +223,11 @@ class TestScriptOutput(FuzzTest):
         for right in rights:
             self.check_reply(protocol.pickle_output, right)
         self.assertEqual({"taken": 6}, self.outcomes)
-        for chance in self.seeded_rounds(ROUNDS):
-            right = chance.choice(rights)
-            reply = mutation.mutated_reply(chance, right)
+        for rng in self.seeded_rounds(ROUNDS):
+            right = rng.choice(rights)
+            reply = mutation.mutated_reply(rng, right)
             self.check_reply(protocol.pickle_output, reply)
-            value = mutation.odd_value(chance, REPLY)
+            value = mutation.odd_value(rng, REPLY)
             self.check_reply(protocol.pickle_output, pickle.dumps(value))
         self.assertEqual({"taken", "refused"}, self.outcomes.keys())
 

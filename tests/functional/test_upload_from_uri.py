@@ -17,7 +17,7 @@ from tacker_cnf.db import leases, packages
 from tacker_cnf.sol.vnf_package import OnboardingState
 from tests.fixtures import waiting
 from tests.fixtures.http_receiver import HttpReceiver, ReceivedRequest
-from tests.fixtures.http_receiver import Response as Given
+from tests.fixtures.http_receiver import Response as ServerResponse
 from tests.fixtures.vnfm import Response, Vnfm
 from tests.functional import test_packages
 from tests.functional.test_packages import PACKAGES
@@ -43,7 +43,7 @@ class UploadTest(test_packages.PackageTest):
         )
         self.call = self.vnfm.call
 
-    def serve_package(self, request: ReceivedRequest) -> Given:
+    def serve_package(self, request: ReceivedRequest) -> ServerResponse:
         if not self.source._is_authorized(request):
             return 401, {}, b"who?"
         return 200, {"Content-Type": "application/zip"}, self.content
@@ -144,7 +144,7 @@ class TestFetch(UploadTest):
         self.request_upload(path)
         self.assert_failed(path, "127.0.0.1")
 
-    def close_connection(self, _: ReceivedRequest) -> Given:
+    def close_connection(self, _: ReceivedRequest) -> ServerResponse:
         raise ConnectionError
 
     def test_wrong_credentials(self) -> None:
@@ -165,7 +165,7 @@ class TestFetch(UploadTest):
         proceed, requested = threading.Event(), threading.Event()
         self.addCleanup(proceed.set)
 
-        def slowly(request: ReceivedRequest) -> Given:
+        def slowly(request: ReceivedRequest) -> ServerResponse:
             requested.set()
             proceed.wait(60)
             return self.serve_package(request)
@@ -197,7 +197,7 @@ class TestFetch(UploadTest):
     def test_a_package_that_is_deleted_during_the_fetch(self) -> None:
         path = self.create_package()
 
-        def serve_package(request: ReceivedRequest) -> Given:
+        def serve_package(request: ReceivedRequest) -> ServerResponse:
             self.assertEqual(204, self.call("DELETE", path).status)
             return self.serve_package(request)
 
@@ -429,7 +429,7 @@ class TestLostConductors(UploadTest):
             self.store, self.vnfm.conf, self.vnfm.parts.catalogue
         )
 
-        def serve_package(request: ReceivedRequest) -> Given:
+        def serve_package(request: ReceivedRequest) -> ServerResponse:
             with self.store.writer() as session:
                 self.assertEqual(
                     2,

@@ -37,11 +37,11 @@ from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
 
 SMALL: Final = "configmap secret deployment"
-#: seconds of an outage, and after which the steps continue during it
-GONE: Final = 5.0
-HELD: Final = 1.0
+#: seconds of an outage, and until the steps continue during it
+OUTAGE_S: Final = 5.0
+BLOCKED_S: Final = 1.0
 #: seconds that a pod takes to start, so that it is waited for
-SLOW: Final = 2.0
+POD_START_DELAY_S: Final = 2.0
 
 #: creates a file when it runs, and waits while its phase is blocked
 SCRIPT_TEXT: Final = """\
@@ -80,19 +80,19 @@ class OutageCase(testtools.TestCase):
         self.cluster = self.useFixture(Cluster(0.1))
         self.nfvo = self.useFixture(BlockingNfvo())
         self.receiver = self.useFixture(HttpReceiver())
-        self.gates = {
-            "cluster": self.gate(self.cluster.sandbox.endpoint),
-            "nfvo": self.gate(self.nfvo.url),
-            "subscriber": self.gate(self.receiver.url),
+        self.ports = {
+            "cluster": self.add_port(self.cluster.sandbox.endpoint),
+            "nfvo": self.add_port(self.nfvo.url),
+            "subscriber": self.add_port(self.receiver.url),
         }
         self.deployment = self.useFixture(self.service())
         url = sa.make_url(self.deployment.database.url)
-        self.gates["database"] = self.useFixture(
+        self.ports["database"] = self.useFixture(
             ClosablePort(url.port or 5432)
         )
-        through = url.set(host="127.0.0.1", port=self.gates["database"].port)
+        through = url.set(host="127.0.0.1", port=self.ports["database"].port)
         conf = self.deployment.configure(
-            "gated.conf",
+            "proxied.conf",
             database={
                 "connection": through.render_as_string(hide_password=False)
             },
@@ -103,7 +103,7 @@ class OutageCase(testtools.TestCase):
         self.deployment.conductor(conf)
         self.prepare()
 
-    def gate(self, url: str) -> ClosablePort:
+    def add_port(self, url: str) -> ClosablePort:
         return self.useFixture(ClosablePort(int(url.rpartition(":")[2])))
 
     def service(self) -> Deployment:
@@ -112,7 +112,7 @@ class OutageCase(testtools.TestCase):
             POSTGRESQL,
             api={"endpoint": "http://vnfm.example"},
             nfvo={
-                "endpoint": f"http://127.0.0.1:{self.gates['nfvo'].port}",
+                "endpoint": f"http://127.0.0.1:{self.ports['nfvo'].port}",
                 "poll_interval": 0.2,
             },
             kubernetes={"contact_timeout": 20.0},
@@ -131,10 +131,10 @@ class OutageCase(testtools.TestCase):
         csar = self.useFixture(Csar(files=files))
         self.client.onboard(csar.read())
         self.vnfd_id = csar.vnfd_id
-        port = self.gates["cluster"].port
+        port = self.ports["cluster"].port
         vim = {**self.cluster.vim, "auth_url": f"https://127.0.0.1:{port}"}
         self.client.register(vim)
-        port = self.gates["subscriber"].port
+        port = self.ports["subscriber"].port
         body = {"callbackUri": f"http://127.0.0.1:{port}/callback"}
         self.client.call_expecting(
             "POST", "/vnflcm/v2/subscriptions", body, 201
@@ -175,7 +175,7 @@ class OutageCase(testtools.TestCase):
             yield self.is_waiting_for_grant
             self.nfvo.released.set()
         elif step == "INFRA":
-            self.cluster.sandbox.set_pod_start_delay(SLOW)
+            self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
             yield self.is_changing_vim
             self.cluster.sandbox.set_pod_start_delay(0.1)
         else:
@@ -208,8 +208,8 @@ class OutageCase(testtools.TestCase):
     # the outage
 
     def run_with_outage(self, *names: str) -> None:
-        names_text = " and ".join(names)
-        gates = [self.gates[name] for name in names]
+        dependencies = " and ".join(names)
+        ports = [self.ports[name] for name in names]
         for step in STEPS:
             kinds = [kind for kind in KINDS if step in kind.steps]
             with ThreadPoolExecutor(len(kinds)) as pool:
@@ -221,27 +221,27 @@ class OutageCase(testtools.TestCase):
                     for kind, instance_id in zip(kinds, prepared, strict=True)
                 }
                 self.wait_all_at(is_at_step, op_occ_ids)
-                for gate in gates:
-                    gate.close()
+                for port in ports:
+                    port.close()
                 outage_start = time.monotonic()
-                self.check_api(names_text)
-                threading.Event().wait(HELD)
+                self.check_api(dependencies)
+                threading.Event().wait(BLOCKED_S)
             threading.Event().wait(
-                max(outage_start + GONE - time.monotonic(), 0)
+                max(outage_start + OUTAGE_S - time.monotonic(), 0)
             )
-            for gate in gates:
-                gate.open()
+            for port in ports:
+                port.open()
             for kind, (instance_id, op_occ_id) in zip(
                 kinds, op_occ_ids.items(), strict=True
             ):
-                place = f"{names_text} unreachable at {step} of {kind.name}"
+                place = f"{dependencies} unreachable at {step} of {kind.name}"
                 self.assert_done(place, kind, instance_id, op_occ_id)
 
-    def check_api(self, names_text: str) -> None:
+    def check_api(self, dependencies: str) -> None:
         """Send requests to the API during an outage."""
         answer = self.client.call("GET", INSTANCES)
         self.assertEqual(
-            503 if names_text == "database" else 200, answer.status
+            503 if dependencies == "database" else 200, answer.status
         )
 
     def assert_done(
