@@ -1,4 +1,4 @@
-"""Answers as servers give them, and as they should not."""
+"""Valid and invalid responses of servers."""
 
 import asyncio
 import ssl
@@ -10,19 +10,19 @@ from tacker_cnf.http_client.connection_pool import ConnectionPool, HttpResponse
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 
 
-class TestWire(testtools.TestCase):
-    def lead(
+class TestConnectionPool(testtools.TestCase):
+    def send(
         self, *responses: bytes, calls: int = 1
     ) -> tuple[list[HttpResponse], int]:
-        """Call a server that says these things, each to one request, and
-        that closes a connection after an empty one.
+        """Send requests to a server that sends these responses, one to each
+        request, and closes the connection after an empty one.
 
-        :returns: the answers, and the connections that were made
+        :returns: the responses, and the number of connections
         """
         connections = [0]
-        words = iter(responses)
+        remaining = iter(responses)
 
-        async def talk(
+        async def serve(
             reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         ) -> None:
             connections[0] += 1
@@ -33,17 +33,17 @@ class TestWire(testtools.TestCase):
                 except (asyncio.IncompleteReadError, asyncio.CancelledError):
                     writer.close()
                     return
-                word = next(words, b"")
-                writer.write(word)
+                response = next(remaining, b"")
+                writer.write(response)
                 await writer.drain()
-                if not word or word.endswith(b"!"):
+                if not response or response.endswith(b"!"):
                     writer.close()
                     return
 
         async def run() -> list[HttpResponse]:
-            server = await asyncio.start_server(talk, "127.0.0.1", 0)
+            server = await asyncio.start_server(serve, "127.0.0.1", 0)
             port = server.sockets[0].getsockname()[1]
-            wire = ConnectionPool(
+            pool = ConnectionPool(
                 f"http://127.0.0.1:{port}/a/b?c=%20d",
                 ssl.create_default_context,
                 {"Version": "2.0.0"},
@@ -53,18 +53,18 @@ class TestWire(testtools.TestCase):
             )
             try:
                 return [
-                    await wire.send("POST", b"body", {"X": "y"})
+                    await pool.send("POST", b"body", {"X": "y"})
                     for _ in range(calls)
                 ]
             finally:
-                wire.close()
+                pool.close()
                 server.close()
 
         with asyncio.Runner() as runner:
             return runner.run(run()), connections[0]
 
-    def test_what_is_sent(self) -> None:
-        self.lead(b"HTTP/1.1 204 No Content\r\n\r\n")
+    def test_the_request_on_the_wire(self) -> None:
+        self.send(b"HTTP/1.1 204 No Content\r\n\r\n")
         first, *headers = self.received_head.decode().rstrip().split("\r\n")
         self.assertEqual("POST /a/b?c=%20d HTTP/1.1", first)
         self.assertIn("Version: 2.0.0", headers)
@@ -72,7 +72,7 @@ class TestWire(testtools.TestCase):
         self.assertIn("Content-Length: 4", headers)
         self.assertTrue(any(h.startswith("Host: 127.0.0.1:") for h in headers))
 
-    def test_connections_are_kept_where_that_is_safe(self) -> None:
+    def test_connections_are_reused_if_safe(self) -> None:
         for responses, made in (
             (b"HTTP/1.1 204 \r\n\r\n", 1),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 1),
@@ -84,13 +84,13 @@ class TestWire(testtools.TestCase):
             (b"HTTP/1.1 500 X\r\nContent-Length: 99999999\r\n\r\n", 2),
             (b"HTTP/1.1 500 X\r\nContent-Length: -1\r\n\r\n", 2),
         ):
-            answers, connections = self.lead(responses, responses, calls=2)
+            answers, connections = self.send(responses, responses, calls=2)
             self.assertEqual(made, connections, responses.decode())
             self.assertEqual(answers[0], answers[1])
 
-    def test_one_that_went_while_it_was_idle_is_replaced(self) -> None:
+    def test_a_connection_closed_while_idle_is_replaced(self) -> None:
         good = b"HTTP/1.1 204 OK\r\n\r\n"
-        answers, connections = self.lead(good, b"", good, calls=2)
+        answers, connections = self.send(good, b"", good, calls=2)
         self.assertEqual([204, 204], [answer.status for answer in answers])
         self.assertEqual(2, connections)
 
@@ -121,5 +121,5 @@ class TestWire(testtools.TestCase):
                 "incomplete",
             ),
         ):
-            refused = self.assertRaises(kind, self.lead, response)
+            refused = self.assertRaises(kind, self.send, response)
             self.assertIn(words, str(refused), response[:40].decode())

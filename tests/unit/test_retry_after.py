@@ -1,4 +1,4 @@
-"""How long another one wants to be left alone."""
+"""The header Retry-After."""
 
 import testtools
 
@@ -6,7 +6,7 @@ from tacker_cnf.http_client.retry_after import retry_after
 
 
 class TestRetryAfter(testtools.TestCase):
-    def test_what_says_nothing(self) -> None:
+    def test_malformed_values(self) -> None:
         for text in ("", "-3", "1.5", "soon", "٣"):
             self.assertIsNone(retry_after(text), text)
 
@@ -21,5 +21,5 @@ class TestRetryAfter(testtools.TestCase):
             seconds = retry_after(f"Fri, 20 Nov 2099 12:00:00 {zone}")
             self.assertGreater(seconds or 0.0, 1e9)
 
-    def test_more_than_anybody_waits(self) -> None:
+    def test_very_long_delays(self) -> None:
         self.assertGreater(retry_after("9" * 5000) or 0.0, 1e8)

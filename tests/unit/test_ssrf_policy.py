@@ -1,4 +1,4 @@
-"""Where subscribers may have this service call."""
+"""The addresses to which the service may connect for subscribers."""
 
 import asyncio
 import ipaddress
@@ -11,7 +11,7 @@ from tacker_cnf import errors
 from tacker_cnf.http_client import ssrf_policy
 from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
 
-#: networks of an operator, and of others
+#: networks that an operator denies
 ALLOWED = ["10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "fd00::1"]
 ALLOWED += ["93.184.215.14", "2606:4700::1"]
 NEVER = ["169.254.169.254", "fe80::1", "224.0.0.1", "ff02::1", "::"]
@@ -20,14 +20,14 @@ LOOPBACK = ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "127.1"]
 LOOPBACK += ["64:ff9b::7f00:1", "2002:7f00:1::", "2130706433", "localhost"]
 
 
-class TestGuard(testtools.TestCase):
-    def is_allowed(self, given: SsrfPolicy, host: str) -> bool:
+class TestSsrfPolicy(testtools.TestCase):
+    def is_allowed(self, policy: SsrfPolicy, host: str) -> bool:
         try:
-            return bool(asyncio.run(given.resolve(host, 80)))
+            return bool(asyncio.run(policy.resolve(host, 80)))
         except httpx.ConnectError:
             return False
 
-    def test_each(self) -> None:
+    def test_addresses(self) -> None:
         refused = (ipaddress.ip_network("192.0.2.0/24"),)
         usual, open_ = (
             SsrfPolicy(denied_networks=refused),
@@ -44,7 +44,7 @@ class TestGuard(testtools.TestCase):
                 self.assertEqual(usually, self.is_allowed(usual, host), host)
                 self.assertEqual(openly, self.is_allowed(open_, host), host)
 
-    def test_what_is_no_network(self) -> None:
+    def test_an_invalid_network_is_rejected(self) -> None:
         conf = configuration.load(["--config-dir", "."])
         self.assertEqual(SsrfPolicy(), ssrf_policy.policy_from_conf(conf))
         conf.set_override("refused_networks", ["10.0.0.0/8"], "notification")

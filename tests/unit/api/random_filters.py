@@ -1,4 +1,4 @@
-"""Filters made by chance, and a plain way to judge them.
+"""Random filters, and a simple implementation that evaluates them.
 
 Everything here is independent of the code under test: a case is a list of
 operators, paths and texts, judged on the JSON of a resource.
@@ -68,7 +68,7 @@ class Simple(NamedTuple):
 def random_filter(
     chance: random.Random, names: Mapping[tuple[str, ...], str]
 ) -> list[Simple]:
-    """Make one on these attributes, given with what they hold."""
+    """Build a filter on these attributes, with values of their kinds."""
     found = []
     for _ in range(chance.choice([1, 1, 1, 2, 3])):
         path, kind = chance.choice(list(names.items()))
@@ -81,7 +81,7 @@ def random_filter(
 
 
 def format_filter(chance: random.Random, simples: Iterable[Simple]) -> str:
-    """Write a filter as SOL013 has it."""
+    """Return a filter in the syntax of SOL013."""
 
     def quoted(text: str) -> str:
         if set(text) & set("',)") or chance.random() < 0.3:
@@ -103,13 +103,13 @@ def format_filter(chance: random.Random, simples: Iterable[Simple]) -> str:
 
 
 def matches(shown: Mapping[str, Any], simples: Sequence[Simple]) -> bool:
-    """Judge a resource: of the elements at one prefix, one has to pass all
-    that is asked about it.
+    """Check whether a resource matches: of the elements at a prefix, one has
+    to fulfil all conditions with this prefix.
     """
     for prefix in {s.path[:-1] for s in simples}:
-        about = [s for s in simples if s.path[:-1] == prefix]
+        conditions = [s for s in simples if s.path[:-1] == prefix]
         elements = list(_walk(shown, prefix))
-        if not any(all(_one(e, s) for s in about) for e in elements):
+        if not any(all(_one(e, s) for s in conditions) for e in elements):
             return False
     return True
 
@@ -154,7 +154,7 @@ def _compare(leaf: Any, simple: Simple) -> bool:
 
 
 def _typed_values(leaf: Any, simple: Simple) -> Iterator[Any]:
-    """Read the values as what they are compared with."""
+    """Yield the values in the type of the attribute."""
     for text in simple.values:
         with contextlib.suppress(ValueError):
             yield _convert(leaf, text, simple.kind)

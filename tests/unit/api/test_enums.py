@@ -14,14 +14,14 @@ from tacker_cnf.sol.subscription import LccnSubscriptionRequest
 from tacker_cnf.sol.vnf_package import VnfPkgInfoModifications
 
 
-class TestAdvice(testtools.TestCase):
+class TestAllowedValues(testtools.TestCase):
     def allowed_values(self, kind: Any, text: str) -> str:
         error = self.assertRaises(
             msgspec.ValidationError, base.decode, text, kind
         )
         return enums.allowed_values(kind, str(error))
 
-    def test_it_names_what_is_permitted(self) -> None:
+    def test_allowed_values_are_listed(self) -> None:
         states = (
             "STARTING, PROCESSING, COMPLETED, FAILED_TEMP, FAILED, "
             "ROLLING_BACK, ROLLED_BACK"
@@ -54,11 +54,11 @@ class TestAdvice(testtools.TestCase):
         for kind, text, allowed in cases:
             self.assertEqual(allowed, self.allowed_values(kind, text), text)
 
-    def test_of_anything_else_it_says_nothing(self) -> None:
+    def test_other_messages_have_no_allowed_values(self) -> None:
         for text in ('{"type": 1, "aspectId": "a"}', "{}", "[]"):
             self.assertEqual("", self.allowed_values(ScaleVnfRequest, text))
 
-    def test_in_maps(self) -> None:
+    def test_values_of_maps(self) -> None:
         kind = dict[str, list[ScaleVnfRequest]]
         text = '{"x": [{"type": "UP", "aspectId": "a"}]}'
         self.assertEqual(

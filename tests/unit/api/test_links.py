@@ -24,7 +24,7 @@ PACKAGE = f"{BASE}/vnfpkgm/v1/vnf_packages/a-package"
 
 
 def links_by_name(value: Any) -> dict[str, str]:
-    """Give the links as they leave, each by its name."""
+    """Return the encoded links by name."""
     found = json.loads(encode(value))["_links"]
     return {name: link["href"] for name, link in found.items()}
 
@@ -34,7 +34,7 @@ def tasks(where: str, *names: str) -> dict[str, str]:
 
 
 class TestInstance(testtools.TestCase):
-    def test_the_tasks_that_its_state_allows(self) -> None:
+    def test_tasks_that_the_state_allows_are_linked(self) -> None:
         for state, names in (
             ("NOT_INSTANTIATED", ["instantiate"]),
             ("INSTANTIATED", ["terminate", "scale", "heal"]),
@@ -43,7 +43,7 @@ class TestInstance(testtools.TestCase):
                 instantiation_state=InstantiationState(state)
             )
             wanted = tasks(INSTANCE, *names)
-            if state == "INSTANTIATED":  # whose path has another name
+            if state == "INSTANTIATED":  # its link has another name
                 wanted["changeVnfPkg"] = f"{INSTANCE}/change_vnfpkg"
                 wanted["changeExtConn"] = f"{INSTANCE}/change_ext_conn"
             self.assertEqual(
@@ -53,7 +53,7 @@ class TestInstance(testtools.TestCase):
 
 
 class TestOpOcc(testtools.TestCase):
-    def test_a_decision_is_offered_while_it_is_allowed(self) -> None:
+    def test_tasks_are_linked_while_they_are_allowed(self) -> None:
         both = {Op.INSTANTIATE, Op.SCALE}
         for op in (*both, Op.HEAL, Op.TERMINATE):
             for state in S:
@@ -69,7 +69,7 @@ class TestOpOcc(testtools.TestCase):
 
 
 class TestPackage(testtools.TestCase):
-    def test_the_vnfd_is_there_once_it_was_read(self) -> None:
+    def test_the_vnfd_is_linked_after_onboarding(self) -> None:
         for state, names in (
             (OnboardingState.CREATED, ["package_content"]),
             (OnboardingState.ONBOARDED, ["package_content", "vnfd"]),

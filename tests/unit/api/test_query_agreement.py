@@ -1,4 +1,4 @@
-"""The database, the service and plain Python judge filters alike."""
+"""Filters select the same rows in the database, the API and plain Python."""
 
 import datetime
 import random
@@ -74,12 +74,12 @@ TABLES: tuple[tuple[Any, Any, Any], ...] = (
     (instances, VnfInstance, INSTANCE),
     (op_occs, VnfLcmOpOcc, OP_OCC),
 )
-#: what a text column may hold: a database keeps no NUL
+#: characters of a text column: databases cannot store NUL
 NAMES = [t for t in TEXTS if t]
 
 
 def a_value(chance: random.Random) -> Any:
-    """Make a JSON value."""
+    """Build a random JSON value."""
     return chance.choice(
         [
             None,
@@ -139,7 +139,7 @@ def any_op_occ(
 
 
 class FilterComparison:
-    """The resources of one store, and what is found of them."""
+    """The resources of a store, and the filters on them."""
 
     def __init__(self, store: Store, chance: random.Random) -> None:
         self.store = store
@@ -162,7 +162,7 @@ class FilterComparison:
                 op_occs.add(session, op_occ, {}, moment, 1)
 
     def compare(self, table: Any, kind: Any, names: Any, rounds: int) -> int:
-        """Ask as often, and tell how many were found."""
+        """Compare random filters; return the number of resources found."""
         everything = ListQuery(attributes=table.COLUMNS.keys())
         columns = comparable(table.COLUMNS)
         with self.store.reader() as session:
@@ -193,7 +193,7 @@ class FilterComparison:
 
 
 class TestAgreement(StoreTest):
-    def test_random_filters_find_the_same(self) -> None:
+    def test_random_filters_find_the_same_resources(self) -> None:
         for seed in (1, random.SystemRandom().randrange(2**32)):
             self.addDetail("seed", text_content(str(seed)))
             with self.store.writer() as session:

@@ -104,7 +104,7 @@ MATCHING = [
     "(lte,madeAt,2026-11-20T12:00:00Z)",
     "(in,madeAt,2026-11-20T12:00:00Z,2027-11-20T12:00:00Z)",
     "(nin,madeAt,2027-11-20T12:00:00Z)",
-    # arrays: one element suffices
+    # arrays: one matching element is enough
     "(eq,parts/color,red)",
     "(eq,parts/color,green)",
     "(neq,parts/color,red)",
@@ -121,7 +121,7 @@ MATCHING = [
     "(eq,byName/@key,x)",
     "(neq,byName/@key,x)",
     "(cont,byName/@key,'b,c')",
-    # what may be anything
+    # attributes of any type
     "(eq,data/text,5)",
     "(cont,data/text,5)",
     "(gt,data/text,'10')",
@@ -170,13 +170,13 @@ OTHERS = [
     "(eq,parts/tags,a);(eq,parts/tags,c)",
     "(eq,byName/y/color,blue)",
     "(eq,byName/@key,y)",
-    # what is not there matches nothing, whatever the operator
+    # an absent attribute matches nothing, whatever the operator
     *(f"({op},best/color,x)" for op in ("eq", "neq", "in", "nin", "ncont")),
     *(f"({op},data/nothing,x)" for op in ("eq", "neq", "nin", "ncont")),
     *(f"({op},data/none,x)" for op in ("eq", "neq", "nin", "ncont")),
     "(neq,byName/a~1b~ac/color,x)",
     "(neq,parts/parts/color,x)",
-    # an operator that the value's type does not have
+    # an operator that does not apply to the type of the value
     "(gt,data/yes,false)",
     "(cont,data/number,5)",
     "(ncont,data/number,6)",
@@ -188,7 +188,7 @@ OTHERS = [
     "(eq,data/text/deeper,5)",
     "(eq,id,one);(eq,id,two)",
 ]
-#: a filter that is not possible on a Thing, and why
+#: a filter that is invalid for a Thing, and the reason
 REFUSED = [
     ("(eq,nope,x)", "Thing has no attribute nope."),
     ("(eq,made_at,x)", "Thing has no attribute made_at."),
@@ -227,7 +227,7 @@ REFUSED = [
     ("(cont,level,1)", "cont does not apply to level, which is a number."),
     ("(ncont,madeAt,1)", "ncont does not apply to madeAt, which is a date."),
 ]
-#: filters that would let guess a secret
+#: filters by which a client could guess a secret
 SECRETS = [
     (VnfInstance, "vimConnectionInfo/vim1/accessInfo/password"),
     (VnfInstance, "vimConnectionInfo/vim1/accessInfo/username"),
@@ -257,10 +257,10 @@ class TestMatches(testtools.TestCase):
                 parsed = filters.parse(text, Thing)
                 self.assertEqual(expected, parsed.matches(shown), text)
 
-    def test_nothing_is_asked(self) -> None:
+    def test_an_empty_filter_matches(self) -> None:
         self.assertTrue(matching.Filter().matches({}))
 
-    def test_what_is_not_there(self) -> None:
+    def test_an_absent_attribute_does_not_match(self) -> None:
         shown = msgspec.to_builtins(Thing(id="bare"))
         for text in (*MATCHING, *OTHERS):
             if "," + "id," not in text:
@@ -268,25 +268,25 @@ class TestMatches(testtools.TestCase):
                 self.assertFalse(matches, text)
 
 
-class TestRead(testtools.TestCase):
-    def refused(self, text: str, kind: Any) -> str:
+class TestParse(testtools.TestCase):
+    def rejection(self, text: str, kind: Any) -> str:
         error = self.assertRaises(
             errors.InvalidFilter, filters.parse, text, kind
         )
         return str(error)
 
-    def test_what_the_type_does_not_have(self) -> None:
+    def test_filters_that_the_type_does_not_support_are_rejected(self) -> None:
         for text, why in REFUSED:
-            self.assertEqual(f"filter: {why}", self.refused(text, Thing))
+            self.assertEqual(f"filter: {why}", self.rejection(text, Thing))
 
-    def test_secrets_cannot_be_guessed(self) -> None:
+    def test_filters_on_secrets_are_rejected(self) -> None:
         for kind, name in SECRETS:
             self.assertEqual(
                 f"filter: {name} may contain a secret and cannot be filtered by.",
-                self.refused(f"(cont,{name},x)", kind),
+                self.rejection(f"(cont,{name},x)", kind),
             )
 
-    def test_what_is_near_a_secret_can_be_asked(self) -> None:
+    def test_filters_on_attributes_beside_secrets_are_allowed(self) -> None:
         info = VimConnectionInfo(
             vim_type="fake", interface_info={"endpoint": "https://x"}
         )
@@ -300,7 +300,7 @@ class TestRead(testtools.TestCase):
 
 
 class TestSplit(testtools.TestCase):
-    def test_columns_of_their_own_are_for_the_database(self) -> None:
+    def test_columns_are_compared_by_the_database(self) -> None:
         parsed = filters.parse(
             "(eq,id,x);(gt,level,1);(eq,data/level,1);(lt,madeAt,"
             "2026-11-20T12:00:00Z)",

@@ -46,13 +46,13 @@ BAD = [
 
 
 class TestMarker(testtools.TestCase):
-    def test_it_leads_back(self) -> None:
+    def test_a_marker_is_decoded_to_its_position(self) -> None:
         for position in POSITIONS:
             marker = paging.encode_marker(position)
             self.assertEqual(position, paging.decode_marker(marker))
             self.assertEqual(marker, parse.quote(marker, safe=""))
 
-    def test_one_that_is_not_ours(self) -> None:
+    def test_a_foreign_marker_is_rejected(self) -> None:
         for marker in BAD:
             error = self.assertRaises(
                 errors.InvalidMarker, paging.decode_marker, marker
@@ -65,7 +65,7 @@ class TestMarker(testtools.TestCase):
 
 
 class TestLink(testtools.TestCase):
-    def test_it_keeps_the_query(self) -> None:
+    def test_the_link_has_the_other_parameters(self) -> None:
         query = [
             ("filter", "(eq,a,'<>;\" ü&=+')"),
             ("nextpage_opaque_marker", "the one before"),

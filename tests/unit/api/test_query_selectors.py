@@ -53,7 +53,7 @@ ALWAYS = {k: SHOWN[k] for k in ("id", "note", "needed", "_links")}
 BARE = {"note": "n"}
 ALL_NAMES = {"light", "heavy", "leaves", "byName"}
 
-# the selectors, and what is shown beside what always is
+# the selectors, and the attributes shown in addition to the required ones
 CASES: list[tuple[dict[str, str], dict[str, Any]]] = [
     ({"all_fields": ""}, {n: SHOWN[n] for n in ALL_NAMES}),
     ({"all_fields": "true"}, {n: SHOWN[n] for n in ALL_NAMES}),
@@ -63,7 +63,7 @@ CASES: list[tuple[dict[str, str], dict[str, Any]]] = [
     ({"fields": "heavy,light"}, {n: SHOWN[n] for n in ("light", "heavy")}),
     ({"fields": "heavy/more,heavy"}, {"heavy": SHOWN["heavy"]}),
     ({"fields": "heavy,heavy/more"}, {"heavy": SHOWN["heavy"]}),
-    # simple and required ones are there anyway
+    # simple and required ones are always shown
     ({"fields": "note,id,needed"}, {}),
     ({"fields": "heavy/id"}, {"heavy": {"id": "heavy", **BARE}}),
     (
@@ -95,7 +95,7 @@ CASES: list[tuple[dict[str, str], dict[str, Any]]] = [
         {"fields": "byName/x/id"},
         {"byName": {"x": {"id": "x", **BARE}}},
     ),
-    ({"fields": "byName/nobody"}, {"byName": {}}),
+    ({"fields": "byName/nothing"}, {"byName": {}}),
     ({"fields": "light/b/c"}, {"light": {"b": {"c": 2}}}),
     (
         {"fields": "heavy/id", "exclude_default": ""},
@@ -113,7 +113,7 @@ CASES: list[tuple[dict[str, str], dict[str, Any]]] = [
         {"exclude_fields": "heavy,byName"},
         {n: SHOWN[n] for n in ("light", "leaves")},
     ),
-    # what is required stays
+    # required attributes cannot be excluded
     ({"exclude_fields": "id,needed,_links"}, {n: SHOWN[n] for n in ALL_NAMES}),
     (
         {"exclude_fields": "light,byName,leaves,heavy/more,heavy/id"},
@@ -176,7 +176,7 @@ REFUSED = [
 ]
 
 
-class TestCut(testtools.TestCase):
+class TestApply(testtools.TestCase):
     def test_every_combination(self) -> None:
         for given, expected in CASES:
             selector = selectors.parse(given, Tree, HEAVY)
@@ -193,13 +193,13 @@ class TestCut(testtools.TestCase):
         left = selectors.parse(given, Tree, HEAVY).apply(SHOWN)
         self.assertEqual(SHOWN.keys() - {"note"}, left.keys())
 
-    def test_what_was_given_is_not_changed(self) -> None:
+    def test_the_argument_is_not_changed(self) -> None:
         before = msgspec.json.encode(SHOWN)
         for given, _ in CASES:
             selectors.parse(given, Tree, HEAVY).apply(SHOWN)
         self.assertEqual(before, msgspec.json.encode(SHOWN))
 
-    def test_what_is_not_there_stays_away(self) -> None:
+    def test_absent_attributes_are_not_added(self) -> None:
         bare = {"id": "i", "needed": {"id": "n"}, "_links": {"self": "x"}}
         for given, _ in CASES:
             selector = selectors.parse(given, Tree, HEAVY)
@@ -207,7 +207,7 @@ class TestCut(testtools.TestCase):
 
 
 class TestAttributes(testtools.TestCase):
-    def test_what_is_not_shown_is_not_needed(self) -> None:
+    def test_attributes_that_are_not_shown_are_not_read(self) -> None:
         always = {"id", "note", "needed", "links"}
         names = {"by_name": "byName"}
         for given, expected in CASES:
@@ -219,14 +219,14 @@ class TestAttributes(testtools.TestCase):
             }
             self.assertEqual(always | shown, needed, str(given))
 
-    def test_what_is_simple_costs_nothing(self) -> None:
+    def test_simple_attributes_are_always_read(self) -> None:
         given = {"exclude_fields": "note,heavy"}
         needed = selectors.parse(given, Tree, HEAVY).attributes
         self.assertEqual(set(Tree.__struct_fields__) - {"heavy"}, needed)
 
 
-class TestRead(testtools.TestCase):
-    def test_what_is_not_valid(self) -> None:
+class TestParse(testtools.TestCase):
+    def test_invalid_selectors_are_rejected(self) -> None:
         for given, why in REFUSED:
             error = self.assertRaises(
                 errors.InvalidSelector, selectors.parse, given, Tree, HEAVY

@@ -42,7 +42,7 @@ GOOD: list[tuple[str, str, tuple[str, ...], str | None, tuple[str, ...]]] = [
     ("(eq,a (b),x)", "eq", (), "a (b)", ("x",)),
 ]
 
-# a filter, what is wrong with it, and at which character
+# a malformed filter, the error, and its position
 BAD = [
     ("", "expected '(' but the filter ends", 1),
     ("eq,a,x", "expected '(' but found 'e'", 1),
@@ -76,7 +76,7 @@ BAD = [
 ]
 
 
-class TestRead(testtools.TestCase):
+class TestParse(testtools.TestCase):
     def test_one_expression(self) -> None:
         for text, *expected in GOOD:
             (found,) = filter_syntax.parse(text)
@@ -86,7 +86,7 @@ class TestRead(testtools.TestCase):
                 text,
             )
 
-    def test_several(self) -> None:
+    def test_several_expressions(self) -> None:
         texts = [case[0] for case in GOOD]
         for first, second in itertools.product(texts, texts):
             self.assertEqual(
@@ -94,7 +94,7 @@ class TestRead(testtools.TestCase):
                 filter_syntax.parse(f"{first};{second}"),
             )
 
-    def test_where_it_is_malformed(self) -> None:
+    def test_position_of_an_error(self) -> None:
         for text, what, position in BAD:
             error = self.assertRaises(
                 errors.InvalidFilter, filter_syntax.parse, text
@@ -105,7 +105,7 @@ class TestRead(testtools.TestCase):
                 f"{text}: {error}",
             )
 
-    def test_where_it_is_malformed_further_on(self) -> None:
+    def test_position_of_an_error_in_the_second_expression(self) -> None:
         for text, _, position in BAD:
             if not text:
                 continue
@@ -116,7 +116,7 @@ class TestRead(testtools.TestCase):
                 str(error).endswith(f" {position + 9}."), f"{text}: {error}"
             )
 
-    def test_a_long_one_is_read_in_no_time(self) -> None:
+    def test_a_long_filter_is_parsed_quickly(self) -> None:
         values = ",".join(["'x''y'"] * 20_000)
         (found,) = filter_syntax.parse(f"(in,a,{values})")
         self.assertEqual(("x'y",) * 20_000, found.values)

@@ -5,7 +5,7 @@ from tacker_cnf.api.routing import Methods, Routes
 
 
 def methods(name: str, *allowed: str) -> Methods:
-    """Make handlers that tell their name."""
+    """Build handlers that return their names."""
     return {m: lambda m=m: f"{m} {name}" for m in allowed or ("GET",)}
 
 
@@ -21,13 +21,13 @@ ROUTES = Routes(
 
 
 class TestMatch(testtools.TestCase):
-    def test_found(self) -> None:
+    def test_handlers_are_found(self) -> None:
         cases = [
             ("GET", "things", "GET all", []),
             ("POST", "things", "POST all", []),
             ("GET", "things/7", "GET one", ["7"]),
             ("DELETE", "things/7", "DELETE one", ["7"]),
-            # what is named wins over what is any
+            # a literal segment takes precedence over a variable
             ("GET", "things/special", "GET special", []),
             ("GET", "things/7/parts/a", "GET part", ["7", "a"]),
             ("GET", "things/7/parts/a/b/c.d", "GET part", ["7", "a/b/c.d"]),
@@ -38,7 +38,7 @@ class TestMatch(testtools.TestCase):
             handler, found = ROUTES.match(method, path.split("/"))
             self.assertEqual((expected_name, variables), (handler(), found))
 
-    def test_there_is_nothing(self) -> None:
+    def test_an_unknown_path_is_not_found(self) -> None:
         paths = [
             "",
             "other",
@@ -58,7 +58,7 @@ class TestMatch(testtools.TestCase):
             )
             self.assertEqual(f"No resource has the path /{path}.", str(error))
 
-    def test_a_path_with_other_methods_lists_them(self) -> None:
+    def test_an_unsupported_method_lists_the_others(self) -> None:
         for method in ("PUT", "HEAD", "OPTIONS", "get", ""):
             error = self.assertRaises(
                 errors.MethodNotAllowed, ROUTES.match, method, ["things", "7"]
@@ -69,7 +69,7 @@ class TestMatch(testtools.TestCase):
                 str(error),
             )
 
-    def test_a_request_for_version_1_is_answered_with_version_2(self) -> None:
+    def test_the_error_for_version_1_recommends_version_2(self) -> None:
         for path, hinted in (
             ("vnflcm/v1/vnf_instances", True),
             ("vnflcm/v1", True),

@@ -1,4 +1,4 @@
-"""What every server does first."""
+"""The start of servers."""
 
 import subprocess
 import sys
@@ -10,13 +10,13 @@ import ctypes, os, subprocess, sys
 from pathlib import Path
 from tacker_cnf.cmd import start
 
-if os.getuid() == 0:  # who may see everything
+if os.getuid() == 0:  # root may read every process
     os.setgroups([])
     os.setresgid(12345, 12345, 12345)
     os.setresuid(12345, 12345, 12345)
 ctypes.CDLL(None).prctl(start.PR_SET_DUMPABLE, 1, 0, 0, 0)
 
-def is_seen():
+def is_readable():
     other = os.fork()
     if other:
         return os.waitpid(other, 0)[1] == 0
@@ -26,16 +26,16 @@ def is_seen():
         os._exit(1)
     os._exit(0)
 
-print(is_seen())
+print(is_readable())
 start.disable_ptrace()
-print(is_seen())
-# it starts others as before
+print(is_readable())
+# child processes can still be started
 print(subprocess.run(["true"], stdin=subprocess.PIPE).returncode)
 """
 
 
-class TestKeepToItself(testtools.TestCase):
-    def test_no_other_process_of_its_user_looks_into_it(self) -> None:
+class TestDisablePtrace(testtools.TestCase):
+    def test_other_processes_of_the_user_cannot_read_the_process(self) -> None:
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT],
             capture_output=True,

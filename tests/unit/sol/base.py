@@ -1,4 +1,4 @@
-"""What the tests of the SOL types share."""
+"""Base class of the tests of the SOL types."""
 
 import json
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ class TestCase(testtools.TestCase):
         self.assertEqual(body, json.loads(encode(value)))
         return value
 
-    def assert_refused(
+    def assert_rejected(
         self, kind: type[Any], body: object, message: str
     ) -> None:
         error = self.assertRaises(

@@ -1,4 +1,4 @@
-"""What the standard requires of each type, table by table."""
+"""The required attributes of each type in the tables of the standard."""
 
 import importlib
 import pkgutil
@@ -138,7 +138,7 @@ def types_of_the_package() -> Iterator[type[SolType]]:
 
 
 class TestEveryType(testtools.TestCase):
-    def test_requires_what_the_standard_requires(self) -> None:
+    def test_required_attributes_are_those_of_the_standard(self) -> None:
         required = {
             kind.__name__: {
                 field.encode_name
@@ -150,7 +150,7 @@ class TestEveryType(testtools.TestCase):
         wanted = {name: set(text.split()) for name, text in REQUIRED.items()}
         self.assertEqual(wanted, required)
 
-    def test_names_its_clause(self) -> None:
+    def test_the_docstring_has_the_clause(self) -> None:
         for kind in types_of_the_package():
             if kind.__name__ not in OURS:
                 with self.subTest(kind.__name__):
@@ -158,7 +158,7 @@ class TestEveryType(testtools.TestCase):
                         re.match(r"SOL0\d\d (v4|\d+\.\d)", kind.__doc__ or "")
                     )
 
-    def test_has_its_links_under_the_name_of_hal(self) -> None:
+    def test_links_are_named_as_in_hal(self) -> None:
         for kind in types_of_the_package():
             names = {
                 field.name: field.encode_name

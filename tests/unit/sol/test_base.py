@@ -1,4 +1,4 @@
-"""The rules that all SOL types share."""
+"""The rules of all SOL types."""
 
 import datetime as dt
 from typing import Any
@@ -35,7 +35,7 @@ class TestSolType(base.TestCase):
             encode(sample),
         )
 
-    def test_absent_equals_empty(self) -> None:
+    def test_default_values_are_not_encoded(self) -> None:
         absent = decode(b'{"sampleId":"s1"}', Sample)
         empty = decode(
             b'{"sampleId":"s1","manyNames":[],"more":{},"firstName":null}',
@@ -44,19 +44,19 @@ class TestSolType(base.TestCase):
         self.assertEqual(absent, empty)
         self.assertEqual(b'{"sampleId":"s1"}', encode(empty))
 
-    def test_two_values_do_not_share_a_dictionary(self) -> None:
+    def test_values_do_not_share_a_dictionary(self) -> None:
         one, two = Sample(sample_id="s1"), Sample(sample_id="s2")
         self.assertIsNot(one.more, two.more)
 
-    def test_what_a_type_does_not_know_is_ignored(self) -> None:
+    def test_unknown_attributes_are_ignored(self) -> None:
         sample = decode(b'{"sampleId":"s1","x":[{"y":1}]}', Sample)
         self.assertEqual(Sample(sample_id="s1"), sample)
 
-    def test_a_value_does_not_change(self) -> None:
+    def test_values_are_immutable(self) -> None:
         sample = Sample(sample_id="s1")
         self.assertRaises(AttributeError, setattr, sample, "sample_id", "s2")
 
-    def test_attributes_are_given_by_name_only(self) -> None:
+    def test_arguments_are_keyword_only(self) -> None:
         self.assertRaises(TypeError, Sample, "s1")
 
     def test_a_derived_type_may_require_more(self) -> None:
@@ -70,7 +70,7 @@ class TestSolType(base.TestCase):
         )
 
 
-class TestRefusals(base.TestCase):
+class TestErrors(base.TestCase):
     CASES: tuple[tuple[object, str], ...] = (
         ({}, "Object missing required field `sampleId`"),
         ([], "Expected `object`, got `array`"),
@@ -111,9 +111,9 @@ class TestRefusals(base.TestCase):
     def test_the_message_has_the_path(self) -> None:
         for body, message in self.CASES:
             with self.subTest(message):
-                self.assert_refused(Sample, body, message)
+                self.assert_rejected(Sample, body, message)
 
-    def test_invalid_json_is_distinguished(self) -> None:
+    def test_invalid_json_is_a_decode_error(self) -> None:
         error = self.assertRaises(msgspec.DecodeError, decode, b"{'a'", Sample)
         self.assertNotIsInstance(error, msgspec.ValidationError)
 
@@ -135,7 +135,7 @@ class TestUtcSeconds(testtools.TestCase):
                     b'"2026-11-20T09:41:02Z"', encode(utc_seconds(moment))
                 )
 
-    def test_a_time_without_its_zone_is_refused(self) -> None:
+    def test_a_time_without_a_zone_is_rejected(self) -> None:
         naive = self.WANTED.replace(tzinfo=None)
         error = self.assertRaises(ValueError, utc_seconds, naive)
         self.assertEqual("the time has no time zone", str(error))

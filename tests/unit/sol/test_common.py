@@ -122,21 +122,21 @@ class TestRoundTrips(base.TestCase):
         ),
     )
 
-    def test_json_comes_back_as_it_was(self) -> None:
+    def test_round_trips_preserve_json(self) -> None:
         for kind, body in self.CASES:
             with self.subTest(kind.__name__):
                 self.assert_same(kind, body)
 
 
 class TestVimConnectionInfo(base.TestCase):
-    def test_a_type_or_a_registered_vim_will_do(self) -> None:
+    def test_a_type_or_a_vim_id_is_sufficient(self) -> None:
         self.assert_same(common.VimConnectionInfo, {"vimId": "vim1"})
         self.assert_same(
             common.VimConnectionInfo, {"vimType": "ETSINFV.KUBERNETES.V_1"}
         )
 
-    def test_one_of_them_is_needed(self) -> None:
-        self.assert_refused(
+    def test_a_type_or_a_vim_id_is_required(self) -> None:
+        self.assert_rejected(
             dict[str, common.VimConnectionInfo],
             {"vim1": {"extra": {}}},
             "vimType, or the vimId of a registered VIM, is required - at `$[...]`",
@@ -214,15 +214,15 @@ class TestIpAddresses(base.TestCase):
         ),
     )
 
-    def test_each_way_to_give_addresses(self) -> None:
+    def test_each_attribute_with_addresses(self) -> None:
         for body in self.RIGHT:
             with self.subTest(str(body)):
                 self.assert_same(common.IpAddresses, body)
 
-    def test_all_else_is_refused(self) -> None:
+    def test_other_combinations_are_rejected(self) -> None:
         for body, message in self.WRONG:
             with self.subTest(str(body)):
-                self.assert_refused(common.IpAddresses, body, message)
+                self.assert_rejected(common.IpAddresses, body, message)
 
 
 class TestConnectionPointRules(base.TestCase):
@@ -267,13 +267,13 @@ class TestConnectionPointRules(base.TestCase):
         ),
     )
 
-    def test_each_rule_says_its_sentence(self) -> None:
+    def test_each_rule_has_its_message(self) -> None:
         for kind, body, message in self.WRONG:
             with self.subTest(message):
-                self.assert_refused(kind, body, message)
+                self.assert_rejected(kind, body, message)
 
-    def test_a_nested_fault_is_reported_with_its_path(self) -> None:
-        self.assert_refused(
+    def test_a_nested_error_has_its_path(self) -> None:
+        self.assert_rejected(
             common.ExtVirtualLinkData,
             {
                 "id": "net0",
@@ -299,8 +299,8 @@ class TestConnectionPointRules(base.TestCase):
         )
 
 
-class TestRulesHoldInCodeToo(testtools.TestCase):
-    def test_a_wrong_value_cannot_be_made(self) -> None:
+class TestConstructor(testtools.TestCase):
+    def test_an_invalid_value_cannot_be_constructed(self) -> None:
         self.assertRaises(ValueError, common.VimConnectionInfo)
         self.assertRaises(
             ValueError, common.IpAddresses, type=common.IpType.IPV4

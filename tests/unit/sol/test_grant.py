@@ -1,4 +1,4 @@
-"""Grants: what is asked for and what is given."""
+"""Grants and grant requests."""
 
 from tacker_cnf.sol import grant
 from tests.unit.sol import base
@@ -123,11 +123,11 @@ GRANT = {
 
 
 class TestGrants(base.TestCase):
-    def test_json_comes_back_as_it_was(self) -> None:
+    def test_round_trips_preserve_json(self) -> None:
         self.assert_same(grant.GrantRequest, REQUEST)
         self.assert_same(grant.Grant, GRANT)
 
-    def test_all_operations_but_modify_are_granted(self) -> None:
+    def test_all_operations_except_modify_need_grants(self) -> None:
         operations = (
             "INSTANTIATE SCALE SCALE_TO_LEVEL CHANGE_FLAVOUR TERMINATE HEAL"
             " OPERATE CHANGE_EXT_CONN CHANGE_VNFPKG CREATE_SNAPSHOT"
@@ -168,7 +168,7 @@ class TestGrants(base.TestCase):
         ),
     )
 
-    def test_each_fault_is_reported_with_its_path(self) -> None:
+    def test_each_error_has_its_path(self) -> None:
         for kind, body, message in self.WRONG:
             with self.subTest(message):
-                self.assert_refused(kind, body, message)
+                self.assert_rejected(kind, body, message)

@@ -1,4 +1,4 @@
-"""What clients ask for: each request, its rules and its defaults."""
+"""The requests for lifecycle operations: rules and defaults."""
 
 from typing import Any
 
@@ -137,12 +137,12 @@ class TestRoundTrips(base.TestCase):
         ),
     )
 
-    def test_json_comes_back_as_it_was(self) -> None:
+    def test_round_trips_preserve_json(self) -> None:
         for kind, body in self.CASES:
             with self.subTest(kind.__name__):
                 self.assert_same(kind, body)
 
-    def test_heal_asks_for_nothing(self) -> None:
+    def test_heal_requires_no_attribute(self) -> None:
         self.assert_same(lcm_request.HealVnfRequest, {})
 
     def test_one_step_is_the_default(self) -> None:
@@ -158,7 +158,7 @@ class TestRoundTrips(base.TestCase):
 Refusal = tuple[type[SolType], dict[str, Any], str]
 
 
-class TestRefusals(base.TestCase):
+class TestErrors(base.TestCase):
     GRACEFUL_ONLY = "gracefulStopTimeout requires stopType GRACEFUL"
     ONE_LEVEL = "exactly one of instantiationLevelId and scaleInfo is required"
     CASES: tuple[Refusal, ...] = (
@@ -263,10 +263,10 @@ class TestRefusals(base.TestCase):
         ),
     )
 
-    def test_each_is_reported_with_its_path(self) -> None:
+    def test_each_error_has_its_path(self) -> None:
         for kind, body, message in self.CASES:
             with self.subTest(message):
-                self.assert_refused(kind, body, message)
+                self.assert_rejected(kind, body, message)
 
 
 class TestVnfInfoModificationRequest(base.TestCase):
@@ -277,7 +277,7 @@ class TestVnfInfoModificationRequest(base.TestCase):
         {"vnfInstanceName": None, "vnfInstanceDescription": None},
         {"metadata": {}},
         {"metadata": None},
-        {"metadata": {"gone": None, "deep": {"gone": None, "new": 1}}},
+        {"metadata": {"removed": None, "deep": {"removed": None, "new": 1}}},
         {"vnfConfigurableProperties": {}, "extensions": None},
         {"vimConnectionInfo": {}},
         {"vimConnectionInfo": None},
@@ -288,12 +288,12 @@ class TestVnfInfoModificationRequest(base.TestCase):
         {
             "vnfdId": "vnfd2",
             "vnfcInfoModifications": [
-                {"id": "v1", "vnfcConfigurableProperties": {"gone": None}}
+                {"id": "v1", "vnfcConfigurableProperties": {"removed": None}}
             ],
         },
     )
 
-    def test_absent_empty_and_null_are_three_things_in_a_patch(self) -> None:
+    def test_absent_empty_and_null_differ_in_a_patch(self) -> None:
         for patch in self.PATCHES:
             with self.subTest(str(patch)):
                 request = self.assert_same(self.KIND, patch)
@@ -302,7 +302,7 @@ class TestVnfInfoModificationRequest(base.TestCase):
                 )
                 self.assertEqual(request, again)
 
-    def test_what_was_not_given_is_unset(self) -> None:
+    def test_absent_attributes_are_unset(self) -> None:
         request = self.KIND()
         self.assertEqual(
             {msgspec.UNSET},

@@ -1,4 +1,4 @@
-"""Types are known before threads read values of them."""
+"""Types are compiled before threads decode values of them."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from typing import Final
 
 import testtools
 
-#: types that need each other, read by four threads at once, again and again
+#: types that refer to each other, decoded by four threads concurrently
 PROGRAM: Final = """
 import sys, threading, types
 import msgspec
@@ -39,7 +39,7 @@ print("read")
 
 
 class TestPrepare(testtools.TestCase):
-    def test_types_that_threads_read_at_once(self) -> None:
+    def test_threads_can_decode_types_concurrently(self) -> None:
         ended = subprocess.run(
             [sys.executable, "-c", PROGRAM, "prepared"],
             capture_output=True,

@@ -1,4 +1,4 @@
-"""Which known name was meant."""
+"""Suggestions for misspelled names."""
 
 import testtools
 
@@ -16,7 +16,7 @@ KNOWN = (
 
 
 class SpellingTest(testtools.TestCase):
-    def test_what_is_near_is_found(self) -> None:
+    def test_similar_names_are_suggested(self) -> None:
         for given, meant in (
             ("ID", "id"),
             ("VimType", "vimType"),
@@ -35,10 +35,10 @@ class SpellingTest(testtools.TestCase):
                 meant, suggestion.closest_name(given, KNOWN), given
             )
 
-    def test_what_is_far_is_not(self) -> None:
+    def test_other_names_are_not_suggested(self) -> None:
         for given in ("", "x", "ip", "pd", "any", "time", "spaces", "VNFC"):
             self.assertIsNone(suggestion.closest_name(given, KNOWN), given)
 
-    def test_long_names_cost_little(self) -> None:
+    def test_long_names_are_fast(self) -> None:
         for given in ("n" * 10**6, "namespac" * 10**5, "aepscamen"):
             self.assertIsNone(suggestion.closest_name(given, KNOWN))

@@ -1,4 +1,4 @@
-"""What a client sends, read strictly."""
+"""Strict parsing of the JSON of clients."""
 
 import msgspec
 import testtools
@@ -21,13 +21,13 @@ class Outer(SolType):
 
 
 class StrictTest(testtools.TestCase):
-    def refused(self, text: bytes) -> str:
+    def rejection(self, text: bytes) -> str:
         error = self.assertRaises(
             msgspec.ValidationError, strict.decode, text, Outer
         )
         return str(error)
 
-    def test_it_says_where(self) -> None:
+    def test_a_misspelled_attribute_has_its_path(self) -> None:
         for text, message in (
             (b'{"Needed": 1}', '"Needed"; did you mean "needed"?'),
             (b'{"inner": {"nmae": 1}}', 'at `$.inner`; did you mean "name"?'),
@@ -37,9 +37,9 @@ class StrictTest(testtools.TestCase):
                 "at `$.inner.more[1]`",
             ),
         ):
-            self.assertIn(message, self.refused(text))
+            self.assertIn(message, self.rejection(text))
 
-    def test_what_is_free_is_free(self) -> None:
+    def test_keys_of_maps_are_not_checked(self) -> None:
         text = (
             b'{"needed": "x", "free": {"Needed": null}, "moon": {"nmae": 1}}'
         )
@@ -48,16 +48,16 @@ class StrictTest(testtools.TestCase):
             strict.decode(text, Outer),
         )
 
-    def test_null(self) -> None:
+    def test_null_means_absent(self) -> None:
         text = b'{"needed": "x", "inner": null, "many": null, "patch": null}'
         self.assertEqual(
             Outer(needed="x", patch=None), strict.decode(text, Outer)
         )
-        self.assertIn("got `null`", self.refused(b'{"needed": null}'))
+        self.assertIn("got `null`", self.rejection(b'{"needed": null}'))
         self.assertIn(
-            "`$.many", self.refused(b'{"needed": "", "many": {"a": null}}')
+            "`$.many", self.rejection(b'{"needed": "", "many": {"a": null}}')
         )
 
-    def test_a_number_out_of_range_is_reported_with_its_path(self) -> None:
+    def test_a_number_out_of_range_has_its_path(self) -> None:
         text = b'{"needed": "", "inner": {"name": 1e999}}'
-        self.assertIn("`$.inner.name`", self.refused(text))
+        self.assertIn("`$.inner.name`", self.rejection(text))

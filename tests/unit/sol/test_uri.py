@@ -1,4 +1,4 @@
-"""Addresses that can be called, and others."""
+"""Valid and invalid URIs."""
 
 import msgspec
 import testtools
@@ -34,16 +34,16 @@ def subscription(uri: str) -> LccnSubscriptionRequest:
 
 
 class UriTest(testtools.TestCase):
-    def test_what_can_be_called_is_taken(self) -> None:
+    def test_valid_uris_are_accepted(self) -> None:
         for uri in GOOD:
             self.assertEqual(uri, subscription(uri).callback_uri)
 
-    def test_what_cannot_be_called_is_refused(self) -> None:
+    def test_invalid_uris_are_rejected(self) -> None:
         for uri in BAD:
             with self.subTest(uri):
                 self.assertRaises(msgspec.ValidationError, subscription, uri)
 
-    def test_a_token_endpoint_is_an_address_too(self) -> None:
+    def test_a_token_endpoint_is_checked(self) -> None:
         body = b"""{"clientId": "me", "clientPassword": "secret",
             "tokenEndpoint": "http://[0]/token"}"""
         error = self.assertRaises(

@@ -1,4 +1,4 @@
-"""VNF instances and the resources they are made of."""
+"""VNF instances and their resources."""
 
 import copy
 from typing import Any
@@ -225,7 +225,7 @@ class TestRoundTrips(base.TestCase):
         }
         self.assert_same(VnfInstance, body)
 
-    def test_every_task_has_its_link(self) -> None:
+    def test_every_task_has_a_link(self) -> None:
         tasks = (
             "self indicators instantiate terminate scale scaleToLevel"
             " changeFlavour heal operate changeExtConn changeVnfPkg"
@@ -238,7 +238,7 @@ class TestRoundTrips(base.TestCase):
 
 
 class TestVnfInstance(base.TestCase):
-    def test_one_that_was_just_created_has_nothing_optional(self) -> None:
+    def test_a_new_instance_has_no_optional_attributes(self) -> None:
         instance = VnfInstance(
             id=ID,
             vnfd_id="vnfd1",
@@ -258,7 +258,7 @@ class TestVnfInstance(base.TestCase):
             encode(instance),
         )
 
-    def test_it_has_vnfcs_by_name(self) -> None:
+    def test_vnfcs_have_names(self) -> None:
         vnfc = VnfcResourceInfo(
             id="pod1",
             vdu_id="VDU1",
@@ -276,11 +276,11 @@ class TestVnfInstance(base.TestCase):
             encode(info),
         )
 
-    def test_a_wrong_nested_type_is_reported_with_its_path(self) -> None:
+    def test_a_wrong_nested_type_has_its_path(self) -> None:
         body = copy.deepcopy(CNF)
         info = body["instantiatedVnfInfo"]
         info["vnfcResourceInfo"][0]["computeResource"]["resourceId"] = 5
-        self.assert_refused(
+        self.assert_rejected(
             VnfInstance,
             body,
             "Expected `str`, got `int` - at `$.instantiatedVnfInfo"
@@ -288,14 +288,14 @@ class TestVnfInstance(base.TestCase):
         )
 
     def test_an_unknown_state_is_reported(self) -> None:
-        self.assert_refused(
+        self.assert_rejected(
             VnfInstance,
             {**CNF, "instantiationState": "TERMINATED"},
             "Invalid enum value 'TERMINATED' - at `$.instantiationState`",
         )
 
     def test_a_level_is_not_negative(self) -> None:
-        self.assert_refused(
+        self.assert_rejected(
             ScaleInfo,
             {"aspectId": "a", "scaleLevel": -1},
             "Expected `int` >= 0 - at `$.scaleLevel`",
@@ -369,12 +369,12 @@ class TestRules(base.TestCase):
         ),
     )
 
-    def test_each_rule_says_its_sentence(self) -> None:
+    def test_each_rule_has_its_message(self) -> None:
         for kind, body, message in self.WRONG:
             with self.subTest(str(body)):
-                self.assert_refused(kind, body, message)
+                self.assert_rejected(kind, body, message)
 
-    def test_a_connection_point_may_lead_to_a_virtual_link(self) -> None:
+    def test_a_connection_point_may_refer_to_a_virtual_link(self) -> None:
         body = {
             **without(self.EXT_CP, "associatedVnfcCpId"),
             "associatedVnfVirtualLinkId": "vl1",

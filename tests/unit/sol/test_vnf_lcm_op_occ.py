@@ -1,4 +1,4 @@
-"""Operation occurrences: times, changes, cancelling."""
+"""Operation occurrences: times, changes, cancellation."""
 
 import datetime as dt
 from typing import Any
@@ -134,10 +134,10 @@ def an_op_occ(**overrides: Any) -> VnfLcmOpOcc:
 
 
 class TestRoundTrips(base.TestCase):
-    def test_the_smallest_still_has_its_two_flags(self) -> None:
+    def test_required_flags_are_always_encoded(self) -> None:
         self.assertEqual(an_op_occ(), self.assert_same(VnfLcmOpOcc, SMALLEST))
 
-    def test_a_whole_one(self) -> None:
+    def test_a_complete_occurrence(self) -> None:
         op_occ = self.assert_same(VnfLcmOpOcc, WHOLE)
         self.assertEqual(422, op_occ.error and op_occ.error.status)
 
@@ -154,14 +154,14 @@ class TestRoundTrips(base.TestCase):
         self.assertEqual(operations.split(), list(LcmOperationType))
         self.assertEqual(states.split(), list(LcmOperationStateType))
 
-    def test_every_task_has_its_link(self) -> None:
+    def test_every_task_has_a_link(self) -> None:
         tasks = "self vnfInstance grant cancel retry rollback fail vnfSnapshot"
         body = {
             task: {"href": "https://vnfm/" + task} for task in tasks.split()
         }
         self.assert_same(VnfLcmOpOccLinks, body)
 
-    def test_the_body_that_cancels(self) -> None:
+    def test_the_cancel_request(self) -> None:
         mode = self.assert_same(CancelMode, {"cancelMode": "FORCEFUL"})
         self.assertIs(CancelModeType.FORCEFUL, mode.cancel_mode)
 
@@ -170,21 +170,21 @@ class TestRoundTrips(base.TestCase):
 
 
 class TestTimes(base.TestCase):
-    def test_they_are_in_utc_and_whole_seconds(self) -> None:
+    def test_times_are_in_utc_and_whole_seconds(self) -> None:
         tokyo = dt.timezone(dt.timedelta(hours=9))
         moment = dt.datetime(2026, 11, 20, 18, 41, 2, 123456, tzinfo=tokyo)
         op_occ = an_op_occ(start_time=moment, state_entered_time=moment)
         self.assertEqual(an_op_occ(), op_occ)
         self.assertIn(b'"startTime":"2026-11-20T09:41:02Z"', encode(op_occ))
 
-    def test_later_changes_are_checked_too(self) -> None:
+    def test_replaced_times_are_converted(self) -> None:
         later = dt.datetime(2026, 11, 20, 9, 42, 0, 5, tzinfo=dt.UTC)
         op_occ = msgspec.structs.replace(an_op_occ(), state_entered_time=later)
         self.assertIn(
             b'"stateEnteredTime":"2026-11-20T09:42:00Z"', encode(op_occ)
         )
 
-    def test_an_offset_is_read(self) -> None:
+    def test_an_offset_is_converted(self) -> None:
         self.assertEqual(
             an_op_occ(),
             msgspec.convert(
@@ -193,10 +193,10 @@ class TestTimes(base.TestCase):
             ),
         )
 
-    def test_a_time_without_its_zone_is_refused(self) -> None:
+    def test_a_time_without_a_zone_is_rejected(self) -> None:
         naive = dt.datetime(2026, 11, 20, 9, 41, 2)  # noqa: DTZ001
         self.assertRaises(ValueError, an_op_occ, start_time=naive)
-        self.assert_refused(
+        self.assert_rejected(
             VnfLcmOpOcc,
             {**SMALLEST, "startTime": "2026-11-20T09:41:02"},
             "Expected `datetime` with a timezone component - at `$.startTime`",
@@ -204,15 +204,15 @@ class TestTimes(base.TestCase):
 
 
 class TestRules(base.TestCase):
-    def test_a_cancel_mode_goes_with_a_pending_cancel(self) -> None:
+    def test_cancel_mode_requires_a_pending_cancellation(self) -> None:
         sentence = "cancelMode and isCancelPending require each other"
         for extra in ({"isCancelPending": True}, {"cancelMode": "GRACEFUL"}):
             with self.subTest(str(extra)):
-                self.assert_refused(
+                self.assert_rejected(
                     VnfLcmOpOcc, {**SMALLEST, **extra}, sentence
                 )
 
-    def test_the_path_of_a_wrong_change_is_reported(self) -> None:
+    def test_an_invalid_change_has_its_path(self) -> None:
         changes = {
             "affectedExtLinkPorts": [
                 {
@@ -223,7 +223,7 @@ class TestRules(base.TestCase):
                 }
             ]
         }
-        self.assert_refused(
+        self.assert_rejected(
             VnfLcmOpOcc,
             {**SMALLEST, "resourceChanges": changes},
             "Invalid enum value 'MODIFIED'"

@@ -1,4 +1,4 @@
-"""VNF packages, and what a client may write of them."""
+"""VNF packages, and the requests of clients."""
 
 import datetime as dt
 from typing import Any
@@ -99,7 +99,7 @@ class TestRoundTrips(base.TestCase):
         (vnf_package.VnfPkgInfoModifications, {"userDefinedData": {}}),
         (
             vnf_package.VnfPkgInfoModifications,
-            {"userDefinedData": {"gone": None}},
+            {"userDefinedData": {"removed": None}},
         ),
         (
             vnf_package.UploadVnfPackageFromUriRequest,
@@ -123,12 +123,12 @@ class TestRoundTrips(base.TestCase):
         ),
     )
 
-    def test_json_comes_back_as_it_was(self) -> None:
+    def test_round_trips_preserve_json(self) -> None:
         for kind, body in self.CASES:
             with self.subTest(str(body)):
                 self.assert_same(kind, body)
 
-    def test_what_is_outside_the_package_has_a_uri(self) -> None:
+    def test_files_outside_of_the_package_have_a_uri(self) -> None:
         uri = "https://example.com/x"
         self.assert_same(
             vnf_package.VnfPackageSoftwareImageInfo,
@@ -186,12 +186,12 @@ class TestRules(base.TestCase):
         ),
     )
 
-    def test_each_rule_says_its_sentence(self) -> None:
+    def test_each_rule_has_its_message(self) -> None:
         for kind, body, message in self.WRONG:
             with self.subTest(message):
-                self.assert_refused(kind, body, message)
+                self.assert_rejected(kind, body, message)
 
-    def test_an_image_time_is_in_utc_and_whole_seconds(self) -> None:
+    def test_image_times_are_in_utc_and_whole_seconds(self) -> None:
         image = decode(
             msgspec.json.encode(IMAGE),
             vnf_package.VnfPackageSoftwareImageInfo,
