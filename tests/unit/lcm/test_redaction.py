@@ -10,7 +10,10 @@ from tacker_cnf.sol.vnf_lcm_op_occ import ModificationsTriggeredByVnfPkgChange
 from tests.factories import a_vnfc, an_info, an_instance, an_op_occ
 
 SECRETS = ("password", "adminPass", "access_key", "tls.key", "credentials")
-HIDDEN = {"password": "hush", "env": [{"name": "TOKEN", "value": "hush"}]}
+HIDDEN = {
+    "password": "a-secret",
+    "env": [{"name": "TOKEN", "value": "a-secret"}],
+}
 SHOWN = {"env": [{"name": "TOKEN"}]}
 PLAIN = ("username", "author", "tokenEndpoint", "keyName", "key", "")
 
@@ -18,7 +21,7 @@ PLAIN = ("username", "author", "tokenEndpoint", "keyName", "key", "")
 class TestWithoutSecrets(testtools.TestCase):
     def test_secrets_are_removed_at_any_depth(self) -> None:
         for name in SECRETS:
-            hidden = {name: "hush", "a": 1}
+            hidden = {name: "a-secret", "a": 1}
             # a value, and the value without secrets
             cases: list[tuple[Any, Any]] = [
                 (hidden, {"a": 1}),
@@ -36,9 +39,9 @@ class TestWithoutSecrets(testtools.TestCase):
         self.assertEqual(value, redaction.without_secrets(value))
 
     def test_the_original_value_is_not_changed(self) -> None:
-        value = {"x": [{"password": "hush"}]}
+        value = {"x": [{"password": "a-secret"}]}
         redaction.without_secrets(value)
-        self.assertEqual({"x": [{"password": "hush"}]}, value)
+        self.assertEqual({"x": [{"password": "a-secret"}]}, value)
 
 
 class TestInstance(testtools.TestCase):
@@ -46,7 +49,7 @@ class TestInstance(testtools.TestCase):
         self,
     ) -> None:
         for part in ("access_info", "interface_info", "extra"):
-            hidden = {"password": "hush", "username": 1}
+            hidden = {"password": "a-secret", "username": 1}
             more: dict[str, Any] = {part: hidden}
             connection = VimConnectionInfo(vim_type="fake", **more)
             shown = redaction.instance(
@@ -125,9 +128,11 @@ class TestOpOcc(testtools.TestCase):
     def test_secrets_are_removed_from_parameters(self) -> None:
         params = {
             "vimConnectionInfo": {
-                "vim1": {"accessInfo": {"username": "u", "password": "hush"}}
+                "vim1": {
+                    "accessInfo": {"username": "u", "password": "a-secret"}
+                }
             },
-            "additionalParams": {"list": [{"bearer_token": "hush"}]},
+            "additionalParams": {"list": [{"bearer_token": "a-secret"}]},
         }
         shown = redaction.op_occ(an_op_occ(operation_params=params))
         self.assertEqual(

@@ -147,8 +147,14 @@ class TestHostileArchives(CsarTest):
 
     def test_files_that_are_not_zip_archives(self) -> None:
         self._write()
-        whole = self.archive.read_bytes()
-        for data in (b"", b"hello", whole[:-30], whole[100:], whole[:100]):
+        content = self.archive.read_bytes()
+        for data in (
+            b"",
+            b"hello",
+            content[:-30],
+            content[100:],
+            content[:100],
+        ):
             self.archive.write_bytes(data)
             self.assertIn("cannot be read as zip", self.refused())
 

@@ -56,9 +56,9 @@ class TestImports(DescriptorTest):
     def test_faults(self) -> None:
         for form, expected in (
             (
-                "gone.yaml",
+                "missing.yaml",
                 (
-                    f"{SIMPLE} imports Definitions/gone.yaml, which is not in the"
+                    f"{SIMPLE} imports Definitions/missing.yaml, which is not in the"
                     " package"
                 ),
             ),
@@ -244,7 +244,7 @@ class TestUnimported(DescriptorTest):
     def test_files_without_a_flavour_are_ignored(self) -> None:
         files = vnfd_files()
         files["Definitions/copy.yaml"] = copy.deepcopy(files[SIMPLE])
-        files["Definitions/none.yaml"] = {"imports": ["gone.yaml"]}
+        files["Definitions/none.yaml"] = {"imports": ["missing.yaml"]}
         files["Definitions/broken.yaml"] = "substitution_mappings: {"
         found = self.read(files)
         self.assertEqual({"simple"}, set(found.flavours))
@@ -257,7 +257,10 @@ class TestUnimported(DescriptorTest):
             ("list", f"- {mappings}"),
             ("text", f"topology_template: {mappings}"),
             ("version", {"topology_template": {mappings: {"node_type": "x"}}}),
-            ("gone", {**self.flavour("gone"), "imports": ["gone.yaml"]}),
+            (
+                "missing",
+                {**self.flavour("missing"), "imports": ["missing.yaml"]},
+            ),
             ("cycle", {**self.flavour("cycle"), "imports": ["cycle.yaml"]}),
             (
                 "kind",
@@ -293,8 +296,8 @@ class TestUnimported(DescriptorTest):
 
     def test_errors_in_unimported_files_are_reported(self) -> None:
         files = self.unimported()
-        changed(files, f"{SIMPLE}|imports", ["gone.yaml"])
-        self.assertIn("imports Definitions/gone.yaml", self.refused(files))
+        changed(files, f"{SIMPLE}|imports", ["missing.yaml"])
+        self.assertIn("imports Definitions/missing.yaml", self.refused(files))
         files = self.unimported()
         files["Definitions/other.yaml"] = copy.deepcopy(files[SIMPLE])
         self.assertIn("flavour simple is in", self.refused(files))

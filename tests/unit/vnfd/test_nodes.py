@@ -170,7 +170,7 @@ class TestNodes(DescriptorTest):
 
     def test_the_path_of_an_image(self) -> None:
         for file, expected in (
-            ("../Files/gone.img", None),
+            ("../Files/missing.img", None),
             ("https://host/disk.img", "https://host/disk.img"),
         ):
             files = vnfd_files()

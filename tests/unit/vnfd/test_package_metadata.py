@@ -69,8 +69,8 @@ class TestMetadataFaults(CsarTest):
                 ),
             ),
             (
-                META + f"\nName: gone\nAlgorithm: SHA-256\nHash: {digest}",
-                f"{where}, line 6: gone is not in the package",
+                META + f"\nName: missing\nAlgorithm: SHA-256\nHash: {digest}",
+                f"{where}, line 6: missing is not in the package",
             ),
             (
                 META + f"\nName: {ENTRY}\nAlgorithm: MD5\nHash: {digest}",
@@ -107,8 +107,8 @@ class TestMetadataFaults(CsarTest):
     def test_manifest(self) -> None:
         for manifest, expected in (
             (
-                "Source: gone\nAlgorithm: SHA-256\nHash: " + "0" * 64,
-                "top.vnfd.mf, line 1: gone is not in the package",
+                "Source: missing\nAlgorithm: SHA-256\nHash: " + "0" * 64,
+                "top.vnfd.mf, line 1: missing is not in the package",
             ),
             (
                 f"\nSource: {ENTRY}\nAlgorithm: SHA-1\nHash: 0",

@@ -200,8 +200,8 @@ class TestPolicies(DescriptorTest):
             ),
             (
                 f"{DELTAS}|properties|aspect",
-                "gone",
-                "deltas.properties.aspect: there is no gone in this flavour",
+                "missing",
+                "deltas.properties.aspect: there is no missing in this flavour",
             ),
             (
                 f"{DELTAS}|properties|aspect",
@@ -243,9 +243,9 @@ class TestPolicies(DescriptorTest):
             ),
             (
                 f"{LEVELS}|properties|default_level",
-                "gone",
+                "missing",
                 (
-                    "levels.properties.default_level: there is no gone in this"
+                    "levels.properties.default_level: there is no missing in this"
                     " flavour"
                 ),
             ),
@@ -258,11 +258,11 @@ class TestPolicies(DescriptorTest):
                 ),
             ),
             (
-                f"{LEVELS}|properties|levels|high|scale_info|gone",
+                f"{LEVELS}|properties|levels|high|scale_info|missing",
                 {"scale_level": 0},
                 (
-                    "levels.properties.levels.high.scale_info.gone: there is no"
-                    " scaling aspect gone"
+                    "levels.properties.levels.high.scale_info.missing: there is no"
+                    " scaling aspect missing"
                 ),
             ),
             (
@@ -274,9 +274,9 @@ class TestPolicies(DescriptorTest):
                 ),
             ),
             (
-                f"{COUNTS}|properties|levels|gone",
+                f"{COUNTS}|properties|levels|missing",
                 count(1),
-                "counts.properties.levels.gone: there is no level gone",
+                "counts.properties.levels.missing: there is no level missing",
             ),
             (
                 f"{COUNTS}|properties|levels|high",
