@@ -1,1 +1,1 @@
-"""The SQL store: the truth about everything this service knows."""
+"""The SQL database, which has all persistent state of this service."""

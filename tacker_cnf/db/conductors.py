@@ -1,4 +1,4 @@
-"""The conductors that are alive: each reports to one table."""
+"""The registered conductors and their leases."""
 
 import dataclasses
 import datetime
@@ -14,12 +14,12 @@ from tacker_cnf.lcm import states
 Row = models.Conductor
 Operation = models.VnfLcmOpOcc
 
-#: seconds after which one that is dead is forgotten
+#: seconds after which a conductor with an expired lease is deleted
 DEAD_CONDUCTOR_RETENTION_S: Final = 86400.0
-#: what an operator is shown when none is
+#: shown as progress of an operation if no conductor is alive
 NONE_ALIVE: Final = "No conductor is running: operations wait."
 _IS_ALIVE: Final = Row.lease_until > epoch()
-#: whether any is alive
+#: whether a conductor is alive
 SOME_ALIVE: Final = sa.exists().where(_IS_ALIVE)
 
 
@@ -31,15 +31,15 @@ class Conductor:
     owner: str
     started: datetime.datetime
     heartbeat: datetime.datetime
-    #: number of operations it works on
+    #: number of operations it runs
     operations: int
 
 
 @transaction
 def report(store: Store, owner: str, seconds: float) -> None:
-    """Report that a conductor is alive.
+    """Register a conductor, or renew its lease.
 
-    :param seconds: after which it is not, unless it reports again
+    :param seconds: the length of the lease
     """
     now, until = epoch(), epoch() + seconds
     with store.writer() as session:
@@ -57,7 +57,7 @@ def report(store: Store, owner: str, seconds: float) -> None:
 
 @transaction
 def unregister(store: Store, owner: str) -> None:
-    """Report that a conductor has ended."""
+    """Delete the registration of a conductor."""
     with store.writer() as session:
         session.execute(sa.delete(Row).where(Row.owner == owner))
 

@@ -1,7 +1,7 @@
-"""What subscribers have still to be told, as rows.
+"""Pending notifications: events, and their deliveries to subscribers.
 
-An event is fanned out once: a delivery for each subscription that wants to
-know it. A delivery that was made is deleted, and its event with the last one.
+An event is fanned out once: a delivery for each subscription that matches. A
+completed delivery is deleted, and its event with the last one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ Event = models.LifecycleEvent
 
 
 class Delivery(NamedTuple):
-    """That one subscriber has to be told of one event."""
+    """A pending notification of one event to one subscriber."""
 
     subscription_id: str
     event_id: int
@@ -43,7 +43,7 @@ class ParkedDelivery(msgspec.Struct, frozen=True, kw_only=True):
 def new_events(
     session: orm.Session, limit: int
 ) -> Sequence[tuple[int, Announcement]]:
-    """Find what happened that is not fanned out; of one instance in order."""
+    """List events to fan out: ID, announcement; in order for an instance."""
     rows = session.execute(
         sa.select(Event.id, Event.announcement)
         .where(Event.fanned_out.is_(False))
@@ -58,9 +58,9 @@ def fan_out(
     event_ids: Sequence[int],
     new_deliveries: Sequence[Delivery],
 ) -> None:
-    """Keep the deliveries that were made of these events.
+    """Store the deliveries of events, and mark the events as fanned out.
 
-    :raises LostClaim: somebody else has fanned out some of them
+    :raises LostClaim: another conductor has fanned out some of the events
     :raises ReferenceError: a subscription was just deleted
     """
     wanted = {delivery.event_id for delivery in new_deliveries}
@@ -91,7 +91,7 @@ def _values(delivery: Delivery) -> dict[str, Any]:
 def list_pending(
     session: orm.Session, subscription_id: str, after: int, limit: int
 ) -> list[Delivery]:
-    """List what a subscriber has to be told, the oldest first."""
+    """List the waiting deliveries of a subscription, oldest first."""
     rows = session.execute(
         sa.select(Row.subscription_id, Row.event_id, Event.announcement)
         .join(Event, Event.id == Row.event_id)
@@ -107,7 +107,7 @@ def list_pending(
 
 
 def list_pending_subscriptions(session: orm.Session) -> Sequence[str]:
-    """Tell which subscriptions have deliveries that wait."""
+    """List the subscriptions with waiting deliveries."""
     return session.scalars(
         sa.select(Row.subscription_id)
         .where(Row.state == DeliveryState.WAITING)
@@ -120,10 +120,11 @@ def made(
     done: Mapping[str, Sequence[int]],
     recovered: Iterable[str] = (),
 ) -> None:
-    """Forget deliveries that were made, and events all were told of.
+    """Delete completed deliveries, and events without other deliveries.
 
-    :param recovered: subscriptions out of trouble: what was never tried
-        does not count as failing any more
+    :param done: subscription -> events
+    :param recovered: reachable subscriptions, whose untried deliveries do not
+        count as failing any more
     """
     connection = session.connection()
     for subscription_id in recovered:
@@ -150,7 +151,7 @@ def made(
 def delete_completed_events(
     session: orm.Session, event_ids: Iterable[int] | None = None
 ) -> None:
-    """Forget the events, of these or of all, that nobody has to be told."""
+    """Delete those of the events that have no deliveries; None: of all."""
     pending = sa.select(Row.event_id).where(Row.event_id == Event.id)
     completed = sa.and_(Event.fanned_out.is_(True), ~pending.exists())
     if event_ids is not None:
@@ -166,12 +167,11 @@ def failed(
     *,
     everything: bool,
 ) -> frozenset[int]:
-    """Keep that a delivery failed, and park what failed for too long.
+    """Record a failed delivery, and park deliveries that fail for too long.
 
-    :param patience: seconds for which a delivery may fail
-    :param everything: whether nothing at all could be delivered to this
-        subscriber
-
+    :param retry_period: seconds for which a delivery may fail
+    :param everything: whether the subscriber is unreachable, so that all its
+        deliveries fail
     :returns: the events whose deliveries were parked
     """
     is_waiting = sa.and_(
@@ -231,7 +231,10 @@ def _parked_only(subscription_id: str | None) -> sa.ColumnElement[bool]:
 
 
 def resend(session: orm.Session, subscription_id: str | None) -> int:
-    """Ask for another try of what is parked; tell how much that is."""
+    """Request to resend parked deliveries; return their number.
+
+    :param subscription_id: None: of all subscriptions
+    """
     result = session.connection().execute(
         sa.update(Row)
         .where(_parked_only(subscription_id))
@@ -246,7 +249,10 @@ def resend(session: orm.Session, subscription_id: str | None) -> int:
 
 
 def delete_parked(session: orm.Session, subscription_id: str | None) -> int:
-    """Forget what is parked; tell how much that was."""
+    """Delete parked deliveries; return their number.
+
+    :param subscription_id: None: of all subscriptions
+    """
     result = session.connection().execute(
         sa.delete(Row).where(_parked_only(subscription_id))
     )
@@ -255,7 +261,7 @@ def delete_parked(session: orm.Session, subscription_id: str | None) -> int:
 
 
 def list_resent_subscriptions(session: orm.Session) -> Sequence[str]:
-    """Tell of which subscriptions an operator wants some tried again."""
+    """List the subscriptions with deliveries to resend."""
     is_resent = Row.state == DeliveryState.RESENT
     return session.scalars(
         sa.select(Row.subscription_id).where(is_resent).distinct()
@@ -263,7 +269,7 @@ def list_resent_subscriptions(session: orm.Session) -> Sequence[str]:
 
 
 def requeue(session: orm.Session, subscription_ids: Sequence[str]) -> None:
-    """Have what is to be tried again wait like all others."""
+    """Change the state of deliveries from RESENT to WAITING."""
     session.connection().execute(
         sa.update(Row)
         .where(

@@ -1,4 +1,4 @@
-"""Attribute-based filters (SOL013 5.2), as far as a column can answer."""
+"""Attribute-based filters (SOL013 5.2) on columns, as SQL."""
 
 import datetime
 import enum
@@ -42,7 +42,7 @@ class Op(enum.StrEnum):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What a column has to hold; the values are of the column's type."""
+    """A condition on a column; the values are of the column's type."""
 
     attribute: str
     op: Op
@@ -50,7 +50,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def condition(column: Column, comparison: Comparison) -> Condition:
-    """Say in SQL what is asked of a column; NULL never passes."""
+    """Convert a comparison to SQL; NULL never matches."""
     if isinstance(column.type, UtcDateTime):
         return _time_condition(column, comparison)
     if isinstance(column.type, sa.Boolean):
@@ -60,10 +60,9 @@ def condition(column: Column, comparison: Comparison) -> Condition:
 
 
 class verbatim(functions.FunctionElement[str]):  # noqa: N801
-    """A text that is compared character by character, by their codes.
+    """A text that is compared by code points.
 
-    A database may by default take upper for lower case, or sort as a
-    language does, where SOL013 knows strings only.
+    By default, databases may ignore case, or sort by the rules of a language.
     """
 
     type = sa.String()
@@ -88,7 +87,7 @@ def _mysql_verbatim(element: Any, compiler: Any, **options: Any) -> str:
 
 
 class text_position(functions.FunctionElement[int]):  # noqa: N801
-    """Where in a text another one begins; 0 where it does not."""
+    """The position of a substring in a text, from 1; 0: not found."""
 
     type = sa.Integer()
     inherit_cache = True
@@ -113,7 +112,7 @@ def _text_condition(column: Column, comparison: Comparison) -> Condition:
     ]
     match comparison.op:
         case Op.EQ | Op.IN:
-            # found by the column's index, then judged character by character
+            # the first condition uses the index, the second is exact
             return sa.and_(column.in_(comparison.values), exact.in_(literals))
         case Op.NEQ | Op.NIN:
             return exact.not_in(literals)
@@ -122,8 +121,8 @@ def _text_condition(column: Column, comparison: Comparison) -> Condition:
                 *(text_position(exact, part) > 0 for part in literals)
             )
         case Op.NCONT:
-            # not "= 0 and = 0": MariaDB takes instr(x, 'ab') and
-            # instr(x, 'AB') for the same there, and looks once
+            # no conjunction of "= 0" here: in one, MariaDB treats
+            # instr(x, 'ab') and instr(x, 'AB') as equal
             return sa.not_(
                 sa.or_(*(text_position(exact, p) > 0 for p in literals))
             )
@@ -131,7 +130,7 @@ def _text_condition(column: Column, comparison: Comparison) -> Condition:
 
 
 def _time_condition(column: Column, comparison: Comparison) -> Condition:
-    """Compare as times are told: in whole seconds, which are kept finer."""
+    """Compare in whole seconds, as shown; columns have microseconds."""
     instant = comparison.values[0]
     start = instant.replace(microsecond=0)
     match comparison.op:

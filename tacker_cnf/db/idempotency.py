@@ -1,7 +1,6 @@
-"""What requests with an Idempotency-Key have made.
+"""Idempotency keys, and the resources that their requests created.
 
-A key is kept in the transaction of what its request makes, so that there is
-always both or neither.
+A key is stored in the same transaction as the resource.
 """
 
 import sqlalchemy as sa
@@ -18,10 +17,10 @@ Row = models.IdempotencyKey
 def record(
     session: orm.Session, preconditions: Preconditions, made: str
 ) -> None:
-    """Keep what a request makes, so that its repetition makes nothing.
+    """Record the resource of a request, so that a repetition has no effect.
 
-    :param made: the id of what it makes, or of what it acts on
-    :raises DuplicateRequest: another request with this key was first just now
+    :param made: ID of the resource that it creates or acts on
+    :raises DuplicateRequest: another request with this key is in progress
     """
     key = preconditions.key
     if key is None:
@@ -40,9 +39,9 @@ def record(
 
 
 def find(session: orm.Session, key: IdempotencyKey) -> str | None:
-    """Tell what an earlier request with this key made.
+    """Return the ID of the resource of an earlier request with this key.
 
-    :raises IdempotencyKeyReused: that was another request
+    :raises IdempotencyKeyReused: the earlier request was a different one
     """
     found = session.execute(
         sa.select(Row.fingerprint, Row.made).where(Row.id == key.id)
@@ -56,7 +55,7 @@ def find(session: orm.Session, key: IdempotencyKey) -> str | None:
 
 
 def delete_expired(session: orm.Session, lifetime: float) -> None:
-    """Forget what was kept longer ago than so many seconds."""
+    """Delete the keys that are older than `lifetime` seconds."""
     session.connection().execute(
         sa.delete(Row).where(Row.kept_at < epoch() - lifetime)
     )

@@ -1,4 +1,4 @@
-"""VNF instances as rows, given out as SOL003 VnfInstance."""
+"""VNF instances: rows, returned as SOL003 VnfInstance."""
 
 import datetime
 import hashlib
@@ -22,7 +22,7 @@ from tacker_cnf.sol.vnf_instance import (
 
 Row = models.VnfInstance
 
-#: what a list leaves out unless it is asked for (SOL003 5.4.2.3.2)
+#: attributes that a list leaves out by default (SOL003 5.4.2.3.2)
 EXCLUDED_BY_DEFAULT: Final = frozenset(
     {
         "vnf_configurable_properties",
@@ -38,7 +38,7 @@ COLUMNS: Final = {
     if name not in {"links", "vnf_pkg_id"}
 }
 
-#: no conductor removes what the instance left on a VIM
+#: no conductor is deleting leftovers of the instance
 NOT_BEING_CLEANED: Final = sa.or_(
     Row.cleanup_until.is_(None), Row.cleanup_until < epoch()
 )
@@ -54,9 +54,9 @@ def _value(row: Any) -> VnfInstance:
 def add(
     session: orm.Session, instance: VnfInstance, now: datetime.datetime
 ) -> None:
-    """Keep a new VNF instance.
+    """Add a new VNF instance.
 
-    :raises ReferenceError: its VNFD has gone (at flush)
+    :raises ReferenceError: the package of its VNFD was deleted (at flush)
     """
     values = {
         column.key: getattr(instance, name) for name, column in COLUMNS.items()
@@ -66,9 +66,9 @@ def add(
 
 
 def get(session: orm.Session, instance_id: str) -> VnfInstance:
-    """Read one VNF instance, whole.
+    """Return one VNF instance with all attributes.
 
-    :raises NotFound: there is none of this id
+    :raises NotFound: the instance does not exist
     """
     columns = [column.label(name) for name, column in COLUMNS.items()]
     row = session.execute(
@@ -82,17 +82,17 @@ def get(session: orm.Session, instance_id: str) -> VnfInstance:
 def find(
     session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, VnfInstance]]:
-    """List VNF instances, the oldest first, and where each stands."""
+    """List VNF instances, oldest first, with their positions."""
     order = (Row.created_at, Row.id)
     for position, row in listing.rows(session, COLUMNS, order, query):
         yield position, _value(row)
 
 
 def check_not_busy(session: orm.Session, instance_id: str) -> None:
-    """Make sure that no operation holds the instance, and that no conductor
-    removes what a failed one left.
+    """Check that no operation has the instance, and that no conductor is
+    deleting its leftovers.
 
-    :raises OperationInProgress: one does
+    :raises OperationInProgress: an operation or a conductor has it
     """
     op_occ = models.VnfLcmOpOcc
     holder = session.execute(
@@ -108,8 +108,8 @@ def check_not_busy(session: orm.Session, instance_id: str) -> None:
     op_occ_id, operation, state = holder
     if op_occ_id is None:
         raise errors.OperationInProgress(
-            f"A conductor removes what VNF instance {instance_id} still has "
-            "on its VIM; try again in some seconds."
+            f"A conductor is deleting objects of VNF instance {instance_id} "
+            "from its VIM; retry in some seconds."
         )
     raise errors.OperationInProgress(
         f"VNF instance {instance_id} is held by the lifecycle operation "
@@ -123,12 +123,12 @@ def reserve(
     op_occ_id: str,
     expected_generation: int,
 ) -> None:
-    """Reserve the instance for one operation until that is final; the claim
-    of a conductor that removed leftovers of it has expired, and ends.
+    """Reserve the instance for one operation until its final state; drop an
+    expired claim of a conductor that deleted leftovers.
 
-    :param seen: the generation by which the request was judged
-    :raises OperationInProgress: another one was first
-    :raises Stale: the instance has changed since it was seen
+    :param expected_generation: for which the request was checked
+    :raises OperationInProgress: another operation or a conductor has it
+    :raises Stale: the instance has changed since it was checked
     """
     result = session.connection().execute(
         sa.update(Row)
@@ -142,14 +142,16 @@ def reserve(
     )
     if result.rowcount != 1:
         check_not_busy(session, instance_id)
-        raise errors.Stale(f"VNF instance {instance_id} changes all the time.")
+        raise errors.Stale(
+            f"VNF instance {instance_id} keeps changing; retry the request."
+        )
 
 
 def release(session: orm.Session, op_occ_id: str) -> None:
-    """Let the next operation come to the instance this one held.
+    """Release the instance that an operation has reserved.
 
-    Of what had to stay for the operation, only what the instance is on and
-    of has to stay from here on; and the VIMs on which it left something.
+    Release the packages and VIMs that only the operation used, but not VIMs
+    with leftovers.
     """
     reserved = session.execute(
         sa.select(Row.id, Row.vim_connection_info, Row.leftovers).where(
@@ -174,7 +176,7 @@ def release_vims(
     instance_id: str,
     connections: Mapping[str, VimConnectionInfo] | None,
 ) -> None:
-    """Let the VIMs be deleted that an instance used, except these."""
+    """Release the VIMs of an instance, except those of `connections`."""
     use = models.VimUse
     named = [c.vim_id for c in (connections or {}).values() if c.vim_id]
     session.connection().execute(
@@ -185,8 +187,8 @@ def release_vims(
 
 
 def update(session: orm.Session, instance: VnfInstance) -> None:
-    """Keep what an operation made of the instance; when it has nothing on a
-    VIM any more, there is nothing to be remembered.
+    """Store the instance after an operation; clear the memory of its scripts
+    if it is not instantiated any more.
     """
     values: dict[Any, Any] = {
         column: getattr(instance, name) for name, column in COLUMNS.items()
@@ -203,7 +205,7 @@ def update(session: orm.Session, instance: VnfInstance) -> None:
 def get_script_memory(
     session: orm.Session, instance_id: str
 ) -> dict[str, Any] | None:
-    """Give what the scripts of an instance remember."""
+    """Return the memory of the scripts of an instance; they define its keys."""
     return session.scalar(
         sa.select(Row.script_memory).where(Row.id == instance_id)
     )
@@ -212,8 +214,9 @@ def get_script_memory(
 def save_script_memory(
     session: orm.Session, instance_id: str, memory: dict[str, Any] | None
 ) -> None:
-    """Keep what the scripts of an instance remember; nobody else sees it, so
-    it is no change of the instance.
+    """Save the memory of the scripts of an instance.
+
+    Clients cannot read it, so the generation stays the same.
     """
     session.connection().execute(
         sa.update(Row)
@@ -223,9 +226,9 @@ def save_script_memory(
 
 
 def generation(session: orm.Session, instance_id: str) -> int:
-    """Tell how many changes an instance has seen.
+    """Return the generation of an instance, which each change increments.
 
-    :raises NotFound: there is none of this id
+    :raises NotFound: the instance does not exist
     """
     value = session.scalar(
         sa.select(Row.generation).where(Row.id == instance_id)
@@ -236,10 +239,10 @@ def generation(session: orm.Session, instance_id: str) -> int:
 
 
 def etag(session: orm.Session, instance_id: str) -> str:
-    """Give the entity tag of an instance, another one after each change of
-    it, and of the VIMs that are shown with it.
+    """Return the entity tag of an instance; it differs after each change of
+    the instance or of the VIMs it provides.
 
-    :raises NotFound: there is none of this id
+    :raises NotFound: the instance does not exist
     """
     version = str(generation(session, instance_id))
     shown = [
@@ -254,7 +257,7 @@ def etag(session: orm.Session, instance_id: str) -> str:
 def list_instantiated(
     session: orm.Session, after: str, batch: int
 ) -> Sequence[tuple[str, int]]:
-    """List instantiated instances by id, and their generations."""
+    """List instantiated instances by ID, with their generations."""
     rows = session.execute(
         sa.select(Row.id, Row.generation)
         .where(
@@ -268,8 +271,8 @@ def list_instantiated(
 
 
 def list_idle(session: orm.Session, after: str, batch: int) -> Sequence[str]:
-    """List the instances that have something on a VIM, or may have it left,
-    and that no operation holds, by id.
+    """List by ID the instances that have objects or leftovers on a VIM, and
+    that no operation has.
     """
     return session.scalars(
         sa.select(Row.id)
@@ -289,7 +292,7 @@ def list_idle(session: orm.Session, after: str, batch: int) -> Sequence[str]:
 def list_busy(
     session: orm.Session, instance_ids: Collection[str]
 ) -> Sequence[str]:
-    """Tell which of these instances operations hold."""
+    """List those of the instances that an operation has."""
     return session.scalars(
         sa.select(Row.id).where(
             Row.id.in_(instance_ids), Row.busy_with.is_not(None)
@@ -302,7 +305,9 @@ def list_vim_connections(
 ) -> Iterator[
     tuple[str, int, dict[str, VimConnectionInfo], InstantiatedVnfInfo]
 ]:
-    """Tell where instantiated instances live, and their generations."""
+    """List ID, generation, VIM connections and resources of instances; skip
+    those that are not instantiated.
+    """
     rows = session.execute(
         sa.select(
             Row.id,
@@ -321,8 +326,9 @@ def list_vim_connections(
 def refresh(
     session: orm.Session, instance: VnfInstance, expected_generation: int
 ) -> bool:
-    """Keep what the VIM made of an instance by itself, unless an operation
-    holds it or has changed it since it was seen; tell whether it was kept.
+    """Store the resources that a synchronization has found, unless an
+    operation has the instance or changed it since; return whether it was
+    stored.
     """
     result = session.connection().execute(
         sa.update(Row)
@@ -344,11 +350,11 @@ def delete(
     instance_id: str,
     preconditions: Preconditions = NO_PRECONDITIONS,
 ) -> None:
-    """Forget an instance that is free and not instantiated.
+    """Delete an instance that is not instantiated and has no operation.
 
-    :raises NotFound: it has just been deleted
-    :raises OperationInProgress: an operation was first
-    :raises PreconditionFailed: it is not what the caller saw
+    :raises NotFound: the instance has just been deleted
+    :raises OperationInProgress: an operation has just reserved the instance
+    :raises PreconditionFailed: the instance has another entity tag
     """
     current_generation = generation(session, instance_id)
     preconditions.check(etag(session, instance_id))
@@ -364,6 +370,7 @@ def delete(
     )
     if result.rowcount != 1:
         raise errors.OperationInProgress(
-            f"A lifecycle operation of VNF instance {instance_id} was first."
+            f"A lifecycle operation of VNF instance {instance_id} has just "
+            "started."
         )
     outbox.announce_deletion(session, subject)

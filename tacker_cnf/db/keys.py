@@ -1,4 +1,4 @@
-"""The key file: Fernet keys, one a line, the first of which encrypts."""
+"""The key file: one Fernet key per line; the first one encrypts."""
 
 import os
 from pathlib import Path
@@ -10,12 +10,12 @@ from tacker_cnf import errors
 
 
 def key_file_path(conf: cfg.ConfigOpts) -> Path:
-    """Tell where the key file is."""
+    """Return the path of the key file."""
     return Path(conf.secrets.key_file or Path(conf.state_path) / "secrets.key")
 
 
 def create(path: Path) -> bool:
-    """Make the key file, readable by its owner alone, unless it is there."""
+    """Create the key file, with mode 0600; return False if it exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -27,7 +27,7 @@ def create(path: Path) -> bool:
 
 
 def rotate(path: Path) -> None:
-    """Put a new key on top; what the older ones encrypted stays readable."""
+    """Insert a new key at the top; the older keys still decrypt."""
     old = path.read_bytes()
     new = path.with_suffix(".new")
     handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -37,9 +37,9 @@ def rotate(path: Path) -> None:
 
 
 def load(path: Path) -> MultiFernet:
-    """Read the keys.
+    """Load the keys.
 
-    :raises VnfmError: there is no such file, or it holds no key
+    :raises VnfmError: the file cannot be read, or has no valid key
     """
     try:
         lines = path.read_bytes().split()
@@ -47,5 +47,5 @@ def load(path: Path) -> MultiFernet:
     except (OSError, ValueError) as error:
         raise errors.VnfmError(
             f"The key file {path} cannot be used ({error}). "
-            "`tacker-cnf-manage keys create` makes one."
+            "`tacker-cnf-manage keys create` creates one."
         ) from error

@@ -1,4 +1,4 @@
-"""Leases: work that one process at a time does for all of them."""
+"""Named leases, for work that one process does at a time."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -14,10 +14,9 @@ Row = models.Lease
 
 @transaction
 def acquire(store: Store, name: str, owner: str, seconds: float) -> bool:
-    """Take or renew a lease; tell whether it is this owner's now.
+    """Acquire or renew a lease; return whether this owner has it.
 
-    :param name: what only one may do
-    :param seconds: for how long it is held, unless it is renewed
+    :param seconds: until it expires, unless it is renewed
     """
     try:
         with store.writer() as session:
@@ -33,7 +32,7 @@ def acquire(store: Store, name: str, owner: str, seconds: float) -> bool:
                 session.execute(sa.insert(Row).values(values))
             return not held
     except DuplicateEntry:
-        return False  # another was first just now
+        return False  # another process has just acquired it
 
 
 def _renew(
@@ -57,10 +56,10 @@ def _renew(
 
 
 class Renewed(NamedTuple):
-    """What became of the leases of an owner."""
+    """The result of a renewal: names of leases."""
 
     renewed: frozenset[str]
-    #: those that are still its own, whose rows are locked
+    #: of this owner still, whose rows other transactions lock
     locked: frozenset[str]
 
 
@@ -68,7 +67,7 @@ class Renewed(NamedTuple):
 def renew(
     store: Store, names: Collection[str], owner: str, seconds: float
 ) -> Renewed:
-    """Renew leases of this owner."""
+    """Renew leases of an owner; skip locked rows."""
     owned = (Row.owner == owner, Row.name.in_(names))
     with store.writer() as session:
         renewed = _renew(session, owner, seconds, *owned)
@@ -78,7 +77,7 @@ def renew(
 
 @transaction
 def release(store: Store, names: Collection[str], owner: str) -> None:
-    """Let others take some leases at once."""
+    """Release leases of an owner."""
     with store.writer() as session:
         session.connection().execute(
             sa.delete(Row).where(Row.owner == owner, Row.name.in_(names))
@@ -87,6 +86,6 @@ def release(store: Store, names: Collection[str], owner: str) -> None:
 
 @transaction
 def release_all(store: Store, owner: str) -> None:
-    """Let others take at once what this owner holds."""
+    """Release all leases of an owner."""
     with store.writer() as session:
         session.connection().execute(sa.delete(Row).where(Row.owner == owner))

@@ -1,8 +1,8 @@
-"""What VNF instances that are not instantiated may still have on VIMs.
+"""Leftovers: objects on VIMs of instances that are not instantiated.
 
-An instance is marked when a failed instantiation of it is given up, until a
-conductor has removed what that left. Where an instance may have objects is
-read from its operations, which stay when it is deleted.
+An instance is marked when a failed instantiation of it is ended with ``fail``,
+until a conductor has deleted its leftovers. Where an instance may have
+objects is read from its operations, which stay when it is deleted.
 """
 
 import datetime
@@ -27,7 +27,7 @@ OpOcc = models.VnfLcmOpOcc
 
 #: leftovers that are stored and named in an error, at most
 MAX_LISTED: Final = 20
-#: the columns of an operation that a trace is made of
+#: the columns of an operation for an InstantiationRecord
 RECORD_COLUMNS: Final = (
     OpOcc.operation,
     OpOcc.operation_params,
@@ -38,7 +38,7 @@ RECORD_COLUMNS: Final = (
 
 
 class InstantiationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an instance may have objects, by an operation of it."""
+    """Where an operation may have created objects of an instance."""
 
     op_occ_id: str
     vnfd_id: str | None
@@ -50,8 +50,8 @@ class InstantiationRecord(msgspec.Struct, frozen=True, kw_only=True):
 def get_last_instantiation(
     session: orm.Session, instance_id: str
 ) -> InstantiationRecord | None:
-    """Read where the last instantiation of an instance, be it deleted or
-    not, may have created objects; None: it was never instantiated here.
+    """Return where the last instantiation of an instance, deleted or not, may
+    have created objects; None: it was never instantiated.
     """
     row = _last_op_occ(session, instance_id, OpOcc.operation == Op.INSTANTIATE)
     if row is None:
@@ -95,8 +95,10 @@ def _to_record(row: Any) -> InstantiationRecord:
 def recent(
     session: orm.Session, since: datetime.datetime, after: str, batch: int
 ) -> Sequence[InstantiationRecord]:
-    """Read where instances may have objects that were deleted, or are not
-    instantiated, and had an operation after some moment; by operation.
+    """Return where instances that were deleted, or are not instantiated, may
+    have objects, if they had an operation since a time; ordered by operation.
+
+    :param after: the ID of the last operation of the previous batch
     """
     ended = sa.select(OpOcc.vnf_instance_id).where(
         OpOcc.operation.in_((Op.INSTANTIATE, Op.TERMINATE)),
@@ -124,7 +126,7 @@ def recent(
 def list_in_use(
     session: orm.Session, instance_ids: Collection[str]
 ) -> frozenset[str]:
-    """Return those that are instantiated, or held by an operation."""
+    """Return those that are instantiated, or that an operation has."""
     rows = session.scalars(
         sa.select(Row.id).where(
             Row.id.in_(instance_ids),
@@ -138,16 +140,14 @@ def list_in_use(
 
 
 def mark(session: orm.Session, instance_id: str) -> None:
-    """Record that an instance may have something on its VIMs, whatever a
-    conductor finds that claimed it before.
+    """Mark that an instance may have leftovers; the findings of an earlier
+    claim do not change that.
     """
     _update(session, Row.id == instance_id, leftovers=(), cleanup_owner=None)
 
 
 def get(session: orm.Session, instance_id: str) -> Sequence[str] | None:
-    """Read what an instance has left, as far as that is known; None: it is
-    not marked.
-    """
+    """Return the known leftovers of an instance; None: it is not marked."""
     found: Sequence[str] | None = session.scalar(
         sa.select(Row.leftovers).where(Row.id == instance_id)
     )
@@ -155,7 +155,7 @@ def get(session: orm.Session, instance_id: str) -> Sequence[str] | None:
 
 
 def list_marked(session: orm.Session) -> Mapping[str, Sequence[str]]:
-    """List the marked instances, and what they have left."""
+    """Return the marked instances: ID -> names of known leftovers."""
     rows = session.execute(
         sa.select(Row.id, Row.leftovers)
         .where(Row.leftovers.is_not(None))
@@ -167,10 +167,11 @@ def list_marked(session: orm.Session) -> Mapping[str, Sequence[str]]:
 def check(
     session: orm.Session, instance_id: str, request: SolType | None = None
 ) -> None:
-    """Check that nothing of a failed instantiation is left.
+    """Check that an instance has no leftovers.
 
-    :param request: one that may take it over: the same once more
-    :raises Leftovers: something may be
+    :param request: allowed despite leftovers if the failed instantiation had
+        an equal one
+    :raises Leftovers: the instance is marked
     """
     left = get(session, instance_id)
     if left is None:
@@ -185,11 +186,11 @@ def check(
     listed = f": {', '.join(left)}" if left else ""
     operation = f" {last.op_occ_id}" if last else ""
     raise errors.Leftovers(
-        f"VNF instance {instance_id} may still have on its VIM what the "
-        f"failed instantiation{operation} created{listed}. A conductor removes "
-        "it now; request the deletion again, or another instantiation, when "
-        "that is done. The same instantiation may begin at once, and is then "
-        "rolled back or terminated."
+        f"VNF instance {instance_id} may still have objects of the failed "
+        f"instantiation{operation} on its VIM{listed}. A conductor is deleting "
+        "them; then request the deletion again, or another instantiation. "
+        "The same instantiation is possible at once; roll it back or "
+        "terminate it to delete them."
     )
 
 
@@ -203,8 +204,8 @@ def _same_vnfd(
 def claim(
     session: orm.Session, instance_id: str, token: str, seconds: float
 ) -> bool:
-    """Reserve an instance for the removal of what it left: no operation of
-    it begins meanwhile. Return whether it is reserved.
+    """Reserve an instance for the deletion of its leftovers; no operation of
+    it can start meanwhile. Return whether it is reserved.
     """
     return _update(
         session,
@@ -223,34 +224,37 @@ def release(
     token: str,
     left: Sequence[str] | None,
 ) -> None:
-    """Release a reserved instance, and record what it has left; None: that
-    is not known. Without effect if the claim expired and an operation or
-    another conductor reserved the instance since.
+    """Release a reserved instance, and record its leftovers.
+
+    Without effect if the claim expired and an operation or another conductor
+    has reserved the instance since.
+
+    :param left: names of the leftovers; None: unknown
     """
-    ours = (Row.id == instance_id, Row.cleanup_owner == token)
+    claimed = (Row.id == instance_id, Row.cleanup_owner == token)
     if left:
         is_marked = Row.leftovers.is_not(None)
-        _update(session, *ours, is_marked, leftovers=tuple(left[:MAX_LISTED]))
-    elif left is not None and _update(session, *ours, leftovers=None):
+        _update(
+            session, *claimed, is_marked, leftovers=tuple(left[:MAX_LISTED])
+        )
+    elif left is not None and _update(session, *claimed, leftovers=None):
         _release_vims(session, instance_id)
-    _update(session, *ours, cleanup_owner=None, cleanup_until=None)
+    _update(session, *claimed, cleanup_owner=None, cleanup_until=None)
 
 
 def unmark(session: orm.Session, instance_id: str) -> bool:
-    """Drop the mark of an instance, whatever it has left; return whether it
-    was marked.
+    """Remove the mark of an instance even if it has leftovers; return whether
+    it was marked.
     """
-    marked_one = (Row.id == instance_id, Row.leftovers.is_not(None))
-    was = _update(session, *marked_one, leftovers=None)
-    if was:
+    marked = (Row.id == instance_id, Row.leftovers.is_not(None))
+    was_marked = _update(session, *marked, leftovers=None)
+    if was_marked:
         _release_vims(session, instance_id)
-    return was
+    return was_marked
 
 
 def clear(session: orm.Session, instance_id: str) -> None:
-    """Record that nothing is left of an instance, as an operation has just
-    created or removed all of it.
-    """
+    """Remove the mark of an instance after an operation has completed."""
     _update(session, Row.id == instance_id, leftovers=None)
 
 

@@ -1,7 +1,7 @@
-"""Lists of rows, batch by batch.
+"""Paged lists of rows.
 
-A list goes by the time at which its rows were made, then by id. That order
-never changes, so a position in it stays good while rows come and go.
+A list is ordered by creation time, then by ID. That order never changes, so a
+position stays valid when rows are added or deleted.
 """
 
 import datetime
@@ -22,24 +22,24 @@ from tacker_cnf.db.types import SolJson
 
 
 class Position(NamedTuple):
-    """Where a row stands in its list."""
+    """The position of a row in its list."""
 
     timestamp: datetime.datetime
     id: str
 
 
 class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is to give of its table."""
+    """Which rows to list, and which attributes of them."""
 
     attributes: Collection[str]
     comparisons: tuple[Comparison, ...] = ()
     after: Position | None = None
-    #: rows that are read, and held, at once
+    #: rows that are read at once
     batch: int = 100
 
 
 def comparable(columns: Mapping[str, Column]) -> frozenset[str]:
-    """Tell which attributes the database can compare."""
+    """Return the attributes that the database can compare."""
     return frozenset(
         name
         for name, column in columns.items()
@@ -53,8 +53,8 @@ def rows(
     order: tuple[Column, Column],
     query: ListQuery,
 ) -> Iterator[tuple[Position, dict[str, Any]]]:
-    """List the rows that match: where each stands, and what it holds of the
-    wanted attributes. NULL is left out.
+    """List the matching rows: position, and requested attribute -> value,
+    without attributes that are NULL.
     """
     names = [name for name in columns if name in query.attributes]
     statement = (
@@ -75,8 +75,8 @@ def rows(
         found = session.execute(page).all()
         for timestamp, row_id, *values in found:
             after = Position(timestamp, row_id)
-            given = zip(names, values, strict=True)
-            yield after, {n: v for n, v in given if v is not None}
+            items = zip(names, values, strict=True)
+            yield after, {n: v for n, v in items if v is not None}
         if len(found) < query.batch:
             return
 

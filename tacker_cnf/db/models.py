@@ -1,4 +1,4 @@
-"""The tables: real columns for what is queried or locked, JSON for the rest."""
+"""The tables: columns for what is queried or locked, JSON for the rest."""
 
 import datetime
 import enum
@@ -44,22 +44,22 @@ from tacker_cnf.sol.vnf_package import (
 
 Id = sa.String(36)
 Name = sa.String(255)
-#: SQLite counts in this type only
+#: SQLite increments primary keys of type INTEGER only
 Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 class DeliveryState(enum.StrEnum):
-    """How a delivery stands; one that was made is forgotten."""
+    """The state of a delivery; a completed delivery is deleted."""
 
     WAITING = "WAITING"
     #: it failed for too long
     PARKED = "PARKED"
-    #: an operator asked for another try, and the dispatcher has to notice
+    #: an operator requested to resend it; the dispatcher sets it to WAITING
     RESENT = "RESENT"
 
 
 class Base(orm.DeclarativeBase):
-    """Every table of this service."""
+    """The base class of all tables."""
 
     metadata = sa.MetaData(
         naming_convention={
@@ -72,7 +72,7 @@ class Base(orm.DeclarativeBase):
 
 
 class VnfPackage(Base):
-    """A VNF package; content_id names its files in the content store."""
+    """A VNF package; content_id is its ID in the content store."""
 
     __tablename__ = "vnf_packages"
 
@@ -95,11 +95,11 @@ class VnfPackage(Base):
     vnf_product_name: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnf_software_version: orm.Mapped[str | None] = orm.mapped_column(Name)
     vnfd_version: orm.Mapped[str | None] = orm.mapped_column(Name)
-    #: from where it is to be fetched, as long as that goes on
+    #: the request to fetch it, while it is being fetched
     upload: orm.Mapped[UploadVnfPackageFromUriRequest | None] = (
         orm.mapped_column(SecretJson(UploadVnfPackageFromUriRequest))
     )
-    #: which try to fetch it this is (fencing token)
+    #: the number of the attempt to fetch it (fencing token)
     upload_attempt: orm.Mapped[int | None] = orm.mapped_column(sa.Integer)
     onboarding_failure_details: orm.Mapped[ProblemDetails | None] = (
         orm.mapped_column(SolJson(ProblemDetails))
@@ -117,7 +117,7 @@ class VnfPackage(Base):
 
 
 class Vim(Base):
-    """A registered VIM, as the CLI's /v1.0/vims knows it."""
+    """A registered VIM, as in /v1.0/vims."""
 
     __tablename__ = "vims"
 
@@ -136,7 +136,7 @@ class Vim(Base):
     extra: orm.Mapped[dict[str, Any]] = orm.mapped_column(
         SecretJson(dict[str, Any])
     )
-    #: True or NULL, so that the unique index allows one default alone
+    #: True or NULL, so that the unique index allows one default VIM
     is_default: orm.Mapped[bool | None] = orm.mapped_column(
         sa.Boolean, unique=True
     )
@@ -147,7 +147,7 @@ class Vim(Base):
 
 
 class VnfInstance(Base):
-    """SOL003 5.5.2.2, and which operation holds the instance."""
+    """SOL003 5.5.2.2, and the operation that has the instance."""
 
     __tablename__ = "vnf_instances"
 
@@ -169,9 +169,9 @@ class VnfInstance(Base):
     created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
         UtcDateTime, index=True
     )
-    #: the operation that holds the instance; stays through FAILED_TEMP
+    #: the operation that has the instance, also while it is FAILED_TEMP
     busy_with: orm.Mapped[str | None] = orm.mapped_column(Id)
-    #: counts the changes, so that nobody overwrites what was not seen
+    #: number of changes, to detect concurrent ones
     generation: orm.Mapped[int] = orm.mapped_column(sa.Integer, default=0)
     vnf_configurable_properties: orm.Mapped[dict[str, Any] | None] = (
         orm.mapped_column(SecretJson(dict[str, Any]))
@@ -189,22 +189,23 @@ class VnfInstance(Base):
     vnf_metadata: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
         "metadata", SecretJson(dict[str, Any])
     )
-    #: what its management scripts are told again
+    #: memory of its management scripts, part of their input
     script_memory: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(
         SecretJson(dict[str, Any])
     )
-    #: what a failed instantiation left on the VIM, as far as it was looked
-    #: at; None: nothing
+    #: names of known objects that a failed instantiation left on the VIM;
+    #: None: not marked
     leftovers: orm.Mapped[tuple[str, ...] | None] = orm.mapped_column(
         SolJson(tuple[str, ...])
     )
-    #: the claim under which a conductor removes that, and until when it holds
+    #: the claim of a conductor that deletes the leftovers, and when it
+    #: expires, in seconds since 1970
     cleanup_owner: orm.Mapped[str | None] = orm.mapped_column(Id)
     cleanup_until: orm.Mapped[float | None] = orm.mapped_column(sa.Double)
 
 
 class VimUse(Base):
-    """That a VNF instance lives on a registered VIM, which then has to stay."""
+    """A VNF instance uses a registered VIM, which cannot be deleted."""
 
     __tablename__ = "vim_uses"
 
@@ -218,7 +219,7 @@ class VimUse(Base):
 
 
 class VimProvider(Base):
-    """That a registered VIM is made of what a VNF instance has on its own."""
+    """A VNF instance provides a registered VIM."""
 
     __tablename__ = "vim_providers"
 
@@ -231,8 +232,8 @@ class VimProvider(Base):
 
 
 class VnfdUse(Base):
-    """That an operation takes a VNF instance to another VNFD, whose package
-    then has to stay.
+    """An operation changes a VNF instance to another VNFD, whose package
+    cannot be deleted.
     """
 
     __tablename__ = "vnfd_uses"
@@ -247,7 +248,7 @@ class VnfdUse(Base):
 
 
 class VnfLcmOpOcc(Base):
-    """SOL003 5.5.2.13, and what the conductors agree on about it."""
+    """SOL003 5.5.2.13, and the claim of a conductor."""
 
     __tablename__ = "vnf_lcm_op_occs"
     __table_args__ = (
@@ -299,27 +300,28 @@ class VnfLcmOpOcc(Base):
     grant: orm.Mapped[Grant | None] = orm.mapped_column(
         "granted", SecretJson(Grant)
     )
-    #: VIM connections, as they were resolved when the operation began
+    #: VIM connections, as they were resolved when the operation started
     vim_connections: orm.Mapped[dict[str, VimConnectionInfo]] = (
         orm.mapped_column(SecretJson(dict[str, VimConnectionInfo]))
     )
     #: the step that runs or that failed
     step: orm.Mapped[str | None] = orm.mapped_column(sa.String(24))
-    #: how far that step has come, in one line for an operator
+    #: the progress of that step, one line for an operator
     progress: orm.Mapped[str | None] = orm.mapped_column(Name)
-    #: what the driver noted before it did what cannot be undone
+    #: checkpoint of the driver, saved before it does what cannot be undone
     notes: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
         SecretJson(tuple[str, ...])
     )
-    #: what its scripts have changed of the instance, and what they wrote
+    #: changes of the instance by its scripts, and their log
     script_changes: orm.Mapped[InstanceChanges | None] = orm.mapped_column(
         SecretJson(InstanceChanges)
     )
     script_log: orm.Mapped[str | None] = orm.mapped_column(SecretJson(str))
-    #: who carries it out, since when (fencing token), and until when it may
+    #: the conductor that runs it, its fencing token, and the end of its lease
+    #: in seconds since 1970
     owner: orm.Mapped[str | None] = orm.mapped_column(Name)
     fence: orm.Mapped[int] = orm.mapped_column(sa.Integer)
-    #: counts the ends of steps, so that none is recorded twice
+    #: number of recorded ends of steps, so that none is recorded twice
     recorded: orm.Mapped[int] = orm.mapped_column(
         sa.Integer, default=0, server_default="0"
     )
@@ -327,25 +329,26 @@ class VnfLcmOpOcc(Base):
 
 
 class IdempotencyKey(Base):
-    """What a request with an Idempotency-Key has made, or acted on."""
+    """The resource that a request with an Idempotency-Key created or changed."""
 
     __tablename__ = "idempotency_keys"
 
-    #: a digest of the caller and the key that it chose
+    #: digest of the client and of the key that it sent
     id: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
-    #: a digest of the request; encrypted, for its body may have been guessed
+    #: digest of the request; encrypted, since a body with few unknown
+    #: characters could be guessed from it
     fingerprint: orm.Mapped[str] = orm.mapped_column(SecretJson(str))
-    #: the id of what it made
+    #: ID of the resource
     made: orm.Mapped[str] = orm.mapped_column(Id)
     kept_at: orm.Mapped[float] = orm.mapped_column(sa.Double, index=True)
 
 
 class Lease(Base):
-    """Who does something that only one process may do at a time."""
+    """A lease for work that one process does at a time."""
 
     __tablename__ = "leases"
 
-    #: what is done
+    #: the work, such as "sync" or "watch <key of the VIM>"
     name: orm.Mapped[str] = orm.mapped_column(Name, primary_key=True)
     owner: orm.Mapped[str | None] = orm.mapped_column(Name)
     lease_until: orm.Mapped[float] = orm.mapped_column(sa.Double)
@@ -363,7 +366,7 @@ class Conductor(Base):
 
 
 class LccnSubscription(Base):
-    """SOL003 5.5.2.16: who wants to be told of lifecycle changes, and how."""
+    """SOL003 5.5.2.16, and the credentials for its notifications."""
 
     __tablename__ = "lccn_subscriptions"
 
@@ -378,7 +381,7 @@ class LccnSubscription(Base):
     authentication: orm.Mapped[SubscriptionAuthentication | None] = (
         orm.mapped_column(SecretJson(SubscriptionAuthentication))
     )
-    #: how the subscriber reaches this API
+    #: base URL by which the subscriber reaches this API
     api_base: orm.Mapped[str] = orm.mapped_column(LONG_TEXT)
     created_at: orm.Mapped[datetime.datetime] = orm.mapped_column(
         UtcDateTime, index=True
@@ -386,7 +389,7 @@ class LccnSubscription(Base):
 
 
 class LifecycleEvent(Base):
-    """What happened, until all who want to know it have been told."""
+    """An event, until its notifications are delivered."""
 
     __tablename__ = "lifecycle_events"
     __table_args__ = (
@@ -394,7 +397,7 @@ class LifecycleEvent(Base):
         {"sqlite_autoincrement": True},
     )
 
-    #: of one instance, what happened later has a larger one
+    #: larger for a later event of the same instance
     id: orm.Mapped[int] = orm.mapped_column(Count, primary_key=True)
     announcement: orm.Mapped[Announcement] = orm.mapped_column(
         SecretJson(Announcement)
@@ -404,7 +407,7 @@ class LifecycleEvent(Base):
 
 
 class Delivery(Base):
-    """That a subscriber has still to be told of an event."""
+    """A pending notification of one event to one subscriber."""
 
     __tablename__ = "deliveries"
     __table_args__ = (

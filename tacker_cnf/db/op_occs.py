@@ -1,7 +1,7 @@
-"""Operation occurrences as rows: who works on which, and how each ended.
+"""Operation occurrences: their state, and the conductor that runs each.
 
-Only `record` and `decide` change a state. A conductor proves that an
-operation is still its own by the fencing token it got with the claim.
+Only `record` and `decide` change a state. A conductor writes with the fencing
+token of its claim; the write fails if another conductor has claimed since.
 """
 
 import datetime
@@ -48,10 +48,10 @@ Row = models.VnfLcmOpOcc
 #: the most characters that a line of progress has
 MAX_PROGRESS_CHARS: Final = 255
 
-#: how much is kept of what the scripts of an operation wrote, in characters
+#: the most characters of the log of the scripts of an operation
 MAX_SCRIPT_LOG_CHARS: Final = 256 * 1024
 
-#: what a list leaves out unless it is asked for (SOL003 5.4.12.3.2)
+#: attributes that a list leaves out by default (SOL003 5.4.12.3.2)
 EXCLUDED_BY_DEFAULT: Final = frozenset(
     {
         "operation_params",
@@ -77,23 +77,23 @@ class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
     grant_request: GrantRequest | None
     grant: Grant | None
     script_changes: InstanceChanges | None = None
-    #: the step at which it stood
+    #: the step to run, or that a lost conductor was running
     step: str | None
     notes: tuple[str, ...]
     #: the fencing token of this claim
     fence: int
-    #: how many ends of steps were recorded before it
+    #: number of ends of steps recorded before this claim
     recorded: int
-    #: the conductor that had it and was not heard of again
+    #: the conductor whose lease of it has expired
     lost_owner: str | None
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step of an operation left behind."""
+    """The result of one step of an operation."""
 
-    #: the step that comes next, or the one that failed
+    #: the next step, or the one that failed
     step: str | None
-    #: how far that was
+    #: the last progress of a failed step
     progress: str | None = None
     error: ProblemDetails | None = None
     grant_request: GrantRequest | None = None
@@ -104,11 +104,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     modifications_triggered_by_vnf_pkg_change: (
         ModificationsTriggeredByVnfPkgChange | None
     ) = None
-    #: what its scripts have changed of the instance so far
+    #: all changes of the instance by scripts so far
     script_changes: InstanceChanges | None = None
-    #: the VIMs that the instance provides from now on, or no longer does
+    #: the VIMs that the instance provides from now on; None: no longer
     vims: Mapping[str, ProvidedVim | None] = {}
-    #: what the operation has made of its instance, if it is done
+    #: the instance after a completed operation
     instance: VnfInstance | None = None
 
 
@@ -126,10 +126,10 @@ def add(
     now: datetime.datetime,
     wakeup_timeout: float,
 ) -> None:
-    """Keep a new operation, which waits for a conductor.
+    """Add a new operation, which waits for a conductor.
 
-    :param now: when it began, more exactly than SOL003 tells it
-    :param wakeup_timeout: seconds after which the sweep looks for it, because its
+    :param now: start time, with microseconds
+    :param wakeup_timeout: seconds after which the sweep finds it, because its
         wake-up message must have been lost
     """
     values = {name: getattr(op_occ, name) for name in COLUMNS}
@@ -149,11 +149,11 @@ def add(
 def get(
     session: orm.Session, op_occ_id: str, *, lock: bool = False
 ) -> VnfLcmOpOcc:
-    """Read one operation occurrence, whole.
+    """Return one operation occurrence with all attributes.
 
-    :param lock: let nobody change it until the end of the transaction; to be
-        the first that is read in it, so that all of it is the newest
-    :raises NotFound: there is none of this id
+    :param lock: lock its row until the end of the transaction; it has to be
+        the first read of the transaction, to see the newest values
+    :raises NotFound: the operation does not exist
     """
     query = sa.select(*COLUMNS.values()).where(Row.id == op_occ_id)
     row = session.execute(
@@ -170,7 +170,7 @@ def _not_found(op_occ_id: str) -> errors.NotFound:
     )
 
 
-#: what of a row changes whenever what is shown of it does
+#: columns one of which changes whenever the shown resource changes
 _VERSION: Final = (
     Row.operation_state,
     Row.state_entered_time,
@@ -178,17 +178,17 @@ _VERSION: Final = (
     Row.progress,
     Row.cancel_mode,
     Row.fence,
-    # as it is encrypted, which no two times gives the same
+    # the encrypted text differs after each write
     sa.type_coerce(Row.script_log, sa.Text),
-    # its progress says when there is no conductor
+    # the shown progress depends on whether a conductor is alive
     sa.case((Row.operation_state.in_(states.ACTIVE), conductors.SOME_ALIVE)),
 )
 
 
 def etag(session: orm.Session, op_occ_id: str) -> str:
-    """Give the entity tag of an operation, another one after each change.
+    """Return the entity tag of an operation; it differs after each change.
 
-    :raises NotFound: there is none of this id
+    :raises NotFound: the operation does not exist
     """
     row = session.execute(
         sa.select(*_VERSION).where(Row.id == op_occ_id)
@@ -200,7 +200,7 @@ def etag(session: orm.Session, op_occ_id: str) -> str:
 
 
 def exists(session: orm.Session, op_occ_id: str) -> bool:
-    """Tell whether there is such an operation occurrence."""
+    """Return whether an operation occurrence exists."""
     query = sa.select(Row.id).where(Row.id == op_occ_id)
     return session.scalar(query) is not None
 
@@ -208,7 +208,7 @@ def exists(session: orm.Session, op_occ_id: str) -> bool:
 def find(
     session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, VnfLcmOpOcc]]:
-    """List operation occurrences, the oldest first, and where each stands."""
+    """List operation occurrences, oldest first, with their positions."""
     order = (Row.start_time, Row.id)
     for position, row in listing.rows(session, COLUMNS, order, query):
         yield position, _value(row)
@@ -217,9 +217,10 @@ def find(
 def claim(
     session: orm.Session, op_occ_id: str, owner: str, lease: float
 ) -> ClaimedOperation | None:
-    """Make an operation this conductor's own, unless a living one has it.
+    """Claim an operation; return None if a live conductor has it.
 
-    :raises RowsLocked: another transaction has locked it
+    :param lease: seconds
+    :raises RowsLocked: another transaction locks its row
     """
     free = (
         Row.id == op_occ_id,
@@ -245,7 +246,7 @@ def claim(
         vim_connections=row.vim_connections,
         grant_request=row.grant_request,
         grant=row.grant,
-        # an earlier try is no longer what counts
+        # a retry starts without the changes of the earlier attempt
         script_changes=row.script_changes if row.owner else None,
         step=row.step,
         notes=row.notes,
@@ -263,15 +264,15 @@ def record(
     result: Result,
     now: datetime.datetime,
 ) -> LcmOperationStateType:
-    """Keep how a step ended; the one door to another state while it runs.
+    """Record the end of a step, and return the new state.
 
-    Safe to call again when nobody knows whether the commit came through.
+    It can be repeated when the result of the commit is unknown.
 
-    An operation that was cancelled meanwhile has failed, however well its
-    step ended: who cancels it is never told that it is COMPLETED.
+    A cancelled operation fails even if its step completed: an accepted cancel
+    never ends in COMPLETED.
 
-    :param number: of this end of a step among all of the operation
-    :raises LostClaim: the operation is another conductor's by now
+    :param number: of this end of a step, counted from 1 for the operation
+    :raises LostClaim: another conductor has claimed the operation
     :raises ScriptFailed: the instance cannot provide one of the VIMs
     """
     before, cancelled_by, recorded = _lock_state(session, claimed_op)
@@ -309,21 +310,20 @@ def record(
 def _update_instance(
     session: orm.Session, operation: LcmOperationType, instance: VnfInstance
 ) -> None:
-    """Keep what an operation made of its instance."""
+    """Store the instance after a completed operation."""
     instances.update(session, instance)
     if operations.OPERATIONS[operation].changes_vim:
         leftovers.clear(session, instance.id)
     if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
-        # what it was made of is gone
+        # the resources that provided them were deleted
         vims.delete_provided(session, instance.id)
 
 
 def _with_previous_data(
     session: orm.Session, claimed_op: ClaimedOperation, result: Result
 ) -> Result:
-    """Keep what a script left for its next run, if the error that takes the
-    place of its own has nothing of the kind: it was killed, or its turn never
-    came.
+    """Copy the userScriptErrHandlingData of the previous error into a new
+    error without it: the script was killed, or had not run.
     """
     error = result.error
     if error is None or error.user_script_err_handling_data is not None:
@@ -341,7 +341,7 @@ def _with_previous_data(
 def _as_cancelled(result: Result, mode: CancelModeType) -> Result:
     error = errors.Cancelled(
         f"The operation was cancelled ({mode}) when one of its steps had just "
-        "ended."
+        "completed."
     )
     return msgspec.structs.replace(
         result,
@@ -353,23 +353,23 @@ def _as_cancelled(result: Result, mode: CancelModeType) -> Result:
 
 
 def _state_columns(state: LcmOperationStateType) -> dict[str, Any]:
-    """Tell what goes with a state."""
+    """Return the columns to set with a state: name -> value."""
     if state in states.ACTIVE:
         return {}
-    # nobody works on it any more, and nobody can be told to stop
+    # no conductor runs it any more
     ended = {"owner": None, "is_cancel_pending": False, "cancel_mode": None}
     if state == LcmOperationStateType.COMPLETED:
-        ended["error"] = None  # that of an earlier try
+        ended["error"] = None  # of an earlier attempt
     return ended
 
 
 def _lock_state(
     session: orm.Session, claimed_op: ClaimedOperation
 ) -> tuple[LcmOperationStateType, CancelModeType | None, int]:
-    """Read the state, how it is cancelled, if it is, and how many ends of
-    steps are recorded, and let nobody change them.
+    """Lock the row; return the state, the cancel mode (None: not cancelled)
+    and the number of recorded ends of steps.
 
-    :raises LostClaim: the operation is another conductor's by now
+    :raises LostClaim: another conductor has claimed the operation
     """
     found = session.execute(
         sa.select(Row.operation_state, Row.cancel_mode, Row.recorded)
@@ -388,7 +388,7 @@ def _result_columns(result: Result) -> dict[str, Any]:
         for name in result.__struct_fields__
         if hasattr(Row, name) and getattr(result, name) is not None
     }
-    # where it stands now, or where it failed
+    # the next step, or the failed one
     values["step"] = result.step
     values["progress"] = result.progress or result.step
     if result.grant:
@@ -404,12 +404,12 @@ def decide(
     wakeup_timeout: float,
     preconditions: Preconditions = NO_PRECONDITIONS,
 ) -> VnfLcmOpOcc:
-    """Keep what a caller decided about a failed operation.
+    """Record the decision of a client about a failed operation.
 
-    :raises NotFound: there is no such operation
-    :raises WrongState: this cannot be decided now, or another caller was
-        first
-    :raises PreconditionFailed: it is not what the caller saw
+    :raises NotFound: the operation does not exist
+    :raises WrongState: the state does not allow it; another request may have
+        changed it first
+    :raises PreconditionFailed: the operation has another entity tag
     """
     op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
@@ -423,10 +423,10 @@ def decide(
         .values(
             operation_state=new,
             state_entered_time=now,
-            step=None,  # nothing of the new try has begun
+            step=None,  # no step of the new attempt has started
             progress=None,
             owner=None,
-            # whoever failed it has nothing more to say
+            # the conductor of the failed attempt can write no more
             fence=Row.fence + 1,
             lease_until=epoch() + wakeup_timeout,
         )
@@ -443,9 +443,9 @@ def decide(
 def save_checkpoint(
     session: orm.Session, claimed_op: ClaimedOperation, notes: tuple[str, ...]
 ) -> None:
-    """Keep what a driver is about to do and could not tell afterwards.
+    """Save a checkpoint of the driver, before it acts.
 
-    :raises LostClaim: the operation is another conductor's by now
+    :raises LostClaim: another conductor has claimed the operation
     """
     result = session.connection().execute(
         sa.update(Row)
@@ -461,9 +461,10 @@ def save_script_memory(
     claimed_op: ClaimedOperation,
     memory: dict[str, Any] | None,
 ) -> None:
-    """Keep what a script remembers of the VNF instance.
+    """Save the memory of the scripts of the VNF instance.
 
-    :raises LostClaim: the operation is another conductor's by now
+    :param memory: the scripts define its keys
+    :raises LostClaim: another conductor has claimed the operation
     """
     _lock_state(session, claimed_op)
     instances.save_script_memory(
@@ -472,9 +473,9 @@ def save_script_memory(
 
 
 def get_script_log(session: orm.Session, claimed_op: ClaimedOperation) -> str:
-    """Give what the scripts of the operation wrote.
+    """Return the log of the scripts of the operation.
 
-    :raises LostClaim: the operation is another conductor's by now
+    :raises LostClaim: another conductor has claimed the operation
     """
     row = session.execute(
         sa.select(Row.script_log).where(*_owned_by(claimed_op))
@@ -487,9 +488,9 @@ def get_script_log(session: orm.Session, claimed_op: ClaimedOperation) -> str:
 def write_script_log(
     session: orm.Session, claimed_op: ClaimedOperation, text: str
 ) -> None:
-    """Keep what the scripts of the operation wrote, the end of it.
+    """Replace the log of the scripts by the end of a text.
 
-    :raises LostClaim: the operation is another conductor's by now
+    :raises LostClaim: another conductor has claimed the operation
     """
     result = session.connection().execute(
         sa.update(Row)
@@ -512,14 +513,13 @@ def cancel(
     mode: CancelModeType,
     preconditions: Preconditions = NO_PRECONDITIONS,
 ) -> None:
-    """Keep that an operation is to stop; who carries it out will see it.
+    """Record that an operation is cancelled; its conductor reads it.
 
-    What is to stop gracefully may be told to stop at once; not the other
-    way round.
+    GRACEFUL can be changed to FORCEFUL, but not back.
 
-    :raises NotFound: there is no such operation
-    :raises WrongState: nobody carries it out
-    :raises PreconditionFailed: it is not what the caller saw
+    :raises NotFound: the operation does not exist
+    :raises WrongState: the operation is not running
+    :raises PreconditionFailed: the operation has another entity tag
     """
     op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
@@ -538,26 +538,28 @@ def cancel(
 def get_cancel_mode(
     session: orm.Session, op_occ_id: str
 ) -> CancelModeType | None:
-    """Tell how an operation is to stop, if it is."""
+    """Return the cancel mode of an operation; None: not cancelled."""
     return session.scalar(
         sa.select(Row.cancel_mode).where(Row.id == op_occ_id)
     )
 
 
 class Renewed(msgspec.Struct, frozen=True):
-    """What became of the leases of an owner."""
+    """The result of a renewal of the leases of an owner."""
 
-    #: of the operations whose lease was renewed: how each is to stop, if so
+    #: operation with a renewed lease -> its cancel mode
     cancel_modes: Mapping[str, CancelModeType | None]
-    #: operations that are still the owner's, whose rows are locked
+    #: operations of the owner whose rows other transactions lock
     locked: frozenset[str]
 
 
 def heartbeat(
     session: orm.Session, owner: str, op_occ_ids: Sequence[str], lease: float
 ) -> Renewed:
-    """Renew the leases of this conductor, of each row that is not locked: one
-    that is must not delay the others.
+    """Renew the leases of a conductor; skip locked rows, so that they do not
+    delay the others.
+
+    :param lease: seconds
     """
     owned = (Row.owner == owner, Row.id.in_(op_occ_ids))
     found = session.execute(
@@ -579,20 +581,23 @@ def publish_progress(
     op_occ_ids: Collection[str],
     progress: Callable[[str], str | None],
 ) -> Mapping[str, str]:
-    """Keep how far operations are, of those that are still this owner's and
-    whose rows are not locked; return what was kept.
+    """Write the progress of the operations of an owner; skip locked rows.
 
-    :param progress: is asked when the row is locked, and no step can end
+    :param progress: called with an ID when the row is locked, so that no step
+        ends meanwhile
+    :returns: ID of the operation -> its written progress
     """
     owned = _lock(session, Row.owner == owner, Row.id.in_(op_occ_ids))
-    published = {one: line for one in owned if (line := progress(one))}
+    published = {
+        op_occ_id: line for op_occ_id in owned if (line := progress(op_occ_id))
+    }
     for op_occ_id, line in published.items():
         _update(session, (op_occ_id,), progress=line)
     return published
 
 
 def expire_leases(session: orm.Session, owner: str) -> None:
-    """Let others take over at once what this conductor still has."""
+    """Expire the leases of a conductor, so that others can claim at once."""
     owned = _lock(
         session, Row.owner == owner, Row.operation_state.in_(states.ACTIVE)
     )

@@ -1,7 +1,7 @@
-"""The outbox: each change writes down, in its own transaction, what happened.
+"""The outbox: each change adds an event in its own transaction.
 
-Who wants to know it is found out later (`deliveries`), so that a change costs
-the same whether nobody or everybody has subscribed.
+Events are matched with subscriptions later (`deliveries`), so that the cost
+of a change does not depend on the number of subscriptions.
 """
 
 import datetime
@@ -25,8 +25,8 @@ Row = models.LifecycleEvent
 def announce(
     session: orm.Session, op_occ: VnfLcmOpOcc, now: datetime.datetime
 ) -> None:
-    """Write down that an operation has entered its state; of an instance
-    that is no more there is nothing to tell.
+    """Add an event: an operation has entered its state; none if its instance
+    was deleted.
     """
     try:
         subject = subject_of(session, op_occ.vnf_instance_id)
@@ -44,21 +44,21 @@ def announce(
 def announce_creation(
     session: orm.Session, instance: VnfInstance, now: datetime.datetime
 ) -> None:
-    """Write down that there is an instance."""
+    """Add an event: an instance was created."""
     subject = announcement.subject(instance)
     _add(session, NotificationType.CREATION, subject, now)
 
 
 def announce_deletion(session: orm.Session, subject: Subject) -> None:
-    """Write down that an instance is no more."""
+    """Add an event: an instance was deleted."""
     now = datetime.datetime.now(datetime.UTC)
     _add(session, NotificationType.DELETION, subject, now)
 
 
 def subject_of(session: orm.Session, instance_id: str) -> Subject:
-    """Read of an instance what subscriptions choose by.
+    """Return the attributes of an instance that subscriptions filter by.
 
-    :raises NotFound: it has just been deleted
+    :raises NotFound: the instance has just been deleted
     """
     columns = [
         getattr(models.VnfInstance, n) for n in Subject.__struct_fields__

@@ -1,4 +1,4 @@
-"""VNF packages as rows (SOL003 10.5.2.2)."""
+"""VNF packages (SOL003 10.5.2.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -22,7 +22,7 @@ from tacker_cnf.sol.vnf_package import (
 
 Row = models.VnfPackage
 
-#: what a list leaves out unless it is asked for (SOL005 9.4.2.3.2)
+#: attributes that a list leaves out by default (SOL005 9.4.2.3.2)
 EXCLUDED_BY_DEFAULT: Final = frozenset(
     {
         "software_images",
@@ -32,7 +32,7 @@ EXCLUDED_BY_DEFAULT: Final = frozenset(
         "onboarding_failure_details",
     }
 )
-#: states of a package that is fetched from elsewhere
+#: states of a package that is being fetched from a URI
 _UPLOAD_STATES: Final = (OnboardingState.UPLOADING, OnboardingState.PROCESSING)
 _USED: Final = sa.or_(
     sa.exists(models.VnfInstance.vnfd_id).where(
@@ -58,7 +58,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "onboarding_state": Row.onboarding_state,
     "operational_state": Row.operational_state,
     "usage_state": _USAGE,
-    # of the content, which it names
+    # the content ID is the checksum
     "checksum": Row.content_id,
     "package_security_option": Row.package_security_option,
     "signing_certificate": Row.signing_certificate,
@@ -73,11 +73,11 @@ def add(session: orm.Session, package: Row) -> None:
 
 
 def get(session: orm.Session, package_id: str, *, lock: bool = False) -> Row:
-    """Read one package.
+    """Return one package.
 
-    :param lock: let nobody change it until the end of the transaction; this
-        is to come first there, or MariaDB goes on with what was before
-    :raises NotFound: there is none of this id
+    :param lock: lock its row until the end of the transaction; it has to be
+        the first read of the transaction, or MariaDB returns older values
+    :raises NotFound: the package does not exist
     """
     package = session.get(Row, package_id, with_for_update=lock or None)
     if package is None:
@@ -88,32 +88,30 @@ def get(session: orm.Session, package_id: str, *, lock: bool = False) -> Row:
 def find(
     session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, dict[str, Any]]]:
-    """List packages, the oldest first: where each stands, and what is in its
-    wanted columns.
-    """
+    """List packages, oldest first: position, and requested column -> value."""
     order = (Row.created_at, Row.id)
     return listing.rows(session, COLUMNS, order, query)
 
 
 def get_content_id_by_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
-    """Tell which content holds a VNFD; None when no package has it."""
+    """Return the content ID of a VNFD; None: no package has the VNFD."""
     return session.scalar(
         sa.select(Row.content_id).where(Row.vnfd_id == vnfd_id)
     )
 
 
 def get_id_by_vnfd(session: orm.Session, vnfd_id: str) -> str | None:
-    """Tell which package holds a VNFD; None: there is none."""
+    """Return the package ID of a VNFD; None: no package has the VNFD."""
     return session.scalar(sa.select(Row.id).where(Row.vnfd_id == vnfd_id))
 
 
 def vnfd_text(session: orm.Session, vnfd_id: str) -> str | None:
-    """Read the parsed VNFD of a package, as JSON."""
+    """Return the parsed VNFD of a package, as JSON."""
     return session.scalar(sa.select(Row.vnfd).where(Row.vnfd_id == vnfd_id))
 
 
 def check_usable(session: orm.Session, vnfd_id: str) -> None:
-    """Make sure that VNF instances may be made of a VNFD now.
+    """Check that VNF instances can be created from a VNFD.
 
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
     """
@@ -130,7 +128,8 @@ def check_usable(session: orm.Session, vnfd_id: str) -> None:
 
 
 def record_use(session: orm.Session, instance_id: str, vnfd_id: str) -> None:
-    """Keep the package of a VNFD that an operation takes an instance to.
+    """Record that an operation changes an instance to a VNFD, so that its
+    package cannot be deleted.
 
     :raises VnfdNotUsable: no package has this VNFD, or it is disabled
     """
@@ -141,7 +140,7 @@ def record_use(session: orm.Session, instance_id: str, vnfd_id: str) -> None:
         session.flush()
     except ReferenceError:
         raise errors.VnfdNotUsable(
-            f"The VNF package of VNFD {vnfd_id} was just deleted."
+            f"The VNF package of VNFD {vnfd_id} has just been deleted."
         ) from None
 
 
@@ -151,11 +150,11 @@ def onboard(
     content: Row,
     attempt: int | None = None,
 ) -> None:
-    """Give a package its content, once.
+    """Store the content of a package, once.
 
-    :param attempt: the try that has fetched it; None: it was created only
-
-    :raises WrongState: it has content already, or it is fetched elsewhere
+    :param attempt: the attempt that has fetched it; None: it was uploaded
+    :raises WrongState: the package has content already, or another attempt
+        fetches it
     :raises DuplicateEntry: another package has this VNFD (at flush)
     """
     values = {
@@ -196,14 +195,14 @@ def onboard(
 
 
 def check_empty(package: Row) -> None:
-    """Make sure that a package has no content, and gets none.
+    """Check that a package has no content, and is not being fetched.
 
-    :raises WrongState: it has, or it does
+    :raises WrongState: it has content, or is being fetched
     """
     state = package.onboarding_state
     if state == OnboardingState.ONBOARDED:
         raise errors.WrongState(
-            f"VNF package {package.id} has its content already."
+            f"VNF package {package.id} already has its content."
         )
     if state != OnboardingState.CREATED:
         raise errors.WrongState(f"VNF package {package.id} is {state}.")
@@ -222,9 +221,9 @@ def begin_upload(
     package_id: str,
     upload: UploadVnfPackageFromUriRequest,
 ) -> None:
-    """Note from where a package is to be fetched.
+    """Record the URI from which to fetch a package.
 
-    :raises WrongState: it has content already, or it is being fetched
+    :raises WrongState: it has content already, or is being fetched
     """
     result = session.connection().execute(
         sa.update(Row)
@@ -245,7 +244,7 @@ def begin_upload(
 
 
 def list_uploads(session: orm.Session) -> Sequence[str]:
-    """Tell which packages are to be fetched."""
+    """List the packages to fetch."""
     return session.scalars(
         sa.select(Row.id)
         .where(Row.onboarding_state.in_(_UPLOAD_STATES))
@@ -256,7 +255,9 @@ def list_uploads(session: orm.Session) -> Sequence[str]:
 def claim_upload(
     session: orm.Session, package_id: str
 ) -> tuple[UploadVnfPackageFromUriRequest, int] | None:
-    """Begin to fetch a package, or begin again; tell which try this is."""
+    """Start to fetch a package; return the request and the number of the
+    attempt. None: it is not to be fetched.
+    """
     package = session.get(Row, package_id, with_for_update=True)
     if (
         package is None
@@ -273,7 +274,7 @@ def claim_upload(
 def release_upload(
     session: orm.Session, package_id: str, attempt: int
 ) -> None:
-    """Leave a package to the next try, as if this one had not been."""
+    """Release a package for another attempt; this one does not count."""
     session.connection().execute(
         sa.update(Row)
         .where(
@@ -287,7 +288,7 @@ def release_upload(
 def process_upload(
     session: orm.Session, package_id: str, attempt: int
 ) -> None:
-    """Note that a package is fetched and is to be checked.
+    """Record that a package was fetched and is being checked.
 
     :raises WrongState: it was deleted, or another conductor fetches it
     """
@@ -301,7 +302,8 @@ def process_upload(
     )
     if result.rowcount != 1:
         raise errors.WrongState(
-            f"VNF package {package_id} is no longer to be fetched here."
+            f"VNF package {package_id} was deleted, or another conductor "
+            "fetches it."
         )
 
 
@@ -311,7 +313,7 @@ def fail_upload(
     attempt: int,
     problem: ProblemDetails,
 ) -> None:
-    """Make a package CREATED again, if this try to fetch it is the last."""
+    """Set a package to CREATED again, if no later attempt fetches it."""
     session.connection().execute(
         sa.update(Row)
         .where(
@@ -333,7 +335,7 @@ def delete(session: orm.Session, package: Row) -> None:
 
 
 def content_in_use(session: orm.Session, content_id: str) -> bool:
-    """Tell whether any package has this content."""
+    """Return whether a package has this content."""
     return bool(
         session.scalar(
             sa.select(sa.exists().where(Row.content_id == content_id))
@@ -342,6 +344,6 @@ def content_in_use(session: orm.Session, content_id: str) -> bool:
 
 
 def usage_state(session: orm.Session, package: Row) -> UsageState:
-    """Tell whether VNF instances were made from this package."""
+    """Return whether VNF instances use this package."""
     found = session.scalar(sa.select(_USAGE).where(Row.id == package.id))
     return found or UsageState.NOT_IN_USE

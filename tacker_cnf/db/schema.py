@@ -1,4 +1,4 @@
-"""Brings a database to the schema of this release (alembic)."""
+"""Upgrades a database to the schema of this release (alembic)."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ def _config(connection: sa.Connection | None = None) -> Any:
 
 
 def upgrade(store: Store) -> None:
-    """Make what is missing; nothing is lost."""
+    """Run the missing migrations, which keep all data."""
     from alembic import command
 
     with store.engine.begin() as connection:
@@ -31,7 +31,7 @@ def upgrade(store: Store) -> None:
 
 
 def version(store: Store) -> str | None:
-    """Tell the version of a database; None when it is empty."""
+    """Return the schema version of a database; None: it is empty."""
     with store.engine.connect() as connection:
         if not sa.inspect(connection).has_table("alembic_version"):
             return None

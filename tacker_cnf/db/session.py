@@ -1,4 +1,4 @@
-"""Transactions: one engine a process, one session a transaction."""
+"""Transactions: one engine per process, one session per transaction."""
 
 import contextlib
 import functools
@@ -25,26 +25,26 @@ LOG = log.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: what a session knows when something was announced in it
+#: key of session.info: whether an event was announced in the session
 ANNOUNCED: Final = "announced"
 
 
 class DatabaseTimeout(Exception):
-    """The database did not do in time what it was asked."""
+    """A request to the database timed out."""
 
 
 class DatabaseUnreachable(DatabaseTimeout):
-    """A connection to the database could not be made, or broke."""
+    """A connection to the database failed."""
 
 
-#: there is no connection; any other error is an answer of the database
+#: there is no connection; any other error is a response of the database
 UNREACHABLE: Final = (DatabaseUnreachable, db_errors.DBConnectionError)
 
-#: the database cannot be used now
+#: the database cannot be used at the moment
 DATABASE_DOWN: Final = (
     DatabaseTimeout,
     db_errors.DBConnectionError,
-    db_errors.DBDeadlock,  # or, on MariaDB, a lock that was waited for
+    db_errors.DBDeadlock,  # on MariaDB also a timeout of a lock
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
     sa.exc.TimeoutError,
@@ -52,13 +52,13 @@ DATABASE_DOWN: Final = (
 
 
 class RowsLocked(Exception):
-    """Other transactions hold some of the rows; they are named."""
+    """Other transactions lock rows; the message has their keys."""
 
 
 DuplicateEntry = db_errors.DBDuplicateEntry
 ReferenceError = db_errors.DBReferenceError  # noqa: A001
 
-#: for functions that make one transaction: run again on a deadlock
+#: for functions of one transaction: retries them after a deadlock
 retry_transaction = db_api.wrap_db_retry(
     max_retries=8,
     retry_interval=0.02,
@@ -70,7 +70,7 @@ retry_transaction = db_api.wrap_db_retry(
 
 
 def first_line(error: Exception) -> str:
-    """Return what an operator needs to know of a database error."""
+    """Return the first line of the message of a database error."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
@@ -82,9 +82,9 @@ def severity(error: Exception) -> int:
 
 
 class Outage:
-    """Logs when the database stops to answer, and when it answers again.
+    """Logs when the database becomes unreachable, and reachable again.
 
-    A transaction that began before either says nothing of what was after it.
+    The result of a transaction that began before the last change is ignored.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Outage:
 
     @contextlib.contextmanager
     def track(self) -> Iterator[None]:
-        """Use the database within this block."""
+        """Log whether the database is reachable within this block."""
         entered = time.monotonic()
         try:
             yield
@@ -115,7 +115,7 @@ class Outage:
                 return
             self._since = time.monotonic()
         reason = first_line(error)
-        LOG.warning("Database does not answer, retrying: %s", reason)
+        LOG.warning("Database unreachable, retrying: error=%s", reason)
 
     def _end(self, entered: float) -> None:
         with self._lock:
@@ -123,11 +123,11 @@ class Outage:
                 return
             self._ended = time.monotonic()
             seconds, self._since = self._ended - self._since, None
-        LOG.warning("Database answers again after %.1f s", seconds)
+        LOG.warning("Database reachable again: after_s=%.1f", seconds)
 
 
 def _log_failed(error: Exception) -> None:
-    LOG.warning("Database transaction failed: %s", first_line(error))
+    LOG.warning("Database transaction failed: error=%s", first_line(error))
 
 
 class epoch(functions.FunctionElement[float]):  # noqa: N801
@@ -152,7 +152,7 @@ def _postgresql_epoch(*_: Any, **__: Any) -> str:
 @compiles(epoch, "mysql")
 @compiles(epoch, "mariadb")
 def _mysql_epoch(*_: Any, **__: Any) -> str:
-    # in UTC all along: local time has an hour twice in autumn
+    # UTC only: local time repeats an hour in autumn
     return (
         "(timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))"
         " / 1000000e0)"
@@ -162,8 +162,7 @@ def _mysql_epoch(*_: Any, **__: Any) -> str:
 class Store:
     """The database of this process.
 
-    :param timeouts: how long it waits for a server; None: for ever, as the
-        migrations of large tables need
+    :param timeouts: None: without limits, as migrations of large tables need
     """
 
     def __init__(
@@ -173,28 +172,28 @@ class Store:
         self.engine: sa.Engine = engines.create_engine(
             engine_url, sqlite_fk=True, thread_checkin=False, **options
         )
-        # an error tells its statement, and never the secrets put into it
+        # errors contain the statement, but no parameters, which may be secret
         self.engine.hide_parameters = True
         if self.engine.dialect.name == "sqlite":
             _prepare_sqlite(self.engine)
         elif timeouts:
             timeouts.install(self.engine)
-            self.engine.dispose()  # oslo.db has tried a connection before
+            self.engine.dispose()  # oslo.db has opened one without timeouts
         _translate_connect_errors(self.engine)
-        #: who wants to know at once that something was announced
+        #: called when an event was announced
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
         self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[orm.Session]:
-        """Read; nothing is kept."""
+        """Open a session for reading."""
         with self._outage.track(), self._sessions() as session:
             yield session
 
     @contextlib.contextmanager
     def writer(self) -> Iterator[orm.Session]:
-        """Write in one transaction, all of it or nothing."""
+        """Open a session for writing; commit it at the end of the block."""
         with self._outage.track(), self._sessions.begin() as session:
             session.connection(execution_options={"writer": True})
             yield session
@@ -202,19 +201,17 @@ class Store:
             self.notify_listeners()
 
     def notify_listeners(self) -> None:
-        """Tell the listeners that something was announced, here or elsewhere
-        in the same database.
-        """
+        """Call the listeners: this or another process announced an event."""
         for listener in tuple(self.listeners):
             listener()
 
     def close(self) -> None:
-        """Give every connection back."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def database_url(conf: cfg.ConfigOpts) -> str:
-    """Tell the database's address; SQLite in state_path by default."""
+    """Return the URL of the database; SQLite in state_path by default."""
     if not conf.database.connection:
         return f"sqlite:///{Path(conf.state_path) / 'tacker_cnf.sqlite'}"
     url = sa.make_url(conf.database.connection)
@@ -228,8 +225,8 @@ def open_store(
 ) -> Store:
     """Open the database of a configuration.
 
-    :param limited: whether what takes long is given up
-    :param connect: try a connection now, as often as [database] says
+    :param limited: whether requests have timeouts
+    :param connect: try to connect now, as often as [database] configures
     """
     options = conf.database
     url = database_url(conf)
@@ -250,8 +247,8 @@ def open_store(
 
 
 def _translate_connect_errors(engine: sa.Engine) -> None:
-    """Raise Unreachable for a connection that cannot be made, which the
-    drivers do not distinguish from what the server answers.
+    """Raise DatabaseUnreachable if connecting fails; the drivers use the same
+    exceptions for errors of the server.
     """
 
     @sa.event.listens_for(engine, "do_connect")
@@ -269,9 +266,9 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
     def set_pragmas(connection: Any, _: Any) -> None:
         connection.execute("PRAGMA busy_timeout = 20000")
 
-    # A reader that becomes a writer half-way could not be let in without
-    # losing its reads, so a writer takes the lock at once. oslo.db has said
-    # a plain BEGIN by now, under which nothing was read and nothing is held.
+    # SQLite cannot upgrade a read transaction after another write, so a
+    # writer locks at once. oslo.db has sent a plain BEGIN, which locks
+    # nothing yet.
     @sa.event.listens_for(engine, "begin")
     def begin_immediate(connection: sa.Connection) -> None:
         if connection.get_execution_options().get("writer"):
@@ -285,9 +282,8 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
 
 
 def transaction(method: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function that makes exactly one transaction: it is run again
-    when the database chose it as the victim of a deadlock, or has closed the
-    connection, but not when it was waited for in vain.
+    """Decorate a function of exactly one transaction: retry it after a
+    deadlock or a closed connection, but not after a timeout.
     """
 
     @functools.wraps(method)

@@ -1,4 +1,4 @@
-"""Subscriptions as rows, given out as SOL003 LccnSubscription."""
+"""Subscriptions: rows, returned as SOL003 LccnSubscription."""
 
 import datetime
 from collections.abc import Iterator, Sequence
@@ -28,18 +28,18 @@ COLUMNS: Final = {
 
 
 class Contact(msgspec.Struct, frozen=True, kw_only=True):
-    """What it takes to reach a subscriber."""
+    """A subscription, and what is needed to send notifications to it."""
 
     subscription: LccnSubscription
     authentication: SubscriptionAuthentication | None
-    #: how it reaches this API
+    #: base URL by which the subscriber reaches this API
     api_base: str
 
 
 def add(
     session: orm.Session, contact: Contact, now: datetime.datetime
 ) -> None:
-    """Keep a new subscription."""
+    """Add a new subscription."""
     subscription = contact.subscription
     session.add(
         Row(
@@ -54,7 +54,7 @@ def add(
 def find_duplicate(
     session: orm.Session, request: LccnSubscriptionRequest
 ) -> LccnSubscription | None:
-    """Find a subscription that was made by the very same request."""
+    """Return a subscription that was created by an equal request."""
     rows = session.scalars(
         sa.select(Row)
         .where(Row.callback_uri == request.callback_uri)
@@ -77,9 +77,9 @@ def _value(row: Row) -> LccnSubscription:
 
 
 def get(session: orm.Session, subscription_id: str) -> LccnSubscription:
-    """Read one subscription.
+    """Return one subscription.
 
-    :raises NotFound: there is none of this id
+    :raises NotFound: the subscription does not exist
     """
     row = session.execute(
         sa.select(*COLUMNS.values()).where(Row.id == subscription_id)
@@ -90,7 +90,7 @@ def get(session: orm.Session, subscription_id: str) -> LccnSubscription:
 
 
 def contact(session: orm.Session, subscription_id: str) -> Contact | None:
-    """Read how to reach a subscriber, unless it has unsubscribed."""
+    """Return the contact of a subscription; None: it was deleted."""
     row = session.get(Row, subscription_id)
     if row is None:
         return None
@@ -104,29 +104,29 @@ def contact(session: orm.Session, subscription_id: str) -> Contact | None:
 def find(
     session: orm.Session, query: ListQuery
 ) -> Iterator[tuple[Position, LccnSubscription]]:
-    """List subscriptions, the oldest first, and where each stands."""
+    """List subscriptions, oldest first, with their positions."""
     order = (Row.created_at, Row.id)
     for position, row in listing.rows(session, COLUMNS, order, query):
         yield position, LccnSubscription(**row)
 
 
 def list_ids(session: orm.Session) -> Sequence[str]:
-    """Tell which subscriptions there are."""
+    """List the IDs of all subscriptions."""
     return session.scalars(sa.select(Row.id)).all()
 
 
 def list_filters(
     session: orm.Session,
 ) -> Sequence[tuple[str, LifecycleChangeNotificationsFilter | None]]:
-    """Tell what each subscription wants to know."""
+    """List the ID and filter of each subscription."""
     rows = session.execute(sa.select(Row.id, Row.filter))
     return [(row.id, row.filter) for row in rows]
 
 
 def delete(session: orm.Session, subscription_id: str) -> None:
-    """Forget a subscription, and what its subscriber was still to be told.
+    """Delete a subscription and its pending deliveries.
 
-    :raises NotFound: there is none of this id
+    :raises NotFound: the subscription does not exist
     """
     result = session.connection().execute(
         sa.delete(Row).where(Row.id == subscription_id)

@@ -1,8 +1,8 @@
-"""How long a process waits for its database: well below a lease.
+"""Timeouts for requests to the database, all well below a lease.
 
-Whatever the database does, a conductor notices in time that it does not renew
-its leases, and what a process that stands still has locked is free before
-the operations of that process are taken over.
+A conductor with an unreachable database notices in time that it cannot renew
+its leases, and the locks of a frozen process are released before other
+conductors claim its operations.
 """
 
 import dataclasses
@@ -14,30 +14,30 @@ from typing import Any, Final, Self
 
 import sqlalchemy as sa
 
-#: seconds that none is below: a shorter lease than 8 s gains nothing by it
+#: the least seconds of a timeout; reached with a lease of 8 s
 MIN_TIMEOUT_S: Final = 2.0
-#: unanswered keepalives after which a connection is broken, and what tcp(7)
-#: allows at most between two of them
+#: unanswered keepalives after which a connection is broken
 KEEPALIVES: Final = 3
+#: the most seconds between two keepalives (tcp(7))
 MAX_KEEPALIVE_S: Final = 32767
 
 
 @dataclasses.dataclass(frozen=True)
 class Timeouts:
-    """All are seconds."""
+    """Timeouts in seconds."""
 
-    #: for the answer to anything, by the clock of this process
+    #: for any response, by the clock of this process
     answer: float
-    #: for one statement, and for a lock that another transaction has, by the
-    #: clock of the database
+    #: for one statement, and for a lock of another transaction, by the clock
+    #: of the database
     statement: float
     lock: float
-    #: that a transaction may stand still
+    #: of a transaction without a statement
     idle: float
 
     @classmethod
     def for_lease(cls, lease: float) -> Self:
-        """Derive them from the lease of a conductor."""
+        """Return the timeouts for a lease of `lease` seconds."""
         return cls(
             answer=max(lease / 4, MIN_TIMEOUT_S),
             statement=max(lease / 5, MIN_TIMEOUT_S),
@@ -46,7 +46,7 @@ class Timeouts:
         )
 
     def url(self, url: sa.URL) -> sa.URL:
-        """Put what the driver takes into a URL that does not say otherwise."""
+        """Add the options of the driver that a URL does not set."""
         options = self._options(url.get_driver_name())
         missing = options.keys() - url.query.keys()
         return url.update_query_dict({key: options[key] for key in missing})
@@ -59,7 +59,7 @@ class Timeouts:
         if driver == "psycopg2":
             return {
                 "connect_timeout": seconds,
-                # where nothing is acknowledged, or nothing is under way
+                # for unacknowledged data; keepalives for idle connections
                 "tcp_user_timeout": str(int(self.answer * 1000)),
                 "keepalives_idle": self._keepalive(1),
                 "keepalives_interval": self._keepalive(KEEPALIVES),
@@ -71,7 +71,7 @@ class Timeouts:
         return str(min(math.ceil(self.answer / times), MAX_KEEPALIVE_S))
 
     def install(self, engine: sa.Engine) -> None:
-        """Have each new connection of an engine keep them."""
+        """Set the timeouts of each new connection of an engine."""
         if engine.dialect.driver == "psycopg2":
             self._set_answer_timeout(engine)
 
@@ -83,8 +83,9 @@ class Timeouts:
             connection.commit()
 
     def _session(self, engine: sa.Engine) -> Mapping[str, Any]:
-        """Name the variables of a session; what kind of server it is, is
-        known only when there is a connection.
+        """Return the session variables of a server: name -> value.
+
+        The kind of server is known after the first connection only.
         """
         if engine.dialect.name == "postgresql":
             return {
@@ -105,8 +106,8 @@ class Timeouts:
         return {**locks, "max_execution_time": int(self.statement * 1000)}
 
     def _set_answer_timeout(self, engine: sa.Engine) -> None:
-        """Limit the time for an answer, which libpq would wait for for ever
-        where the kernel of the server, or a proxy, acknowledges.
+        """Limit the time for a response; libpq would wait forever if the
+        kernel of the server, or a proxy, acknowledges.
         """
         from psycopg2 import extensions
 
@@ -121,10 +122,10 @@ class Timeouts:
 
 
 def _wait(connection: Any) -> None:
-    """Wait until psycopg2 is done with what was asked of the server.
+    """Wait until psycopg2 has the response of the server.
 
-    :raises OperationalError: the server does not answer; psycopg2 closes the
-        connection then
+    :raises OperationalError: the server does not respond; psycopg2 closes the
+        connection
     """
     from psycopg2 import OperationalError, extensions
 

@@ -18,7 +18,7 @@ MICROSECONDS: Final = sa.DateTime().with_variant(
 
 
 class UtcDateTime(sa.types.TypeDecorator[datetime.datetime]):
-    """An instant; goes in and comes out aware, in UTC."""
+    """A timezone-aware datetime, returned in UTC."""
 
     impl = MICROSECONDS
     cache_ok = True
@@ -72,15 +72,15 @@ class EnumName(sa.types.TypeDecorator[Any]):
 class Vault:
     """The keys that the encrypted columns of this process use.
 
-    The columns are declared before any configuration is read, so they hold
-    this object, and the composition root puts the keys into it.
+    The columns are declared before any configuration is read, so they refer
+    to this object, and each process loads the keys into it when it starts.
     """
 
     def __init__(self) -> None:
         self._fernet: MultiFernet | None = None
 
     def open(self, fernet: MultiFernet) -> None:
-        """Take the keys from here on."""
+        """Set the keys."""
         self._fernet = fernet
 
     @property
@@ -98,7 +98,7 @@ VAULT: Final = Vault()
 
 
 class SecretJson(SolJson):
-    """A SOL value that may hold secrets: JSON, encrypted by Fernet.
+    """A SOL value that may contain secrets: JSON, encrypted with Fernet.
 
     :raises VnfmError: the value was encrypted by a key that is not in the
         key file

@@ -1,6 +1,4 @@
-"""Registered VIMs as rows, which VNF instances live on them, and which
-provide them.
-"""
+"""Registered VIMs, and the VNF instances that use or provide them."""
 
 import datetime
 import uuid
@@ -19,7 +17,7 @@ from tacker_cnf.lcm.scripted import ProvidedVim
 LOG = log.getLogger(__name__)
 Row = models.Vim
 Provider = models.VimProvider
-#: what is written anew of a VIM that is provided still
+#: columns that are updated when a VNF provides a VIM again
 UPDATED_FIELDS: Final = ("auth_url", "auth_cred", "extra")
 
 
@@ -29,7 +27,7 @@ class ProvidedVimRecord(NamedTuple):
     vnf_instance_id: str
     vim_id: str
     name: str
-    #: as /v1.0/vims calls it
+    #: as in /v1.0/vims
     type: str
 
 
@@ -38,9 +36,9 @@ def add(session: orm.Session, vim: Row) -> None:
 
 
 def get(session: orm.Session, vim_id: str) -> Row:
-    """Read one VIM.
+    """Return one VIM.
 
-    :raises NotFound: there is none of this id
+    :raises NotFound: the VIM does not exist
     """
     vim = session.get(Row, vim_id)
     if vim is None:
@@ -51,7 +49,7 @@ def get(session: orm.Session, vim_id: str) -> Row:
 def find(
     session: orm.Session, *, vim_id: str | None = None, name: str | None = None
 ) -> Sequence[Row]:
-    """List the VIMs, the oldest first; of one id or name only, if given."""
+    """List the VIMs, oldest first; only with an ID or a name, if set."""
     query = sa.select(Row).order_by(Row.created_at, Row.id)
     if vim_id is not None:
         query = query.where(Row.id == vim_id)
@@ -61,21 +59,21 @@ def find(
 
 
 def default(session: orm.Session) -> Row | None:
-    """Find the VIM that is used when a request names none."""
+    """Return the VIM for requests without a VIM; None: there is none."""
     return session.scalars(
         sa.select(Row).where(Row.is_default.is_(True))
     ).one_or_none()
 
 
 def demote_default(session: orm.Session) -> None:
-    """Let no VIM be the default one."""
+    """Unset the default VIM."""
     session.execute(
         sa.update(Row).where(Row.is_default.is_(True)).values(is_default=None)
     )
 
 
 def get_user_instance_id(session: orm.Session, vim_id: str) -> str | None:
-    """Tell one VNF instance that lives on a VIM."""
+    """Return the ID of one VNF instance on a VIM; None: there is none."""
     table = models.VimUse
     return session.scalar(
         sa.select(table.vnf_instance_id)
@@ -86,9 +84,9 @@ def get_user_instance_id(session: orm.Session, vim_id: str) -> str | None:
 
 
 def delete(session: orm.Session, vim: Row) -> None:
-    """Forget a VIM.
+    """Delete a VIM.
 
-    :raises ReferenceError: a VNF instance lives on it (at flush)
+    :raises ReferenceError: a VNF instance uses it (at flush)
     """
     session.delete(vim)
 
@@ -96,10 +94,9 @@ def delete(session: orm.Session, vim: Row) -> None:
 def record_use(
     session: orm.Session, instance_id: str, vim_ids: Iterable[str]
 ) -> None:
-    """Note on which of the registered VIMs an instance may live from now on,
-    beside those that are noted already.
+    """Record that an instance may use registered VIMs from now on.
 
-    :raises ReferenceError: one of them was just deleted
+    :raises ReferenceError: a VIM was just deleted
     """
     table = models.VimUse
     recorded = sa.select(table.vim_id).where(
@@ -117,7 +114,7 @@ def record_use(
 def list_provided(
     session: orm.Session, instance_id: str | None = None
 ) -> Sequence[ProvidedVimRecord]:
-    """List the VIMs that VNF instances provide; or one of them, if given."""
+    """List the VIMs that one or all VNF instances provide."""
     query = (
         sa.select(Provider.vnf_instance_id, Row.id, Row.name, Row.type)
         .join(Row, Row.id == Provider.vim_id)
@@ -134,11 +131,12 @@ def update_provided(
     changes: Mapping[str, ProvidedVim | None],
     now: datetime.datetime,
 ) -> None:
-    """Keep which VIMs a VNF instance provides from now on, by name, or no
-    longer does; one that it never did is none of its business then.
+    """Register, update or delete the VIMs that a VNF instance provides.
 
-    :raises ScriptFailed: it is to provide a VIM of a name that another one
-        has, or one of another type
+    :param changes: name -> VIM; None: no longer provided, without effect for
+        a VIM that the instance does not provide
+    :raises ScriptFailed: another VIM has the name, or the type of a VIM has
+        changed
     """
     for name in sorted(changes):
         existing, provider = _lock_by_name(session, name)
@@ -161,8 +159,8 @@ def update_provided(
 def _lock_by_name(
     session: orm.Session, name: str
 ) -> tuple[Row | None, str | None]:
-    """Find the VIM of a name, which nobody can change or use meanwhile, and
-    who provides it.
+    """Lock the VIM of a name; return it and the ID of the VNF instance that
+    provides it.
     """
     vim = session.scalars(
         sa.select(Row).where(Row.name == name).with_for_update()
@@ -182,7 +180,8 @@ def _name_conflict(
 ) -> errors.ScriptFailed:
     return errors.ScriptFailed(
         f"A management script of VNF instance {instance_id} names VIM "
-        f"{name!r} as its own, but {reason}. Rename or delete that one, and retry."
+        f"{name!r} as its own, but {reason}. Rename or delete that VIM, and "
+        "retry."
     )
 
 
@@ -219,9 +218,9 @@ def _register(
 def _update_connection(
     existing: Row, vim: ProvidedVim, now: datetime.datetime
 ) -> None:
-    """Write down how a VIM is reached now; who lives on it goes on.
+    """Update the connection of a VIM; the VNF instances on it stay.
 
-    :raises ScriptFailed: it is of another type by now
+    :raises ScriptFailed: the type has changed
     """
     if vim.type != existing.type:
         raise errors.ScriptFailed(
@@ -236,8 +235,8 @@ def _update_connection(
 
 
 def _delete_unless_used(session: orm.Session, vim: Row) -> bool:
-    """Forget a VIM, unless VNF instances live on it; tell whether it has
-    gone.
+    """Delete a VIM unless VNF instances use it; return whether it was
+    deleted.
     """
     table = models.VimUse
     user_id = session.scalar(
@@ -252,18 +251,17 @@ def _delete_unless_used(session: orm.Session, vim: Row) -> bool:
         session.flush()
         return True
     LOG.warning(
-        "VIM %s (%s) was to go with the VNF that provides it, and stays: VNF "
-        "instances live on it, such as %s",
-        vim.name,
+        "Provided VIM in use, not deleted: vim=%s name=%s used_by=%s",
         vim.id,
+        vim.name,
         user_id,
     )
     return False
 
 
 def delete_provided(session: orm.Session, instance_id: str) -> None:
-    """Forget the VIMs that a VNF instance provided; those on which others
-    live stay, and are nobody's.
+    """Delete the VIMs that a VNF instance provides; those that other
+    instances use stay without a provider.
     """
     for provided_vim in list_provided(session, instance_id):
         vim = session.scalars(

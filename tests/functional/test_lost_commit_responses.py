@@ -109,7 +109,7 @@ class TestConcurrentChanges(StoreCase):
         self.vnfm.driver.before["validate"] = change
         answer = self.vnfm.task(instance_id, "scale", OUT)
         self.assertEqual(409, answer.status)
-        self.assertIn("changes all the time", answer.detail)
+        self.assertIn("keeps changing", answer.detail)
 
     def test_a_retry_while_the_former_try_is_ending(self) -> None:
         def fail(_task: Any) -> None:

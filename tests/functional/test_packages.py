@@ -405,7 +405,7 @@ class TestDuplicates(PackageTest):
         other = self.useFixture(Csar()).read()
         for content in (self.good, other):
             answer = self.upload(path, content)
-            self.assert_problem(409, answer, "has its content already")
+            self.assert_problem(409, answer, "already has its content")
         self.assertEqual(1, len(self.list_contents()))
 
     def test_a_vnfd_can_be_onboarded_once(self) -> None:

@@ -200,7 +200,7 @@ class TestRefused(ProvidedCase):
         self.assertEqual(
             f"A management script of VNF instance {instance_id} names VIM "
             f"'k8s' as its own, but VIM {vim_id} of this name is provided by "
-            "no VNF instance. Rename or delete that one, and retry.",
+            "no VNF instance. Rename or delete that VIM, and retry.",
             end["error"]["detail"],
         )
         self.assertEqual(["k8s"], [*self.vims()])

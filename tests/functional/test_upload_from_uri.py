@@ -191,7 +191,7 @@ class TestFetch(UploadTest):
             "ONBOARDED", self.wait_upload(path)["onboardingState"]
         )
         self.assert_problem(
-            409, self.request_upload(path), "has its content already"
+            409, self.request_upload(path), "already has its content"
         )
 
     def test_a_package_that_is_deleted_during_the_fetch(self) -> None:
@@ -444,7 +444,7 @@ class TestLostConductors(UploadTest):
         try:
             uploads.fetch(self.package_id, threading.Event())
         except errors.WrongState as error:
-            self.assertIn("no longer to be fetched here", str(error))
+            self.assertIn("or another conductor fetches it", str(error))
         else:
             self.fail("The fetch continued")
         with self.store.reader() as session:

@@ -115,8 +115,8 @@ class TestConductor(DatabaseOutageCase):
         output = conductor.output
         self.assertNotIn("Traceback", output)
         begun_and_ended = (
-            output.count("Database does not answer"),
-            output.count("Database answers again"),
+            output.count("Database unreachable"),
+            output.count("Database reachable again"),
         )
         # of the conductor and of its dispatcher
         self.assertEqual((2, 2), begun_and_ended, output)

@@ -156,7 +156,10 @@ class TestOnPostgresql(testtools.TestCase):
         )
         self.assertIsNone(second.exception(60))
         self.assertEqual({"k8s": "a", "other": "a"}, self.list_provided())
-        self.assertIn(f"VIM k8s ({vim_id}) was to go", self.log.output)
+        self.assertIn(
+            f"Provided VIM in use, not deleted: vim={vim_id} name=k8s",
+            self.log.output,
+        )
 
     def test_its_vnf_is_terminated_while_another_uses_it(self) -> None:
         vim_id = self.vim()

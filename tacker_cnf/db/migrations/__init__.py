@@ -1,1 +1,1 @@
-"""The database's schema, version by version."""
+"""The migrations of the database schema."""

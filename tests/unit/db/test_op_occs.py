@@ -301,7 +301,7 @@ class TestCancel(OpOccTest):
             (error,) = self.row("error")
             self.assertEqual(
                 "The operation was cancelled (GRACEFUL) when one of its steps "
-                "had just ended.",
+                "had just completed.",
                 error.detail,
             )
             self.assertEqual((False, None), self.cancelled())
