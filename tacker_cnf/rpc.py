@@ -79,12 +79,12 @@ class Client:
         )
         _cast(self._fanout, failure_message, "cancel", op_occ_id=op_occ_id)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Wake the notification dispatchers of all conductors.
 
         Raise nothing if that fails: dispatchers poll.
         """
-        _cast(self._fanout, "Wake-up not sent, dispatchers poll:", "tell")
+        _cast(self._fanout, "Wake-up not sent, dispatchers poll:", "notify")
 
     def fetch(self, package_id: str) -> None:
         """Send the ID of a VNF package to fetch to a conductor.
@@ -133,13 +133,13 @@ class Endpoint:
         cancel: Callable[[str], None],
         sync: Callable[[str], None],
         fetch: Callable[[str], None],
-        tell: Callable[[], None],
+        notify: Callable[[], None],
     ) -> None:
         self._run = run
         self._cancel = cancel
         self._sync = sync
         self._fetch = fetch
-        self._tell = tell
+        self._notify = notify
 
     @messaging.expose  # type: ignore[untyped-decorator]
     def run(self, _context: dict[str, Any], op_occ_id: str) -> None:
@@ -162,9 +162,9 @@ class Endpoint:
         self._fetch(package_id)
 
     @messaging.expose  # type: ignore[untyped-decorator]
-    def tell(self, _context: dict[str, Any]) -> None:
+    def notify(self, _context: dict[str, Any]) -> None:
         """Check for notifications to deliver."""
-        self._tell()
+        self._notify()
 
 
 class Listener:

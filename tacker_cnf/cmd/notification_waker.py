@@ -23,4 +23,4 @@ class NotificationWaker:
     def _run(self) -> None:
         while self._pending.wait():
             self._pending.clear()
-            self._conductors.tell()
+            self._conductors.notify()

@@ -622,8 +622,8 @@ def _update(
 
 
 def requeue(session: orm.Session, owner: str, op_occ_id: str) -> bool:
-    """Let another conductor begin an operation for which nothing was done
-    yet; tell whether that was still so.
+    """Release a claimed operation of which no step has begun, so that another
+    conductor claims it; return whether it was released.
     """
     result = session.connection().execute(
         sa.update(Row)

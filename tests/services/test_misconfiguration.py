@@ -1,4 +1,4 @@
-"""What an operator has got wrong is told in a line, and nothing hangs."""
+"""A wrong configuration ends in one line of error, and no process hangs."""
 
 import re
 import socket
@@ -16,12 +16,12 @@ from tests.services.deployment import Deployment
 
 SERVERS = ("tacker-cnf-api", "tacker-cnf-conductor")
 SMALL = "configmap secret deployment"
-#: seconds a caller may have to wait for an answer
+#: seconds within which each command has to end
 MAX_EXIT_S = 60.0
 
 
 def free_port() -> int:
-    """Tell a port on which nothing listens."""
+    """Return a port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

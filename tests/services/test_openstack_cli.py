@@ -313,7 +313,7 @@ class TestOpenstackCommand(CommandTest):
         self.scale()
         self.heal()
         self.update()
-        self.run_failing("vim delete cluster", "live")
+        self.run_failing("vim delete cluster", "in use")
         self.terminate()
         self.create(vnfd_id)
         self.run_ok(self.lcm(f"delete {self.instance}"))

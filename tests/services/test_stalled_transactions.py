@@ -52,30 +52,30 @@ class TestStalled(testtools.TestCase):
         # it is itself again after that
         self.assertFalse(leases.acquire(stalled, "duty", "stalled", 60.0))
 
-    def wait_locked(self) -> None:
+    def wait_for_own_lock(self) -> None:
         """Wait for a lock that this process has too."""
         row = sa.text("SELECT * FROM leases FOR UPDATE")
         with self.store.writer() as first, self.store.writer() as second:
             first.execute(row).all()
             second.execute(row).all()
 
-    def slow_write(self, store: Store) -> None:
+    def run_slow_query(self, store: Store) -> None:
         with store.reader() as session:
             session.execute(sa.text(self.sleeps.format(LEASE))).all()
 
     def test_no_lock_and_no_statement_is_waited_for_for_long(self) -> None:
         leases.acquire(self.store, "duty", "other", 60.0)
-        self.assertRaises(DATABASE_DOWN, self.wait_locked)
+        self.assertRaises(DATABASE_DOWN, self.wait_for_own_lock)
         # the limit of the server is surely below that of this process
         store = self.store_of_a_process(4 * LEASE)
-        self.assertRaises(DATABASE_DOWN, self.slow_write, store)
+        self.assertRaises(DATABASE_DOWN, self.run_slow_query, store)
         # it answered both
         self.assertNotIn("Database unreachable", self.log.output)
         self.assertIn("Database transaction failed", self.log.output)
         # a migration may take its time
         store = Store(self.url)
         self.addCleanup(store.close)
-        self.slow_write(store)
+        self.run_slow_query(store)
 
     def test_a_locked_lease_is_another_ones_for_now(self) -> None:
         leases.acquire(self.store, "duty", "other", 0.0)
@@ -99,9 +99,9 @@ class TestStalled(testtools.TestCase):
         self.assertTrue(leases.acquire(store, "duty", "me", 60.0))
         relay.stall()
         for _ in ("a connection that is there", "a new one"):
-            self.assertRaises(DATABASE_DOWN, self.lease_is_taken, store)
+            self.assertRaises(DATABASE_DOWN, self.take_lease, store)
         relay.resume()
-        self.assertFalse(self.lease_is_taken(store))
+        self.assertFalse(self.take_lease(store))
 
     def test_an_outage_is_logged_once(self) -> None:
         """A transaction that began before it and ends after it began says
@@ -133,7 +133,7 @@ class TestStalled(testtools.TestCase):
         with store.reader() as session:
             session.execute(sa.text("SELECT 1")).all()
 
-    def lease_is_taken(self, store: Store) -> bool:
+    def take_lease(self, store: Store) -> bool:
         return leases.acquire(store, "duty", "another", 60.0)
 
 

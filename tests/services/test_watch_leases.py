@@ -28,7 +28,7 @@ class TestWatches(testtools.TestCase):
         self.client.register(self.cluster.vim)
 
     def leases(self) -> dict[str, Any]:
-        """Tell how many watches there are, and who has one."""
+        """Return the number of watch leases, and the owner of one."""
         return self.deployment.database.fetch_row(
             "SELECT count(*) AS count, min(owner) AS owner FROM leases"
             " WHERE name LIKE 'watch %'"
@@ -69,7 +69,7 @@ class TestWatches(testtools.TestCase):
         )
         self.assertEqual(owner, owner_conductor.owner)
         owner_conductor.kill()
-        # nobody watches as this happens
+        # no conductor watches meanwhile
         old = self.replace_pod(vnf)
         self.check_known(vnf, old)
         self.assertEqual(other.owner, self.owner())
@@ -77,7 +77,7 @@ class TestWatches(testtools.TestCase):
 
         code, seconds = other.stop()
         self.assertEqual(0, code)
-        # a watch that nobody wakes would be read for a minute
+        # a watch that is not closed would be read for a minute
         self.assertLess(seconds, 50.0)
         self.assertEqual(0, self.leases()["count"])
 

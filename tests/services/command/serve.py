@@ -79,7 +79,9 @@ def handle(caller: socket.socket) -> None:
 
 def main() -> None:
     load()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    signal.signal(
+        signal.SIGCHLD, signal.SIG_IGN
+    )  # their exit is not waited for
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         place = Path(f"{sys.argv[1]}.new")
         listening.bind(str(place))

@@ -491,10 +491,10 @@ class TestLease(OpOccTest):
         self.heartbeat("first", "an-op-occ")
         self.assertEqual(["an-op-occ"], self.list_unclaimed())
 
-    def test_what_is_given_back_others_may_take_at_once(self) -> None:
+    def test_expired_leases_can_be_claimed_at_once(self) -> None:
         self.claimed("me")
         with self.store.writer() as session:
-            op_occs.expire_leases(session, "somebody else")
+            op_occs.expire_leases(session, "another")
         self.assertEqual([], self.list_unclaimed())
         with self.store.writer() as session:
             op_occs.expire_leases(session, "me")

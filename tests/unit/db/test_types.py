@@ -48,7 +48,7 @@ class ColumnTest(StoreTest):
             return session.get(type(row), row.id)
 
     def raw(self, column: str, table: str) -> Any:
-        """Tell what really lies in the one row of a table."""
+        """Return the stored value of the one row of a table."""
         with self.store.engine.connect() as connection:
             query = sa.text(f"SELECT {column} FROM {table}")  # noqa: S608
             return connection.scalar(query)
