@@ -2,8 +2,9 @@
 
 import itertools
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 
+from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
@@ -44,6 +45,24 @@ class RetryPolicy:
         self.cancel_token = cancel_token or CancelToken()
         self._current_timeout = contact_timeout
         self._outage_timeout = outage_timeout
+
+    @classmethod
+    def of_conf(
+        cls,
+        conf: cfg.ConfigOpts.GroupAttr,
+        deadline: Deadline,
+        cancel_token: CancelToken | None = None,
+    ) -> Self:
+        """Build the policy that the options of a driver configure.
+
+        :param conf: has contact_timeout and outage_timeout, in seconds
+        """
+        return cls(
+            deadline,
+            cancel_token,
+            contact_timeout=conf.contact_timeout,
+            outage_timeout=conf.outage_timeout,
+        )
 
     def call(self, request: Callable[[], T]) -> T:
         """Send a request, and retry until the VIM answers or rejects it.

@@ -98,7 +98,9 @@ class KubernetesDriver:
         self._clusters = ClusterPool(self._conf.request_timeout)
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        retry_policy = self._retry_policy(Deadline.within(PROBE_TIMEOUT_S))
+        retry_policy = RetryPolicy.of_conf(
+            self._conf, Deadline.within(PROBE_TIMEOUT_S)
+        )
         cluster = self._clusters.connect(connection, retry_policy)
         # credentials for single namespaces are valid too
         with contextlib.suppress(Forbidden):
@@ -173,23 +175,13 @@ class KubernetesDriver:
         return label_search.clean(self._connect_for_search(task), task)
 
     def _connect_for_search(self, task: SearchTask) -> Cluster:
-        retry_policy = RetryPolicy(
-            Deadline(math.inf),
-            task.cancel_token,
-            contact_timeout=PROBE_TIMEOUT_S,
-            outage_timeout=PROBE_TIMEOUT_S,
-        )
+        retry_policy = RetryPolicy(Deadline(math.inf), task.cancel_token)
         return self._clusters.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
         def connect(cancel_token: CancelToken) -> Cluster:
             # a lost cluster ends the watch; the caller starts another
-            retry_policy = RetryPolicy(
-                Deadline(math.inf),
-                cancel_token,
-                contact_timeout=PROBE_TIMEOUT_S,
-                outage_timeout=PROBE_TIMEOUT_S,
-            )
+            retry_policy = RetryPolicy(Deadline(math.inf), cancel_token)
             return self._clusters.connect(task.vim_connection, retry_policy)
 
         pod_watch.watch(connect, task)
@@ -226,7 +218,7 @@ class KubernetesDriver:
     ) -> ClusterTask:
         cluster = self._clusters.connect(
             task.vim_connections[key],
-            self._retry_policy(deadline, task.cancel_token),
+            RetryPolicy.of_conf(self._conf, deadline, task.cancel_token),
         )
         waiter = Waiter(
             cluster,
@@ -237,16 +229,6 @@ class KubernetesDriver:
             self._conf.finalizer_timeout,
         )
         return ClusterTask(key, cluster, rendered, waiter, progress)
-
-    def _retry_policy(
-        self, deadline: Deadline, cancel_token: CancelToken | None = None
-    ) -> RetryPolicy:
-        return RetryPolicy(
-            deadline,
-            cancel_token,
-            contact_timeout=self._conf.contact_timeout,
-            outage_timeout=self._conf.outage_timeout,
-        )
 
 
 def _scale(cluster_tasks: ClusterTasks, resized: Sequence[Manifest]) -> None:

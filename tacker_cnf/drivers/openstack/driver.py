@@ -38,7 +38,7 @@ from tacker_cnf.drivers.openstack.stacks import Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
 from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
@@ -59,7 +59,9 @@ class OpenstackDriver:
         self._user_data: UserData = ChosenUserData(limits_of(conf))
 
     def check_connection(self, connection: VimConnectionInfo) -> None:
-        retry_policy = self._retry_policy(Deadline.within(PROBE_TIMEOUT_S))
+        retry_policy = RetryPolicy.of_conf(
+            self._conf, Deadline.within(PROBE_TIMEOUT_S)
+        )
         self._clouds.connect(connection, retry_policy).check_access()
 
     def validate(self, task: InfraTask) -> None:
@@ -161,12 +163,7 @@ class OpenstackDriver:
         return [str(found)]
 
     def _heat_for_search(self, task: SearchTask) -> Heat:
-        retry_policy = RetryPolicy(
-            Deadline(math.inf),
-            task.cancel_token,
-            contact_timeout=PROBE_TIMEOUT_S,
-            outage_timeout=PROBE_TIMEOUT_S,
-        )
+        retry_policy = RetryPolicy(Deadline(math.inf), task.cancel_token)
         return self._clouds.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
@@ -195,7 +192,9 @@ class OpenstackDriver:
         """Run user data, with the grant completed from the VIM and VNFD."""
         task = request.task
         _, connection = _vim(task)
-        retry_policy = self._retry_policy(task.deadline, task.cancel_token)
+        retry_policy = RetryPolicy.of_conf(
+            self._conf, task.deadline, task.cancel_token
+        )
         glance = self._clouds.images(connection, retry_policy)
         completed_task = dataclasses.replace(
             task, grant=assets.complete_grant(task, glance)
@@ -221,7 +220,8 @@ class OpenstackDriver:
         timeout = self._conf.stack_timeout + delay
         deadline = Deadline.within(min(timeout, task.deadline.remaining))
         heat = self._clouds.connect(
-            connection, self._retry_policy(deadline, task.cancel_token)
+            connection,
+            RetryPolicy.of_conf(self._conf, deadline, task.cancel_token),
         )
         location = StackLocation(key, self._tenant(heat, connection))
         return StackTask(
@@ -230,24 +230,14 @@ class OpenstackDriver:
 
     def _nova(self, task: InfraTask, stack_task: StackTask) -> Nova:
         _, connection = _vim(task)
-        retry_policy = self._retry_policy(
-            stack_task.waiter.deadline, task.cancel_token
+        retry_policy = RetryPolicy.of_conf(
+            self._conf, stack_task.waiter.deadline, task.cancel_token
         )
         return self._clouds.servers(connection, retry_policy)
 
     def _tenant(self, heat: Heat, connection: VimConnectionInfo) -> str:
         project = connection.access_info.get("project")
         return str(project) if project else heat.project_id()
-
-    def _retry_policy(
-        self, deadline: Deadline, cancel_token: CancelToken | None = None
-    ) -> RetryPolicy:
-        return RetryPolicy(
-            deadline,
-            cancel_token,
-            contact_timeout=self._conf.contact_timeout,
-            outage_timeout=self._conf.outage_timeout,
-        )
 
 
 def _vim(task: InfraTask) -> tuple[str, VimConnectionInfo]:
