@@ -252,7 +252,7 @@ class TestClaim(testtools.TestCase):
         self.assertRaises(errors.OperationInProgress, self.clean)
         (answer,) = answers
         self.assertEqual(409, answer.status)
-        self.assertIn("try again in some seconds", answer.detail)
+        self.assertIn("retry in some seconds", answer.detail)
         self.assertNotIn(self.vnf, self.driver.vnfcs)
         self.assertEqual(202, self.instantiate().status)
 
