@@ -1,12 +1,16 @@
 """Analyse a script without running it, by its syntax tree."""
 
 import ast
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 #: longer scripts are not analysed
 MAX_BYTES: Final = 1024**2
+#: one thread at a time: CPython 3.11 counts the depth of a tree for all threads
+#: together, and raises SystemError when they differ (gh-106905)
+_PARSER_LOCK: Final = threading.Lock()
 _DEFINES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _NO_EFFECT: Final = (
     *(ast.Import, ast.ImportFrom, ast.Pass, ast.Assign, ast.AnnAssign),
@@ -36,7 +40,10 @@ def _parsed(script: Path) -> ast.Module | None:
     try:
         with script.open("rb") as file:
             text = file.read(MAX_BYTES + 1)
-        return ast.parse(text) if len(text) <= MAX_BYTES else None
+        if len(text) > MAX_BYTES:
+            return None
+        with _PARSER_LOCK:
+            return ast.parse(text)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

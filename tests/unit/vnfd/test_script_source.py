@@ -1,11 +1,17 @@
 """Analysis of scripts without running them."""
 
 import ast
+import concurrent.futures
+import time
+from pathlib import Path
 
+import fixtures
 import testtools
 
 from tacker_cnf.vnfd import script_source
 
+#: a line whose syntax tree is deep
+DEEP = "x = [[{'a': (1, [2, {'b': [i for i in range(3)]}])}]]\n"
 CLASS = "class Driver:\n    def heal_end(self): ...\n"
 ACTS = (
     "Driver.main()",
@@ -58,3 +64,27 @@ class EntryTest(testtools.TestCase):
     def test_unknown_code_counts_as_having_an_effect(self) -> None:
         for text in ("", "import impl", "from impl import *", "'''Doc.'''"):
             self.assertFalse(script_source.does_nothing(ast.parse(text)), text)
+
+
+class Cycle:
+    """Garbage that lets another thread run while it is collected."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        time.sleep(0.001)
+
+
+class TestParse(testtools.TestCase):
+    def test_threads_parse_at_once(self) -> None:
+        script = Path(self.useFixture(fixtures.TempDir()).path) / "script.py"
+        script.write_text(DEEP * 100)
+
+        def parse(_: int) -> int:
+            Cycle()
+            return len(script_source.parse(script).body)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            sizes = set(threads.map(parse, range(400)))
+        self.assertEqual({100}, sizes)
