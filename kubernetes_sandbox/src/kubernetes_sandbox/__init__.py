@@ -1,5 +1,4 @@
-"""An in-memory Kubernetes cluster for the demo and the tests.
+"""An in-memory Kubernetes cluster for demos and tests.
 
-It answers real clients on a real HTTPS socket and behaves as a cluster
-does; it imports nothing of the product.
+It serves real clients on a real HTTPS socket and behaves as a cluster does.
 """

@@ -1,4 +1,4 @@
-"""Run the cluster alone: ``python -m kubernetes_sandbox``."""
+"""Run a cluster in a process: ``python -m kubernetes_sandbox``."""
 
 import argparse
 import json
@@ -15,28 +15,41 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m kubernetes_sandbox",
         description="Run an in-memory Kubernetes cluster.",
     )
-    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (default: %(default)s)",
+    )
     parser.add_argument(
         "--name",
         action="append",
         default=[],
-        help="what else its certificate is to be good for; may be repeated",
+        help="additional host name or IP address of the certificate; repeatable",
     )
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--nodes", type=int, default=2)
-    parser.add_argument("--pod-start-delay", type=float, default=0.3)
+    parser.add_argument(
+        "--port", type=int, default=0, help="0: a free port (default)"
+    )
+    parser.add_argument(
+        "--nodes", type=int, default=2, help="number (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--pod-start-delay",
+        type=float,
+        default=0.3,
+        help="seconds that a container takes to start (default: %(default)s)",
+    )
     parser.add_argument(
         "--kubeconfig",
         type=Path,
         default=Path("sandbox.kubeconfig"),
-        help="where to write how to reach the cluster",
+        help="file to write (default: %(default)s)",
     )
     return parser
 
 
 def _write_kubeconfig(cluster: SandboxCluster, path: Path) -> None:
     path.touch(mode=0o600)
-    # JSON is YAML, and every client reads it.
+    # JSON is valid YAML, and every client reads it.
     path.write_text(json.dumps(cluster.kubeconfig(), indent=2) + "\n")
 
 
@@ -45,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.WARNING)
     ending = {signal.SIGTERM, signal.SIGINT}
-    # Blocked before the cluster's thread starts, so that it inherits it.
+    # Blocked before the cluster's thread starts, which inherits the mask.
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     cluster = SandboxCluster(
         host=options.host,
@@ -57,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     with cluster:
         _write_kubeconfig(cluster, options.kubeconfig)
         sys.stdout.write(
-            f"The cluster listens on {cluster.endpoint}; reach it with\n"
+            f"The cluster listens on {cluster.endpoint}\n"
             f"  kubectl --kubeconfig {options.kubeconfig} get nodes\n"
         )
         sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""What the server adds to a new object, and which it turns away."""
+"""Admission: mutation, validation and quota checks of new objects."""
 
-from kubernetes_sandbox import errors, quota
+from kubernetes_sandbox import errors, limit_range, quota
 from kubernetes_sandbox.errors import Cause
 from kubernetes_sandbox.kinds import Kind
 from kubernetes_sandbox.objects import (
@@ -14,6 +14,7 @@ from kubernetes_sandbox.store import Store
 
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+_RUNTIME_CLASSES = "runtimeclasses.node.k8s.io"
 CLASSES = "storageclasses.storage.k8s.io"
 _UNHEALTHY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
@@ -66,7 +67,7 @@ def _mount_token(spec: Obj) -> None:
 
 
 def default_tolerations() -> list[Obj]:
-    """Build the tolerations every pod gets."""
+    """Build the tolerations that every pod gets."""
     return [
         {
             "key": key,
@@ -81,25 +82,25 @@ def default_tolerations() -> list[Obj]:
 def _tolerate(spec: Obj) -> None:
     tolerations = list(spec.get("tolerations") or ())
     for added in default_tolerations():
-        if not any(_covers(known, added["key"]) for known in tolerations):
+        if not any(_matches(known, added["key"]) for known in tolerations):
             tolerations.append(added)
     spec["tolerations"] = tolerations
 
 
-def _covers(toleration: Obj, key: str) -> bool:
+def _matches(toleration: Obj, key: str) -> bool:
     return toleration.get("key") in {None, "", key} and toleration.get(
         "effect"
     ) in {None, "", "NoExecute"}
 
 
 class Admission:
-    """The admission plug-ins that a cluster has by default."""
+    """The admission plug-ins that a cluster enables by default."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def check_namespace(self, kind: Kind, namespace: str, name: str) -> None:
-        """Refuse a create in a namespace that is not there, or goes.
+        """Reject a create in a namespace that is absent or terminating.
 
         :raises ApiError: 404 or 403
         """
@@ -120,20 +121,22 @@ class Admission:
             )
 
     def admit(self, kind: Kind, obj: Obj) -> None:
-        """Add to a new object what the cluster adds.
+        """Mutate and validate a new object.
 
-        :raises ApiError: it refers to what is not there
+        :raises ApiError: it refers to an object that does not exist
         """
         if kind.key == "pods.":
+            limit_range.set_defaults(self._store, obj)
             self._pod(obj)
         elif kind.key == "persistentvolumeclaims.":
             self._volume_claim(obj)
 
-    def charge(self, kind: Kind, obj: Obj) -> None:
-        """Check the quotas, last of all.
+    def check_quota(self, kind: Kind, obj: Obj) -> None:
+        """Check the resource quotas; this is the last admission step.
 
         :raises ApiError: 403
         """
+        limit_range.check(self._store, kind, obj)
         quota.check(self._store, kind, obj)
 
     def _pod(self, obj: Obj) -> None:
@@ -154,6 +157,17 @@ class Admission:
             _mount_token(spec)
         _tolerate(spec)
         self._prioritise(obj)
+        self._check_runtime_class(obj)
+
+    def _check_runtime_class(self, pod: Obj) -> None:
+        name = pod["spec"].get("runtimeClassName")
+        if name and not self._store.get(_RUNTIME_CLASSES, "", name):
+            raise errors.forbidden(
+                "pods",
+                "",
+                name_of(pod),
+                f'pod rejected: RuntimeClass "{name}" not found',
+            )
 
     def _prioritise(self, obj: Obj) -> None:
         spec = obj["spec"]
@@ -167,7 +181,17 @@ class Admission:
                 name_of(obj),
                 f"no PriorityClass with name {name} was found",
             )
-        spec["priority"] = found["value"] if found else 0
+        priority = found["value"] if found else 0
+        if spec.get("priority") not in {None, priority}:
+            raise errors.forbidden(
+                "pods",
+                "",
+                name_of(obj),
+                f"the integer value of priority ({spec['priority']}) must not"
+                " be provided in pod spec; priority admission controller"
+                f" computed {priority} from the given PriorityClass name",
+            )
+        spec["priority"] = priority
         spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
     def _volume_claim(self, obj: Obj) -> None:

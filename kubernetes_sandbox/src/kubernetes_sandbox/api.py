@@ -1,7 +1,7 @@
-"""Create, replace, delete: the rules every write goes through.
+"""Create, replace and delete: the rules that apply to every write.
 
-Clients come here over HTTP and controllers directly, so both meet the
-same defaults, checks and quotas.
+HTTP requests and controllers both use it, so that the same defaults,
+validation and quotas apply.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from kubernetes_sandbox import (
     defaults,
     errors,
-    immutability,
     managed_fields,
+    update_validation,
     validation,
 )
 from kubernetes_sandbox.admission import Admission
@@ -29,12 +29,12 @@ from kubernetes_sandbox.objects import (
 from kubernetes_sandbox.store import Store, encode
 from kubernetes_sandbox.strategy import (
     Strategy,
-    counts_generations,
-    first_status,
+    has_generation,
+    set_initial_status,
 )
 
-#: What a client cannot change of an object's metadata.
-_KEPT = (
+#: Metadata that a client cannot change.
+_SERVER_SET_METADATA = (
     "uid",
     "creationTimestamp",
     "deletionTimestamp",
@@ -43,7 +43,7 @@ _KEPT = (
     "namespace",
     "generateName",
 )
-_LONGEST_BASE = 58
+_MAX_BASE_LENGTH = 58
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class WriteOptions:
     """The parameters of a write."""
 
     dry_run: bool = False
-    #: Who writes, for managedFields; empty for the cluster's own parts.
+    #: Field manager for managedFields; empty for controllers.
     manager: str = ""
     force: bool = False
     field_validation: str = "Warn"
     subresource: str = ""
-    #: The managedFields that a server-side apply worked out.
+    #: The managedFields that a server-side apply computed.
     entries: tuple[Obj, ...] | None = None
     warn: Callable[[str], None] = field(default=lambda _: None)
 
@@ -65,14 +65,14 @@ INTERNAL = WriteOptions()
 
 
 def ordered(obj: Obj, kind: Kind) -> Obj:
-    """Put kind and apiVersion first: the store's JSON relies on it."""
+    """Put kind and apiVersion first: the cached JSON relies on it."""
     head: Obj = {"kind": kind.kind, "apiVersion": kind.api_version}
     rest = {k: v for k, v in obj.items() if k not in head}
     return {**head, **rest}
 
 
 class Api:
-    """The writes of the API server."""
+    """The write operations of the API server."""
 
     def __init__(self, store: Store, kinds: KindRegistry) -> None:
         self.store = store
@@ -87,9 +87,9 @@ class Api:
         obj: Obj,
         options: WriteOptions = INTERNAL,
     ) -> Obj:
-        """Store a new object; ``obj`` is given away.
+        """Store a new object; it takes ownership of ``obj``.
 
-        :raises ApiError: it may not be
+        :raises ApiError: the object is rejected
         """
         metadata = obj.setdefault("metadata", {})
         self._name(metadata)
@@ -98,18 +98,18 @@ class Api:
         self.admission.check_namespace(
             kind, namespace, metadata.get("name", "")
         )
-        asked = clone(obj) if options.manager else obj
-        made = self._prepared(kind, ordered(obj, kind))
-        self._check_free(kind, made)
+        requested = clone(obj) if options.manager else obj
+        result = self._prepare(kind, ordered(obj, kind))
+        self._check_not_exists(kind, result)
         if options.entries is not None:
-            made["metadata"]["managedFields"] = list(options.entries)
+            result["metadata"]["managedFields"] = list(options.entries)
         elif options.manager:
-            defaults.fill_in(kind.key, asked)
-            managed_fields.record_first(made, asked, options.manager)
-        self.admission.charge(kind, made)
+            defaults.set_defaults(kind.key, requested)
+            managed_fields.record_create(result, requested, options.manager)
+        self.admission.check_quota(kind, result)
         if options.dry_run:
-            return made
-        return self.store.put(kind, made).obj
+            return result
+        return self.store.put(kind, result).obj
 
     def replace(
         self,
@@ -118,14 +118,14 @@ class Api:
         new: Obj,
         options: WriteOptions = INTERNAL,
     ) -> Obj:
-        """Store a new version; ``new`` is given away.
+        """Store a new version; it takes ownership of ``new``.
 
-        :raises ApiError: it may not be, or is not based on the newest
+        :raises ApiError: it is rejected, or not based on the latest version
         """
         self._check_version(kind, old, new)
-        made = self._next_version(kind, old, ordered(new, kind))
-        immutability.check(kind, old, made)
-        return self._commit(kind, old, made, options)
+        result = self._next_version(kind, old, ordered(new, kind))
+        update_validation.check(kind, old, result)
+        return self._commit(kind, old, result, options)
 
     def replace_status(
         self,
@@ -134,44 +134,44 @@ class Api:
         new: Obj,
         options: WriteOptions = INTERNAL,
     ) -> Obj:
-        """Store a new status, and nothing else but metadata of ``new``.
+        """Store the status and the metadata of ``new``, and nothing else.
 
-        :raises ApiError: it is not based on the newest version
+        :raises ApiError: it is not based on the latest version
         """
         self._check_version(kind, old, new)
-        metadata = self._kept_metadata(old, new)
+        metadata = self._next_metadata(old, new)
         metadata.pop("managedFields", None)
         if "managedFields" in old["metadata"]:
             metadata["managedFields"] = old["metadata"]["managedFields"]
-        made = {**old, "metadata": metadata}
+        result = {**old, "metadata": metadata}
         if "status" in new:
-            made["status"] = new["status"]
-        return self._commit(kind, old, made, options)
+            result["status"] = new["status"]
+        return self._commit(kind, old, result, options)
 
     def set_status(self, kind: Kind, old: Obj, status: Obj) -> Obj:
-        """Store a status that a controller worked out, if it is new."""
+        """Store the status that a controller computed, if it differs."""
         if old.get("status") == status:
             return old
         return self.store.put(kind, {**old, "status": status}).obj
 
     def put(self, kind: Kind, obj: Obj) -> Obj:
-        """Store a version that a controller made of the newest one."""
-        return self._settle(kind, obj)
+        """Store a version that a controller derived from the latest one."""
+        return self._store_or_remove(kind, obj)
 
     def _name(self, metadata: Obj) -> None:
         base = metadata.get("generateName")
         if base and not metadata.get("name"):
-            metadata["name"] = base[:_LONGEST_BASE] + random_suffix()
+            metadata["name"] = base[:_MAX_BASE_LENGTH] + random_suffix()
 
-    def _prepared(self, kind: Kind, obj: Obj) -> Obj:
-        for gone in ("resourceVersion", "selfLink", "deletionTimestamp"):
-            obj["metadata"].pop(gone, None)
+    def _prepare(self, kind: Kind, obj: Obj) -> Obj:
+        for removed in ("resourceVersion", "selfLink", "deletionTimestamp"):
+            obj["metadata"].pop(removed, None)
         obj["metadata"].pop("managedFields", None)
-        defaults.fill_in(kind.key, obj)
+        defaults.set_defaults(kind.key, obj)
         self.admission.admit(kind, obj)
         obj["metadata"].pop("uid", None)
         obj["metadata"].pop("generation", None)
-        if counts_generations(kind):
+        if has_generation(kind):
             obj["metadata"]["generation"] = 1
         if kind.key != "jobs.batch":
             self.strategy.prepare(kind, obj)
@@ -180,10 +180,10 @@ class Api:
         obj["metadata"]["creationTimestamp"] = now()
         if kind.key == "jobs.batch":
             self.strategy.prepare(kind, obj)
-        first_status(kind, obj)
+        set_initial_status(kind, obj)
         return obj
 
-    def _check_free(self, kind: Kind, obj: Obj) -> None:
+    def _check_not_exists(self, kind: Kind, obj: Obj) -> None:
         name = name_of(obj)
         found = self.store.get(kind.key, namespace_of(obj), name)
         if found is not None:
@@ -208,9 +208,9 @@ class Api:
             )
 
     @staticmethod
-    def _kept_metadata(old: Obj, new: Obj) -> Obj:
+    def _next_metadata(old: Obj, new: Obj) -> Obj:
         metadata = dict(new.get("metadata") or {})
-        for name in _KEPT:
+        for name in _SERVER_SET_METADATA:
             metadata.pop(name, None)
             if name in old["metadata"]:
                 metadata[name] = old["metadata"][name]
@@ -219,39 +219,41 @@ class Api:
         return metadata
 
     def _next_version(self, kind: Kind, old: Obj, new: Obj) -> Obj:
-        new["metadata"] = self._kept_metadata(old, new)
+        new["metadata"] = self._next_metadata(old, new)
         if kind.subresource("status") is not None:
             new.pop("status", None)
             if "status" in old:
                 new["status"] = old["status"]
-        defaults.fill_in(kind.key, new)
-        if counts_generations(kind) and _essence(old) != _essence(new):
+        defaults.set_defaults(kind.key, new)
+        if has_generation(kind) and _desired_state(
+            kind, old
+        ) != _desired_state(kind, new):
             generation = old["metadata"].get("generation", 0) + 1
             new["metadata"]["generation"] = generation
         self.strategy.prepare(kind, new)
         return new
 
     def _commit(
-        self, kind: Kind, old: Obj, made: Obj, options: WriteOptions
+        self, kind: Kind, old: Obj, result: Obj, options: WriteOptions
     ) -> Obj:
         if "managedFields" in old["metadata"]:
-            made["metadata"].setdefault(
+            result["metadata"].setdefault(
                 "managedFields", old["metadata"]["managedFields"]
             )
         if options.entries is not None:
-            entries = _as_before(old, options.entries)
-            made["metadata"]["managedFields"] = entries
-        if made == old:
+            entries = _with_old_times(old, options.entries)
+            result["metadata"]["managedFields"] = entries
+        if result == old:
             return old
         if options.manager and options.entries is None:
             managed_fields.record(
-                made, old, options.manager, options.subresource
+                result, old, options.manager, options.subresource
             )
         if options.dry_run:
-            return made
-        return self._settle(kind, made)
+            return result
+        return self._store_or_remove(kind, result)
 
-    def _settle(self, kind: Kind, obj: Obj) -> Obj:
+    def _store_or_remove(self, kind: Kind, obj: Obj) -> Obj:
         metadata = obj["metadata"]
         waiting = metadata.get("finalizers") or metadata.get(
             "deletionGracePeriodSeconds"
@@ -262,8 +264,8 @@ class Api:
         return self.store.put(kind, obj).obj
 
 
-def _as_before(old: Obj, entries: tuple[Obj, ...]) -> list[Obj]:
-    """Keep the time of the entries in which nothing else changed."""
+def _with_old_times(old: Obj, entries: tuple[Obj, ...]) -> list[Obj]:
+    """Keep the time of entries that have not changed otherwise."""
     times = {"time"}
     before = {
         _without(entry, times): entry
@@ -276,7 +278,12 @@ def _without(entry: Obj, names: set[str]) -> bytes:
     return encode({k: v for k, v in entry.items() if k not in names})
 
 
-def _essence(obj: Obj) -> Obj:
-    if "spec" in obj:
-        return dict(obj["spec"] or {})
-    return {k: v for k, v in obj.items() if k not in {"metadata", "status"}}
+def _desired_state(kind: Kind, obj: Obj) -> Obj:
+    """Return what has another generation if it changes."""
+    if "spec" not in obj:
+        hidden = {"metadata", "status"}
+        return {k: v for k, v in obj.items() if k not in hidden}
+    if kind.key == "deployments.apps":
+        annotations = obj["metadata"].get("annotations") or {}
+        return {"spec": obj["spec"], "annotations": annotations}
+    return dict(obj["spec"] or {})

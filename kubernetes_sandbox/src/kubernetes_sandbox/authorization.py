@@ -1,21 +1,21 @@
-"""Who may do what: RBAC over the stored roles and bindings."""
+"""RBAC authorization by the stored roles and bindings."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubernetes_sandbox.calls import User
+from kubernetes_sandbox.api_request import User
+from kubernetes_sandbox.authentication import MASTERS
 from kubernetes_sandbox.errors import ApiError
-from kubernetes_sandbox.identities import MASTERS
 from kubernetes_sandbox.objects import Obj
 from kubernetes_sandbox.store import Store
 
 _GROUP = "rbac.authorization.k8s.io"
-#: Paths that tell everybody what a cluster is.
-_PUBLIC = ("/version", "/healthz", "/readyz", "/livez")
-#: Paths that tell any known user what a cluster serves.
-_DISCOVERY = ("/api", "/apis", "/openapi")
-#: What any known user may ask about itself.
-_ABOUT_SELF = frozenset(
+#: Paths that any caller can read.
+_PUBLIC_PATHS = ("/version", "/healthz", "/readyz", "/livez")
+#: Paths that any authenticated user can read.
+_DISCOVERY_PATHS = ("/api", "/apis", "/openapi")
+#: Reviews that any authenticated user can create.
+_SELF_REVIEWS = frozenset(
     {
         "selfsubjectaccessreviews",
         "selfsubjectrulesreviews",
@@ -25,8 +25,8 @@ _ABOUT_SELF = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
-    """What somebody wants to do."""
+class AuthorizationAttributes:
+    """The attributes of a request that RBAC decides on."""
 
     verb: str
     group: str
@@ -36,32 +36,32 @@ class Action:
 
 
 class Authorizer:
-    """Answers from the roles that are stored now."""
+    """Authorizes requests by the roles that are stored now."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def allows(self, user: User, action: Action) -> bool:
-        """Tell whether a user may do something to a resource."""
+    def is_allowed(self, user: User, action: AuthorizationAttributes) -> bool:
+        """Return whether RBAC allows a request for a resource."""
         if MASTERS in user.groups:
             return True
-        if action.verb == "create" and action.resource in _ABOUT_SELF:
+        if action.verb == "create" and action.resource in _SELF_REVIEWS:
             return user.name != "system:anonymous"
         rules = self.rules_of(user, action.namespace)
-        return any(_covers(rule, action) for rule in rules)
+        return any(_matches(rule, action) for rule in rules)
 
-    def allows_path(self, user: User, path: str) -> bool:
-        """Tell whether a user may read a path that is no resource."""
-        if MASTERS in user.groups or path.startswith(_PUBLIC):
+    def is_path_allowed(self, user: User, path: str) -> bool:
+        """Return whether RBAC allows to read a non-resource path."""
+        if MASTERS in user.groups or path.startswith(_PUBLIC_PATHS):
             return True
         known = user.name != "system:anonymous"
-        if known and path.startswith(_DISCOVERY):
+        if known and path.startswith(_DISCOVERY_PATHS):
             return True
         rules = self.rules_of(user, "")
         return any("*" in r.get("nonResourceURLs", ()) for r in rules)
 
     def rules_of(self, user: User, namespace: str) -> Iterator[Obj]:
-        """Go through the rules that hold for a user in a namespace."""
+        """Iterate over the rules that apply to a user in a namespace."""
         for binding in self._store.objects(f"clusterrolebindings.{_GROUP}"):
             if _binds(binding, user, ""):
                 yield from self._rules(binding, "")
@@ -95,7 +95,7 @@ def _binds(binding: Obj, user: User, namespace: str) -> bool:
     return False
 
 
-def _covers(rule: Obj, action: Action) -> bool:
+def _matches(rule: Obj, action: AuthorizationAttributes) -> bool:
     names = rule.get("resourceNames")
     return (
         _has(rule.get("verbs"), action.verb)
@@ -109,8 +109,8 @@ def _has(allowed: list[str] | None, wanted: str) -> bool:
     return "*" in (allowed or ()) or wanted in (allowed or ())
 
 
-def refusal(user: User, action: Action) -> ApiError:
-    """Build the 403 that tells what is not allowed."""
+def forbidden_error(user: User, action: AuthorizationAttributes) -> ApiError:
+    """Build the 403 of a resource request."""
     plural, _, sub = action.resource.partition("/")
     qualified = f"{plural}.{action.group}" if action.group else plural
     where = (
@@ -136,8 +136,8 @@ def refusal(user: User, action: Action) -> ApiError:
     )
 
 
-def path_refusal(user: User, verb: str, path: str) -> ApiError:
-    """Build the 403 for a path that is no resource."""
+def path_forbidden_error(user: User, verb: str, path: str) -> ApiError:
+    """Build the 403 of a non-resource path."""
     return ApiError(
         403,
         "Forbidden",

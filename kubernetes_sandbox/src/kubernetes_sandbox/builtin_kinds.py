@@ -1,7 +1,7 @@
-"""The kinds of a fresh v1.36 cluster, in its order of discovery.
+"""The built-in kinds of a v1.36 cluster, in the order of discovery.
 
-A row: plural, kind, scope (N namespaced, C cluster-wide), short names,
-category, and marks for what it has beside: ``s`` a status, ``S`` a scale.
+Columns: plural, kind, scope (N namespaced, C cluster-scoped), short names,
+category, and subresources: ``s`` is status, ``S`` is scale.
 """
 
 from kubernetes_sandbox.kinds import STANDARD_VERBS, Kind, Subresource
@@ -26,7 +26,7 @@ serviceaccounts ServiceAccount N sa -
 services Service N svc all s
 """
 
-#: Group and version, then its rows; the order is that of /apis.
+#: Group, version and its rows, in the order of /apis.
 _GROUPS = (
     ("", "v1", _CORE),
     (
@@ -182,7 +182,7 @@ _OTHER_VERBS = {
 }
 _READ_WRITE = ("get", "patch", "update")
 _ALL_WAYS = ("create", "delete", "get", "patch", "update")
-_MORE: dict[str, tuple[Subresource, ...]] = {
+_OTHER_SUBRESOURCES: dict[str, tuple[Subresource, ...]] = {
     "namespaces": (Subresource("finalize", "Namespace", ("update",)),),
     "nodes": (Subresource("proxy", "NodeProxyOptions", _ALL_WAYS),),
     "services": (Subresource("proxy", "ServiceProxyOptions", _ALL_WAYS),),
@@ -220,7 +220,7 @@ def _split(word: str) -> tuple[str, ...]:
 def _subresources(
     plural: str, kind: str, marks: str
 ) -> tuple[Subresource, ...]:
-    found = list(_MORE.get(plural, ()))
+    found = list(_OTHER_SUBRESOURCES.get(plural, ()))
     if "S" in marks:
         found.append(
             Subresource("scale", "Scale", _READ_WRITE, "autoscaling", "v1")

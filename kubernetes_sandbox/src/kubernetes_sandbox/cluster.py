@@ -1,4 +1,4 @@
-"""The sandbox cluster: a Kubernetes API server in a thread of its own."""
+"""A sandbox cluster: an API server and controllers in a thread."""
 
 import asyncio
 import base64
@@ -11,20 +11,21 @@ from typing import Any, Self
 
 from trustme import CA
 
-from kubernetes_sandbox.control_plane import ControlPlane, Wishes
-from kubernetes_sandbox.identities import MASTERS, Identities
+from kubernetes_sandbox.authentication import MASTERS, Authenticator
+from kubernetes_sandbox.control_plane import ClusterOptions, ControlPlane
 from kubernetes_sandbox.objects import Obj
 from kubernetes_sandbox.server import Server
+from kubernetes_sandbox.store import Change
 
 _NAME = "sandbox"
-_WAIT_SECONDS = 30.0
+_TIMEOUT_S = 30.0
 
 
 class SandboxCluster:
-    """A cluster that lives in memory and is reached over HTTPS.
+    """A cluster in memory that is served over HTTPS.
 
     :param orphan_delay: seconds until the pods of a deleted node are deleted
-    :param names: what else its certificate is to be good for
+    :param names: additional subject alternative names of the certificate
     """
 
     def __init__(
@@ -40,18 +41,20 @@ class SandboxCluster:
     ) -> None:
         self._host = host
         self._port = port
-        self._wishes = Wishes(
+        self._options = ClusterOptions(
             nodes, pod_start_delay, pod_stop_delay, orphan_delay
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._plane: ControlPlane | None = None
+        self._control_plane: ControlPlane | None = None
+        self._changed = threading.Condition()
+        self._version = 0
         self._make_credentials(names)
 
     def _make_credentials(self, names: tuple[str, ...]) -> None:
         authority = CA()
-        identities = Identities()
-        self._identities = identities
+        authenticator = Authenticator()
+        self._authenticator = authenticator
         self.ca_pem = authority.cert_pem.bytes().decode()
         hosts = ("127.0.0.1", "localhost", "::1", self._host, *names)
         server = authority.issue_cert(*dict.fromkeys(hosts))
@@ -64,8 +67,8 @@ class SandboxCluster:
         )
         self.client_cert_pem = admin.cert_chain_pems[0].bytes().decode()
         self.client_key_pem = admin.private_key_pem.bytes().decode()
-        self.token = identities.issue("admin", MASTERS)
-        self.viewer_token = identities.issue("viewer")
+        self.token = authenticator.issue("admin", MASTERS)
+        self.viewer_token = authenticator.issue("viewer", "viewers")
 
     @property
     def endpoint(self) -> str:
@@ -74,13 +77,33 @@ class SandboxCluster:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started, and not stopped."""
+        """Whether the cluster was started and not stopped."""
         return self._thread is not None
 
-    def start(self) -> None:
-        """Start the cluster; it listens when this returns.
+    @property
+    def open_watches(self) -> int:
+        """The number of watches that clients have open."""
+        return self._server().open_watches
 
-        :raises OSError: the port cannot be had
+    @property
+    def resource_version(self) -> int:
+        """The resourceVersion of the latest change."""
+        return self._version
+
+    def wait_for_change(self, version: int, timeout: float) -> bool:
+        """Wait until an object changes after a resourceVersion.
+
+        Return whether one has changed within ``timeout`` seconds.
+        """
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._version > version, timeout
+            )
+
+    def start(self) -> None:
+        """Start the cluster and wait until it listens.
+
+        :raises OSError: the address cannot be bound
         """
         if self._thread is not None:
             return
@@ -96,26 +119,26 @@ class SandboxCluster:
             raise
 
     def stop(self) -> None:
-        """End the cluster; it leaves no thread and no socket."""
+        """Stop the cluster; no thread and no socket is left."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
         self._wait(self._end())
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(_WAIT_SECONDS)
-        self._loop = self._thread = self._plane = None
+        thread.join(_TIMEOUT_S)
+        self._loop = self._thread = self._control_plane = None
 
     def __enter__(self) -> Self:
-        """Start it for a with block."""
+        """Start the cluster."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop it."""
+        """Stop the cluster."""
         self.stop()
 
     def kubeconfig(self) -> Obj:
-        """Build a kubeconfig with everything inline."""
+        """Build a kubeconfig with embedded certificates and a token."""
         ca = base64.b64encode(self.ca_pem.encode()).decode()
         cluster = {
             "server": self.endpoint,
@@ -132,35 +155,35 @@ class SandboxCluster:
         }
 
     def crash_pod(self, namespace: str, name: str) -> None:
-        """Let a pod's containers exit with 1; they are restarted."""
-        self._do(lambda p: p.controls.crash_pod(namespace, name))
+        """Make the containers of a pod exit with 1; they are restarted."""
+        self._do(lambda p: p.fault_injector.crash_pod(namespace, name))
 
     def kill_pod(self, namespace: str, name: str) -> None:
-        """Remove a pod behind everybody's back."""
-        self._do(lambda p: p.controls.kill_pod(namespace, name))
+        """Remove a pod without grace period and finalizers."""
+        self._do(lambda p: p.fault_injector.kill_pod(namespace, name))
 
-    def lose_node(self, name: str, notice: float = 0.0) -> None:
-        """Let a node's kubelet fall silent.
+    def lose_node(self, name: str, detection_delay: float = 0.0) -> None:
+        """Make the kubelet of a node stop reporting.
 
-        :param notice: seconds until the control plane sees it
+        :param detection_delay: seconds until the node becomes NotReady
         """
-        self._do(lambda p: p.controls.lose_node(name, notice))
+        self._do(lambda p: p.fault_injector.lose_node(name, detection_delay))
 
     def restore_node(self, name: str) -> None:
-        """Let a node's kubelet report again."""
-        self._do(lambda p: p.controls.restore_node(name))
+        """Make the kubelet of a node report again."""
+        self._do(lambda p: p.fault_injector.restore_node(name))
 
-    def leave_api(self) -> None:
-        """Let the API server be away, until it comes back."""
-        self._wait(self._server().leave())
+    def stop_api_server(self) -> None:
+        """Close the socket of the API server until ``start_api_server``."""
+        self._wait(self._server().suspend())
 
-    def return_api(self) -> None:
-        """Let the API server listen again."""
-        self._wait(self._server().come_back())
+    def start_api_server(self) -> None:
+        """Make the API server listen again."""
+        self._wait(self._server().resume())
 
     @contextlib.contextmanager
-    def be_silent(self) -> Iterator[None]:
-        """Answer nobody within this block, though connections stay."""
+    def block_api_server(self) -> Iterator[None]:
+        """Block the API server in a ``with`` block; connections stay open."""
         assert self._loop is not None
         ends = threading.Event()
         self._loop.call_soon_threadsafe(ends.wait)
@@ -170,19 +193,19 @@ class SandboxCluster:
             ends.set()
 
     def set_pod_start_delay(self, seconds: float) -> None:
-        """Let pods take this long to start from now on."""
-        self._do(lambda p: p.controls.set_pod_start_delay(seconds))
+        """Set the seconds that a container takes to start."""
+        self._do(lambda p: p.fault_injector.set_pod_start_delay(seconds))
 
     def set_node_capacity(self, name: str, *, pods: int) -> None:
-        """Let a node take this many pods; those beyond stay Pending."""
-        self._do(lambda p: p.controls.set_node_capacity(name, pods))
+        """Set the number of pods that a node can run; others stay Pending."""
+        self._do(lambda p: p.fault_injector.set_node_capacity(name, pods))
 
     @staticmethod
     def _run(loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
-            # those who were just saying hello
+            # TLS handshakes in progress
             for task in asyncio.all_tasks(loop):
                 task.cancel()
             loop.run_until_complete(loop.shutdown_asyncgens())
@@ -195,29 +218,37 @@ class SandboxCluster:
         future: Future[Any] = asyncio.run_coroutine_threadsafe(
             work, self._loop
         )
-        return future.result(_WAIT_SECONDS)
+        return future.result(_TIMEOUT_S)
 
     def _server(self) -> Server:
-        assert self._plane is not None
-        return self._plane.server
+        assert self._control_plane is not None
+        return self._control_plane.server
 
     def _do(self, action: Callable[[ControlPlane], None]) -> None:
         async def act() -> None:
-            assert self._plane is not None
-            action(self._plane)
+            assert self._control_plane is not None
+            action(self._control_plane)
 
         self._wait(act())
 
+    def _on_change(self, change: Change) -> None:
+        with self._changed:
+            self._version = change.entry.version
+            self._changed.notify_all()
+
     async def _begin(self) -> int:
         loop = asyncio.get_running_loop()
-        self._plane = ControlPlane(
-            loop, self._identities, self.ca_pem, self._wishes
+        self._control_plane = ControlPlane(
+            loop, self._authenticator, self.ca_pem, self._options
         )
-        return await self._plane.server.start(
+        store = self._control_plane.store
+        self._version = store.version
+        store.subscribe_all(self._on_change)
+        return await self._control_plane.server.start(
             self._host, self._port, self._tls
         )
 
     async def _end(self) -> None:
-        if self._plane is not None:
-            self._plane.timers.close()
-            await self._plane.server.stop()
+        if self._control_plane is not None:
+            self._control_plane.timers.close()
+            await self._control_plane.server.stop()

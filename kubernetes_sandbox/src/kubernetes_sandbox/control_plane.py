@@ -1,37 +1,41 @@
-"""One cluster's inside: store, API, controllers, kubelets, put together."""
+"""The parts of a cluster: store, API, controllers, kubelets."""
 
 import asyncio
 from dataclasses import dataclass
 
 from kubernetes_sandbox import nodes
 from kubernetes_sandbox.api import Api
+from kubernetes_sandbox.authentication import Authenticator
 from kubernetes_sandbox.authorization import Authorizer
 from kubernetes_sandbox.builtin_kinds import BUILTIN
+from kubernetes_sandbox.controller_context import ControllerContext
 from kubernetes_sandbox.controllers.base import Controller
+from kubernetes_sandbox.controllers.custom_resources import (
+    CustomResourceDefinitions,
+)
 from kubernetes_sandbox.controllers.daemonset import DaemonSets
-from kubernetes_sandbox.controllers.definitions import Definitions
 from kubernetes_sandbox.controllers.deployment import Deployments
 from kubernetes_sandbox.controllers.disruption import Disruption
-from kubernetes_sandbox.controllers.garbage import GarbageCollector
+from kubernetes_sandbox.controllers.garbage_collector import GarbageCollector
 from kubernetes_sandbox.controllers.job import Jobs
 from kubernetes_sandbox.controllers.namespaces import DEFAULT, Namespaces
 from kubernetes_sandbox.controllers.node_taints import NodeTaints
-from kubernetes_sandbox.controllers.orphaned_pods import OrphanedPods
-from kubernetes_sandbox.controllers.quotas import Quotas
+from kubernetes_sandbox.controllers.persistent_volumes import PersistentVolumes
+from kubernetes_sandbox.controllers.pod_garbage_collector import (
+    PodGarbageCollector,
+)
 from kubernetes_sandbox.controllers.replicaset import ReplicaSets
+from kubernetes_sandbox.controllers.resource_quotas import Quotas
 from kubernetes_sandbox.controllers.statefulset import StatefulSets
 from kubernetes_sandbox.controllers.taint_eviction import TaintEviction
 from kubernetes_sandbox.controllers.tokens import TokenSecrets
-from kubernetes_sandbox.controllers.volumes import Volumes
-from kubernetes_sandbox.controls import Controls
 from kubernetes_sandbox.deletion import Deletion
 from kubernetes_sandbox.event_recorder import EventRecorder
+from kubernetes_sandbox.fault_injection import FaultInjector
 from kubernetes_sandbox.handlers import Handlers
-from kubernetes_sandbox.identities import Identities
 from kubernetes_sandbox.kinds import KindRegistry
 from kubernetes_sandbox.kubelet import Kubelet
 from kubernetes_sandbox.objects import Obj, clone
-from kubernetes_sandbox.plane import Plane
 from kubernetes_sandbox.reviews import Reviews
 from kubernetes_sandbox.scheduler import Scheduler
 from kubernetes_sandbox.server import Server
@@ -49,7 +53,11 @@ _WORKLOADS: tuple[type[Controller], ...] = (
     NodeTaints,
     TaintEviction,
 )
-#: What every cluster has, for who is bound to it.
+_PRIORITY_CLASSES = {
+    "system-node-critical": 2000001000,
+    "system-cluster-critical": 2000000000,
+}
+#: Bound by name in many manifests.
 _CLUSTER_ADMIN: Obj = {
     "metadata": {
         "name": "cluster-admin",
@@ -63,54 +71,59 @@ _CLUSTER_ADMIN: Obj = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """How a cluster is to be."""
+class ClusterOptions:
+    """The options of a cluster."""
 
     nodes: int = 2
     pod_start_delay: float = 0.3
     pod_stop_delay: float = 0.3
-    #: until the pods of a node that was deleted are, as long as on a real one
+    #: seconds until the pods of a deleted node are deleted; 40 on a real one
     orphan_delay: float = 40.0
 
 
 class ControlPlane:
-    """Everything of a cluster but its thread."""
+    """A cluster without its thread."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        identities: Identities,
+        authenticator: Authenticator,
         ca_pem: str,
-        wishes: Wishes,
+        options: ClusterOptions,
     ) -> None:
-        store, kinds = Store(), KindRegistry(BUILTIN)
+        self.store = store = Store()
+        kinds = KindRegistry(BUILTIN)
         api = Api(store, kinds)
         deletion = Deletion(api)
         self.timers = Timers(loop)
-        plane = Plane(api, deletion, EventRecorder(api), self.timers)
-        garbage = GarbageCollector(plane)
-        self._namespaces = Namespaces(plane, ca_pem)
-        definitions = Definitions(plane, garbage)
-        disruption = Disruption(plane)
-        volumes = Volumes(plane)
-        tokens = TokenSecrets(plane, identities, ca_pem)
-        orphans = OrphanedPods(plane, wishes.orphan_delay)
-        scheduler = Scheduler(plane)
-        kubelet = Kubelet(
-            plane,
-            start_delay=wishes.pod_start_delay,
-            stop_delay=wishes.pod_stop_delay,
+        context = ControllerContext(
+            api, deletion, EventRecorder(api), self.timers
         )
-        workloads = [each(plane) for each in _WORKLOADS]
-        self._parts = (
+        garbage = GarbageCollector(context)
+        self._namespaces = Namespaces(context, ca_pem)
+        definitions = CustomResourceDefinitions(context, garbage)
+        disruption = Disruption(context)
+        volumes = PersistentVolumes(context)
+        tokens = TokenSecrets(context, authenticator, ca_pem)
+        pod_garbage_collector = PodGarbageCollector(
+            context, options.orphan_delay
+        )
+        scheduler = Scheduler(context)
+        kubelet = Kubelet(
+            context,
+            start_delay=options.pod_start_delay,
+            stop_delay=options.pod_stop_delay,
+        )
+        workloads = [each(context) for each in _WORKLOADS]
+        self._controllers = (
             *workloads,
             definitions,
             volumes,
             tokens,
-            orphans,
+            pod_garbage_collector,
             scheduler,
         )
-        self.controls = Controls(plane, kubelet)
+        self.fault_injector = FaultInjector(context, kubelet)
         authorizer = Authorizer(store)
         self.server = Server(
             store,
@@ -118,29 +131,33 @@ class ControlPlane:
             Handlers(
                 api,
                 deletion,
-                Reviews(identities, authorizer),
-                Subresources(api, deletion, identities, disruption, scheduler),
+                Reviews(authenticator, authorizer),
+                Subresources(
+                    api, deletion, authenticator, disruption, scheduler
+                ),
             ),
-            identities,
+            authenticator,
             authorizer,
-            self.controls,
+            self.fault_injector,
         )
-        self.controls.offer("api-away", self.server.be_away)
-        self._furnish(plane, wishes)
+        self.fault_injector.register("stop-api-server", self.server.stop_for)
+        self._create_default_objects(context, options)
 
     @staticmethod
-    def _furnish(plane: Plane, wishes: Wishes) -> None:
+    def _create_default_objects(
+        context: ControllerContext, options: ClusterOptions
+    ) -> None:
         for name in DEFAULT:
             namespace = {"metadata": {"name": name}}
-            plane.api.create(plane.kind("namespaces."), "", namespace)
-        nodes.make(plane, wishes.nodes)
-        plane.api.create(
-            plane.kind("clusterroles.rbac.authorization.k8s.io"),
+            context.api.create(context.kind("namespaces."), "", namespace)
+        nodes.make(context, options.nodes)
+        context.api.create(
+            context.kind("clusterroles.rbac.authorization.k8s.io"),
             "",
             clone(_CLUSTER_ADMIN),
         )
-        plane.api.create(
-            plane.kind("storageclasses.storage.k8s.io"),
+        context.api.create(
+            context.kind("storageclasses.storage.k8s.io"),
             "",
             {
                 "metadata": {
@@ -152,6 +169,12 @@ class ControlPlane:
                 "provisioner": "sandbox.local/volumes",
             },
         )
+        for name, value in _PRIORITY_CLASSES.items():
+            context.api.create(
+                context.kind("priorityclasses.scheduling.k8s.io"),
+                "",
+                {"metadata": {"name": name}, "value": value},
+            )
         service = {
             "metadata": {
                 "name": "kubernetes",
@@ -162,4 +185,4 @@ class ControlPlane:
                 "ports": [{"name": "https", "port": 443, "targetPort": 6443}],
             },
         }
-        plane.api.create(plane.kind("services."), "default", service)
+        context.api.create(context.kind("services."), "default", service)

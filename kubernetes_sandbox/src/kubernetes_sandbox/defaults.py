@@ -1,4 +1,4 @@
-"""The fields a server fills in when an object leaves them out."""
+"""Defaulting of omitted fields."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,14 +16,14 @@ def _fill(target: Obj, **values: Any) -> None:
 
 
 def _drop_empty(metadata: Obj) -> None:
-    """Leave out the maps in which nothing is, which are never written."""
+    """Remove empty maps, which the server never stores."""
     for name in ("labels", "annotations"):
         if metadata.get(name) == {}:
             del metadata[name]
 
 
 def pull_policy(image: str) -> str:
-    """Tell how an image is pulled by default."""
+    """Return the default imagePullPolicy of an image."""
     last = image.rpartition("/")[2]
     tagged = "@" in last or (":" in last and not last.endswith(":latest"))
     return "IfNotPresent" if tagged else "Always"
@@ -66,7 +66,7 @@ def _container(container: Obj) -> None:
     resources = container["resources"]
     for part in ("limits", "requests"):
         if resources.get(part):
-            resources[part] = quantities.canonical_all(resources[part])
+            resources[part] = quantities.canonical_resources(resources[part])
     limits = container["resources"].get("limits")
     if limits:
         requests = container["resources"].get("requests") or {}
@@ -84,8 +84,8 @@ def _volume(volume: Obj) -> None:
         volume["emptyDir"] = {}
 
 
-def pod_spec(spec: Obj) -> None:
-    """Fill in a pod's spec, or that of a pod template."""
+def set_pod_spec_defaults(spec: Obj) -> None:
+    """Set the defaults of a pod spec or the spec of a pod template."""
     _fill(
         spec,
         restartPolicy="Always",
@@ -96,6 +96,8 @@ def pod_spec(spec: Obj) -> None:
     )
     if "serviceAccountName" in spec:
         _fill(spec, serviceAccount=spec["serviceAccountName"])
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     for part in ("containers", "initContainers"):
         for container in spec.get(part) or ():
             _container(container)
@@ -105,18 +107,20 @@ def pod_spec(spec: Obj) -> None:
 
 def _template(spec: Obj) -> None:
     if not spec.get("minReadySeconds"):
-        spec.pop("minReadySeconds", None)  # zero is never written
+        spec.pop("minReadySeconds", None)  # The server omits zero.
     template = spec.get("template")
     if template is not None:
         _drop_empty(template.setdefault("metadata", {}))
         template["spec"] = template.get("spec") or {}
-        pod_spec(template["spec"])
+        set_pod_spec_defaults(template["spec"])
 
 
 def _pod(obj: Obj) -> None:
     spec = obj.setdefault("spec", {})
-    pod_spec(spec)
+    set_pod_spec_defaults(spec)
     _fill(spec, enableServiceLinks=True)
+    if not spec.get("schedulingGates"):
+        spec.pop("schedulingGates", None)
 
 
 def _deployment(obj: Obj) -> None:
@@ -244,6 +248,11 @@ def _persistent_volume(obj: Obj) -> None:
     _volume(spec | {"name": ""})
 
 
+def _config_map(obj: Obj) -> None:
+    if obj.get("data") == {}:
+        del obj["data"]  # The server omits empty maps.
+
+
 def _secret(obj: Obj) -> None:
     _fill(obj, type="Opaque")
 
@@ -282,6 +291,7 @@ _DEFAULTS: Mapping[str, Callable[[Obj], None]] = {
     "controllerrevisions.apps": lambda obj: _fill(obj, revision=0),
     "replicationcontrollers.": _replication_controller,
     "services.": _service,
+    "configmaps.": _config_map,
     "secrets.": _secret,
     "persistentvolumes.": _persistent_volume,
     "persistentvolumeclaims.": _volume_claim,
@@ -300,8 +310,8 @@ _DEFAULTS: Mapping[str, Callable[[Obj], None]] = {
 }
 
 
-def fill_in(key: str, obj: Obj) -> None:
-    """Fill in the defaults of an object that is about to be stored."""
+def set_defaults(key: str, obj: Obj) -> None:
+    """Set the defaults of an object."""
     _drop_empty(obj["metadata"])
     default = _DEFAULTS.get(key)
     if default is not None:

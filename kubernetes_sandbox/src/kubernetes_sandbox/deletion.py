@@ -1,10 +1,12 @@
-"""Deleting: grace, finalizers, propagation, preconditions."""
+"""Deletion: grace periods, finalizers, propagation, preconditions."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kubernetes_sandbox import errors
 from kubernetes_sandbox.api import Api
+from kubernetes_sandbox.api_request import check_dry_run
 from kubernetes_sandbox.kinds import Kind
 from kubernetes_sandbox.objects import (
     Obj,
@@ -15,15 +17,36 @@ from kubernetes_sandbox.objects import (
     uid_of,
     with_metadata,
 )
-from kubernetes_sandbox.strategy import DEFINITIONS
+from kubernetes_sandbox.strategy import CRDS
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _FINALIZERS = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
-_OVER = frozenset({"Succeeded", "Failed"})
+_FINISHED = frozenset({"Succeeded", "Failed"})
 _CLEAN_UP = "customresourcecleanup.apiextensions.k8s.io"
-#: Kinds whose deletion answers the object even when it is gone at once.
-_ANSWER_OBJECT = frozenset({"pods.", "namespaces.", "services."})
+#: Kinds whose deletion returns the object even if it was removed.
+_RETURN_OBJECT = frozenset(
+    {
+        "pods.",
+        "namespaces.",
+        "services.",
+        "serviceaccounts.",
+        "replicationcontrollers.",
+        "podtemplates.",
+        "persistentvolumeclaims.",
+        "resourcequotas.",
+    }
+)
+#: Kinds that are returned as they were before the deletion.
+_UNMARKED = _RETURN_OBJECT - {"pods.", "namespaces."}
+#: Kinds whose dependents are orphaned by default.
+_ORPHANING = frozenset({"jobs.batch", "replicationcontrollers."})
+_POLICIES = ("Foreground", "Background", "Orphan", "nil")
+_PRESERVED = (
+    "child pods are preserved by default when jobs are deleted; set"
+    " propagationPolicy=Background to remove them or set"
+    " propagationPolicy=Orphan to suppress this warning"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +61,17 @@ class DeleteOptions:
 
     @classmethod
     def read(cls, body: Obj, query: Any) -> "DeleteOptions":
-        """Read DeleteOptions of the body, and of the query."""
+        """Read the DeleteOptions of the body and the query parameters."""
         grace = body.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
         policy = body.get("propagationPolicy") or query.get(
             "propagationPolicy"
         )
+        conditions = body.get("preconditions") or {}
+        _check_policy(policy, body)
         if body.get("orphanDependents"):
             policy = "Orphan"
-        conditions = body.get("preconditions") or {}
+        for given in body.get("dryRun") or [query.get("dryRun")]:
+            check_dry_run("DeleteOptions", given)
         return cls(
             grace=None if grace is None else int(grace),
             policy=policy or "",
@@ -53,6 +79,32 @@ class DeleteOptions:
             version=conditions.get("resourceVersion") or "",
             dry_run=bool(body.get("dryRun") or query.get("dryRun")),
         )
+
+
+def _check_policy(policy: str | None, body: Obj) -> None:
+    path = "propagationPolicy"
+    if policy and policy not in _POLICIES:
+        cause = errors.unsupported(path, policy, _POLICIES)
+    elif policy and body.get("orphanDependents") is not None:
+        cause = errors.invalid_value(
+            path,
+            policy,
+            "orphanDependents and deletionPropagation cannot be both set",
+        )
+    else:
+        return
+    raise errors.invalid("DeleteOptions", "meta.k8s.io", "", [cause])
+
+
+def with_default_policy(
+    kind: Kind, options: DeleteOptions, warn: Callable[[str], None]
+) -> DeleteOptions:
+    """Return the options of a client with the default policy of a kind."""
+    if options.policy or kind.key not in _ORPHANING:
+        return options
+    if kind.key == "jobs.batch":
+        warn(_PRESERVED)
+    return replace(options, policy="Orphan")
 
 
 NOW = DeleteOptions(grace=0)
@@ -69,45 +121,54 @@ class Deletion:
     def delete(
         self, kind: Kind, obj: Obj, options: DeleteOptions = DEFAULT
     ) -> tuple[Obj, bool]:
-        """Delete an object; answers its last version and whether it went.
+        """Delete an object; return its last version and if it was removed.
 
-        :raises ApiError: a precondition does not hold
+        :raises ApiError: a precondition is not met
         """
         self._check(kind, obj, options)
         grace = self._grace(kind, obj, options)
         marked = self._marked(kind, obj, options, grace)
         if options.dry_run:
-            return marked, grace == 0
-        if marked["metadata"].get("finalizers") or grace or self._held(kind):
+            kept = bool(marked["metadata"].get("finalizers") or grace)
+            return (marked if kept or kind.key == "pods." else obj), not kept
+        if (
+            marked["metadata"].get("finalizers")
+            or grace
+            or self._is_finalized_later(kind)
+        ):
             if marked == obj:
                 return obj, False
             return self._api.store.put(kind, marked).obj, False
         if kind.key == "pods." and marked != obj:
             marked = self._api.store.put(kind, marked).obj
-        return self._api.store.remove(kind, marked).obj, True
+        removed = self._api.store.remove(kind, marked).obj
+        if kind.key in _UNMARKED:
+            return obj, True
+        return removed, True
 
     @staticmethod
-    def _held(kind: Kind) -> bool:
+    def _is_finalized_later(kind: Kind) -> bool:
         return kind.key == "namespaces."
 
     @staticmethod
     def _check(kind: Kind, obj: Obj, options: DeleteOptions) -> None:
-        for told, label, wanted, found in (
-            ("UID", "UID", options.uid, uid_of(obj)),
+        for name, wanted, found, consequence in (
+            ("UID", options.uid, uid_of(obj), "deleted and then recreated"),
             (
-                "ResourceVersion",
                 "ResourceVersion",
                 options.version,
                 obj["metadata"]["resourceVersion"],
+                "modified",
             ),
         ):
             if wanted and wanted != found:
                 raise errors.conflict(
-                    kind.plural,
+                    kind.kind,
                     kind.group,
                     name_of(obj),
-                    f"Precondition failed: {told} in precondition: {wanted},"
-                    f" {label} in object meta: {found}",
+                    f"the {name} in the precondition ({wanted}) does not match"
+                    f" the {name} in record ({found}). The object might have"
+                    f" been {consequence}",
                 )
 
     @staticmethod
@@ -115,16 +176,16 @@ class Deletion:
         if kind.key != "pods.":
             return 0
         spec = obj["spec"]
-        if not spec.get("nodeName") or obj["status"].get("phase") in _OVER:
+        if not spec.get("nodeName") or obj["status"].get("phase") in _FINISHED:
             return 0
         if options.grace is not None:
-            return max(options.grace, 0)
+            return 1 if options.grace < 0 else options.grace
         return int(spec.get("terminationGracePeriodSeconds", 30))
 
     def _marked(
         self, kind: Kind, obj: Obj, options: DeleteOptions, grace: int
     ) -> Obj:
-        if kind.key == DEFINITIONS:
+        if kind.key == CRDS:
             return self._marked_definition(obj)
         if kind.key == "namespaces.":
             return self._marked_namespace(obj)
@@ -142,9 +203,9 @@ class Deletion:
 
     @staticmethod
     def _marked_again(obj: Obj, finalizers: list[str], grace: int) -> Obj:
-        left = obj["metadata"].get("deletionGracePeriodSeconds", 0)
+        remaining = obj["metadata"].get("deletionGracePeriodSeconds", 0)
         changes: Obj = {"finalizers": finalizers or None}
-        if grace < left:
+        if grace < remaining:
             changes["deletionGracePeriodSeconds"] = grace
             changes["deletionTimestamp"] = now_in(grace)
         return with_metadata(obj, **changes)
@@ -177,8 +238,9 @@ class Deletion:
 
 
 def _finalizers(obj: Obj, policy: str) -> list[str]:
-    """List the finalizers of an object whose deletion follows a policy; none
-    given leaves what an earlier deletion chose.
+    """Return the finalizers for a propagation policy.
+
+    Without a policy, an earlier deletion decides.
     """
     finalizers = list(obj["metadata"].get("finalizers") or ())
     wanted = _FINALIZERS.get(policy)
@@ -190,9 +252,9 @@ def _finalizers(obj: Obj, policy: str) -> list[str]:
     return finalizers
 
 
-def answer(kind: Kind, obj: Obj, *, gone: bool) -> Obj:
-    """Build the answer to a delete: the object, or Success."""
-    if not gone or kind.key in _ANSWER_OBJECT:
+def response_body(kind: Kind, obj: Obj, *, removed: bool) -> Obj:
+    """Build the response to a delete: the object or a Status."""
+    if not removed or kind.key in _RETURN_OBJECT:
         return obj
     details: Obj = {"name": name_of(obj)}
     if kind.group:

@@ -1,4 +1,4 @@
-"""The documents from which a client learns what a cluster serves."""
+"""Discovery documents."""
 
 from kubernetes_sandbox.kinds import Kind, KindRegistry, Subresource
 from kubernetes_sandbox.objects import Obj
@@ -18,12 +18,12 @@ VERSION: Obj = {
     "compiler": "gc",
     "platform": "linux/amd64",
 }
-#: Kinds nobody stores have no storageVersionHash.
+#: Kinds that are not stored have no storageVersionHash.
 _NOT_STORED = frozenset({"bindings", "componentstatuses"})
 
 
 def api_versions(address: str) -> Obj:
-    """Answer /api."""
+    """Return the document of /api."""
     return {
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -34,7 +34,7 @@ def api_versions(address: str) -> Obj:
 
 
 def group_list(kinds: KindRegistry) -> Obj:
-    """Answer /apis."""
+    """Return the document of /apis."""
     groups = [
         _group(name, versions)
         for name, versions in kinds.groups().items()
@@ -44,7 +44,7 @@ def group_list(kinds: KindRegistry) -> Obj:
 
 
 def group(kinds: KindRegistry, name: str) -> Obj | None:
-    """Answer /apis/<group>."""
+    """Return the document of /apis/<group>."""
     versions = kinds.groups().get(name)
     if not versions:
         return None
@@ -53,15 +53,19 @@ def group(kinds: KindRegistry, name: str) -> Obj | None:
 
 
 def _group(name: str, versions: list[str]) -> Obj:
-    told = [
+    version_entries = [
         {"groupVersion": f"{name}/{version}", "version": version}
         for version in versions
     ]
-    return {"name": name, "versions": told, "preferredVersion": told[0]}
+    return {
+        "name": name,
+        "versions": version_entries,
+        "preferredVersion": version_entries[0],
+    }
 
 
 def resource_list(kinds: KindRegistry, name: str, version: str) -> Obj | None:
-    """Answer /api/v1 or /apis/<group>/<version>."""
+    """Return the document of /api/v1 or /apis/<group>/<version>."""
     found = kinds.in_version(name, version)
     if not found:
         return None
@@ -69,16 +73,16 @@ def resource_list(kinds: KindRegistry, name: str, version: str) -> Obj | None:
     for kind in found:
         resources.append(_resource(kind))
         resources += [_subresource(kind, sub) for sub in kind.subresources]
-    answer: Obj = {"kind": "APIResourceList"}
+    document: Obj = {"kind": "APIResourceList"}
     if name:
-        answer["apiVersion"] = "v1"
-    answer["groupVersion"] = f"{name}/{version}" if name else version
-    answer["resources"] = resources
-    return answer
+        document["apiVersion"] = "v1"
+    document["groupVersion"] = f"{name}/{version}" if name else version
+    document["resources"] = resources
+    return document
 
 
 def _resource(kind: Kind) -> Obj:
-    told: Obj = {
+    resource: Obj = {
         "name": kind.plural,
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
@@ -86,13 +90,13 @@ def _resource(kind: Kind) -> Obj:
         "verbs": list(kind.verbs),
     }
     if kind.short_names:
-        told["shortNames"] = list(kind.short_names)
+        resource["shortNames"] = list(kind.short_names)
     if kind.categories:
-        told["categories"] = list(kind.categories)
+        resource["categories"] = list(kind.categories)
     if "watch" in kind.verbs and kind.plural not in _NOT_STORED:
-        told["storageVersionHash"] = kind.storage_hash
+        resource["storageVersionHash"] = kind.storage_hash
     if kind.custom:
-        told["verbs"] = [
+        resource["verbs"] = [
             "delete",
             "deletecollection",
             "get",
@@ -102,18 +106,18 @@ def _resource(kind: Kind) -> Obj:
             "update",
             "watch",
         ]
-    return told
+    return resource
 
 
 def _subresource(kind: Kind, sub: Subresource) -> Obj:
-    told: Obj = {
+    resource: Obj = {
         "name": f"{kind.plural}/{sub.name}",
         "singularName": "",
         "namespaced": kind.namespaced,
     }
     if sub.group:
-        told["group"] = sub.group
-        told["version"] = sub.version
-    told["kind"] = sub.kind
-    told["verbs"] = list(sub.verbs)
-    return told
+        resource["group"] = sub.group
+        resource["version"] = sub.version
+    resource["kind"] = sub.kind
+    resource["verbs"] = list(sub.verbs)
+    return resource

@@ -1,4 +1,4 @@
-"""The errors of the API: each one becomes a Status object."""
+"""API errors, each of which becomes a Status."""
 
 import json
 from collections.abc import Sequence
@@ -7,9 +7,15 @@ from typing import Any
 
 from kubernetes_sandbox.objects import Obj
 
+_OBJECT_TYPES = (
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+)
+
 
 class ApiError(Exception):
-    """A request that the API server refuses."""
+    """A request that the API server rejects."""
 
     def __init__(
         self, code: int, reason: str, message: str, details: Obj | None = None
@@ -21,7 +27,7 @@ class ApiError(Exception):
         self.details = details
 
     def as_status(self) -> Obj:
-        """Build the Status object of the answer."""
+        """Build the Status of the response."""
         status: Obj = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -39,7 +45,7 @@ class ApiError(Exception):
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that is wrong with an object."""
+    """One cause in the details of an error."""
 
     field: str
     reason: str
@@ -55,28 +61,28 @@ class Cause:
 
 
 def required(field: str, hint: str = "") -> Cause:
-    """A field that must be there is absent."""
+    """Build the cause for a missing field."""
     message = f"Required value: {hint}" if hint else "Required value"
     return Cause(field, "FieldValueRequired", message)
 
 
-def invalid_value(field: str, value: Any, why: str) -> Cause:
-    """A field's value breaks a rule."""
+def invalid_value(field: str, value: Any, reason_text: str) -> Cause:
+    """Build the cause for an invalid value."""
     shown = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    message = f"Invalid value: {shown}: {why}"
+    message = f"Invalid value: {shown}: {reason_text}"
     return Cause(field, "FieldValueInvalid", message)
 
 
 def unsupported(field: str, value: Any, allowed: Sequence[str]) -> Cause:
-    """A field's value is none of those that exist."""
+    """Build the cause for a value that is not in the enumeration."""
     listed = ", ".join(f'"{one}"' for one in allowed)
     message = f'Unsupported value: "{value}": supported values: {listed}'
     return Cause(field, "FieldValueNotSupported", message)
 
 
-def forbidden_value(field: str, why: str) -> Cause:
-    """A field may not be what it is, or not change."""
-    return Cause(field, "FieldValueForbidden", f"Forbidden: {why}")
+def forbidden_value(field: str, reason_text: str) -> Cause:
+    """Build the cause for a field that is not allowed."""
+    return Cause(field, "FieldValueForbidden", f"Forbidden: {reason_text}")
 
 
 def _identity(name: str, group: str, kind: str) -> Obj:
@@ -95,7 +101,7 @@ def _qualified(kind: str, group: str) -> str:
 
 
 def not_found(plural: str, group: str, name: str) -> ApiError:
-    """No such object."""
+    """Build the 404 of an object."""
     return ApiError(
         404,
         "NotFound",
@@ -105,7 +111,7 @@ def not_found(plural: str, group: str, name: str) -> ApiError:
 
 
 def no_such_resource() -> ApiError:
-    """No such kind or subresource."""
+    """Build the 404 of a resource or subresource."""
     message = "the server could not find the requested resource"
     return ApiError(404, "NotFound", message, {})
 
@@ -113,7 +119,7 @@ def no_such_resource() -> ApiError:
 def already_exists(
     plural: str, group: str, name: str, *, deleting: bool = False
 ) -> ApiError:
-    """The name is taken."""
+    """Build the 409 of a name that exists."""
     message = f'{_qualified(plural, group)} "{name}" already exists'
     if deleting:
         message = f"object is being deleted: {message}"
@@ -122,9 +128,11 @@ def already_exists(
     )
 
 
-def conflict(plural: str, group: str, name: str, why: str = "") -> ApiError:
-    """The object changed since it was read, or is not the one meant."""
-    why = why or (
+def conflict(
+    plural: str, group: str, name: str, reason_text: str = ""
+) -> ApiError:
+    """Build the 409 of a stale version or an unmet precondition."""
+    reason_text = reason_text or (
         "the object has been modified; please apply your changes to the"
         " latest version and try again"
     )
@@ -132,7 +140,7 @@ def conflict(plural: str, group: str, name: str, why: str = "") -> ApiError:
         409,
         "Conflict",
         "Operation cannot be fulfilled on"
-        f' {_qualified(plural, group)} "{name}": {why}',
+        f' {_qualified(plural, group)} "{name}": {reason_text}',
         _identity(name, group, plural),
     )
 
@@ -140,9 +148,11 @@ def conflict(plural: str, group: str, name: str, why: str = "") -> ApiError:
 def invalid(
     kind: str, group: str, name: str, causes: Sequence[Cause]
 ) -> ApiError:
-    """The object breaks rules."""
-    told = [f"{cause.field}: {cause.message}" for cause in causes]
-    listed = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    """Build the 422 of an invalid object."""
+    messages = list(
+        dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes)
+    )
+    listed = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
     details = _identity(name, group, kind)
     details["causes"] = [cause.as_detail() for cause in causes]
     return ApiError(
@@ -154,9 +164,13 @@ def invalid(
 
 
 def forbidden(
-    plural: str, group: str, name: str, why: str, causes: Sequence[Cause] = ()
+    plural: str,
+    group: str,
+    name: str,
+    reason_text: str,
+    causes: Sequence[Cause] = (),
 ) -> ApiError:
-    """The caller, or the state of the cluster, does not allow it."""
+    """Build the 403 of an admission plug-in."""
     shown = f' "{name}"' if name else ""
     details = _identity(name, group, plural)
     if causes:
@@ -164,18 +178,18 @@ def forbidden(
     return ApiError(
         403,
         "Forbidden",
-        f"{_qualified(plural, group)}{shown} is forbidden: {why}",
+        f"{_qualified(plural, group)}{shown} is forbidden: {reason_text}",
         details,
     )
 
 
 def bad_request(message: str) -> ApiError:
-    """The request cannot be read."""
+    """Build the 400 of a request that cannot be decoded."""
     return ApiError(400, "BadRequest", message)
 
 
 def method_not_allowed() -> ApiError:
-    """The resource has no such verb."""
+    """Build the 405 of a verb that the resource does not have."""
     return ApiError(
         405,
         "MethodNotAllowed",
@@ -184,27 +198,32 @@ def method_not_allowed() -> ApiError:
     )
 
 
-def unsupported_media_type() -> ApiError:
-    """The body comes in a format that is not taken."""
+def unsupported_media_type(
+    accepted: Sequence[str] = _OBJECT_TYPES,
+) -> ApiError:
+    """Build the 415 of a body whose media type is not supported."""
     return ApiError(
-        415, "UnsupportedMediaType", "415: Unsupported Media Type", {}
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media"
+        f" types include: {', '.join(accepted)}",
     )
 
 
 def unauthorized() -> ApiError:
-    """The caller is nobody that is known."""
+    """Build the 401 of an unknown caller."""
     return ApiError(401, "Unauthorized", "Unauthorized")
 
 
 def too_many_requests(message: str, causes: Sequence[Cause]) -> ApiError:
-    """A disruption budget says not now."""
+    """Build the 429 of an eviction."""
     shown = [
         {"reason": cause.reason, "message": cause.message} for cause in causes
     ]
     return ApiError(429, "TooManyRequests", message, {"causes": shown})
 
 
-def expired(asked: int, oldest: int) -> ApiError:
-    """The resourceVersion lies further back than the history goes."""
-    message = f"too old resource version: {asked} ({oldest})"
+def expired(requested: int, oldest: int) -> ApiError:
+    """Build the 410 of a resourceVersion that was compacted."""
+    message = f"too old resource version: {requested} ({oldest})"
     return ApiError(410, "Expired", message)

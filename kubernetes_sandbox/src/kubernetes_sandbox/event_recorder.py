@@ -1,23 +1,23 @@
-"""Events: what the cluster's parts tell about objects."""
+"""Recording of Event objects."""
 
 import time
 
 from kubernetes_sandbox.api import Api
 from kubernetes_sandbox.errors import ApiError
-from kubernetes_sandbox.objects import Obj, name_of, now, now_exactly, uid_of
+from kubernetes_sandbox.objects import Obj, name_of, now, now_micro, uid_of
 
 _LEGACY_KEY = "events."
 
 
 class EventRecorder:
-    """Writes events, and counts those that repeat."""
+    """Creates events and counts repeated ones."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
         self._kind = api.kinds.stored(_LEGACY_KEY)
-        self._known: dict[tuple[str, ...], tuple[str, str]] = {}
+        self._recorded: dict[tuple[str, ...], tuple[str, str]] = {}
 
-    def tell(
+    def record(
         self,
         obj: Obj,
         reason: str,
@@ -28,9 +28,9 @@ class EventRecorder:
         host: str = "",
         container: str = "",
     ) -> None:
-        """Write an event as the older recorder does, or count it up."""
+        """Record an event in the core/v1 form."""
         kind = "Warning" if warning else "Normal"
-        if self._repeat(obj, (reason, message, component)):
+        if self._count_again(obj, (reason, message, component)):
             return
         source = {"component": component}
         if host:
@@ -49,21 +49,21 @@ class EventRecorder:
             event["involvedObject"]["fieldPath"] = path
         self._write(obj, (reason, message, component), event)
 
-    def tell_scheduling(
+    def record_scheduling(
         self, obj: Obj, reason: str, message: str, action: str
     ) -> None:
-        """Write an event as the scheduler does."""
+        """Record an event of the scheduler, in the events.k8s.io/v1 form."""
         kind = "Warning" if reason.startswith("Failed") else "Normal"
         event = self._event(obj, reason, message, kind) | {
             "source": {},
             "firstTimestamp": None,
             "lastTimestamp": None,
-            "eventTime": now_exactly(),
+            "eventTime": now_micro(),
             "action": action,
             "reportingComponent": "default-scheduler",
             "reportingInstance": "default-scheduler-sandbox",
         }
-        if not self._repeat(obj, (reason, message, action)):
+        if not self._count_again(obj, (reason, message, action)):
             self._write(obj, (reason, message, action), event)
 
     @staticmethod
@@ -89,24 +89,24 @@ class EventRecorder:
             "type": kind,
         }
 
-    def _repeat(self, obj: Obj, told: tuple[str, ...]) -> bool:
-        place = self._known.get((uid_of(obj), *told))
+    def _count_again(self, obj: Obj, content: tuple[str, ...]) -> bool:
+        place = self._recorded.get((uid_of(obj), *content))
         event = self._api.store.get(_LEGACY_KEY, *place) if place else None
         if event is None:
             return False
         if event.get("eventTime"):
             count = (event.get("series") or {}).get("count", 1) + 1
-            series = {"count": count, "lastObservedTime": now_exactly()}
+            series = {"count": count, "lastObservedTime": now_micro()}
             self._api.put(self._kind, {**event, "series": series})
         else:
             again = {"count": event["count"] + 1, "lastTimestamp": now()}
             self._api.put(self._kind, {**event, **again})
         return True
 
-    def _write(self, obj: Obj, told: tuple[str, ...], event: Obj) -> None:
+    def _write(self, obj: Obj, content: tuple[str, ...], event: Obj) -> None:
         namespace = event["metadata"]["namespace"]
         try:
-            made = self._api.create(self._kind, namespace, event)
-        except ApiError:  # its namespace goes, nobody will read it
+            result = self._api.create(self._kind, namespace, event)
+        except ApiError:  # The namespace is terminating.
             return
-        self._known[uid_of(obj), *told] = (namespace, name_of(made))
+        self._recorded[uid_of(obj), *content] = (namespace, name_of(result))

@@ -1,4 +1,4 @@
-"""The kinds a cluster serves, and how one is found by its path."""
+"""The kinds that a cluster serves."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ STANDARD_VERBS = (
 )
 
 
-#: Kinds whose objects a server keeps in another version than it serves.
+#: Kinds whose storage version differs from the served version.
 _STORED_VERSIONS = {
     "customresourcedefinitions.apiextensions.k8s.io": "v1beta1",
     "horizontalpodautoscalers.autoscaling": "v2",
@@ -26,7 +26,7 @@ _STORED_VERSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """A path below an object, like pods/eviction."""
+    """A subresource, such as pods/eviction."""
 
     name: str
     kind: str
@@ -37,7 +37,7 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind in one version, as discovery tells it."""
+    """A kind in one version, as in discovery."""
 
     group: str
     version: str
@@ -51,33 +51,33 @@ class Kind:
     subresources: tuple[Subresource, ...] = ()
     list_kind: str = ""
     custom: bool = False
-    #: Where objects lie, whatever version they are read in.
+    #: Storage key, the same for all versions of a kind.
     key: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the key."""
+        """Compute the key."""
         object.__setattr__(self, "key", f"{self.plural}.{self.group}")
 
     @property
     def api_version(self) -> str:
-        """Write group and version as apiVersion does."""
+        """Return the group and version as in apiVersion."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def is_stored(self) -> bool:
-        """Check whether objects of the kind are kept, or only answered."""
+        """Return whether objects of the kind are stored."""
         return self.verbs != ("create",)
 
     @property
     def storage_hash(self) -> str:
-        """Tell discovery's storageVersionHash, worked out as upstream."""
+        """Return storageVersionHash, computed as upstream."""
         version = _STORED_VERSIONS.get(self.key, self.version)
-        told = f"{self.group}/{version}/{self.kind}"
-        digest = hashlib.sha256(told.encode()).digest()
+        identity = f"{self.group}/{version}/{self.kind}"
+        digest = hashlib.sha256(identity.encode()).digest()
         return base64.b64encode(digest[:8]).decode()
 
     def subresource(self, name: str) -> Subresource | None:
-        """Find a subresource by its path segment."""
+        """Return a subresource by its path segment."""
         for one in self.subresources:
             if one.name == name:
                 return one
@@ -85,7 +85,7 @@ class Kind:
 
 
 class KindRegistry:
-    """The kinds that are served now: the built-in ones and the custom."""
+    """The built-in and custom kinds that are served now."""
 
     def __init__(self, kinds: tuple[Kind, ...]) -> None:
         self._by_path: dict[tuple[str, str, str], Kind] = {}
@@ -95,35 +95,35 @@ class KindRegistry:
             self.add(kind)
 
     def __iter__(self) -> Iterator[Kind]:
-        """Go through the kinds of every version."""
+        """Iterate over the kinds in all versions."""
         return iter(self._by_path.values())
 
     def add(self, kind: Kind) -> None:
-        """Begin to serve a kind."""
+        """Start serving a kind."""
         self._by_path[kind.group, kind.version, kind.plural] = kind
         self._by_kind[kind.api_version, kind.kind] = kind
         self._by_key.setdefault(kind.key, kind)
 
     def remove(self, kind: Kind) -> None:
-        """Serve a kind no longer."""
+        """Stop serving a kind."""
         self._by_path.pop((kind.group, kind.version, kind.plural), None)
         self._by_kind.pop((kind.api_version, kind.kind), None)
         self._by_key.pop(kind.key, None)
 
     def at(self, group: str, version: str, plural: str) -> Kind | None:
-        """Find a kind by the segments of its path."""
+        """Return a kind by group, version and plural."""
         return self._by_path.get((group, version, plural))
 
     def of(self, api_version: str, kind: str) -> Kind | None:
-        """Find a kind by what an object says of itself."""
+        """Return a kind by apiVersion and kind."""
         return self._by_kind.get((api_version, kind))
 
     def stored(self, key: str) -> Kind:
-        """Find a kind by where its objects lie."""
+        """Return a kind by its storage key."""
         return self._by_key[key]
 
     def groups(self) -> dict[str, list[str]]:
-        """List the versions of each named group, in order of service."""
+        """List the versions of each group in the order of discovery."""
         groups: dict[str, list[str]] = {}
         for kind in self._by_path.values():
             versions = groups.setdefault(kind.group, [])

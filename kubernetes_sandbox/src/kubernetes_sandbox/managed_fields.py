@@ -1,7 +1,7 @@
-"""Who owns which field: metadata.managedFields."""
+"""Field ownership: metadata.managedFields."""
 
-from kubernetes_sandbox import field_trees
-from kubernetes_sandbox.field_trees import Tree
+from kubernetes_sandbox import field_sets
+from kubernetes_sandbox.field_sets import FieldSet
 from kubernetes_sandbox.objects import Obj, now
 
 UPDATE = "Update"
@@ -9,14 +9,16 @@ APPLY = "Apply"
 
 
 def entries_of(obj: Obj | None) -> list[Obj]:
-    """Read the entries of an object."""
+    """Return the entries of an object."""
     if obj is None:
         return []
     return list(obj["metadata"].get("managedFields") or ())
 
 
-def is_of(entry: Obj, manager: str, operation: str, subresource: str) -> bool:
-    """Tell whether an entry is this manager's for this kind of write."""
+def is_entry_of(
+    entry: Obj, manager: str, operation: str, subresource: str
+) -> bool:
+    """Return whether an entry is of this manager and operation."""
     return (
         entry.get("manager"),
         entry.get("operation"),
@@ -25,7 +27,7 @@ def is_of(entry: Obj, manager: str, operation: str, subresource: str) -> bool:
 
 
 def new_entry(
-    obj: Obj, manager: str, operation: str, subresource: str, tree: Tree
+    obj: Obj, manager: str, operation: str, subresource: str, fields: FieldSet
 ) -> Obj:
     """Build an entry."""
     entry: Obj = {
@@ -34,60 +36,66 @@ def new_entry(
         "apiVersion": obj["apiVersion"],
         "time": now(),
         "fieldsType": "FieldsV1",
-        "fieldsV1": tree,
+        "fieldsV1": fields,
     }
     if subresource:
         entry["subresource"] = subresource
     return entry
 
 
-def without(entries: list[Obj], gone: Tree) -> list[Obj]:
-    """Take fields away from all entries; empty ones go."""
+def without(entries: list[Obj], removed: FieldSet) -> list[Obj]:
+    """Remove fields from all entries; empty entries are removed."""
     kept = []
     for entry in entries:
-        left = field_trees.difference(entry.get("fieldsV1") or {}, gone)
-        if left:
-            kept.append({**entry, "fieldsV1": left})
+        remaining = field_sets.difference(entry.get("fieldsV1") or {}, removed)
+        if remaining:
+            kept.append({**entry, "fieldsV1": remaining})
     return kept
 
 
-def still_there(entries: list[Obj], obj: Obj) -> list[Obj]:
-    """Forget the fields that an object no longer has."""
+def existing_entries(entries: list[Obj], obj: Obj) -> list[Obj]:
+    """Remove the fields that an object no longer has."""
     kept = []
     for entry in entries:
-        left = field_trees.existing(entry.get("fieldsV1") or {}, obj)
-        if left:
-            kept.append({**entry, "fieldsV1": left})
+        remaining = field_sets.existing_fields(
+            entry.get("fieldsV1") or {}, obj
+        )
+        if remaining:
+            kept.append({**entry, "fieldsV1": remaining})
     return kept
 
 
 def record(new: Obj, old: Obj | None, manager: str, subresource: str) -> None:
-    """Write into ``new`` that this manager changed what differs, beside
-    what it says of owners itself.
-    """
+    """Record in ``new`` this manager as owner of the changed fields."""
     status = subresource == "status"
-    tree = field_trees.of_object(new, status=status)
-    _add(new, field_trees.changed(tree, old or {}, new), manager, subresource)
+    fields = field_sets.from_object(new, status=status)
+    _add(
+        new,
+        field_sets.changed_fields(fields, old or {}, new),
+        manager,
+        subresource,
+    )
 
 
-def record_first(new: Obj, asked: Obj, manager: str) -> None:
-    """Write into ``new`` that this manager made it as it was asked for; what
-    the server chose, such as an address, is nobody's.
+def record_create(new: Obj, requested: Obj, manager: str) -> None:
+    """Record in ``new`` the fields that a create request contained.
+
+    Fields that the server set have no owner.
     """
-    tree = field_trees.of_object(asked)
-    _add(new, field_trees.existing(tree, new), manager, "")
+    fields = field_sets.from_object(requested)
+    _add(new, field_sets.existing_fields(fields, new), manager, "")
 
 
-def _add(new: Obj, mine: Tree, manager: str, subresource: str) -> None:
-    entries = still_there(without(entries_of(new), mine), new)
-    owned: Tree = {}
+def _add(new: Obj, changed: FieldSet, manager: str, subresource: str) -> None:
+    entries = existing_entries(without(entries_of(new), changed), new)
+    owned: FieldSet = {}
     others = []
     for entry in entries:
-        if is_of(entry, manager, UPDATE, subresource):
+        if is_entry_of(entry, manager, UPDATE, subresource):
             owned = entry["fieldsV1"]
         else:
             others.append(entry)
-    together = field_trees.union(owned, mine)
+    together = field_sets.union(owned, changed)
     if together:
         others.append(new_entry(new, manager, UPDATE, subresource, together))
     new["metadata"]["managedFields"] = others

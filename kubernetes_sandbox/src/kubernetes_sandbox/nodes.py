@@ -1,11 +1,11 @@
-"""The cluster's nodes: made at the start, lost and found by the tests."""
+"""Nodes: their objects, conditions and taints."""
 
+from kubernetes_sandbox.controller_context import ControllerContext
 from kubernetes_sandbox.objects import Obj, now
-from kubernetes_sandbox.plane import Plane
 
 KEY = "nodes."
 UNREACHABLE = "node.kubernetes.io/unreachable"
-CORDONED = "node.kubernetes.io/unschedulable"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 DEFAULT_PODS = 1000
 _HEALTHY = (
     ("MemoryPressure", "KubeletHasSufficientMemory", "sufficient memory"),
@@ -15,18 +15,18 @@ _HEALTHY = (
 
 
 def node_name(number: int) -> str:
-    """Name the nodes from 1."""
+    """Return the name of a node; the first has number 1."""
     return f"sandbox-node-{number}"
 
 
 def address_of(number: int) -> str:
-    """Give a node its address."""
+    """Return the address of a node."""
     return f"10.200.{number // 200}.{10 + number % 200}"
 
 
 def _conditions() -> list[Obj]:
     moment = now()
-    told = [
+    conditions = [
         {
             "type": kind,
             "status": "False",
@@ -39,11 +39,11 @@ def _conditions() -> list[Obj]:
         }
         for kind, reason, message in _HEALTHY
     ]
-    return [*told, ready_condition()]
+    return [*conditions, ready_condition()]
 
 
 def ready_condition() -> Obj:
-    """Build the condition of a node whose kubelet reports."""
+    """Build the Ready condition of a node whose kubelet reports."""
     moment = now()
     return {
         "type": "Ready",
@@ -55,8 +55,8 @@ def ready_condition() -> Obj:
     }
 
 
-def lost_condition() -> Obj:
-    """Build the condition of a node whose kubelet is silent."""
+def unknown_condition() -> Obj:
+    """Build the Ready condition of a node whose kubelet does not report."""
     moment = now()
     return {
         "type": "Ready",
@@ -105,14 +105,14 @@ def _node(number: int) -> Obj:
     }
 
 
-def make(plane: Plane, count: int) -> None:
-    """Make the nodes of a new cluster."""
+def make(context: ControllerContext, count: int) -> None:
+    """Create the nodes of a new cluster."""
     for number in range(1, count + 1):
-        plane.api.create(plane.kind(KEY), "", _node(number))
+        context.api.create(context.kind(KEY), "", _node(number))
 
 
 def is_ready(node: Obj) -> bool:
-    """Tell whether a node's kubelet reports."""
+    """Return whether a node is Ready."""
     for one in (node.get("status") or {}).get("conditions") or ():
         if one["type"] == "Ready":
             return bool(one["status"] == "True")
@@ -120,7 +120,7 @@ def is_ready(node: Obj) -> bool:
 
 
 def internal_address(node: Obj) -> str:
-    """Read a node's address."""
+    """Return the InternalIP of a node."""
     for one in (node.get("status") or {}).get("addresses") or ():
         if one["type"] == "InternalIP":
             return str(one["address"])
@@ -128,7 +128,7 @@ def internal_address(node: Obj) -> str:
 
 
 def tolerates(spec: Obj, taint: Obj) -> bool:
-    """Tell whether a pod bears a taint."""
+    """Return whether a pod spec tolerates a taint."""
     for one in spec.get("tolerations") or ():
         if one.get("effect") not in {None, "", taint["effect"]}:
             continue
@@ -143,8 +143,8 @@ def tolerates(spec: Obj, taint: Obj) -> bool:
     return False
 
 
-def taints_against(node: Obj, spec: Obj) -> list[Obj]:
-    """List the taints of a node that keep a pod away."""
+def untolerated_taints(node: Obj, spec: Obj) -> list[Obj]:
+    """List the taints of a node that a pod spec does not tolerate."""
     return [
         taint
         for taint in node["spec"].get("taints") or ()

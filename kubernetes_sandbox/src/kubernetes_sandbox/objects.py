@@ -1,8 +1,7 @@
-"""What every API object shares: metadata, owners, times, copies.
+"""Access to the metadata and status that API objects share.
 
-An object in the store is never changed in place. Whoever wants to change
-one takes a ``clone`` (or builds a new dict around the parts that stay) and
-hands that to the store.
+Stored objects are never changed in place. To change one, ``clone`` it, or
+build a new dict around the unchanged parts, and store the result.
 """
 
 import datetime as dt
@@ -13,7 +12,7 @@ from typing import Any
 
 Obj = dict[str, Any]
 
-#: The letters real generated names are made of: no vowels, no look-alikes.
+#: The alphabet of generated names: no vowels, no ambiguous characters.
 SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -27,74 +26,74 @@ def clone(value: Any) -> Any:
 
 
 def now() -> str:
-    """Tell the time as metadata.creationTimestamp does."""
+    """Return the time in the form of metadata.creationTimestamp."""
     return stamp(dt.datetime.now(dt.UTC))
 
 
 def stamp(moment: dt.datetime) -> str:
-    """Write a time with the precision of a second."""
+    """Format a time with a precision of a second."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def now_in(seconds: float) -> str:
-    """Tell the time some seconds ahead."""
+    """Return the time some seconds from now."""
     ahead = dt.timedelta(seconds=seconds)
     return stamp(dt.datetime.now(dt.UTC) + ahead)
 
 
-def now_exactly() -> str:
-    """Tell the time with microseconds, as Event.eventTime does."""
+def now_micro() -> str:
+    """Return the time as MicroTime, as in Event.eventTime."""
     moment = dt.datetime.now(dt.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def new_uid() -> str:
-    """Make a uid."""
+    """Generate a uid."""
     return str(uuid.uuid4())
 
 
 def random_suffix(length: int = 5) -> str:
-    """Make the end of a generated name."""
+    """Generate the suffix of a generated name."""
     return "".join(secrets.choice(SAFE_LETTERS) for _ in range(length))
 
 
 def name_of(obj: Obj) -> str:
-    """Read metadata.name."""
+    """Return metadata.name."""
     return str(obj["metadata"].get("name", ""))
 
 
 def namespace_of(obj: Obj) -> str:
-    """Read metadata.namespace; empty for a cluster-wide object."""
+    """Return metadata.namespace; empty for a cluster-scoped object."""
     return str(obj["metadata"].get("namespace", ""))
 
 
 def uid_of(obj: Obj) -> str:
-    """Read metadata.uid."""
+    """Return metadata.uid."""
     return str(obj["metadata"].get("uid", ""))
 
 
 def labels_of(obj: Obj) -> Mapping[str, str]:
-    """Read metadata.labels, or of a pod template."""
+    """Return metadata.labels of an object or a pod template."""
     return (obj.get("metadata") or {}).get("labels") or {}
 
 
 def annotations_of(obj: Obj) -> Mapping[str, str]:
-    """Read metadata.annotations."""
+    """Return metadata.annotations."""
     return obj["metadata"].get("annotations") or {}
 
 
 def is_deleting(obj: Obj) -> bool:
-    """Tell whether a deletion was asked for."""
+    """Return whether deletion was requested."""
     return "deletionTimestamp" in obj["metadata"]
 
 
 def owners_of(obj: Obj) -> Sequence[Obj]:
-    """Read metadata.ownerReferences."""
+    """Return metadata.ownerReferences."""
     return obj["metadata"].get("ownerReferences") or ()
 
 
 def controller_of(obj: Obj) -> Obj | None:
-    """Find the owner that controls the object."""
+    """Return the owner reference of the controller."""
     for owner in owners_of(obj):
         if owner.get("controller"):
             return owner
@@ -102,13 +101,13 @@ def controller_of(obj: Obj) -> Obj | None:
 
 
 def controller_uid(obj: Obj) -> str:
-    """Read the uid of the owner that controls the object."""
+    """Return the uid of the controller."""
     owner = controller_of(obj)
     return str(owner["uid"]) if owner else ""
 
 
 def owner_reference(owner: Obj) -> Obj:
-    """Name an owner as a controller does in what it makes."""
+    """Build an owner reference of a controller."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -120,14 +119,14 @@ def owner_reference(owner: Obj) -> Obj:
 
 
 def with_metadata(obj: Obj, **changes: Any) -> Obj:
-    """Copy an object with other metadata; None takes a field away."""
+    """Copy an object with changed metadata; None removes a field."""
     metadata = {**obj["metadata"], **changes}
     kept = {k: v for k, v in metadata.items() if v is not None}
     return {**obj, "metadata": kept}
 
 
 def with_status(obj: Obj, **changes: Any) -> Obj:
-    """Copy an object with other status fields; None takes one away."""
+    """Copy an object with changed status fields; None removes one."""
     status = {**(obj.get("status") or {}), **changes}
     return {
         **obj,
@@ -136,7 +135,7 @@ def with_status(obj: Obj, **changes: Any) -> Obj:
 
 
 def condition(obj: Obj, condition_type: str) -> Obj | None:
-    """Find one of the status conditions."""
+    """Return a status condition."""
     for found in (obj.get("status") or {}).get("conditions") or ():
         if found["type"] == condition_type:
             return dict(found)

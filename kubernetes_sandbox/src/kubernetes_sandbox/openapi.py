@@ -1,7 +1,7 @@
-"""OpenAPI, as far as clients ask: what each kind is and which verbs check.
+"""The OpenAPI documents that clients need.
 
-kubectl looks up whether the server validates fields itself, and how lists
-merge; the fields come from the official client's models.
+kubectl reads from them whether the server validates fields, and how lists
+merge; the fields come from the models of the official client.
 """
 
 import functools
@@ -31,23 +31,24 @@ _FIELD_VALIDATION = {
 }
 
 
-def _type(told: str, needed: set[str]) -> Obj:
-    if told in _SCALARS:
-        return dict(_SCALARS[told])
-    if found := _LIST.fullmatch(told):
+def _type(type_name: str, needed: set[str]) -> Obj:
+    if type_name in _SCALARS:
+        return dict(_SCALARS[type_name])
+    if found := _LIST.fullmatch(type_name):
         return {"type": "array", "items": _type(found[1], needed)}
-    if found := _DICT.fullmatch(told):
+    if found := _DICT.fullmatch(type_name):
         inner = _type(found[1], needed)
         return {"type": "object", "additionalProperties": inner}
-    if hasattr(models, told):
-        needed.add(told)
-        return {"$ref": f"#/components/schemas/{told}"}
+    if hasattr(models, type_name):
+        needed.add(type_name)
+        return {"$ref": f"#/components/schemas/{type_name}"}
     return {"type": "object"}
 
 
 def _schema(model: str, needed: set[str]) -> Obj:
     properties = {
-        name: _type(told, needed) for name, told in fields_of(model).items()
+        name: _type(type_name, needed)
+        for name, type_name in fields_of(model).items()
     }
     return {"type": "object", "properties": properties}
 
@@ -67,7 +68,7 @@ def _path(kind: Kind) -> str:
 def document(kinds: list[Kind]) -> Obj:
     """Build the OpenAPI v3 document of one group and version."""
     schemas: dict[str, Any] = {}
-    paths: Obj = {}
+    field_paths: Obj = {}
     needed: set[str] = set()
     for kind in kinds:
         model = model_of(kind.api_version, kind.kind)
@@ -83,12 +84,12 @@ def document(kinds: list[Kind]) -> Obj:
             "x-kubernetes-group-version-kind": identity,
             "responses": {"200": {"description": "OK"}},
         }
-        paths[_path(kind)] = {"patch": operation, "put": operation}
+        field_paths[_path(kind)] = {"patch": operation, "put": operation}
     _resolve(schemas, needed)
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": "v1.36.2"},
-        "paths": paths,
+        "paths": field_paths,
         "components": {"schemas": schemas},
     }
 
@@ -100,23 +101,23 @@ def _resolve(schemas: dict[str, Any], needed: set[str]) -> None:
 
 
 @functools.cache
-def _place(group: str, version: str) -> str:
+def _sort_key(group: str, version: str) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
 
 
 def index(kinds: KindRegistry) -> Obj:
-    """Answer /openapi/v3."""
-    paths = {}
+    """Return the document of /openapi/v3."""
+    field_paths = {}
     for group, versions in kinds.groups().items():
         for version in versions:
-            place = _place(group, version)
+            place = _sort_key(group, version)
             url = f"/openapi/v3/{place}?hash=1"
-            paths[place] = {"serverRelativeURL": url}
-    return {"paths": paths}
+            field_paths[place] = {"serverRelativeURL": url}
+    return {"paths": field_paths}
 
 
-def answer(kinds: KindRegistry, path: str) -> Obj | None:
-    """Answer a path below /openapi/v3; None when it is none."""
+def get_document(kinds: KindRegistry, path: str) -> Obj | None:
+    """Return a document below /openapi/v3; None if there is none."""
     rest = path.removeprefix("/openapi/v3").strip("/")
     if not rest:
         return index(kinds)
@@ -131,7 +132,7 @@ def answer(kinds: KindRegistry, path: str) -> Obj | None:
 
 
 def version_2() -> Obj:
-    """Answer /openapi/v2: an empty document, v3 has it all."""
+    """Return the document of /openapi/v2, which is empty: v3 has all."""
     return {
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": "v1.36.2"},

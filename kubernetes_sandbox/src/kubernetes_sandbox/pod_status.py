@@ -1,4 +1,4 @@
-"""The status a kubelet reports: phase, conditions, containers."""
+"""The pod status that a kubelet reports: phase, conditions, containers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from kubernetes_sandbox.objects import Obj, condition, now, uid_of
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the conditions of a pod are to say."""
+class PodState:
+    """The state of a pod from which its conditions are built."""
 
     started: bool = True
     initialized: bool = True
     ready: bool = True
     completed: bool = False
     failed: bool = False
-    #: The containers that are not ready, when some are not.
+    #: Names of the containers that are not ready.
     unready: tuple[str, ...] = ()
 
 
@@ -28,60 +28,60 @@ _TYPES = (
 )
 
 
-def _reason(kind: str, verdict: Verdict) -> Obj:
+def _reason(kind: str, state: PodState) -> Obj:
     if kind == "PodReadyToStartContainers":
         return {}
-    if verdict.completed:
+    if state.completed:
         return {"reason": "PodCompleted"}
-    if verdict.failed:
+    if state.failed:
         return {} if kind == "Initialized" else {"reason": "PodFailed"}
     if kind == "Initialized":
-        if verdict.initialized:
+        if state.initialized:
             return {}
-        told, why = "incomplete", "ContainersNotInitialized"
-    elif verdict.ready:
+        status, reason = "incomplete", "ContainersNotInitialized"
+    elif state.ready:
         return {}
     else:
-        told, why = "unready", "ContainersNotReady"
-    listed = " ".join(verdict.unready)
+        status, reason = "unready", "ContainersNotReady"
+    listed = " ".join(state.unready)
     return {
-        "reason": why,
-        "message": f"containers with {told} status: [{listed}]",
+        "reason": reason,
+        "message": f"containers with {status} status: [{listed}]",
     }
 
 
-def _truth(kind: str, verdict: Verdict) -> bool:
+def _truth(kind: str, state: PodState) -> bool:
     if kind == "PodReadyToStartContainers":
-        return verdict.started
+        return state.started
     if kind == "Initialized":
-        return verdict.initialized
-    return verdict.ready
+        return state.initialized
+    return state.ready
 
 
-def conditions(pod: Obj, verdict: Verdict) -> list[Obj]:
-    """Build a pod's conditions; times change only with the truth."""
-    told = []
+def conditions(pod: Obj, state: PodState) -> list[Obj]:
+    """Build the conditions; a transition time changes with the status."""
+    found = []
     for kind in _TYPES:
-        status = "True" if _truth(kind, verdict) else "False"
+        status = "True" if _truth(kind, state) else "False"
         known = condition(pod, kind)
         same = known is not None and known["status"] == status
         since = known["lastTransitionTime"] if known and same else now()
-        told.append(
+        found.append(
             {
                 "type": kind,
                 "observedGeneration": pod["metadata"]["generation"],
                 "status": status,
                 "lastProbeTime": None,
                 "lastTransitionTime": since,
-                **_reason(kind, verdict),
+                **_reason(kind, state),
             }
         )
     scheduled = condition(pod, "PodScheduled")
-    return [*told, scheduled] if scheduled else told
+    return [*found, scheduled] if scheduled else found
 
 
 def container_id(pod: Obj, name: str, restarts: int) -> str:
-    """Name one run of a container."""
+    """Return the ID of one run of a container."""
     return f"sandbox://{uid_of(pod)}-{name}-{restarts}"
 
 
@@ -100,17 +100,17 @@ def _base(container: Obj, state: Obj, **more: object) -> Obj:
 
 
 def waiting(container: Obj, reason: str, message: str = "") -> Obj:
-    """Report a container that cannot start."""
-    told: Obj = {"reason": reason}
+    """Build the status of a container that cannot start."""
+    waiting_state: Obj = {"reason": reason}
     if message:
-        told["message"] = message
-    return _base(container, {"waiting": told})
+        waiting_state["message"] = message
+    return _base(container, {"waiting": waiting_state})
 
 
 def running(
     pod: Obj, container: Obj, restarts: int, last: Obj, *, ready: bool = True
 ) -> Obj:
-    """Report a container that runs."""
+    """Build the status of a running container."""
     status = _base(
         container,
         {"running": {"startedAt": now()}},
@@ -127,21 +127,21 @@ def running(
 def terminated(
     status: Obj, exit_code: int, reason: str, *, named: bool = False
 ) -> Obj:
-    """Build the state of a container that ended."""
+    """Build the state of a terminated container."""
     began = (status["state"].get("running") or {}).get("startedAt") or now()
-    told: Obj = {
+    terminated_state: Obj = {
         "exitCode": exit_code,
         "reason": reason,
         "startedAt": began,
         "finishedAt": now(),
     }
     if named and "containerID" in status:
-        told["containerID"] = status["containerID"]
-    return {"terminated": told}
+        terminated_state["containerID"] = status["containerID"]
+    return {"terminated": terminated_state}
 
 
 def ended(status: Obj, exit_code: int, reason: str) -> Obj:
-    """Report a container that ended and stays so."""
+    """Build the status of a container that terminated for good."""
     return {
         **status,
         "state": terminated(status, exit_code, reason),
@@ -150,9 +150,10 @@ def ended(status: Obj, exit_code: int, reason: str) -> Obj:
     }
 
 
-def never_ran(status: Obj) -> Obj:
-    """Report the end of a container that was not yet started, such as one
-    whose image cannot be pulled; others stay as they are.
+def never_started(status: Obj) -> Obj:
+    """Terminate the status of a container that was never started.
+
+    Other statuses are returned unchanged.
     """
     if "waiting" not in status["state"] or status["restartCount"]:
         return status
@@ -168,16 +169,16 @@ def never_ran(status: Obj) -> Obj:
 def of(
     pod: Obj,
     phase: str,
-    verdict: Verdict,
+    state: PodState,
     containers: Sequence[Obj],
     addresses: tuple[str, str] | None = None,
 ) -> Obj:
-    """Build the whole status; ``addresses`` are the node's and the pod's."""
+    """Build the status; ``addresses`` are those of the node and the pod."""
     status = {
         **pod["status"],
         "observedGeneration": pod["metadata"]["generation"],
         "phase": phase,
-        "conditions": conditions(pod, verdict),
+        "conditions": conditions(pod, state),
         "containerStatuses": list(containers),
     }
     status.setdefault("startTime", now())
@@ -193,5 +194,5 @@ def of(
 
 
 def host_address(node: Obj | None) -> str:
-    """Read the address of a pod's node."""
+    """Return the address of a pod's node."""
     return nodes.internal_address(node) if node else ""

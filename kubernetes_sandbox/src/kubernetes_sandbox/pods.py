@@ -1,4 +1,4 @@
-"""Questions about pods that several parts of the cluster ask."""
+"""Predicates and helpers for pods."""
 
 import datetime as dt
 
@@ -6,7 +6,6 @@ from kubernetes_sandbox.objects import (
     Obj,
     clone,
     condition,
-    controller_of,
     is_deleting,
     labels_of,
     owner_reference,
@@ -15,33 +14,33 @@ from kubernetes_sandbox.store import encode
 
 KEY = "pods."
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-_OVER = frozenset({"Succeeded", "Failed"})
+_FINISHED = frozenset({"Succeeded", "Failed"})
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
-def is_over(pod: Obj) -> bool:
-    """Tell whether the pod ran to its end."""
-    return pod["status"].get("phase") in _OVER
+def is_finished(pod: Obj) -> bool:
+    """Return whether a pod has run to completion."""
+    return pod["status"].get("phase") in _FINISHED
 
 
 def is_active(pod: Obj) -> bool:
-    """Tell whether the pod counts for its controller."""
-    return not is_over(pod) and not is_deleting(pod)
+    """Return whether a pod counts for its controller."""
+    return not is_finished(pod) and not is_deleting(pod)
 
 
 def is_terminating(pod: Obj) -> bool:
-    """Tell whether the pod is about to go."""
-    return is_deleting(pod) and not is_over(pod)
+    """Return whether a pod is terminating."""
+    return is_deleting(pod) and not is_finished(pod)
 
 
 def is_ready(pod: Obj) -> bool:
-    """Tell whether the pod is Ready."""
+    """Return whether a pod is Ready."""
     found = condition(pod, "Ready")
     return found is not None and found["status"] == "True"
 
 
 def available_in(pod: Obj, min_ready_seconds: int) -> float:
-    """Tell in how many seconds a ready pod counts as available."""
+    """Return the seconds until a Ready pod counts as available."""
     if not min_ready_seconds:
         return 0.0
     found = condition(pod, "Ready")
@@ -52,12 +51,12 @@ def available_in(pod: Obj, min_ready_seconds: int) -> float:
 
 
 def is_available(pod: Obj, min_ready_seconds: int) -> bool:
-    """Tell whether the pod has been Ready for long enough."""
+    """Return whether a pod is Ready for minReadySeconds."""
     return is_ready(pod) and available_in(pod, min_ready_seconds) <= 0
 
 
 def template_hash(template: Obj, collisions: int = 0) -> str:
-    """Make the short hash by which templates are told apart."""
+    """Compute the hash of a pod template."""
     value = 2166136261
     for byte in encode(template) + (b"%d" % collisions if collisions else b""):
         value = (value ^ byte) * 16777619 % 2**32
@@ -65,7 +64,7 @@ def template_hash(template: Obj, collisions: int = 0) -> str:
 
 
 def from_template(owner: Obj, template: Obj) -> Obj:
-    """Make a pod of a controller's template."""
+    """Build a pod from the template of a controller."""
     metadata = clone(template.get("metadata") or {})
     kept = {
         name: metadata[name]
@@ -78,11 +77,5 @@ def from_template(owner: Obj, template: Obj) -> Obj:
 
 
 def label(pod: Obj, name: str) -> str:
-    """Read a label; empty when absent."""
+    """Return a label; empty if absent."""
     return labels_of(pod).get(name, "")
-
-
-def owner_kind(pod: Obj) -> str:
-    """Tell what kind of controller the pod has; empty: none."""
-    owner = controller_of(pod)
-    return str(owner["kind"]) if owner else ""

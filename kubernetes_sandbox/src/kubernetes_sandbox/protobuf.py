@@ -1,8 +1,8 @@
-"""Decoding of objects that clients send as protobuf.
+"""Decoding of protobuf request bodies.
 
-``kubectl create deployment`` and the like send protobuf whatever a server
-offers, and do not repeat a refused request as JSON. Responses are always
-JSON, which these clients accept, too.
+``kubectl create deployment`` and others send protobuf unconditionally, and do
+not retry a rejected request as JSON. Responses are always JSON, which these
+clients accept as well.
 """
 
 import base64
@@ -18,7 +18,7 @@ from kubernetes_sandbox.protobuf_messages import MESSAGES, Field, Message
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-#: The envelope, runtime.Unknown, and its apiVersion and kind.
+#: apiVersion and kind of runtime.Unknown, the envelope.
 _TYPE_META: Message = {
     1: Field("apiVersion", "string"),
     2: Field("kind", "string"),
@@ -140,7 +140,7 @@ def _unknown_field(message: str, number: int) -> ApiError:
 def decode(body: bytes) -> Obj:
     """Decode an object.
 
-    :raises ApiError: 415, its kind or one of its fields is not known
+    :raises ApiError: 415, its kind or one of its fields is unknown
     """
     if not body.startswith(_MAGIC):
         raise errors.unsupported_media_type()

@@ -2,10 +2,10 @@
 
 A message is its name, then a line for each field: number, JSON name, type. A
 type is a scalar or a message; ``[]`` marks a list and ``map:`` a map with
-string keys. ``*`` marks a pointer: such a field is kept when it is zero or
-empty, as it would not have been sent if it were not set. ``inline`` fields
-are embedded structures, whose fields JSON has one level higher, and
-``ignored`` ones, such as a status, are set by the server.
+string keys. ``*`` marks a pointer: such a field is kept if it is zero or
+empty, as it would not have been sent if it were not set. ``inline`` fields are
+embedded structs, whose fields JSON has one level higher. ``ignored`` fields,
+such as a status, are set by the server.
 """
 
 from collections.abc import Mapping

@@ -7,9 +7,10 @@ from typing import Any
 
 from kubernetes.utils import parse_quantity
 
+from kubernetes_sandbox import errors
 from kubernetes_sandbox.objects import Obj
 
-#: Suffixes with their sizes, the largest first.
+#: Suffixes and their factors, the largest first.
 _DECIMAL = tuple(
     (suffix, Decimal(10) ** exponent)
     for suffix, exponent in zip(
@@ -42,17 +43,21 @@ def canonical(quantity: Any) -> str:
 
     :raises ValueError: it is not a quantity
     """
-    amount = parse(quantity)
-    units = _BINARY if str(quantity).endswith("i") else _DECIMAL
+    return format_amount(parse(quantity), binary=str(quantity).endswith("i"))
+
+
+def format_amount(amount: Decimal, *, binary: bool) -> str:
+    """Return the canonical form of an amount."""
+    units = _BINARY if binary else _DECIMAL
     for suffix, size in (*units, *_DECIMAL):
         if amount and amount % size == 0:
             return f"{int(amount / size)}{suffix}"
-    # there is nothing smaller than a billionth
+    # Smaller amounts are rounded up to one nano.
     return f"{math.ceil(amount * 10**9)}n" if amount else "0"
 
 
-def canonical_all(amounts: Obj) -> Obj:
-    """Write all quantities of a resource list as a server stores them."""
+def canonical_resources(amounts: Obj) -> Obj:
+    """Return a resource list with canonical quantities."""
     return {name: _canonical(amount) for name, amount in amounts.items()}
 
 
@@ -60,11 +65,15 @@ def _canonical(amount: Any) -> str:
     try:
         return canonical(amount)
     except ValueError:
-        return str(amount)
+        raise errors.bad_request(
+            'Pod in version "v1" cannot be handled as a Pod: quantities must'
+            " match the regular expression"
+            " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        ) from None
 
 
-def requests_of(spec: Obj) -> dict[str, Decimal]:
-    """Sum what the containers of a pod ask for."""
+def pod_requests(spec: Obj) -> dict[str, Decimal]:
+    """Sum the resource requests of the containers of a pod."""
     total: dict[str, Decimal] = {}
     for container in spec.get("containers") or ():
         for name, amount in _requests(container).items():
@@ -76,12 +85,12 @@ def requests_of(spec: Obj) -> dict[str, Decimal]:
 
 
 def _requests(container: Obj) -> dict[str, Decimal]:
-    asked = (container.get("resources") or {}).get("requests") or {}
-    return {name: parse(amount) for name, amount in asked.items()}
+    requested = (container.get("resources") or {}).get("requests") or {}
+    return {name: parse(amount) for name, amount in requested.items()}
 
 
-def share_of(value: Any, total: int, *, round_up: bool) -> int:
-    """Read a count or a percentage of a total."""
+def resolve_int_or_percent(value: Any, total: int, *, round_up: bool) -> int:
+    """Resolve a count or a percentage of a total."""
     if isinstance(value, int):
         return value
     text = str(value)
@@ -95,7 +104,7 @@ _GUARANTEED = ("cpu", "memory")
 
 
 def quality_of_service(spec: Obj) -> str:
-    """Work out status.qosClass of a pod."""
+    """Compute status.qosClass of a pod."""
     containers = [
         *(spec.get("containers") or ()),
         *(spec.get("initContainers") or ()),

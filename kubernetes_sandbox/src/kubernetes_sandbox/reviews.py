@@ -1,26 +1,29 @@
-"""The kinds that are questions: created, answered, never stored."""
+"""Reviews: kinds that are evaluated on create and never stored."""
 
 from collections.abc import Callable, Iterator, Mapping
 
 from kubernetes_sandbox import errors
-from kubernetes_sandbox.authorization import Action, Authorizer
-from kubernetes_sandbox.calls import User
+from kubernetes_sandbox.api_request import User
+from kubernetes_sandbox.authentication import Authenticator
+from kubernetes_sandbox.authorization import (
+    AuthorizationAttributes,
+    Authorizer,
+)
 from kubernetes_sandbox.errors import Cause
-from kubernetes_sandbox.identities import Identities
 from kubernetes_sandbox.kinds import Kind
 from kubernetes_sandbox.objects import Obj
 
 _Review = Callable[[Obj, User], Obj]
-#: Kinds that refuse metadata, and those of them that name a user.
-_BARE = frozenset(
+#: Kinds that must not have metadata, and those that name a user.
+_WITHOUT_METADATA = frozenset(
     {
         "selfsubjectaccessreviews",
         "subjectaccessreviews",
         "localsubjectaccessreviews",
     }
 )
-_NAMING_A_USER = _BARE - {"selfsubjectaccessreviews"}
-#: Metadata in the order in which the server writes them.
+_WITH_USER = _WITHOUT_METADATA - {"selfsubjectaccessreviews"}
+#: Metadata in the order in which the server encodes them.
 _METADATA = (
     "name",
     "generateName",
@@ -30,18 +33,20 @@ _METADATA = (
 )
 
 
-def _told(user: User) -> Obj:
-    told: Obj = {"username": user.name, "groups": list(user.groups)}
+def _user_info(user: User) -> Obj:
+    info: Obj = {"username": user.name, "groups": list(user.groups)}
     if user.uid:
-        told["uid"] = user.uid
-    return told
+        info["uid"] = user.uid
+    return info
 
 
 class Reviews:
-    """Answers reviews of tokens and of access."""
+    """Evaluates token and access reviews."""
 
-    def __init__(self, identities: Identities, authorizer: Authorizer) -> None:
-        self._identities = identities
+    def __init__(
+        self, authenticator: Authenticator, authorizer: Authorizer
+    ) -> None:
+        self._authenticator = authenticator
         self._authorizer = authorizer
         self._reviews: Mapping[str, _Review] = {
             "tokenreviews": self._token,
@@ -52,14 +57,14 @@ class Reviews:
             "localsubjectaccessreviews": self._access,
         }
 
-    def answers(self, plural: str) -> bool:
-        """Tell whether a kind is a review."""
+    def is_review(self, plural: str) -> bool:
+        """Return whether a kind is a review."""
         return plural in self._reviews
 
-    def answer(
+    def evaluate(
         self, kind: Kind, namespace: str, review: Obj, user: User
     ) -> Obj:
-        """Copy a review with its answer as the status.
+        """Return a review with its status.
 
         :raises ApiError: it is invalid
         """
@@ -76,15 +81,15 @@ class Reviews:
             raise errors.bad_request(
                 "token is required for TokenReview in authentication"
             )
-        found = self._identities.of_token(spec["token"])
+        found = self._authenticator.of_token(spec["token"])
         if found is None:
             return {"error": "invalid bearer token", "user": {}}
-        return {"authenticated": True, "user": _told(found)}
+        return {"authenticated": True, "user": _user_info(found)}
 
     @staticmethod
     def _self(spec: Obj, user: User) -> Obj:
         del spec
-        return {"userInfo": _told(user)}
+        return {"userInfo": _user_info(user)}
 
     def _own_access(self, spec: Obj, user: User) -> Obj:
         return self._decision(spec, user)
@@ -97,12 +102,14 @@ class Reviews:
     def _own_rules(self, spec: Obj, user: User) -> Obj:
         namespace = spec.get("namespace") or ""
         rules = list(self._authorizer.rules_of(user, namespace))
-        if self._authorizer.allows(user, Action("*", "*", "*", namespace)):
+        if self._authorizer.is_allowed(
+            user, AuthorizationAttributes("*", "*", "*", namespace)
+        ):
             whole = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
             rules.append(whole)
-        told = [rule for rule in rules if "resources" in rule]
+        resource_rules = [rule for rule in rules if "resources" in rule]
         return {
-            "resourceRules": told,
+            "resourceRules": resource_rules,
             "nonResourceRules": [],
             "incomplete": False,
         }
@@ -111,27 +118,27 @@ class Reviews:
         wanted = spec.get("resourceAttributes")
         if wanted is None:
             path = (spec.get("nonResourceAttributes") or {}).get("path", "")
-            return {"allowed": self._authorizer.allows_path(user, path)}
+            return {"allowed": self._authorizer.is_path_allowed(user, path)}
         sub = wanted.get("subresource")
         resource = wanted.get("resource", "")
-        action = Action(
+        action = AuthorizationAttributes(
             verb=wanted.get("verb", ""),
             group=wanted.get("group", ""),
             resource=f"{resource}/{sub}" if sub else resource,
             namespace=wanted.get("namespace", ""),
             name=wanted.get("name", ""),
         )
-        return {"allowed": self._authorizer.allows(user, action)}
+        return {"allowed": self._authorizer.is_allowed(user, action)}
 
 
 def _metadata_of(namespace: str, review: Obj) -> Obj:
-    """Take the metadata of a review, which has the namespace of its path."""
+    """Return the metadata of a review, with the namespace of its path."""
     given = {**(review.get("metadata") or {}), "namespace": namespace}
     return {name: given[name] for name in _METADATA if given.get(name)}
 
 
 def _causes(plural: str, metadata: Obj, spec: Obj) -> Iterator[Cause]:
-    if plural not in _BARE:
+    if plural not in _WITHOUT_METADATA:
         return
     wanted, path = (
         spec.get("resourceAttributes"),
@@ -148,7 +155,7 @@ def _causes(plural: str, metadata: Obj, spec: Obj) -> Iterator[Cause]:
         why = "cannot be specified in combination with resourceAttributes"
         yield errors.invalid_value("spec.nonResourceAttributes", shown, why)
     names_one = spec.get("user") or spec.get("groups")
-    if plural in _NAMING_A_USER and not names_one:
+    if plural in _WITH_USER and not names_one:
         why = "at least one of user or group must be specified"
         yield errors.invalid_value("spec.user", "", why)
     namespace = metadata.get("namespace")

@@ -1,4 +1,4 @@
-"""The scale subresource: replicas, and nothing else."""
+"""The scale subresource."""
 
 from typing import Any
 
@@ -15,20 +15,21 @@ _METADATA = (
 
 
 def of(obj: Obj) -> Obj:
-    """Show an object as its Scale."""
+    """Return the Scale of an object."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     metadata = obj["metadata"]
     shown: Obj = {"replicas": status.get("replicas", 0)}
     selector = spec.get("selector") or {}
     if "matchLabels" not in selector and "matchExpressions" not in selector:
         selector = {"matchLabels": selector}
-    if told := selectors.as_text(selector):
-        shown["selector"] = told
+    if selector_text := selectors.as_text(selector):
+        shown["selector"] = selector_text
+    replicas = spec.get("replicas", 0)
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {k: metadata[k] for k in _METADATA if k in metadata},
-        "spec": {"replicas": spec.get("replicas", 0)},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": shown,
     }
 
@@ -36,7 +37,7 @@ def of(obj: Obj) -> Obj:
 def scaled(obj: Obj, scale: Obj) -> Obj:
     """Copy an object with the replicas of a Scale.
 
-    :raises ApiError: 422, the number is negative
+    :raises ApiError: 400 or 422, the number is not valid
     """
     wanted: Any = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(wanted, int) or isinstance(wanted, bool):

@@ -1,8 +1,10 @@
-"""The scheduler: binds pods to nodes, or says why it cannot."""
+"""The scheduler: binds pods to nodes."""
 
 from collections.abc import Sequence
 
-from kubernetes_sandbox import errors, nodes, placement, pods
+from kubernetes_sandbox import errors, node_filters, nodes, pods
+from kubernetes_sandbox.controller_context import ControllerContext
+from kubernetes_sandbox.node_filters import NodeUsage
 from kubernetes_sandbox.objects import (
     Obj,
     condition,
@@ -13,57 +15,55 @@ from kubernetes_sandbox.objects import (
     uid_of,
     with_status,
 )
-from kubernetes_sandbox.placement import Load
-from kubernetes_sandbox.plane import Plane
 from kubernetes_sandbox.store import Change
 
 _CLAIMS = "persistentvolumeclaims."
-_Place = tuple[str, str]
+_Key = tuple[str, str]
 
 
 class Scheduler:
-    """Looks at a pod when it appears, and again when room may have come."""
+    """Schedules new pods, and retries when resources may be free."""
 
-    def __init__(self, plane: Plane) -> None:
-        self._plane = plane
-        self._store = plane.store
-        self._kind = plane.kind(pods.KEY)
-        self._load = Load()
-        self._queue: dict[_Place, None] = {}
-        self._parked: dict[_Place, None] = {}
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self._store = context.store
+        self._kind = context.kind(pods.KEY)
+        self._load = NodeUsage()
+        self._queue: dict[_Key, None] = {}
+        self._unschedulable_pods: dict[_Key, None] = {}
         self._store.subscribe(pods.KEY, self._pod_changed)
-        self._store.subscribe(nodes.KEY, self._room_changed)
-        self._store.subscribe(_CLAIMS, self._room_changed)
+        self._store.subscribe(nodes.KEY, self._resource_changed)
+        self._store.subscribe(_CLAIMS, self._resource_changed)
 
     def _pod_changed(self, change: Change) -> None:
         pod = change.entry.obj
         node = pod["spec"].get("nodeName")
         place = (namespace_of(pod), name_of(pod))
-        if change.type == "DELETED" or pods.is_over(pod):
-            self._parked.pop(place, None)
+        if change.type == "DELETED" or pods.is_finished(pod):
+            self._unschedulable_pods.pop(place, None)
             if node:
                 self._load.drop(node, uid_of(pod))
-                self._look_again()
+                self._retry()
         elif node and not (change.old and change.old["spec"].get("nodeName")):
             self._load.add(node, uid_of(pod), pod["spec"])
-        elif change.type == "ADDED":
+        elif change.type == "ADDED" or _lost_gates(change):
             self._add(place)
 
-    def _room_changed(self, change: Change) -> None:
+    def _resource_changed(self, change: Change) -> None:
         del change
-        self._look_again()
+        self._retry()
 
-    def _look_again(self) -> None:
-        parked, self._parked = self._parked, {}
-        for place in parked:
+    def _retry(self) -> None:
+        unschedulable, self._unschedulable_pods = self._unschedulable_pods, {}
+        for place in unschedulable:
             self._add(place)
 
-    def _add(self, place: _Place) -> None:
+    def _add(self, place: _Key) -> None:
         if not self._queue:
-            self._plane.timers.soon(self._drain)
+            self._context.timers.soon(self._process)
         self._queue[place] = None
 
-    def _drain(self) -> None:
+    def _process(self) -> None:
         queue, self._queue = self._queue, {}
         for place in queue:
             pod = self._store.get(pods.KEY, *place)
@@ -73,29 +73,33 @@ class Scheduler:
                 continue
             self._schedule(place, pod)
 
-    def _schedule(self, place: _Place, pod: Obj) -> None:
-        if fault := self._claim_fault(pod):
-            self._park(place, pod, fault)
+    def _schedule(self, place: _Key, pod: Obj) -> None:
+        if failure := self._claim_failure(pod):
+            self._mark_unschedulable(place, pod, failure)
             return
-        everywhere = [e.obj for e in self._store.entries(nodes.KEY)]
-        fitting: list[Obj] = []
-        obstacles: list[str] = []
-        for node in everywhere:
-            why = placement.obstacle(node, pod["spec"], self._load)
-            if why is None:
-                fitting.append(node)
+        all_nodes = [e.obj for e in self._store.entries(nodes.KEY)]
+        feasible: list[Obj] = []
+        failures: list[str] = []
+        for node in all_nodes:
+            message = node_filters.filter_failure(
+                node, pod["spec"], self._load
+            )
+            if message is None:
+                feasible.append(node)
             else:
-                obstacles.append(why)
-        if not fitting:
-            self._park(place, pod, placement.explain(obstacles))
+                failures.append(message)
+        if not feasible:
+            self._mark_unschedulable(
+                place, pod, node_filters.unschedulable_message(failures)
+            )
             return
-        best = min(fitting, key=lambda n: self._load.count(name_of(n)))
-        self._assign(pod, name_of(best))
+        selected = min(feasible, key=lambda n: self._load.count(name_of(n)))
+        self._assign(pod, name_of(selected))
 
     def bind(self, pod: Obj, node: str) -> None:
-        """Bind a pod as a client of its own asks.
+        """Bind a pod on request of a client.
 
-        :raises ApiError: it is bound already
+        :raises ApiError: 409, it is already bound
         """
         if pod["spec"].get("nodeName"):
             raise errors.conflict(
@@ -108,7 +112,7 @@ class Scheduler:
         self._assign(pod, node)
 
     def _assign(self, pod: Obj, node: str) -> None:
-        scheduled = _scheduled()
+        scheduled = _scheduled_condition()
         conditions = [
             one
             for one in pod["status"].get("conditions") or ()
@@ -116,8 +120,8 @@ class Scheduler:
         ]
         bound = with_status(pod, conditions=[*conditions, scheduled])
         spec = {**pod["spec"], "nodeName": node}
-        self._plane.api.put(self._kind, {**bound, "spec": spec})
-        self._plane.events.tell_scheduling(
+        self._context.api.put(self._kind, {**bound, "spec": spec})
+        self._context.events.record_scheduling(
             pod,
             "Scheduled",
             f"Successfully assigned {namespace_of(pod)}/{name_of(pod)} to"
@@ -125,18 +129,18 @@ class Scheduler:
             "Binding",
         )
 
-    def _park(self, place: _Place, pod: Obj, why: str) -> None:
-        self._parked[place] = None
+    def _mark_unschedulable(self, place: _Key, pod: Obj, message: str) -> None:
+        self._unschedulable_pods[place] = None
         known = condition(pod, "PodScheduled")
-        if known is None or known.get("message") != why:
-            told = _unschedulable(pod, why, known)
-            status = {**pod["status"], "conditions": [told]}
-            self._plane.api.set_status(self._kind, pod, status)
-            self._plane.events.tell_scheduling(
-                pod, "FailedScheduling", why, "Scheduling"
+        if known is None or known.get("message") != message:
+            new_condition = _unschedulable_condition(pod, message, known)
+            status = {**pod["status"], "conditions": [new_condition]}
+            self._context.api.set_status(self._kind, pod, status)
+            self._context.events.record_scheduling(
+                pod, "FailedScheduling", message, "Scheduling"
             )
 
-    def _claim_fault(self, pod: Obj) -> str | None:
+    def _claim_failure(self, pod: Obj) -> str | None:
         unbound = False
         for name in _claims_of(pod):
             claim = self._store.get(_CLAIMS, namespace_of(pod), name)
@@ -154,6 +158,14 @@ class Scheduler:
         )
 
 
+def _lost_gates(change: Change) -> bool:
+    """Return whether the last scheduling gate of a pod was removed."""
+    before = change.old is not None and change.old["spec"].get(
+        "schedulingGates"
+    )
+    return bool(before and not change.entry.obj["spec"].get("schedulingGates"))
+
+
 def _claims_of(pod: Obj) -> Sequence[str]:
     return [
         volume["persistentVolumeClaim"]["claimName"]
@@ -162,7 +174,7 @@ def _claims_of(pod: Obj) -> Sequence[str]:
     ]
 
 
-def _scheduled() -> Obj:
+def _scheduled_condition() -> Obj:
     return {
         "type": "PodScheduled",
         "status": "True",
@@ -171,7 +183,7 @@ def _scheduled() -> Obj:
     }
 
 
-def _unschedulable(pod: Obj, why: str, known: Obj | None) -> Obj:
+def _unschedulable_condition(pod: Obj, message: str, known: Obj | None) -> Obj:
     since = known["lastTransitionTime"] if known else now()
     return {
         "type": "PodScheduled",
@@ -180,5 +192,5 @@ def _unschedulable(pod: Obj, why: str, known: Obj | None) -> Obj:
         "lastProbeTime": None,
         "lastTransitionTime": since,
         "reason": "Unschedulable",
-        "message": why,
+        "message": message,
     }

@@ -1,7 +1,7 @@
-"""The fields of the built-in kinds, read off the official client's models.
+"""The fields of the built-in kinds, from the official client's models.
 
-A server drops what it does not know, tells of it in a warning, or refuses
-it, as ``fieldValidation`` says; and it refuses a field of the wrong type.
+The server drops unknown fields, warns about them or rejects them, see
+``fieldValidation``; it rejects a field of a wrong type.
 """
 
 import functools
@@ -18,7 +18,7 @@ from kubernetes_sandbox.objects import Obj
 _LIST = re.compile(r"[Ll]ist\[(.+)\]")
 _INDEX = re.compile(r"\[\d+\]")
 _DICT = re.compile(r"[Dd]ict(?:\(|\[)str, (.+)(?:\)|\])")
-#: Models of kinds whose name the client spells in its own way.
+#: Models whose name is not the version and the kind.
 _NAMES: Mapping[tuple[str, str], str] = {
     ("v1", "Event"): "CoreV1Event",
     ("v1", "Endpoints"): "V1Endpoints",
@@ -60,12 +60,14 @@ def fields_of(model: str) -> Mapping[str, str]:
     found = getattr(models, model)
     types: Mapping[str, str] = found.openapi_types
     names: Mapping[str, str] = found.attribute_map
-    return {names[attribute]: told for attribute, told in types.items()}
+    return {
+        names[attribute]: type_name for attribute, type_name in types.items()
+    }
 
 
 @functools.cache
 def model_of(api_version: str, kind: str) -> str | None:
-    """Find the model of a kind."""
+    """Return the model of a kind."""
     named = _NAMES.get((api_version, kind))
     if named:
         return named
@@ -75,18 +77,18 @@ def model_of(api_version: str, kind: str) -> str | None:
 
 
 class Pruner:
-    """Takes unknown fields out of one object and remembers them."""
+    """Removes and records the unknown fields of an object."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
-        #: the models that lead to the value that is looked at
+        #: The models on the path to the current value.
         self._owners: list[str] = []
         self.unknown: list[str] = []
 
     def prune(self, obj: Obj) -> Obj:
-        """Copy the object without what its kind does not know.
+        """Copy an object without unknown fields.
 
-        :raises ApiError: a field has the wrong type
+        :raises ApiError: a field has a wrong type
         """
         model = model_of(self._kind.api_version, self._kind.kind)
         if model is None:
@@ -95,32 +97,32 @@ class Pruner:
         assert isinstance(pruned, dict)
         return pruned
 
-    def _value(self, value: Any, told: str, path: str) -> Any:
-        if value is None or told == "object":
+    def _value(self, value: Any, type_name: str, path: str) -> Any:
+        if value is None or type_name == "object":
             return value
-        if told in _SCALARS:
-            return self._scalar(value, told, path)
-        if found := _LIST.fullmatch(told):
+        if type_name in _SCALARS:
+            return self._scalar(value, type_name, path)
+        if found := _LIST.fullmatch(type_name):
             return self._list(value, found[1], path)
-        if found := _DICT.fullmatch(told):
+        if found := _DICT.fullmatch(type_name):
             return self._map(value, found[1], path)
-        if hasattr(models, told):
-            return self._struct(value, told, path)
+        if hasattr(models, type_name):
+            return self._struct(value, type_name, path)
         return value
 
-    def _list(self, value: Any, told: str, path: str) -> Any:
-        self._expect(value, list, f"[]{told}", path)
+    def _list(self, value: Any, type_name: str, path: str) -> Any:
+        self._expect(value, list, f"[]{type_name}", path)
         return [
-            self._value(item, told, f"{path}[{index}]")
+            self._value(item, type_name, f"{path}[{index}]")
             for index, item in enumerate(value)
         ]
 
-    def _map(self, value: Any, told: str, path: str) -> Any:
+    def _map(self, value: Any, type_name: str, path: str) -> Any:
         self._expect(value, dict, "map", path)
         return {
-            key: self._value(item, told, f"{path}.{key}")
-            if hasattr(models, told)
-            else self._value(item, told, path)
+            key: self._value(item, type_name, f"{path}.{key}")
+            if hasattr(models, type_name)
+            else self._value(item, type_name, path)
             for key, item in value.items()
         }
 
@@ -140,21 +142,23 @@ class Pruner:
         self._owners.pop()
         return kept
 
-    def _scalar(self, value: Any, told: str, path: str) -> Any:
-        fits = isinstance(value, _SCALARS[told])
+    def _scalar(self, value: Any, type_name: str, path: str) -> Any:
+        fits = isinstance(value, _SCALARS[type_name])
         if isinstance(value, bool):
-            fits = told == "bool"
+            fits = type_name == "bool"
         if not fits:
-            self._refuse(value, _GO_TYPES[told], path)
+            self._reject(value, _GO_TYPES[type_name], path)
         return value
 
-    def _expect(self, value: Any, kind: type, told: str, path: str) -> None:
+    def _expect(
+        self, value: Any, kind: type, type_name: str, path: str
+    ) -> None:
         if not isinstance(value, kind):
-            self._refuse(value, told, path)
+            self._reject(value, type_name, path)
 
-    def _refuse(self, value: Any, told: str, path: str) -> None:
+    def _reject(self, value: Any, type_name: str, path: str) -> None:
         shown = _GO_NAMES.get(type(value), "null")
-        if told.startswith("int") and isinstance(value, float):
+        if type_name.startswith("int") and isinstance(value, float):
             shown += f" {value}"
         kind = self._kind
         owner = _go_name(self._owners[-1]) if self._owners else kind.kind
@@ -162,11 +166,11 @@ class Pruner:
         raise errors.bad_request(
             f'{kind.kind} in version "{kind.version}" cannot be handled as a'
             f" {kind.kind}: json: cannot unmarshal {shown} into Go struct"
-            f" field {owner}.{place} of type {told}"
+            f" field {owner}.{place} of type {type_name}"
         )
 
 
-def _refuse_object(kind: Kind, why: str) -> errors.ApiError:
+def _reject_object(kind: Kind, why: str) -> errors.ApiError:
     return errors.bad_request(
         f'{kind.kind} in version "{kind.version}" cannot be handled as a'
         f" {kind.kind}: {why}"
@@ -178,9 +182,9 @@ def check_fields(
     obj: Obj,
     validation: str,
     warn: Callable[[str], None],
-    refuse: Callable[[Kind, str], errors.ApiError] = _refuse_object,
+    reject: Callable[[Kind, str], errors.ApiError] = _reject_object,
 ) -> Obj:
-    """Copy an object without unknown fields, as fieldValidation says.
+    """Copy an object without unknown fields, see fieldValidation.
 
     :raises ApiError: a field is unknown and validation is Strict
     """
@@ -188,20 +192,19 @@ def check_fields(
         return obj
     pruner = Pruner(kind)
     pruned = pruner.prune(obj)
-    told = [f'unknown field "{path}"' for path in pruner.unknown]
-    if told and validation == "Strict":
-        raise refuse(kind, f"strict decoding error: {', '.join(told)}")
+    messages = [f'unknown field "{path}"' for path in pruner.unknown]
+    if messages and validation == "Strict":
+        raise reject(kind, f"strict decoding error: {', '.join(messages)}")
     if validation != "Ignore":
-        for warning in told:
+        for warning in messages:
             warn(warning)
     return pruned
 
 
 def check_applied(kind: Kind, config: Obj) -> Obj:
-    """Copy what is applied; an unknown field is an error in every mode.
+    """Check an applied configuration for unknown fields.
 
-    :raises ApiError: a field is unknown, which this server calls its own
-        failure
+    :raises ApiError: 500, a field is unknown, in every validation mode
     """
     if kind.custom:
         return config
@@ -210,10 +213,12 @@ def check_applied(kind: Kind, config: Obj) -> Obj:
     if pruner.unknown:
         metadata = config.get("metadata") or {}
         name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-        told = [
+        messages = [
             f".{path}: field not declared in schema" for path in pruner.unknown
         ]
-        listed = "\n  ".join(told if len(told) == 1 else ["errors:", *told])
+        listed = "\n  ".join(
+            messages if len(messages) == 1 else ["errors:", *messages]
+        )
         raise errors.ApiError(
             500,
             "",

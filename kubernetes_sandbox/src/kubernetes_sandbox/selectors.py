@@ -1,10 +1,11 @@
-"""Label and field selectors: reading them, matching with them."""
+"""Label and field selectors: parsing and matching."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubernetes_sandbox import errors
+from kubernetes_sandbox.name_validation import label_value_error
 from kubernetes_sandbox.objects import Obj, labels_of
 
 Labels = Mapping[str, str]
@@ -19,14 +20,14 @@ def _tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def _refuse(found: str, expected: str) -> Exception:
+def _reject(found: str, expected: str) -> Exception:
     return errors.bad_request(
         f"unable to parse requirement: found '{found}', expected: {expected}"
     )
 
 
 class _Reader:
-    """Walks through the tokens of one selector."""
+    """The parser of a label selector."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
@@ -43,7 +44,7 @@ class _Reader:
     def word(self) -> str:
         token = self.take()
         if token in _SIGNS:
-            raise _refuse(token, "identifier")
+            raise _reject(token, "identifier")
         return token
 
     def value(self) -> str:
@@ -53,13 +54,13 @@ class _Reader:
 
     def values(self) -> frozenset[str]:
         if (token := self.take()) != "(":
-            raise _refuse(token, "'('")
-        found = {self.value()}
+            raise _reject(token, "'('")
+        found = {"" if self.peek() == ")" else self.value()}
         while self.peek() == ",":
             self.take()
             found.add(self.value())
         if (token := self.take()) != ")":
-            raise _refuse(token, "',' or ')'")
+            raise _reject(token, "',' or ')'")
         return frozenset(found)
 
 
@@ -70,6 +71,11 @@ def _compare(key: str, operator: str, reader: _Reader) -> Test:
             return lambda labels: labels.get(key) in values
         return lambda labels: labels.get(key) not in values
     value = reader.value()
+    if failure := label_value_error(value):
+        raise errors.bad_request(
+            f"unable to parse requirement: values[0][{key}]: Invalid value:"
+            f' "{value}": {failure}'
+        )
     if operator in {"=", "=="}:
         return lambda labels: labels.get(key) == value
     if operator == "!=":
@@ -81,7 +87,7 @@ def _ordered(key: str, operator: str, value: str) -> Test:
     try:
         limit = int(value)
     except ValueError:
-        raise _refuse(value, "an integer") from None
+        raise _reject(value, "an integer") from None
 
     def test(labels: Labels) -> bool:
         try:
@@ -103,22 +109,31 @@ def _requirement(reader: _Reader) -> Test:
         return lambda labels: key in labels
     operator = reader.take()
     if operator not in _OPERATORS:
-        raise _refuse(operator, "in, notin, =, ==, !=, gt, lt")
+        raise _reject(operator, "in, notin, =, ==, !=, gt, lt")
     return _compare(key, operator, reader)
 
 
 def parse_labels(text: str) -> Test | None:
-    """Read a labelSelector; None selects everything.
+    """Parse a labelSelector; None matches everything.
 
-    :raises ApiError: it cannot be read
+    :raises ApiError: 400, it is not valid
     """
     if not text.strip():
         return None
     reader = _Reader(text)
+    if reader.peek() in _SIGNS - {"!"}:
+        raise errors.bad_request(
+            f"found '{reader.peek()}', expected: !, identifier, or 'end of"
+            " string'"
+        )
     tests = [_requirement(reader)]
     while reader.peek():
         if (token := reader.take()) != ",":
-            raise _refuse(token, "',' or 'end of string'")
+            raise _reject(token, "',' or 'end of string'")
+        if not reader.peek():
+            raise errors.bad_request(
+                "found '', expected: identifier after ','"
+            )
         tests.append(_requirement(reader))
     return lambda labels: all(test(labels) for test in tests)
 
@@ -150,12 +165,12 @@ def _expression(rule: Obj, labels: Labels) -> bool:
 
 
 def expressions_match(rules: Sequence[Obj], labels: Labels) -> bool:
-    """Tell whether labels satisfy matchExpressions."""
+    """Return whether labels match matchExpressions."""
     return all(_expression(rule, labels) for rule in rules)
 
 
 def matches(selector: Obj | None, labels: Labels) -> bool:
-    """Tell whether labels satisfy a LabelSelector; None matches nothing."""
+    """Return whether labels match a LabelSelector; None matches nothing."""
     if selector is None:
         return False
     wanted = selector.get("matchLabels") or {}
@@ -165,9 +180,9 @@ def matches(selector: Obj | None, labels: Labels) -> bool:
 
 
 def as_text(selector: Obj | None) -> str:
-    """Write a LabelSelector as status.selector of a Scale does."""
+    """Format a LabelSelector as in status.selector of a Scale."""
     selector = selector or {}
-    told = [
+    requirements = [
         f"{key}={value}"
         for key, value in sorted((selector.get("matchLabels") or {}).items())
     ]
@@ -175,18 +190,18 @@ def as_text(selector: Obj | None) -> str:
         values = ",".join(sorted(rule.get("values") or ()))
         match rule["operator"]:
             case "In":
-                told.append(f"{rule['key']} in ({values})")
+                requirements.append(f"{rule['key']} in ({values})")
             case "NotIn":
-                told.append(f"{rule['key']} notin ({values})")
+                requirements.append(f"{rule['key']} notin ({values})")
             case "Exists":
-                told.append(rule["key"])
+                requirements.append(rule["key"])
             case "DoesNotExist":
-                told.append(f"!{rule['key']}")
-    return ",".join(told)
+                requirements.append(f"!{rule['key']}")
+    return ",".join(requirements)
 
 
 def field_at(obj: Obj, path: str) -> str:
-    """Read the field a fieldSelector names; empty when absent."""
+    """Return the field of a fieldSelector; empty if absent."""
     value: Any = obj
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
@@ -195,7 +210,7 @@ def field_at(obj: Obj, path: str) -> str:
     return "" if value is None else str(value)
 
 
-#: What may be selected beside metadata.name and metadata.namespace.
+#: Selectable fields in addition to metadata.name and .namespace.
 FIELDS: Mapping[str, frozenset[str]] = {
     "pods.": frozenset(
         {
@@ -237,24 +252,30 @@ _COMMON = frozenset({"metadata.name", "metadata.namespace"})
 def _field_test(key: str, term: str) -> Callable[[Obj], bool]:
     path, sign, value = re.split(r"(!=|==|=)", term, maxsplit=1)
     if path not in _COMMON and path not in FIELDS.get(key, frozenset()):
-        raise errors.bad_request(f"field label not supported: {path}")
+        if key in FIELDS:
+            raise errors.bad_request(f"field label not supported: {path}")
+        raise errors.bad_request(
+            f'"{path}" is not a known field selector: only "metadata.name",'
+            ' "metadata.namespace"'
+        )
     if sign == "!=":
         return lambda obj: field_at(obj, path) != value
     return lambda obj: field_at(obj, path) == value
 
 
 def parse_fields(text: str, key: str) -> Callable[[Obj], bool] | None:
-    """Read a fieldSelector for the kind at ``key``; None selects all.
+    """Parse a fieldSelector for the kind ``key``; None matches everything.
 
-    :raises ApiError: it cannot be read, or names a field not offered
+    :raises ApiError: 400, it is not valid or the field is not selectable
     """
     terms = [term.strip() for term in text.split(",") if term.strip()]
     if not terms:
         return None
-    if any("=" not in term for term in terms):
-        raise errors.bad_request(
-            f"invalid selector: '{text}'; can't understand"
-        )
+    for term in terms:
+        if "=" not in term:
+            raise errors.bad_request(
+                f"invalid selector: '{text}'; can't understand '{term}'"
+            )
     tests = [_field_test(key, term) for term in terms]
     return lambda obj: all(test(obj) for test in tests)
 
@@ -262,7 +283,7 @@ def parse_fields(text: str, key: str) -> Callable[[Obj], bool] | None:
 def selection(
     label_selector: str, field_selector: str, key: str
 ) -> Callable[[Obj], bool] | None:
-    """Join both selectors of a request; None selects everything."""
+    """Combine the selectors of a request; None matches everything."""
     labels = parse_labels(label_selector)
     fields = parse_fields(field_selector, key)
     if labels is None:

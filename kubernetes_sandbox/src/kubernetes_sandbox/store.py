@@ -1,7 +1,7 @@
-"""The objects of the cluster, their versions and what happened to them.
+"""The object store: versions, history and indexes.
 
-One thread owns it. Every operation on one object is a few dict operations;
-an object is written as JSON once a version, for every reader and watcher.
+It belongs to one thread. An object is encoded to JSON once a version, for all
+readers and watches.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ from kubernetes_sandbox.objects import (
 )
 
 _ENCODER = msgspec.json.Encoder()
-#: A cluster that is new has already counted its own objects.
+#: The first resourceVersion.
 _FIRST_VERSION = 1000
 _HISTORY_LENGTH = 4000
 
@@ -29,7 +29,7 @@ encode = _ENCODER.encode
 
 
 class Entry:
-    """One version of an object, with its JSON once somebody needed it."""
+    """One version of an object, with its cached JSON."""
 
     __slots__ = ("_raw", "kind", "obj", "version")
 
@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def raw_item(self) -> bytes:
-        """The object as JSON inside a list, which names the kind itself."""
+        """The object as JSON in a list, without kind and apiVersion."""
         if self.kind.custom:
             return self.raw
         head = (
@@ -59,7 +59,7 @@ class Entry:
 
 
 class Change:
-    """Something that happened to an object."""
+    """A change of an object."""
 
     __slots__ = ("_lines", "entry", "old", "type")
 
@@ -71,13 +71,13 @@ class Change:
         self.old = old
         self._lines: dict[str, bytes] = {}
 
-    def line(self, seen_as: str) -> bytes:
-        """Write it as one line of a watch."""
-        line = self._lines.get(seen_as)
+    def line(self, event_type: str) -> bytes:
+        """Encode it as a watch event."""
+        line = self._lines.get(event_type)
         if line is None:
             raw = self.entry.raw
-            line = b'{"type":"%s","object":%s}\n' % (seen_as.encode(), raw)
-            self._lines[seen_as] = line
+            line = b'{"type":"%s","object":%s}\n' % (event_type.encode(), raw)
+            self._lines[event_type] = line
         return line
 
 
@@ -85,139 +85,169 @@ Listener = Callable[[Change], None]
 
 
 @dataclass(slots=True)
-class _Shelf:
-    """All objects of one kind."""
+class _KindStorage:
+    """The objects and the history of one kind."""
 
-    spaces: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    namespaces: dict[str, dict[str, Entry]] = field(default_factory=dict)
     history: deque[Change] = field(
         default_factory=lambda: deque(maxlen=_HISTORY_LENGTH)
     )
-    #: The newest version that the history no longer tells.
-    forgotten: int = _FIRST_VERSION
+    #: The latest version that the history does not contain.
+    compacted: int = _FIRST_VERSION
     listeners: list[Listener] = field(default_factory=list)
 
 
 class Store:
-    """Everything the cluster knows."""
+    """The objects of a cluster."""
 
     def __init__(self) -> None:
         self.version = _FIRST_VERSION
-        self._shelves: dict[str, _Shelf] = {}
+        self._storages: dict[str, _KindStorage] = {}
+        self._listeners: list[Listener] = []
         self._by_uid: dict[str, Entry] = {}
         self._dependents: dict[str, dict[str, Entry]] = {}
 
-    def _shelf(self, key: str) -> _Shelf:
-        shelf = self._shelves.get(key)
-        if shelf is None:
-            shelf = self._shelves[key] = _Shelf(forgotten=_FIRST_VERSION)
-        return shelf
+    def _storage(self, key: str) -> _KindStorage:
+        storage = self._storages.get(key)
+        if storage is None:
+            storage = self._storages[key] = _KindStorage(
+                compacted=_FIRST_VERSION
+            )
+        return storage
 
     def entry(self, key: str, namespace: str, name: str) -> Entry | None:
-        """Find the newest version of an object."""
-        space = self._shelf(key).spaces.get(namespace)
+        """Return the latest version of an object."""
+        space = self._storage(key).namespaces.get(namespace)
         return space.get(name) if space else None
 
     def get(self, key: str, namespace: str, name: str) -> Obj | None:
-        """Find an object."""
+        """Return an object."""
         entry = self.entry(key, namespace, name)
         return entry.obj if entry else None
 
     def of_uid(self, uid: str) -> Entry | None:
-        """Find an object by its uid."""
+        """Return an object by its uid."""
         return self._by_uid.get(uid)
 
     def dependents(self, uid: str) -> tuple[Entry, ...]:
-        """List the objects that name this one as an owner."""
+        """List the objects that have this one as an owner."""
         return tuple(self._dependents.get(uid, {}).values())
 
     def owned(self, uid: str, key: str) -> list[Obj]:
-        """List the objects of one kind that name this owner."""
+        """List the objects of one kind that have this owner."""
         found = self._dependents.get(uid, {}).values()
         return [entry.obj for entry in found if entry.kind.key == key]
 
     def entries(self, key: str, namespace: str = "") -> list[Entry]:
-        """List a kind, everywhere or in one namespace, in order."""
-        spaces = self._shelf(key).spaces
+        """List the objects of a kind by namespace and name."""
+        namespaces = self._storage(key).namespaces
         if namespace:
-            space = spaces.get(namespace, {})
+            space = namespaces.get(namespace, {})
             return [space[name] for name in sorted(space)]
         return [
-            spaces[each][name]
-            for each in sorted(spaces)
-            for name in sorted(spaces[each])
+            namespaces[each][name]
+            for each in sorted(namespaces)
+            for name in sorted(namespaces[each])
         ]
 
+    def entries_at(
+        self, key: str, namespace: str, version: int
+    ) -> list[Entry]:
+        """List a kind as it was at a resourceVersion.
+
+        :raises ApiError: 410, the history does not contain it
+        """
+        found = {
+            (namespace_of(one.obj), name_of(one.obj)): one
+            for one in self.entries(key, namespace)
+        }
+        for change in reversed(self.since(key, version)):
+            obj = change.entry.obj
+            place = (namespace_of(obj), name_of(obj))
+            if namespace and place[0] != namespace:
+                continue
+            if change.old is None:
+                found.pop(place, None)
+            else:
+                old = change.old["metadata"]["resourceVersion"]
+                found[place] = Entry(change.entry.kind, change.old, int(old))
+        return [found[place] for place in sorted(found)]
+
     def objects(self, key: str, namespace: str = "") -> Iterator[Obj]:
-        """Go through a kind in no order."""
-        spaces = self._shelf(key).spaces
-        chosen: Iterable[dict[str, Entry]] = spaces.values()
+        """Iterate over the objects of a kind without an order."""
+        namespaces = self._storage(key).namespaces
+        matches_selector: Iterable[dict[str, Entry]] = namespaces.values()
         if namespace:
-            chosen = (spaces.get(namespace, {}),)
-        for space in tuple(chosen):
+            matches_selector = (namespaces.get(namespace, {}),)
+        for space in tuple(matches_selector):
             for entry in tuple(space.values()):
                 yield entry.obj
 
     def count(self, key: str, namespace: str) -> int:
-        """Count the objects of a kind in a namespace."""
-        return len(self._shelf(key).spaces.get(namespace, {}))
+        """Return the number of objects of a kind in a namespace."""
+        return len(self._storage(key).namespaces.get(namespace, {}))
 
     def keys_in(self, namespace: str) -> list[str]:
-        """List the kinds that have objects in a namespace."""
+        """List the keys of the kinds that have objects in a namespace."""
         return [
             key
-            for key, shelf in self._shelves.items()
-            if shelf.spaces.get(namespace)
+            for key, storage in self._storages.items()
+            if storage.namespaces.get(namespace)
         ]
 
     def put(self, kind: Kind, obj: Obj) -> Entry:
-        """Store a new object or a new version; it gets its version here."""
+        """Store an object with a new resourceVersion."""
         namespace, name = namespace_of(obj), name_of(obj)
-        shelf = self._shelf(kind.key)
-        space = shelf.spaces.setdefault(namespace, {})
+        storage = self._storage(kind.key)
+        space = storage.namespaces.setdefault(namespace, {})
         old = space.get(name)
         entry = self._stamp(kind, obj)
         space[name] = entry
         self._index(entry, old)
         if old is None:
-            self._tell(shelf, Change("ADDED", entry, None))
+            self._publish(storage, Change("ADDED", entry, None))
         else:
-            self._tell(shelf, Change("MODIFIED", entry, old.obj))
+            self._publish(storage, Change("MODIFIED", entry, old.obj))
         return entry
 
     def remove(self, kind: Kind, obj: Obj) -> Entry:
-        """Forget an object; its last version tells when."""
+        """Remove an object; its last version has a new resourceVersion."""
         namespace, name = namespace_of(obj), name_of(obj)
-        shelf = self._shelf(kind.key)
-        old = shelf.spaces[namespace].pop(name)
-        if not shelf.spaces[namespace]:
-            del shelf.spaces[namespace]
+        storage = self._storage(kind.key)
+        old = storage.namespaces[namespace].pop(name)
+        if not storage.namespaces[namespace]:
+            del storage.namespaces[namespace]
         entry = self._stamp(kind, obj)
         self._unindex(old)
-        self._tell(shelf, Change("DELETED", entry, old.obj))
+        self._publish(storage, Change("DELETED", entry, old.obj))
         return entry
 
-    def drop_shelf(self, key: str) -> None:
-        """Forget a kind that is no longer served."""
-        shelf = self._shelves.get(key)
-        if shelf is not None:
-            shelf.forgotten = self.version
-            shelf.history.clear()
+    def drop_history(self, key: str) -> None:
+        """Drop the history of a kind that is no longer served."""
+        storage = self._storages.get(key)
+        if storage is not None:
+            storage.compacted = self.version
+            storage.history.clear()
 
     def subscribe(self, key: str, listener: Listener) -> Callable[[], None]:
-        """Be told of every change to a kind; answers how to end it."""
-        listeners = self._shelf(key).listeners
+        """Call a listener for every change of a kind; return how to stop."""
+        listeners = self._storage(key).listeners
         listeners.append(listener)
         return lambda: listeners.remove(listener)
 
-    def since(self, key: str, version: int) -> list[Change]:
-        """Tell what happened to a kind after a version.
+    def subscribe_all(self, listener: Listener) -> None:
+        """Call a listener for every change of any kind."""
+        self._listeners.append(listener)
 
-        :raises ApiError: the history does not go back that far
+    def since(self, key: str, version: int) -> list[Change]:
+        """List the changes of a kind after a resourceVersion.
+
+        :raises ApiError: 410, the history does not contain it
         """
-        shelf = self._shelf(key)
-        if version < shelf.forgotten:
-            raise errors.expired(version, shelf.forgotten)
-        return [c for c in shelf.history if c.entry.version > version]
+        storage = self._storage(key)
+        if version < storage.compacted:
+            raise errors.expired(version, storage.compacted)
+        return [c for c in storage.history if c.entry.version > version]
 
     def _stamp(self, kind: Kind, obj: Obj) -> Entry:
         self.version += 1
@@ -241,10 +271,9 @@ class Store:
             if not dependents:
                 self._dependents.pop(owner["uid"], None)
 
-    @staticmethod
-    def _tell(shelf: _Shelf, change: Change) -> None:
-        if len(shelf.history) == _HISTORY_LENGTH:
-            shelf.forgotten = shelf.history[0].entry.version
-        shelf.history.append(change)
-        for listener in tuple(shelf.listeners):
+    def _publish(self, storage: _KindStorage, change: Change) -> None:
+        if len(storage.history) == _HISTORY_LENGTH:
+            storage.compacted = storage.history[0].entry.version
+        storage.history.append(change)
+        for listener in (*storage.listeners, *self._listeners):
             listener(change)

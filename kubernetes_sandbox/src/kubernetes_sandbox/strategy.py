@@ -1,4 +1,4 @@
-"""How each kind begins: generation, first status, finalizers, addresses."""
+"""Preparation of objects by kind: generation, initial status, addresses."""
 
 import base64
 import binascii
@@ -10,9 +10,9 @@ from kubernetes_sandbox import errors, quantities
 from kubernetes_sandbox.kinds import Kind
 from kubernetes_sandbox.objects import Obj, now
 
-DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 
-#: Kinds whose metadata.generation counts the changes of their spec.
+#: Kinds that increment metadata.generation.
 _COUNTED = frozenset(
     {
         "pods.",
@@ -28,20 +28,32 @@ _COUNTED = frozenset(
         "ingressclasses.networking.k8s.io",
         "networkpolicies.networking.k8s.io",
         "priorityclasses.scheduling.k8s.io",
-        DEFINITIONS,
+        CRDS,
     }
 )
-_REVISION_NOTE = "deprecated.daemonset.template.generation"
+_GENERATION_ANNOTATION = "deprecated.daemonset.template.generation"
 
 
-def counts_generations(kind: Kind) -> bool:
-    """Tell whether metadata.generation means something."""
+def has_generation(kind: Kind) -> bool:
+    """Return whether a kind increments metadata.generation."""
     return kind.custom or kind.key in _COUNTED
 
 
 def _pod_status(obj: Obj) -> Obj:
     quality = quantities.quality_of_service(obj["spec"])
-    return {"phase": "Pending", "qosClass": quality}
+    status: Obj = {"phase": "Pending", "qosClass": quality}
+    if obj["spec"].get("schedulingGates"):
+        gated = {
+            "type": "PodScheduled",
+            "status": "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": now(),
+            "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling"
+            " gates",
+        }
+        status["conditions"] = [gated]
+    return status
 
 
 def _definition_status(obj: Obj) -> Obj:
@@ -95,14 +107,14 @@ _FIRST_STATUS: Mapping[str, Callable[[Obj], Obj]] = {
         "desiredReplicas": 0,
         "currentMetrics": None,
     },
-    DEFINITIONS: _definition_status,
+    CRDS: _definition_status,
 }
-#: Kinds whose status may come with the object.
+#: Kinds that keep the status of a create request.
 _OWN_STATUS = frozenset({"nodes."})
 
 
-def first_status(kind: Kind, obj: Obj) -> None:
-    """Give a new object the status its kind begins with."""
+def set_initial_status(kind: Kind, obj: Obj) -> None:
+    """Set the initial status of a new object."""
     if kind.subresource("status") is None or kind.key in _OWN_STATUS:
         return
     begin = _FIRST_STATUS.get(kind.key)
@@ -114,8 +126,8 @@ def first_status(kind: Kind, obj: Obj) -> None:
         obj["status"] = {}
 
 
-class Addresses:
-    """Hands out the cluster's addresses and node ports."""
+class AddressAllocator:
+    """Allocates IP addresses and node ports."""
 
     def __init__(self) -> None:
         self._services = itertools.count(10)
@@ -123,25 +135,25 @@ class Addresses:
         self._ports = itertools.count(30000)
 
     def service(self) -> str:
-        """Give a service its clusterIP."""
+        """Allocate the clusterIP of a Service."""
         number = next(self._services)
         return f"10.96.{number // 250 % 250}.{number % 250 + 1}"
 
     def pod(self) -> str:
-        """Give a pod its address."""
+        """Allocate the address of a pod."""
         number = next(self._pods)
         return f"10.244.{number // 250 % 250}.{number % 250 + 1}"
 
     def port(self) -> int:
-        """Give a service a node port."""
+        """Allocate a node port."""
         return 30000 + next(self._ports) % 2768
 
 
 class Strategy:
-    """Prepares objects for their first and their later versions."""
+    """Prepares objects for create and update."""
 
     def __init__(self) -> None:
-        self.addresses = Addresses()
+        self.addresses = AddressAllocator()
         self._prepare: Mapping[str, Callable[[Obj], None]] = {
             "services.": self._service,
             "secrets.": _secret,
@@ -155,9 +167,9 @@ class Strategy:
         }
 
     def prepare(self, kind: Kind, obj: Obj) -> None:
-        """Do to an object what its kind does before it is stored.
+        """Set the fields that the strategy of a kind sets.
 
-        :raises ApiError: the object cannot be read
+        :raises ApiError: 400, the object cannot be decoded
         """
         prepare = self._prepare.get(kind.key)
         if prepare is not None:
@@ -223,12 +235,15 @@ def _namespace(obj: Obj) -> None:
 
 
 def _daemon_set(obj: Obj) -> None:
-    _note(obj, str(obj["metadata"].get("generation", 1)))
+    _annotate(obj, str(obj["metadata"].get("generation", 1)))
 
 
-def _note(obj: Obj, revision: str) -> None:
-    notes = dict(obj["metadata"].get("annotations") or {})
-    obj["metadata"]["annotations"] = {**notes, _REVISION_NOTE: revision}
+def _annotate(obj: Obj, revision: str) -> None:
+    annotations = dict(obj["metadata"].get("annotations") or {})
+    obj["metadata"]["annotations"] = {
+        **annotations,
+        _GENERATION_ANNOTATION: revision,
+    }
 
 
 def _job(obj: Obj) -> None:
@@ -245,5 +260,7 @@ def _job(obj: Obj) -> None:
     spec["selector"] = {
         "matchLabels": {"batch.kubernetes.io/controller-uid": uid}
     }
+    metadata = obj["metadata"]
+    metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
     template = spec["template"].setdefault("metadata", {})
     template["labels"] = {**(template.get("labels") or {}), **labels}

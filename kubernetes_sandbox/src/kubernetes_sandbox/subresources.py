@@ -1,18 +1,18 @@
-"""What lies below an object: status, scale, eviction, binding and more."""
+"""Subresources: status, scale, eviction, binding and others."""
 
 from collections.abc import Callable, Mapping
 
-from kubernetes_sandbox import answers, bodies, errors, patching, scale
-from kubernetes_sandbox.answers import Answer
+from kubernetes_sandbox import errors, patching, request_body, responses, scale
 from kubernetes_sandbox.api import Api
-from kubernetes_sandbox.calls import Call, Target
+from kubernetes_sandbox.api_request import Request, Target
+from kubernetes_sandbox.authentication import Authenticator
 from kubernetes_sandbox.controllers.disruption import Disruption
 from kubernetes_sandbox.deletion import DeleteOptions, Deletion
-from kubernetes_sandbox.identities import Identities
 from kubernetes_sandbox.objects import Obj, now_in
+from kubernetes_sandbox.responses import Response
 from kubernetes_sandbox.scheduler import Scheduler
 
-_Handler = Callable[[str, Call, Target, Obj], Answer]
+_Handler = Callable[[str, Request, Target, Obj], Response]
 _DONE: Obj = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -20,23 +20,23 @@ _DONE: Obj = {
     "status": "Success",
     "code": 201,
 }
-_TOKEN_SECONDS = 3600
+_TOKEN_LIFETIME_S = 3600
 
 
 class Subresources:
-    """Handles the paths below objects."""
+    """The handlers of the subresources."""
 
     def __init__(
         self,
         api: Api,
         deletion: Deletion,
-        identities: Identities,
+        authenticator: Authenticator,
         disruption: Disruption,
         scheduler: Scheduler,
     ) -> None:
         self._api = api
         self._deletion = deletion
-        self._identities = identities
+        self._authenticator = authenticator
         self._disruption = disruption
         self._scheduler = scheduler
         self._handlers: Mapping[str, _Handler] = {
@@ -52,10 +52,10 @@ class Subresources:
             "ephemeralcontainers": self._whole,
         }
 
-    def handle(self, verb: str, call: Call, target: Target) -> Answer:
-        """Carry out a request on a subresource.
+    def handle(self, verb: str, request: Request, target: Target) -> Response:
+        """Handle a request for a subresource.
 
-        :raises ApiError: the request is refused
+        :raises ApiError: the request is rejected
         """
         assert target.sub is not None
         kind = target.kind
@@ -67,109 +67,127 @@ class Subresources:
             raise errors.ApiError(
                 501,
                 "NotImplemented",
-                f"the sandbox does not carry {target.resource}",
+                f"the sandbox does not implement {target.resource}",
             )
-        return handler(verb, call, target, old)
+        return handler(verb, request, target, old)
 
-    def _new(self, verb: str, call: Call, target: Target, old: Obj) -> Obj:
+    def _new(
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Obj:
         if verb == "patch":
-            form = patching.form_of(call)
+            form = patching.patch_type_of(request)
             if form == patching.APPLY:
                 form = patching.MERGE
             custom = target.kind.custom
-            return patching.patched(old, call, form, custom=custom)
-        obj = bodies.decode_object(
-            call.body, call.content_type, target.kind.kind
+            return patching.patched(old, request, form, custom=custom)
+        obj = request_body.decode_object(
+            request.body, request.content_type, target.kind.kind
         )
-        bodies.check_place(obj, target.namespace, target.name)
+        request_body.check_place(obj, target.namespace, target.name)
         return obj
 
     def _status(
-        self, verb: str, call: Call, target: Target, old: Obj
-    ) -> Answer:
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
         if verb == "get":
-            return answers.of(old)
-        new = self._new(verb, call, target, old)
-        options = call.write_options("status")
-        return answers.of(
+            return responses.of(old)
+        new = self._new(verb, request, target, old)
+        options = request.write_options("status")
+        return responses.of(
             self._api.replace_status(target.kind, old, new, options)
         )
 
     def _scale(
-        self, verb: str, call: Call, target: Target, old: Obj
-    ) -> Answer:
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
         if verb == "get":
-            return answers.of(scale.of(old))
-        new = self._new(verb, call, target, scale.of(old))
+            return responses.of(scale.of(old))
+        new = self._new(verb, request, target, scale.of(old))
+        if new.get("kind", "Scale") != "Scale":
+            raise errors.bad_request(
+                f'{new["kind"]} in version "v1" cannot be handled as a Scale:'
+                f" converting (v1.{new['kind']}) to (autoscaling.Scale):"
+                " unknown conversion"
+            )
         scaled = scale.scaled(old, new)
-        options = call.write_options("scale")
-        made = self._api.replace(target.kind, old, scaled, options)
-        return answers.of(scale.of(made))
+        options = request.write_options("scale")
+        result = self._api.replace(target.kind, old, scaled, options)
+        return responses.of(scale.of(result))
 
     def _whole(
-        self, verb: str, call: Call, target: Target, old: Obj
-    ) -> Answer:
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
         if verb == "get":
-            return answers.of(old)
-        new = self._new(verb, call, target, old)
+            return responses.of(old)
+        new = self._new(verb, request, target, old)
         spec = {**old["spec"], **(new.get("spec") or {})}
-        options = call.write_options(target.sub.name if target.sub else "")
+        options = request.write_options(target.sub.name if target.sub else "")
         del options
-        return answers.of(self._api.put(target.kind, {**old, "spec": spec}))
+        return responses.of(self._api.put(target.kind, {**old, "spec": spec}))
 
     def _eviction(
-        self, verb: str, call: Call, target: Target, old: Obj
-    ) -> Answer:
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
         del verb
-        body = bodies.decode_object(call.body, call.content_type, "Eviction")
+        body = request_body.decode_object(
+            request.body, request.content_type, "Eviction"
+        )
+        if (body.get("metadata") or {}).get("name") != target.name:
+            raise errors.bad_request(
+                "name in URL does not match name in Eviction object"
+            )
         options = DeleteOptions.read(body.get("deleteOptions") or {}, {})
-        dry_run = options.dry_run or "dryRun" in call.query
+        dry_run = options.dry_run or "dryRun" in request.query
         self._disruption.check_eviction(old, dry_run=dry_run)
         if not dry_run:
             self._deletion.delete(target.kind, old, options)
-        return answers.of(_DONE, 201)
+        return responses.of(_DONE, 201)
 
     def _binding(
-        self, verb: str, call: Call, target: Target, old: Obj
-    ) -> Answer:
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
         del verb, target
-        body = bodies.decode_object(call.body, call.content_type, "Binding")
+        body = request_body.decode_object(
+            request.body, request.content_type, "Binding"
+        )
         node = (body.get("target") or {}).get("name") or ""
         self._scheduler.bind(old, node)
-        return answers.of(_DONE, 201)
+        return responses.of(_DONE, 201)
 
     def _finalize(
-        self, verb: str, call: Call, target: Target, old: Obj
-    ) -> Answer:
-        new = self._new(verb, call, target, old)
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
+        new = self._new(verb, request, target, old)
         spec = {**old["spec"], **(new.get("spec") or {})}
         if not (new.get("spec") or {}).get("finalizers"):
             spec["finalizers"] = []
-        return answers.of(self._api.put(target.kind, {**old, "spec": spec}))
+        return responses.of(self._api.put(target.kind, {**old, "spec": spec}))
 
     def _token(
-        self, verb: str, call: Call, target: Target, old: Obj
-    ) -> Answer:
+        self, verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
         del verb, target
-        body = bodies.decode_object(
-            call.body, call.content_type, "TokenRequest"
+        body = request_body.decode_object(
+            request.body, request.content_type, "TokenRequest"
         )
         seconds = (body.get("spec") or {}).get(
             "expirationSeconds"
-        ) or _TOKEN_SECONDS
-        token = self._identities.issue_account(old)
+        ) or _TOKEN_LIFETIME_S
+        token = self._authenticator.issue_account(old)
         status = {"token": token, "expirationTimestamp": now_in(seconds)}
-        return answers.of({**body, "status": status}, 201)
+        return responses.of({**body, "status": status}, 201)
 
     @staticmethod
-    def _log(verb: str, call: Call, target: Target, old: Obj) -> Answer:
+    def _log(
+        verb: str, request: Request, target: Target, old: Obj
+    ) -> Response:
         del verb
-        name = call.query.get("container")
-        told = [
+        name = request.query.get("container")
+        messages = [
             f"{one['image']} started at {one['state']['running']['startedAt']}"
             for one in old["status"].get("containerStatuses") or ()
             if "running" in one["state"] and name in {None, one["name"]}
         ]
         del target
-        text = "".join(f"{line}\n" for line in told)
-        return Answer(200, text.encode(), "text/plain")
+        text = "".join(f"{line}\n" for line in messages)
+        return Response(200, text.encode(), "text/plain")

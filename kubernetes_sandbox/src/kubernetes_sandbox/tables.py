@@ -1,15 +1,15 @@
-"""Tables: what the server prints for ``kubectl get``."""
+"""Tables: the columns of ``kubectl get``."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kubernetes_sandbox import pod_words, selectors
+from kubernetes_sandbox import pod_columns, selectors
 from kubernetes_sandbox.kinds import Kind
 from kubernetes_sandbox.objects import Obj, annotations_of, labels_of, name_of
 
 _Cell = Callable[[Obj], Any]
-#: Name, priority (1: only with -o wide), how to read it.
+#: Name, priority (1: only with -o wide), value.
 _Column = tuple[str, int, _Cell]
 
 
@@ -26,7 +26,7 @@ def _at(path: str, default: Any = "<none>") -> _Cell:
 
 
 def age_since(moment: str | None) -> str:
-    """Tell how long ago something was, shortly."""
+    """Format the time since a timestamp."""
     if not moment:
         return "<unknown>"
     then = dt.datetime.fromisoformat(moment)
@@ -67,26 +67,29 @@ def _ready(obj: Obj) -> str:
 
 
 def _node_status(obj: Obj) -> str:
-    told = "Unknown"
+    status = "Unknown"
     for one in (obj.get("status") or {}).get("conditions") or ():
         if one["type"] == "Ready":
-            told = "Ready" if one["status"] == "True" else "NotReady"
+            status = "Ready" if one["status"] == "True" else "NotReady"
     if obj["spec"].get("unschedulable"):
-        told += ",SchedulingDisabled"
-    return told
+        status += ",SchedulingDisabled"
+    return status
 
 
 def _service_ports(obj: Obj) -> str:
-    told = []
+    ports = []
     for port in obj["spec"].get("ports") or ():
         node = f":{port['nodePort']}" if port.get("nodePort") else ""
-        told.append(f"{port['port']}{node}/{port['protocol']}")
-    return ",".join(told) or "<none>"
+        ports.append(f"{port['port']}{node}/{port['protocol']}")
+    return ",".join(ports) or "<none>"
 
 
 def _service_selector(obj: Obj) -> str:
-    chosen = obj["spec"].get("selector") or {}
-    return ",".join(f"{k}={v}" for k, v in sorted(chosen.items())) or "<none>"
+    matches_selector = obj["spec"].get("selector") or {}
+    return (
+        ",".join(f"{k}={v}" for k, v in sorted(matches_selector.items()))
+        or "<none>"
+    )
 
 
 _MODES = {
@@ -162,9 +165,9 @@ def _internal_address(obj: Obj) -> str:
 def _pod_columns() -> Sequence[_Column]:
     return (
         ("Name", 0, name_of),
-        ("Ready", 0, pod_words.ready),
-        ("Status", 0, pod_words.status),
-        ("Restarts", 0, pod_words.restarts),
+        ("Ready", 0, pod_columns.ready),
+        ("Status", 0, pod_columns.status),
+        ("Restarts", 0, pod_columns.restarts),
         ("Age", 0, _age),
         ("IP", 1, _at("status.podIP")),
         ("Node", 1, _at("spec.nodeName")),
@@ -313,7 +316,7 @@ _COLUMNS: Mapping[str, Sequence[_Column]] = {
         ("Name", 1, name_of),
     ),
 }
-_PLAIN_CUSTOM: Sequence[_Column] = (_NAME, _AGE)
+_DEFAULT_COLUMNS: Sequence[_Column] = (_NAME, _AGE)
 
 
 def _definition(column: _Column) -> Obj:
@@ -330,8 +333,8 @@ def _definition(column: _Column) -> Obj:
 def table(
     kind: Kind, objects: Sequence[Obj], metadata: Obj, *, whole: bool = False
 ) -> Obj:
-    """Print objects as a Table."""
-    columns = _COLUMNS.get(kind.key, _PLAIN_CUSTOM)
+    """Return a Table of objects."""
+    columns = _COLUMNS.get(kind.key, _DEFAULT_COLUMNS)
     rows = [
         {
             "cells": [read(obj) for _, _, read in columns],

@@ -1,4 +1,4 @@
-"""Later work on the cluster's loop, all of it ended when the cluster is."""
+"""Timers on the event loop of the cluster."""
 
 import asyncio
 import itertools
@@ -10,25 +10,25 @@ LOG = logging.getLogger(__name__)
 
 
 class Timers:
-    """Calls functions soon or later, until it is closed."""
+    """Calls functions later, until it is closed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        # by number: handles compare by what they call, and would count as
-        # one where two call the same
+        # By number: handles are equal if their callbacks are, so a set would
+        # drop one of two equal ones.
         self._handles: dict[int, asyncio.Handle] = {}
         self._numbers = itertools.count()
         self._closed = False
 
     def soon(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Call when the present work is done."""
+        """Call in the next iteration of the event loop."""
         if not self._closed:
             self._loop.call_soon(self._run, None, work, arguments)
 
     def later(
         self, seconds: float, work: Callable[..., Any], *arguments: Any
     ) -> Callable[[], None]:
-        """Call after some seconds; answers how to call it off."""
+        """Call after some seconds; return a function that cancels it."""
         if self._closed:
             return lambda: None
         number = next(self._numbers)
@@ -38,7 +38,7 @@ class Timers:
         return lambda: self._call_off(number)
 
     def close(self) -> None:
-        """Call nothing any more."""
+        """Cancel all calls."""
         self._closed = True
         for handle in self._handles.values():
             handle.cancel()
@@ -62,4 +62,6 @@ class Timers:
         try:
             work(*arguments)
         except Exception:
-            LOG.exception("%s failed", getattr(work, "__qualname__", work))
+            LOG.exception(
+                "Timer failed: %s", getattr(work, "__qualname__", work)
+            )

@@ -1,93 +1,112 @@
-"""Watches: what changed, as a stream of lines."""
+"""Watches: changes as a stream of events."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kubernetes_sandbox import answers, errors, selectors, tables
-from kubernetes_sandbox.calls import is_true
+from kubernetes_sandbox import (
+    errors,
+    list_options,
+    responses,
+    selectors,
+    tables,
+)
+from kubernetes_sandbox.api_request import is_true
 from kubernetes_sandbox.kinds import Kind
 from kubernetes_sandbox.objects import Obj
 from kubernetes_sandbox.store import Change, Entry, Store, encode
 
-_BOOKMARK_SECONDS = 60.0
-_DEFAULT_SECONDS = 3000.0
+_BOOKMARK_INTERVAL_S = 60.0
+#: Shorter watches end without a bookmark.
+_MIN_BOOKMARK_S = 2.0
+_DEFAULT_TIMEOUT_S = 3000.0
 _INITIAL_END = "k8s.io/initial-events-end"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a watch is to tell, and how."""
+class WatchOptions:
+    """The parameters of a watch."""
 
     kind: Kind
     namespace: str
-    chosen: Callable[[Obj], bool] | None
-    version: str
+    matches_selector: Callable[[Obj], bool] | None
+    resource_version: str
     seconds: float
     bookmarks: bool
-    initial: bool
+    send_initial_events: bool
     accept: str
 
     @classmethod
     def read(
         cls, kind: Kind, namespace: str, query: Mapping[str, str], accept: str
-    ) -> "Wish":
+    ) -> "WatchOptions":
         """Read the parameters of a watch.
 
-        :raises ApiError: a selector cannot be read
+        :raises ApiError: a parameter is not valid
         """
+        version = query.get("resourceVersion", "")
+        fault = list_options.syntax_error(version or "0")
+        if fault is not None:
+            raise errors.ApiError(500, "", fault)
         return cls(
             kind=kind,
             namespace=namespace,
-            chosen=selectors.selection(
+            matches_selector=selectors.selection(
                 query.get("labelSelector", ""),
                 query.get("fieldSelector", ""),
                 kind.key,
             ),
-            version=query.get("resourceVersion", ""),
-            seconds=float(query.get("timeoutSeconds") or _DEFAULT_SECONDS),
+            resource_version=version,
+            seconds=float(query.get("timeoutSeconds") or _DEFAULT_TIMEOUT_S),
             bookmarks=is_true(query, "allowWatchBookmarks"),
-            initial=is_true(query, "sendInitialEvents"),
+            send_initial_events=is_true(query, "sendInitialEvents"),
             accept=accept,
         )
 
 
 class Watcher:
-    """Gathers the lines of one watch until somebody takes them."""
+    """Collects the events of one watch until they are sent."""
 
-    def __init__(self, store: Store, wish: Wish) -> None:
+    def __init__(self, store: Store, options: WatchOptions) -> None:
         self._store = store
-        self._wish = wish
+        self._options = options
         self._lines: list[bytes] = []
-        self._woken = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._stop: Callable[[], None] | None = None
-        self._plain = not (
-            answers.wants_table(wish.accept)
-            or answers.wants_metadata(wish.accept)
+        self._is_plain = not (
+            responses.wants_table(options.accept)
+            or responses.wants_metadata(options.accept)
         )
         self.ended = False
 
     def begin(self) -> None:
-        """Gather what the watch begins with, and listen."""
-        wish = self._wish
-        if wish.initial or wish.version in {"", "0"}:
+        """Collect the initial events and subscribe to changes."""
+        options = self._options
+        if options.send_initial_events or options.resource_version in {
+            "",
+            "0",
+        }:
             self._begin_now()
         else:
             try:
-                missed = self._store.since(wish.kind.key, int(wish.version))
+                missed = self._store.since(
+                    options.kind.key, int(options.resource_version)
+                )
             except errors.ApiError as error:
                 self._end_with(error)
                 return
             for change in missed:
-                self._hear(change)
-        self._stop = self._store.subscribe(wish.kind.key, self._hear)
+                self._on_change(change)
+        self._stop = self._store.subscribe(options.kind.key, self._on_change)
 
     def _begin_now(self) -> None:
-        wish = self._wish
-        for entry in self._store.entries(wish.kind.key, wish.namespace):
-            if wish.chosen is None or wish.chosen(entry.obj):
+        options = self._options
+        for entry in self._store.entries(options.kind.key, options.namespace):
+            if options.matches_selector is None or options.matches_selector(
+                entry.obj
+            ):
                 self._add(Change("ADDED", entry, None), "ADDED")
-        if wish.initial and wish.bookmarks:
+        if options.send_initial_events and options.bookmarks:
             self._lines.append(self._bookmark({_INITIAL_END: "true"}))
 
     def _end_with(self, error: errors.ApiError) -> None:
@@ -96,84 +115,87 @@ class Watcher:
         self.end()
 
     def end(self) -> None:
-        """Let the reader come to an end."""
+        """End the watch."""
         self.ended = True
-        self._woken.set()
+        self._wakeup.set()
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Unsubscribe."""
         if self._stop is not None:
             self._stop()
             self._stop = None
 
     async def lines(self, timeout: float) -> bytes | None:  # noqa: ASYNC109
-        """Wait for lines; None when the watch is at its end."""
+        """Wait for events; return None at the end of the watch."""
         if not self._lines and not self.ended:
-            self._woken.clear()
-            wait = min(timeout, _BOOKMARK_SECONDS)
+            self._wakeup.clear()
+            wait = min(timeout, _BOOKMARK_INTERVAL_S)
             try:
-                await asyncio.wait_for(self._woken.wait(), wait)
+                await asyncio.wait_for(self._wakeup.wait(), wait)
             except TimeoutError:
-                return self._quiet(timeout)
+                return self._on_timeout(timeout)
         if not self._lines:
             return None
-        taken, self._lines = self._lines, []
-        return b"".join(taken)
+        lines, self._lines = self._lines, []
+        return b"".join(lines)
 
-    def _quiet(self, timeout: float) -> bytes | None:
-        if timeout <= _BOOKMARK_SECONDS:
-            return self._bookmark({}) if self._last_word() else None
-        return self._bookmark({}) if self._wish.bookmarks else b""
+    def _on_timeout(self, timeout: float) -> bytes | None:
+        if timeout <= _BOOKMARK_INTERVAL_S:
+            return self._bookmark({}) if self._end_with_bookmark() else None
+        return self._bookmark({}) if self._options.bookmarks else b""
 
-    def _last_word(self) -> bool:
+    def _end_with_bookmark(self) -> bool:
         self.ended = True
-        return self._wish.bookmarks
+        options = self._options
+        return options.bookmarks and options.seconds > _MIN_BOOKMARK_S
 
-    def _hear(self, change: Change) -> None:
-        wish = self._wish
+    def _on_change(self, change: Change) -> None:
+        options = self._options
         obj = change.entry.obj
         namespace = obj["metadata"].get("namespace", "")
-        if wish.namespace and namespace != wish.namespace:
+        if options.namespace and namespace != options.namespace:
             return
-        seen_as = change.type
-        if wish.chosen is not None:
-            seen_as = _seen(change, wish.chosen)
-        if seen_as:
-            self._add(change, seen_as)
-            self._woken.set()
+        event_type = change.type
+        if options.matches_selector is not None:
+            event_type = _event_type(change, options.matches_selector)
+        if event_type:
+            self._add(change, event_type)
+            self._wakeup.set()
 
-    def _add(self, change: Change, seen_as: str) -> None:
-        if self._plain:
-            self._lines.append(change.line(seen_as))
+    def _add(self, change: Change, event_type: str) -> None:
+        if self._is_plain:
+            self._lines.append(change.line(event_type))
             return
-        obj = self._formed(change.entry)
-        event = {"type": seen_as, "object": obj}
+        obj = self._representation(change.entry)
+        event = {"type": event_type, "object": obj}
         self._lines.append(encode(event) + b"\n")
 
-    def _formed(self, entry: Entry) -> Obj:
-        if answers.wants_table(self._wish.accept):
+    def _representation(self, entry: Entry) -> Obj:
+        if responses.wants_table(self._options.accept):
             metadata = {
                 "resourceVersion": entry.obj["metadata"]["resourceVersion"]
             }
             return tables.table(entry.kind, [entry.obj], metadata)
-        return answers.metadata_only(entry.obj)
+        return responses.metadata_only(entry.obj)
 
     def _bookmark(self, annotations: Obj) -> bytes:
         metadata: Obj = {"resourceVersion": str(self._store.version)}
         if annotations:
             metadata["annotations"] = annotations
         obj = {
-            "kind": self._wish.kind.kind,
-            "apiVersion": self._wish.kind.api_version,
+            "kind": self._options.kind.kind,
+            "apiVersion": self._options.kind.api_version,
             "metadata": metadata,
         }
         return encode({"type": "BOOKMARK", "object": obj}) + b"\n"
 
 
-def _seen(change: Change, chosen: Callable[[Obj], bool]) -> str:
-    """Tell how a change looks through a selector; empty: not at all."""
-    before = change.old is not None and chosen(change.old)
-    after = chosen(change.entry.obj)
+def _event_type(
+    change: Change, matches_selector: Callable[[Obj], bool]
+) -> str:
+    """Return the event type that a selector makes of a change; empty: none."""
+    before = change.old is not None and matches_selector(change.old)
+    after = matches_selector(change.entry.obj)
     if change.type == "DELETED":
         return "DELETED" if before else ""
     if after:

@@ -1,28 +1,31 @@
-"""Sends the requests of a recording again, and waits for like answers."""
+"""Replay of recordings: send their requests and compare the responses."""
 
 import json
 import re
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.functional import likeness
-from tests.functional.exchange import Cluster, Watch
+from tests.functional import comparison
+from tests.functional.cluster_fixture import Cluster, Watch
 
 _FOLDER = Path(__file__).parents[1] / "recordings"
-_GENERATED = re.compile(r"/pods/(\w+-[^/?]+)")
-_LONGEST_WAIT = 20.0
-_PAUSE = 0.02
+_GENERATED = re.compile(r"/(pods|replicasets)/(\w+-[^/?]+)")
+#: Requests that change the status themselves.
+_SETS_STATUS = re.compile(
+    r"/status$|/customresourcedefinitions/|DELETE /api/v1/namespaces/[^/]+$"
+)
+_QUERY_VERSION = re.compile(r"\b(resourceVersion|continue)=([^&]+)")
 
 
 def load(name: str) -> dict[str, Any]:
-    """Read a recording."""
+    """Load a recording."""
     found: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text())
     return found
 
 
 class Replay:
-    """One recording against one cluster."""
+    """One recording that is replayed against one cluster."""
 
     def __init__(self, client: Cluster, recording: dict[str, Any]) -> None:
         self._client = client
@@ -31,103 +34,143 @@ class Replay:
         self._names: dict[str, str] = {}
         self._versions: dict[str, str] = {}
         self._uids: dict[str, str] = {}
+        self._tokens: dict[str, str] = {}
+        self._actions = recording.get("actions", {})
         client.create_namespace(self._namespace)
         self.watches = [
             (watch, Watch(client, watch["path"]))
             for watch in recording["watches"]
         ]
 
-    def steps(self, *without: int) -> list[tuple[int, dict[str, Any]]]:
-        """List the steps with their numbers."""
-        return [
-            (number, step)
-            for number, step in enumerate(self._steps)
-            if number not in without
-        ]
+    def steps(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Iterate over the steps with their numbers."""
+        return enumerate(self._steps)
+
+    def prepare(self, number: int) -> None:
+        """Send the requests that were not recorded before a step."""
+        for method, path, body in self._actions.get(str(number), ()):
+            status, found = self._client.request(method, path, body)
+            assert status < 300, found
+
+    def send_once(
+        self, step: dict[str, Any], token: str | None = None
+    ) -> tuple[int, Any]:
+        """Send a step without waiting for the recorded response."""
+        status, body = self._ask(step, token)
+        self._remember(step["response"]["body"], body)
+        return status, body
 
     def send(
         self, step: dict[str, Any], token: str | None = None
     ) -> tuple[int, Any]:
-        """Send a step until its answer is as recorded, or time is up."""
+        """Send a step; repeat a read until the response is as recorded."""
         wanted = step["response"]
-        self._settle(step)
-        if _is_generated(step["request"]["path"]):
-            self._settle_pods()
-        end = time.monotonic() + _LONGEST_WAIT
-        while True:
+        if wanted["status"] < 400:
+            self._wait_for_status(step)
+        at_once = "right after" in step["note"]
+        if not at_once and self._is_new_pod(step["request"]["path"]):
+            self._wait_for_ready_pods()
+        for _ in self._client.changes():
             status, body = self._ask(step, token)
-            like = status == wanted["status"] and not self._differ(step, body)
             again = step["request"]["method"] == "GET" or status >= 400
-            if like or not again or time.monotonic() > end:
-                self._remember(wanted["body"], body)
-                return status, body
-            time.sleep(_PAUSE)
+            if not again or not self.differences(step, status, body):
+                break
+        self._remember(wanted["body"], body)
+        return status, body
 
     @staticmethod
-    def heeds_status(step: dict[str, Any]) -> bool:
-        """Tell whether the recorded status was a settled one."""
+    def is_status_final(step: dict[str, Any]) -> bool:
+        """Return whether the recorded status was final."""
         return not step["note"].startswith("right after")
 
-    def _differ(self, step: dict[str, Any], body: Any) -> bool:
-        recorded = step["response"]["body"]
-        heed = self.heeds_status(step)
-        return likeness.differ(recorded, body, status=heed)
+    def differences(
+        self, step: dict[str, Any], status: int, body: Any
+    ) -> list[str]:
+        """List what differs between a response and the recorded one."""
+        wanted = step["response"]
+        found = []
+        if status != wanted["status"]:
+            found.append(
+                f"status: recorded {wanted['status']}, found {status}"
+            )
+        if "events" in wanted:
+            return found + comparison.event_differences(wanted["events"], body)
+        if wanted.get("omitted"):
+            return found
+        if isinstance(body, list) and len(body) == 1:
+            (body,) = body  # a watch with one event
+        return found + comparison.body_differences(
+            wanted["body"], body, status=self.is_status_final(step)
+        )
 
-    def _settle(self, step: dict[str, Any]) -> None:
-        """Wait for the status that the answer to a write shows."""
+    def _wait_for_status(self, step: dict[str, Any]) -> None:
+        """Wait for the status that the response to a write contains."""
         request, body = step["request"], step["response"]["body"]
         if request["method"] not in {"PATCH", "PUT", "DELETE"}:
             return
-        if "customresourcedefinitions" in request["path"]:
-            return  # its last status is made by the deletion itself
-        if request["path"].endswith("/status"):
-            return  # its status is made by the request
+        if _SETS_STATUS.search(f"{request['method']} {request['path']}"):
+            return
         if not isinstance(body, dict) or not isinstance(
             body.get("status"), dict
         ):
             return
-        wanted = likeness.essence(body["status"])
-        end = time.monotonic() + _LONGEST_WAIT
-        while time.monotonic() < end:
-            _, found = self._client.ask("GET", self._path(request["path"]))
-            if likeness.essence(found.get("status")) == wanted:
+        wanted = comparison.without_volatile(body["status"])
+        for _ in self._client.changes():
+            _, found = self._client.request("GET", self._path(request["path"]))
+            if comparison.without_volatile(found.get("status")) == wanted:
                 return
-            time.sleep(_PAUSE)
+        raise AssertionError(f"The status is not {wanted}: {found}")
 
-    def _settle_pods(self) -> None:
-        """Wait until all pods are Ready, before one of them is chosen."""
+    def _is_new_pod(self, path: str) -> bool:
+        """Return whether a pod with a generated name has to be selected."""
+        found = _GENERATED.search(path)
+        if found is None or found[1] != "pods" or found[2] in self._names:
+            return False
+        return comparison.without_generated(found[2]) != found[2]
+
+    def _wait_for_ready_pods(self) -> None:
+        """Wait until all pods are Ready, before one of them is selected."""
         path = f"/api/v1/namespaces/{self._namespace}/pods"
-        end = time.monotonic() + _LONGEST_WAIT
-        while time.monotonic() < end:
-            pods = self._client.ask("GET", path)[1]["items"]
+        for _ in self._client.changes():
+            pods = self._client.request("GET", path)[1]["items"]
             if all(_is_ready(pod) for pod in pods):
                 return
-            time.sleep(_PAUSE)
+        raise AssertionError(f"Not all pods are ready: {pods}")
 
     def _ask(self, step: dict[str, Any], token: str | None) -> tuple[int, Any]:
         request = step["request"]
-        return self._client.ask(
+        return self._client.request(
             request["method"],
             self._path(request["path"]),
             self._mapped(request["body"]),
-            form=request["content_type"] or "application/json",
+            content_type=request["content_type"],
             token=token,
+            headers=request.get("headers"),
+            encoded=request.get("body_base64"),
         )
 
     def _path(self, path: str) -> str:
+        path = path.replace("fake-node", "sandbox-node")
+        path = _QUERY_VERSION.sub(self._query_version, path)
         found = _GENERATED.search(path)
         if found is None:
             return path
-        return path.replace(found[1], self._name(found[1]))
+        name = self._name(path[: found.end(1)], found[2])
+        return path.replace(found[2], name)
 
-    def _name(self, recorded: str) -> str:
+    def _query_version(self, found: re.Match[str]) -> str:
+        known = {**self._versions, **self._tokens}
+        return f"{found[1]}={known.get(found[2], found[2])}"
+
+    def _name(self, path: str, recorded: str) -> str:
         if recorded in self._names:
             return self._names[recorded]
-        wanted = likeness.text(recorded)
-        path = f"/api/v1/namespaces/{self._namespace}/pods"
-        for pod in self._client.ask("GET", path)[1]["items"]:
-            name: str = pod["metadata"]["name"]
-            if likeness.text(name) == wanted:
+        wanted = comparison.without_generated(recorded)
+        found = self._client.request("GET", path)[1]["items"]
+        for one in sorted(found, key=_is_ready, reverse=True):
+            name: str = one["metadata"]["name"]
+            known = name in self._names.values()
+            if not known and comparison.without_generated(name) == wanted:
                 self._names[recorded] = name
                 return name
         return recorded
@@ -135,6 +178,8 @@ class Replay:
     def _mapped(self, body: Any) -> Any:
         if isinstance(body, str):
             return self._mapped_text(body)
+        if isinstance(body, list):
+            return [self._mapped_operation(one) for one in body]
         if not isinstance(body, dict):
             return body
         metadata = dict(body.get("metadata") or {})
@@ -147,8 +192,15 @@ class Replay:
                 metadata[field] = known.get(metadata[field], metadata[field])
         return {**body, "metadata": metadata} if metadata else body
 
+    def _mapped_operation(self, operation: Any) -> Any:
+        """Replace the resourceVersion in an operation of a JSON patch."""
+        if operation.get("path") != "/metadata/resourceVersion":
+            return operation
+        version = operation["value"]
+        return {**operation, "value": self._versions.get(version, version)}
+
     def _mapped_text(self, body: str) -> str:
-        """Put our versions and uids into a body whose bytes matter."""
+        """Replace resourceVersions and uids in a body that is sent as is."""
         for field, known in (
             ("resourceVersion", self._versions),
             ("uid", self._uids),
@@ -163,13 +215,14 @@ class Replay:
         return body
 
     def _remember(self, recorded: Any, found: Any) -> None:
-        """Learn which of our names, uids and versions are which."""
+        """Map the recorded names, uids and resourceVersions to ours."""
         if not isinstance(recorded, dict) or not isinstance(found, dict):
             return
+        before, after = recorded.get("metadata"), found.get("metadata")
+        if before and after and "continue" in after:
+            self._tokens[before.get("continue", "")] = after["continue"]
         if "items" in recorded:
             self._remember_items(recorded["items"], found.get("items", []))
-            return
-        before, after = recorded.get("metadata"), found.get("metadata")
         if not before or not after:
             return
         for field, known in (
@@ -181,24 +234,25 @@ class Replay:
                 known[before[field]] = after[field]
 
     def _remember_items(self, recorded: list[Any], found: list[Any]) -> None:
-        left = list(found)
+        remaining = list(found)
         for one in recorded:
-            wanted = likeness.text(one["metadata"]["name"])
-            for other in left:
-                if likeness.text(other["metadata"]["name"]) == wanted:
-                    left.remove(other)
+            wanted = comparison.without_generated(
+                one["metadata"].get("name", "")
+            )
+            for other in remaining:
+                if (
+                    comparison.without_generated(
+                        other["metadata"].get("name", "")
+                    )
+                    == wanted
+                ):
+                    remaining.remove(other)
                     self._remember(one, other)
                     break
 
 
-def _is_generated(path: str) -> bool:
-    """Tell whether a path is of a pod whose name the cluster has chosen."""
-    found = _GENERATED.search(path)
-    return found is not None and likeness.text(found[1]) != found[1]
-
-
 def _is_ready(pod: dict[str, Any]) -> bool:
-    conditions = pod["status"].get("conditions") or ()
+    conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(
         one["type"] == "Ready" and one["status"] == "True"
         for one in conditions

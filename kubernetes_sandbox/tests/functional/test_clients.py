@@ -1,4 +1,4 @@
-"""The official client and kubectl take the sandbox for a cluster."""
+"""The official Python client and kubectl work with the sandbox."""
 
 import contextlib
 import json
@@ -13,11 +13,11 @@ import testtools
 from kubernetes import client, config, dynamic
 from kubernetes.dynamic.exceptions import ConflictError, NotFoundError
 
-from tests.functional.exchange import Cluster
-from tests.functional.test_controls import a_deployment
+from tests.functional.cluster_fixture import Cluster
+from tests.functional.test_cluster import deployment_body
 
 
-def a_pod_spec() -> dict[str, Any]:
+def pod_spec() -> dict[str, Any]:
     """Return the spec of a pod with fields of every protobuf type."""
     expression = {"key": "zone", "operator": "In", "values": ["a", "b"]}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
@@ -62,12 +62,12 @@ class TestDynamicClient(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         folder = self.enterContext(tempfile.TemporaryDirectory())
-        wishes = {"pod_start_delay": 0.05, "pod_stop_delay": 0.05}
-        self.cluster = self.useFixture(Cluster(**wishes)).cluster
+        options = {"pod_start_delay": 0.05, "pod_stop_delay": 0.05}
+        self.cluster = self.useFixture(Cluster(**options)).cluster
         settings = client.Configuration()
         settings.host = self.cluster.endpoint
         settings.ssl_ca_cert = self._file(folder, "ca", self.cluster.ca_pem)
-        # A certificate in the place of a token: TLS tells who calls.
+        # Authenticated by a client certificate instead of a token.
         settings.cert_file = self._file(
             folder, "cert", self.cluster.client_cert_pem
         )
@@ -95,7 +95,7 @@ class TestDynamicClient(testtools.TestCase):
         body = {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            **a_deployment("web", 2),
+            **deployment_body("web", 2),
         }
         found.server_side_apply(
             body=body, namespace="default", field_manager="test"
@@ -166,7 +166,7 @@ class TestDynamicClient(testtools.TestCase):
 
 
 class TestTypedClient(testtools.TestCase):
-    def test_reads_what_every_cluster_has(self) -> None:
+    def test_lists_default_objects(self) -> None:
         cluster = self.useFixture(Cluster()).cluster
         api = config.new_client_from_config_dict(  # type: ignore[no-untyped-call]
             cluster.kubeconfig()
@@ -190,11 +190,11 @@ class TestKubectl(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.home = self.enterContext(tempfile.TemporaryDirectory())
-        wishes = {"pod_start_delay": 0.05, "pod_stop_delay": 0.05}
-        cluster = self.useFixture(Cluster(**wishes)).cluster
+        options = {"pod_start_delay": 0.05, "pod_stop_delay": 0.05}
+        cluster = self.useFixture(Cluster(**options)).cluster
         Path(self.home, "config").write_text(json.dumps(cluster.kubeconfig()))
 
-    def kubectl(self, *words: str, told: Any = None) -> str:
+    def kubectl(self, *words: str, stdin: Any = None) -> str:
         environment = {
             **os.environ,
             "HOME": self.home,
@@ -202,7 +202,7 @@ class TestKubectl(testtools.TestCase):
         }
         done = subprocess.run(
             ["kubectl", *words],
-            input=json.dumps(told) if told else None,
+            input=json.dumps(stdin) if stdin else None,
             env=environment,
             capture_output=True,
             text=True,
@@ -212,20 +212,20 @@ class TestKubectl(testtools.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
 
-    def test_life_of_a_deployment(self) -> None:
+    def test_deployment_lifecycle(self) -> None:
         body = {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            **a_deployment("web", 2),
+            **deployment_body("web", 2),
         }
-        out = self.kubectl("apply", "-f", "-", told=body)
+        out = self.kubectl("apply", "-f", "-", stdin=body)
         self.assertEqual("deployment.apps/web created\n", out)
         self.kubectl("rollout", "status", "deploy/web", "--timeout=5s")
         out = self.kubectl("get", "deploy", "-o", "wide")
         self.assertRegex(out, r"web +2/2 +2 +2 .* nginx +app=web")
         self.assertRegex(self.kubectl("get", "po"), r"web-\S+ +1/1 +Running")
         body["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:2"
-        out = self.kubectl("apply", "-f", "-", told=body)
+        out = self.kubectl("apply", "-f", "-", stdin=body)
         self.assertEqual("deployment.apps/web configured\n", out)
         self.kubectl("rollout", "status", "deploy/web", "--timeout=5s")
         self.kubectl("scale", "deploy/web", "--replicas=1")
@@ -253,8 +253,8 @@ class TestKubectl(testtools.TestCase):
         self.kubectl("create", "rolebinding", "reader", *bound)
         admin = ("--clusterrole=cluster-admin", who)
         self.kubectl("create", "clusterrolebinding", "reader", *admin)
-        told = self.kubectl("get", "clusterrole/reader", "-o", "json")
-        (rule,) = json.loads(told)["rules"]
+        found = self.kubectl("get", "clusterrole/reader", "-o", "json")
+        (rule,) = json.loads(found)["rules"]
         self.assertEqual(["get"], rule["verbs"])
         self.assertTrue(self.kubectl("create", "token", "default").strip())
         out = self.kubectl("auth", "can-i", "create", "pods")
@@ -266,9 +266,9 @@ class TestKubectl(testtools.TestCase):
         out = self.kubectl("create", "deployment", "web", *words)
         self.assertEqual("deployment.apps/web created\n", out)
         self.kubectl("rollout", "status", "deploy/web", "--timeout=5s")
-        self.kubectl("create", "quota", "limited", "--hard=pods=9,cpu=2")
         self.kubectl("create", "job", "once", "--image=x", "--", "true")
         self.kubectl("wait", "--for=condition=Complete", "job/once")
+        self.kubectl("create", "quota", "limited", "--hard=pods=9,cpu=2")
         self.kubectl(
             "create", "pdb", "web", "--selector=app=web", "--min-available=50%"
         )
@@ -295,10 +295,10 @@ class TestKubectl(testtools.TestCase):
             "metadata": {"name": "nightly"},
             "spec": {
                 "schedule": "0 0 * * *",
-                "jobTemplate": {"spec": {"template": {"spec": a_pod_spec()}}},
+                "jobTemplate": {"spec": {"template": {"spec": pod_spec()}}},
             },
         }
-        self.kubectl("create", "-f", "-", told=body)
+        self.kubectl("create", "-f", "-", stdin=body)
         self.kubectl("create", "job", "now", "--from=cronjob/nightly")
         before = self.kubectl("get", "cronjob/nightly", "-o", "json")
         after = self.kubectl("get", "job/now", "-o", "json")
@@ -308,13 +308,13 @@ class TestKubectl(testtools.TestCase):
         copied = json.loads(after)["spec"]["template"]
         self.assertEqual(template["spec"], copied["spec"])
 
-    def test_drained_node_takes_no_pods(self) -> None:
+    def test_drained_node_gets_no_pods(self) -> None:
         body = {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            **a_deployment("web", 2),
+            **deployment_body("web", 2),
         }
-        self.kubectl("apply", "-f", "-", told=body)
+        self.kubectl("apply", "-f", "-", stdin=body)
         self.kubectl("drain", "sandbox-node-1", "--timeout=10s")
         self.kubectl("wait", "--for=condition=Available", "deploy/web")
         out = self.kubectl("get", "po", "-o", "wide")

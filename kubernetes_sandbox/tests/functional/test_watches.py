@@ -1,10 +1,10 @@
-"""Watches and lists, where the recordings say little."""
+"""Watches and lists beyond the recordings."""
 
 from typing import Any
 
 import testtools
 
-from tests.functional.exchange import Cluster, Watch
+from tests.functional.cluster_fixture import Cluster, Watch
 
 _MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -16,13 +16,15 @@ class TestWatches(testtools.TestCase):
 
     def create(self, name: str, **labels: str) -> dict[str, Any]:
         body = {"metadata": {"name": name, "labels": labels}}
-        made: dict[str, Any] = self.client.ask("POST", _MAPS, body)[1]
-        return made
+        result: dict[str, Any] = self.client.request("POST", _MAPS, body)[1]
+        return result
 
     def label(self, name: str, **labels: str | None) -> None:
         patch = {"metadata": {"labels": labels}}
-        form = "application/merge-patch+json"
-        self.client.ask("PATCH", f"{_MAPS}/{name}", patch, form=form)
+        content_type = "application/merge-patch+json"
+        self.client.request(
+            "PATCH", f"{_MAPS}/{name}", patch, content_type=content_type
+        )
 
     def seen(self, query: str) -> list[tuple[str, str]]:
         watch = Watch(self.client, f"{_MAPS}?timeoutSeconds=1&{query}")
@@ -43,10 +45,10 @@ class TestWatches(testtools.TestCase):
             self.seen(query),
         )
 
-    def test_resumed_watch_tells_what_was_missed(self) -> None:
+    def test_resumed_watch_sends_missed_events(self) -> None:
         version = self.create("one")["metadata"]["resourceVersion"]
         self.create("two")
-        self.client.ask("DELETE", f"{_MAPS}/one")
+        self.client.request("DELETE", f"{_MAPS}/one")
         self.assertEqual(
             [("ADDED", "two"), ("DELETED", "one")],
             self.seen(f"resourceVersion={version}"),
@@ -62,39 +64,41 @@ class TestWatches(testtools.TestCase):
             [("ADDED", "x"), ("BOOKMARK", "")], self.seen(query)[:2]
         )
 
-    def test_pages_join_to_the_whole(self) -> None:
+    def test_pages_contain_the_whole_list(self) -> None:
         for number in range(5):
             self.create(f"map-{number}", paged="yes")
         names: list[str] = []
         query = "?limit=2&labelSelector=paged%3Dyes"
         path: str | None = _MAPS + query
         while path:
-            page = self.client.ask("GET", path)[1]
+            page = self.client.request("GET", path)[1]
             names += [item["metadata"]["name"] for item in page["items"]]
             token = page["metadata"].get("continue")
             path = f"{_MAPS}{query}&continue={token}" if token else None
         self.assertEqual([f"map-{number}" for number in range(5)], names)
 
-    def test_finalizer_holds_an_object(self) -> None:
+    def test_finalizer_defers_removal(self) -> None:
         body = {"metadata": {"name": "held", "finalizers": ["a.example/b"]}}
-        self.client.ask("POST", _MAPS, body)
-        answer = self.client.ask("DELETE", f"{_MAPS}/held")[1]
+        self.client.request("POST", _MAPS, body)
+        answer = self.client.request("DELETE", f"{_MAPS}/held")[1]
         self.assertIn("deletionTimestamp", answer["metadata"])
-        self.assertEqual(200, self.client.ask("GET", f"{_MAPS}/held")[0])
+        self.assertEqual(200, self.client.request("GET", f"{_MAPS}/held")[0])
         patch = {"metadata": {"finalizers": None}}
-        form = "application/merge-patch+json"
-        self.client.ask("PATCH", f"{_MAPS}/held", patch, form=form)
-        self.assertEqual(404, self.client.ask("GET", f"{_MAPS}/held")[0])
+        content_type = "application/merge-patch+json"
+        self.client.request(
+            "PATCH", f"{_MAPS}/held", patch, content_type=content_type
+        )
+        self.assertEqual(404, self.client.request("GET", f"{_MAPS}/held")[0])
 
-    def test_preconditions_guard_a_delete(self) -> None:
+    def test_delete_preconditions(self) -> None:
         uid = self.create("one")["metadata"]["uid"]
         wrong = {"preconditions": {"uid": "other"}}
         right = {"preconditions": {"uid": uid}}
         path = f"{_MAPS}/one"
-        self.assertEqual(409, self.client.ask("DELETE", path, wrong)[0])
-        self.assertEqual(200, self.client.ask("DELETE", path, right)[0])
+        self.assertEqual(409, self.client.request("DELETE", path, wrong)[0])
+        self.assertEqual(200, self.client.request("DELETE", path, right)[0])
 
-    def test_role_lets_the_viewer_in(self) -> None:
+    def test_role_binding_grants_access(self) -> None:
         root = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
         rule = {"verbs": ["list"], "apiGroups": [""], "resources": ["pods"]}
         role = {"metadata": {"name": "r"}, "rules": [rule]}
@@ -103,10 +107,10 @@ class TestWatches(testtools.TestCase):
             "subjects": [{"kind": "User", "name": "viewer"}],
             "roleRef": {"kind": "Role", "name": "r"},
         }
-        self.client.ask("POST", f"{root}/roles", role)
-        self.client.ask("POST", f"{root}/rolebindings", binding)
+        self.client.request("POST", f"{root}/roles", role)
+        self.client.request("POST", f"{root}/rolebindings", binding)
         token = self.client.cluster.viewer_token
         for place, wanted in (("default", 200), ("kube-system", 403)):
             path = f"/api/v1/namespaces/{place}/pods"
-            status = self.client.ask("GET", path, token=token)[0]
+            status = self.client.request("GET", path, token=token)[0]
             self.assertEqual(wanted, status)

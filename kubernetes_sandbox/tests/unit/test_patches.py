@@ -5,7 +5,7 @@ from typing import Any
 
 import testtools
 
-from kubernetes_sandbox import patches, strategic
+from kubernetes_sandbox import json_patches, strategic_merge
 from kubernetes_sandbox.errors import ApiError
 
 
@@ -27,7 +27,7 @@ class TestMergePatch(testtools.TestCase):
         )
         for target, patch, wanted in table:
             before = copy.deepcopy(target)
-            self.assertEqual(wanted, patches.merge(target, patch))
+            self.assertEqual(wanted, json_patches.merge(target, patch))
             self.assertEqual(before, target)
 
 
@@ -48,7 +48,7 @@ class TestJsonPatch(testtools.TestCase):
             ({"op": "test", "path": "/x~0y~1z", "value": 0}, {"b": [1, 2]}),
         )
         for operation, wanted in table:
-            found = patches.apply_operations(document, [operation])
+            found = json_patches.apply_operations(document, [operation])
             self.assertEqual(wanted, found["a"], str(operation))
         self.assertEqual({"a": {"b": [1, 2]}, "x~y/z": 0}, document)
 
@@ -63,7 +63,10 @@ class TestJsonPatch(testtools.TestCase):
             {"op": "add", "path": "list", "value": 1},
         ):
             self.assertRaises(
-                ApiError, patches.apply_operations, {"list": []}, [operation]
+                ApiError,
+                json_patches.apply_operations,
+                {"list": []},
+                [operation],
             )
 
 
@@ -75,33 +78,37 @@ class TestStrategicMerge(testtools.TestCase):
     def test_container_is_found_by_name(self) -> None:
         old = _pod({"name": "a", "image": "1"}, {"name": "b", "image": "1"})
         patch = _pod({"name": "b", "image": "2"})
-        found = strategic.merge(old, patch)["spec"]["containers"]
+        found = strategic_merge.merge(old, patch)["spec"]["containers"]
         self.assertEqual(
             {"a": "1", "b": "2"}, {one["name"]: one["image"] for one in found}
         )
 
     def test_new_container_comes_first(self) -> None:
-        found = strategic.merge(_pod({"name": "a"}), _pod({"name": "b"}))
+        found = strategic_merge.merge(_pod({"name": "a"}), _pod({"name": "b"}))
         names = [one["name"] for one in found["spec"]["containers"]]
         self.assertEqual(["b", "a"], names)
 
     def test_directives(self) -> None:
         old = _pod({"name": "a"}, {"name": "b"})
-        gone = _pod({"name": "a", "$patch": "delete"})
-        self.assertEqual(_pod({"name": "b"}), strategic.merge(old, gone))
-        anew = _pod({"$patch": "replace"}, {"name": "c"})
-        self.assertEqual(_pod({"name": "c"}), strategic.merge(old, anew))
+        removed = _pod({"name": "a", "$patch": "delete"})
+        self.assertEqual(
+            _pod({"name": "b"}), strategic_merge.merge(old, removed)
+        )
+        replaced = _pod({"$patch": "replace"}, {"name": "c"})
+        self.assertEqual(
+            _pod({"name": "c"}), strategic_merge.merge(old, replaced)
+        )
         whole = {"spec": {"$patch": "replace", "x": 1}}
-        self.assertEqual({"spec": {"x": 1}}, strategic.merge(old, whole))
+        self.assertEqual({"spec": {"x": 1}}, strategic_merge.merge(old, whole))
         kept = {"s": {"$retainKeys": ["a"], "a": 2}}
-        found = strategic.merge({"s": {"a": 1, "b": 1}}, kept)
+        found = strategic_merge.merge({"s": {"a": 1, "b": 1}}, kept)
         self.assertEqual({"s": {"a": 2}}, found)
 
     def test_order_is_set(self) -> None:
         old = _pod({"name": "a"}, {"name": "b"})
         order = [{"name": "b"}, {"name": "a"}]
         patch = {"spec": {"$setElementOrder/containers": order}}
-        found = strategic.merge(old, patch)["spec"]["containers"]
+        found = strategic_merge.merge(old, patch)["spec"]["containers"]
         self.assertEqual(order, found)
 
     def test_ports_environment_and_finalizers(self) -> None:
@@ -114,15 +121,15 @@ class TestStrategicMerge(testtools.TestCase):
             ("finalizers", "a", "b", 2),
         )
         for field, before, after, count in table:
-            found = strategic.merge({field: [before]}, {field: [after]})
+            found = strategic_merge.merge({field: [before]}, {field: [after]})
             self.assertEqual(count, len(found[field]), field)
 
     def test_item_without_its_key_is_refused(self) -> None:
         patch = _pod({"image": "x"})
         old = _pod({"name": "a"})
-        self.assertRaises(ApiError, strategic.merge, old, patch)
+        self.assertRaises(ApiError, strategic_merge.merge, old, patch)
 
     def test_primitive_items_are_deleted(self) -> None:
         patch = {"$deleteFromPrimitiveList/finalizers": ["a"]}
-        found = strategic.merge({"finalizers": ["a", "b"]}, patch)
+        found = strategic_merge.merge({"finalizers": ["a", "b"]}, patch)
         self.assertEqual({"finalizers": ["b"]}, found)

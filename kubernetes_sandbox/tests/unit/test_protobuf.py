@@ -1,4 +1,4 @@
-"""Decoding of what kubectl v1.36.2 was recorded to send."""
+"""Decoding of the bodies that kubectl v1.36.2 was recorded to send."""
 
 import base64
 

@@ -4,8 +4,13 @@ from decimal import Decimal
 
 import testtools
 
-from kubernetes_sandbox import defaults, images, names, quantities
-from kubernetes_sandbox.images import Fate
+from kubernetes_sandbox import (
+    container_behavior,
+    defaults,
+    name_validation,
+    quantities,
+)
+from kubernetes_sandbox.container_behavior import Behavior
 
 
 class TestQuantities(testtools.TestCase):
@@ -44,7 +49,9 @@ class TestQuantities(testtools.TestCase):
             ("25%", 10, False, 2),
             ("100%", 4, False, 4),
         ):
-            found = quantities.share_of(value, total, round_up=up)
+            found = quantities.resolve_int_or_percent(
+                value, total, round_up=up
+            )
             self.assertEqual(wanted, found)
 
     def test_quality_of_service(self) -> None:
@@ -60,7 +67,7 @@ class TestQuantities(testtools.TestCase):
 
 class TestNames(testtools.TestCase):
     def test_faults(self) -> None:
-        for key, name, good in (
+        for key, name, valid in (
             ("configmaps.", "a.b-c", True),
             ("configmaps.", "Bad_Name", False),
             ("services.", "a.b", False),
@@ -68,19 +75,21 @@ class TestNames(testtools.TestCase):
             ("configmaps.", "a" * 254, False),
             ("roles.rbac.authorization.k8s.io", "system:node", True),
         ):
-            self.assertEqual(good, names.name_fault(key, name) is None, name)
+            self.assertEqual(
+                valid, name_validation.name_error(key, name) is None, name
+            )
 
 
 class TestImages(testtools.TestCase):
     def test_fates(self) -> None:
         for container, finite, wanted in (
-            ({"image": "nginx"}, False, Fate.RUNS),
-            ({"image": "nginx"}, True, Fate.COMPLETES),
-            ({"image": "reg.example/invalid:1"}, False, Fate.CANNOT_PULL),
-            ({"image": "reg.example/crash:1"}, False, Fate.CRASHES),
-            ({"image": "x", "command": ["false"]}, True, Fate.CRASHES),
+            ({"image": "nginx"}, False, Behavior.RUNS),
+            ({"image": "nginx"}, True, Behavior.COMPLETES),
+            ({"image": "reg.example/invalid:1"}, False, Behavior.PULL_FAILS),
+            ({"image": "reg.example/crash:1"}, False, Behavior.CRASHES),
+            ({"image": "x", "command": ["false"]}, True, Behavior.CRASHES),
         ):
-            found = images.fate_of(container, finite=finite)
+            found = container_behavior.behavior_of(container, finite=finite)
             self.assertIs(wanted, found)
 
     def test_pull_policies(self) -> None:

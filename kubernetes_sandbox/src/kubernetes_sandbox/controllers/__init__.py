@@ -1,1 +1,1 @@
-"""The controllers: each makes one kind of object true."""
+"""The controllers, one module each."""

@@ -1,4 +1,4 @@
-"""The work queue of a controller, keyed by object."""
+"""The work queue of a controller, keyed by namespace and name."""
 
 import abc
 import logging
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from kubernetes_sandbox import pods, selectors
+from kubernetes_sandbox.controller_context import ControllerContext
 from kubernetes_sandbox.errors import ApiError
 from kubernetes_sandbox.objects import (
     Obj,
@@ -18,28 +19,27 @@ from kubernetes_sandbox.objects import (
     owners_of,
     with_metadata,
 )
-from kubernetes_sandbox.plane import Plane
 from kubernetes_sandbox.store import Change
 
 LOG = logging.getLogger(__name__)
-_FIRST_RETRY = 0.1
-_LAST_RETRY = 30.0
+_INITIAL_RETRY_DELAY_S = 0.1
+_MAX_RETRY_DELAY_S = 30.0
 
 
 class Controller(abc.ABC):
-    """Brings one kind of object towards its spec, whenever something changes."""
+    """Reconciles the objects of one kind whenever something changes."""
 
-    #: Where the controller's own objects lie.
+    #: The key of the reconciled kind.
     key: ClassVar[str]
-    #: Where the objects lie that it makes.
+    #: The keys of the kinds that the controller creates.
     children: ClassVar[tuple[str, ...]] = ()
-    #: Whether a new object takes over what it selects and nothing controls.
+    #: Whether a new object adopts matching objects without a controller.
     adopts: ClassVar[bool] = False
 
-    def __init__(self, plane: Plane) -> None:
-        self.plane = plane
-        self.store = plane.store
-        self.kind = plane.kind(self.key)
+    def __init__(self, context: ControllerContext) -> None:
+        self.context = context
+        self.store = context.store
+        self.kind = context.kind(self.key)
         self._waiting: dict[tuple[str, str], None] = {}
         self._created: set[tuple[str, str]] = set()
         self._delays: dict[tuple[str, str], float] = {}
@@ -50,37 +50,37 @@ class Controller(abc.ABC):
 
     @abc.abstractmethod
     def sync(self, obj: Obj) -> None:
-        """Take one object a step towards its spec."""
+        """Reconcile one object."""
 
     def create_pod(self, obj: Obj, pod: Obj, component: str) -> None:
-        """Make a pod for an object, and tell by events how that went.
+        """Create a pod for an object and record an event.
 
-        :raises ApiError: the pod may not be made
+        :raises ApiError: the pod is rejected
         """
-        tell = self.plane.events.tell
-        kind = self.plane.kind(pods.KEY)
+        record = self.context.events.record
+        kind = self.context.kind(pods.KEY)
         try:
-            made = self.plane.api.create(kind, namespace_of(obj), pod)
+            result = self.context.api.create(kind, namespace_of(obj), pod)
         except ApiError as error:
             message = f"Error creating: {error.message}"
-            tell(obj, "FailedCreate", message, component, warning=True)
+            record(obj, "FailedCreate", message, component, warning=True)
             raise
-        message = f"Created pod: {name_of(made)}"
-        tell(obj, "SuccessfulCreate", message, component)
+        message = f"Created pod: {name_of(result)}"
+        record(obj, "SuccessfulCreate", message, component)
 
     def enqueue(self, namespace: str, name: str) -> None:
-        """Look at an object soon."""
+        """Add an object to the work queue."""
         if not self._waiting:
-            self.plane.timers.soon(self._drain)
+            self.context.timers.soon(self._process)
         self._waiting[namespace, name] = None
 
     def enqueue_later(self, obj: Obj, seconds: float) -> None:
-        """Look at an object after some time."""
+        """Add an object to the work queue after some time."""
         place = (namespace_of(obj), name_of(obj))
-        call_off = self._later.pop(place, None)
-        if call_off is not None:
-            call_off()
-        self._later[place] = self.plane.timers.later(
+        cancel = self._later.pop(place, None)
+        if cancel is not None:
+            cancel()
+        self._later[place] = self.context.timers.later(
             seconds, self.enqueue, *place
         )
 
@@ -91,7 +91,7 @@ class Controller(abc.ABC):
         self.enqueue(namespace_of(obj), name_of(obj))
 
     def _adopt_children(self, obj: Obj) -> None:
-        """Let a new object control what it selects and nothing controls."""
+        """Adopt the objects that match the selector and have no controller."""
         selector = obj["spec"]["selector"]
         for key in self.children:
             for one in tuple(self.store.objects(key, namespace_of(obj))):
@@ -99,7 +99,7 @@ class Controller(abc.ABC):
                 if orphaned and selectors.matches(selector, labels_of(one)):
                     owners = [*owners_of(one), owner_reference(obj)]
                     adopted = with_metadata(one, ownerReferences=owners)
-                    self.plane.api.put(self.plane.kind(key), adopted)
+                    self.context.api.put(self.context.kind(key), adopted)
 
     def _child_changed(self, change: Change) -> None:
         obj = change.entry.obj
@@ -107,7 +107,7 @@ class Controller(abc.ABC):
         if owner and owner["kind"] == self.kind.kind:
             self.enqueue(namespace_of(obj), owner["name"])
 
-    def _drain(self) -> None:
+    def _process(self) -> None:
         waiting, self._waiting = self._waiting, {}
         for place in waiting:
             obj = self.store.get(self.key, *place)
@@ -123,19 +123,24 @@ class Controller(abc.ABC):
             except ApiError as error:
                 self._retry(place, error)
             except Exception:
-                LOG.exception("%s %s/%s", self.kind.kind, *place)
+                LOG.exception("Sync failed: %s %s/%s", self.kind.kind, *place)
             else:
                 self._delays.pop(place, None)
 
     def _retry(self, place: tuple[str, str], error: ApiError) -> None:
-        delay = self._delays.get(place, _FIRST_RETRY)
-        self._delays[place] = min(delay * 2, _LAST_RETRY)
-        LOG.debug("%s %s/%s: %s", self.kind.kind, *place, error.message)
-        self.plane.timers.later(delay, self.enqueue, *place)
+        delay = self._delays.get(place, _INITIAL_RETRY_DELAY_S)
+        self._delays[place] = min(delay * 2, _MAX_RETRY_DELAY_S)
+        LOG.debug(
+            "Sync failed, retrying: %s %s/%s: %s",
+            self.kind.kind,
+            *place,
+            error.message,
+        )
+        self.context.timers.later(delay, self.enqueue, *place)
 
     def set_status(self, obj: Obj, status: Mapping[str, Any]) -> Obj:
-        """Store a status if it is new."""
+        """Store a status if it differs."""
         newest = self.store.get(self.key, namespace_of(obj), name_of(obj))
         if newest is None:
             return obj
-        return self.plane.api.set_status(self.kind, newest, dict(status))
+        return self.context.api.set_status(self.kind, newest, dict(status))

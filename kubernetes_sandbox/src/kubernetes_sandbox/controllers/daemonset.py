@@ -1,9 +1,10 @@
-"""DaemonSets: a pod on each node that takes it."""
+"""The DaemonSet controller."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from kubernetes_sandbox import nodes, placement, pods, revisions
+from kubernetes_sandbox import controller_revisions, node_filters, nodes, pods
+from kubernetes_sandbox.controller_revisions import HASH
 from kubernetes_sandbox.controllers.base import Controller
 from kubernetes_sandbox.errors import ApiError
 from kubernetes_sandbox.objects import (
@@ -15,13 +16,12 @@ from kubernetes_sandbox.objects import (
     namespace_of,
     uid_of,
 )
-from kubernetes_sandbox.quantities import share_of
-from kubernetes_sandbox.revisions import HASH
+from kubernetes_sandbox.quantities import resolve_int_or_percent
 from kubernetes_sandbox.store import Change
 
 _COMPONENT = "daemonset-controller"
 _GENERATION = "deprecated.daemonset.template.generation"
-_BORNE = (
+_TOLERATIONS = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
     ("node.kubernetes.io/disk-pressure", "NoSchedule"),
@@ -32,14 +32,14 @@ _BORNE = (
 
 
 class DaemonSets(Controller):
-    """Keeps one pod on each node that is eligible."""
+    """Runs one pod on each eligible node."""
 
     key = "daemonsets.apps"
     children = (pods.KEY,)
     adopts = True
 
-    def __init__(self, plane: Any) -> None:
-        super().__init__(plane)
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
         self.store.subscribe(nodes.KEY, self._node_changed)
 
     def _node_changed(self, change: Change) -> None:
@@ -48,13 +48,15 @@ class DaemonSets(Controller):
             self.enqueue(namespace_of(entry.obj), name_of(entry.obj))
 
     def sync(self, obj: Obj) -> None:
-        """Compare the pods with the nodes."""
+        """Create and delete pods, update them, and set the status."""
         failure: ApiError | None = None
-        revision = revisions.keep(self.plane, obj).rpartition("-")[2]
+        revision = controller_revisions.ensure_revision(
+            self.context, obj
+        ).rpartition("-")[2]
         eligible = self._eligible(obj)
         if not is_deleting(obj):
             try:
-                self._place(obj, eligible, revision)
+                self._sort_key(obj, eligible, revision)
                 self._roll(obj, eligible, revision)
             except ApiError as error:
                 failure = error
@@ -63,24 +65,24 @@ class DaemonSets(Controller):
             raise failure
 
     def _eligible(self, obj: Obj) -> list[str]:
-        spec = _bearing(obj["spec"]["template"]["spec"])
+        spec = _with_tolerations(obj["spec"]["template"]["spec"])
         return [
             name_of(entry.obj)
             for entry in self.store.entries(nodes.KEY)
-            if placement.is_wanted(entry.obj, spec)
-            and not nodes.taints_against(entry.obj, spec)
+            if node_filters.matches_node_affinity(entry.obj, spec)
+            and not nodes.untolerated_taints(entry.obj, spec)
         ]
 
-    def _bears(self, obj: Obj, node: str) -> bool:
-        """Tell whether a pod that is on a node already may stay there."""
-        spec = _bearing(obj["spec"]["template"]["spec"])
+    def _may_stay(self, obj: Obj, node: str) -> bool:
+        """Return whether a running pod can stay on its node."""
+        spec = _with_tolerations(obj["spec"]["template"]["spec"])
         found = self.store.get(nodes.KEY, "", node)
         return (
             found is not None
-            and placement.is_wanted(found, spec)
+            and node_filters.matches_node_affinity(found, spec)
             and not any(
                 taint["effect"] == "NoExecute"
-                for taint in nodes.taints_against(found, spec)
+                for taint in nodes.untolerated_taints(found, spec)
             )
         )
 
@@ -90,16 +92,18 @@ class DaemonSets(Controller):
             found.setdefault(_node_of(pod), []).append(pod)
         return found
 
-    def _place(self, obj: Obj, eligible: list[str], revision: str) -> None:
+    def _sort_key(self, obj: Obj, eligible: list[str], revision: str) -> None:
         by_node = self._by_node(obj)
         for node in eligible:
-            living = [p for p in by_node.get(node, ()) if not pods.is_over(p)]
-            if not living:
+            running = [
+                p for p in by_node.get(node, ()) if not pods.is_finished(p)
+            ]
+            if not running:
                 self._create(obj, node, revision)
         for node, present in by_node.items():
-            stays = node in eligible or self._bears(obj, node)
+            stays = node in eligible or self._may_stay(obj, node)
             for pod in present:
-                unwanted = not stays or pods.is_over(pod)
+                unwanted = not stays or pods.is_finished(pod)
                 if unwanted and not is_deleting(pod):
                     self._delete(obj, pod)
 
@@ -111,7 +115,7 @@ class DaemonSets(Controller):
             HASH: revision,
             "pod-template-generation": generation,
         }
-        pod["spec"] = _bearing(pod["spec"])
+        pod["spec"] = _with_tolerations(pod["spec"])
         fields = {
             "key": "metadata.name",
             "operator": "In",
@@ -127,21 +131,25 @@ class DaemonSets(Controller):
         self.create_pod(obj, pod, _COMPONENT)
 
     def _delete(self, obj: Obj, pod: Obj) -> None:
-        self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)
+        self.context.deletion.delete(self.context.kind(pods.KEY), pod)
         message = f"Deleted pod: {name_of(pod)}"
-        self.plane.events.tell(obj, "SuccessfulDelete", message, _COMPONENT)
+        self.context.events.record(
+            obj, "SuccessfulDelete", message, _COMPONENT
+        )
 
     def _roll(self, obj: Obj, eligible: list[str], revision: str) -> None:
         strategy = obj["spec"]["updateStrategy"]
         if strategy["type"] != "RollingUpdate":
             return
         by_node = self._by_node(obj)
-        limit = share_of(
+        limit = resolve_int_or_percent(
             (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1),
             len(eligible),
             round_up=True,
         )
-        room = limit - sum(1 for n in eligible if not _is_well(by_node, n))
+        room = limit - sum(
+            1 for n in eligible if not _is_pod_ready(by_node, n)
+        )
         for node in eligible:
             for pod in by_node.get(node, ()):
                 stale = pods.label(pod, HASH) != revision
@@ -155,7 +163,7 @@ class DaemonSets(Controller):
 
     def _report(self, obj: Obj, eligible: list[str], revision: str) -> None:
         by_node = self._by_node(obj)
-        current = {n: p for n in eligible if (p := _living(by_node, n))}
+        current = {n: p for n in eligible if (p := _running_pod(by_node, n))}
         seconds = obj["spec"].get("minReadySeconds", 0)
         ready = [p for p in current.values() if pods.is_ready(p)]
         available = sum(1 for p in ready if pods.is_available(p, seconds))
@@ -174,7 +182,7 @@ class DaemonSets(Controller):
                 "numberMisscheduled": sum(
                     1
                     for node in by_node
-                    if node not in eligible and _living(by_node, node)
+                    if node not in eligible and _running_pod(by_node, node)
                 ),
                 "desiredNumberScheduled": len(eligible),
                 "numberReady": len(ready),
@@ -186,11 +194,11 @@ class DaemonSets(Controller):
             self.enqueue_later(obj, float(seconds))
 
 
-def _bearing(spec: Obj) -> Obj:
+def _with_tolerations(spec: Obj) -> Obj:
     tolerations = list(spec.get("tolerations") or ())
     added = [
         {"key": key, "operator": "Exists", "effect": effect}
-        for key, effect in _BORNE
+        for key, effect in _TOLERATIONS
     ]
     return {**spec, "tolerations": [*tolerations, *added]}
 
@@ -204,11 +212,11 @@ def _node_of(pod: Obj) -> str:
     return str(term["matchFields"][0]["values"][0])
 
 
-def _living(by_node: Mapping[str, list[Obj]], node: str) -> Obj | None:
-    living = [p for p in by_node.get(node, ()) if not pods.is_over(p)]
-    return living[-1] if living else None
+def _running_pod(by_node: Mapping[str, list[Obj]], node: str) -> Obj | None:
+    running = [p for p in by_node.get(node, ()) if not pods.is_finished(p)]
+    return running[-1] if running else None
 
 
-def _is_well(by_node: Mapping[str, list[Obj]], node: str) -> bool:
-    pod = _living(by_node, node)
+def _is_pod_ready(by_node: Mapping[str, list[Obj]], node: str) -> bool:
+    pod = _running_pod(by_node, node)
     return pod is not None and pods.is_active(pod) and pods.is_ready(pod)

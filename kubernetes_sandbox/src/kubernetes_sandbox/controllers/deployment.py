@@ -1,5 +1,6 @@
-"""Deployments: ReplicaSets, one for each template, rolled from old to new."""
+"""The Deployment controller."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from kubernetes_sandbox.objects import (
     uid_of,
     with_metadata,
 )
-from kubernetes_sandbox.quantities import share_of
+from kubernetes_sandbox.quantities import resolve_int_or_percent
 from kubernetes_sandbox.store import Change
 
 _COMPONENT = "deployment-controller"
@@ -33,7 +34,7 @@ _MAXIMUM = "deployment.kubernetes.io/max-replicas"
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many pods there may be while a new template rolls out."""
+    """The number of pods that a rolling update allows."""
 
     wanted: int
     surge: int
@@ -41,14 +42,18 @@ class Bounds:
 
     @classmethod
     def of(cls, obj: Obj) -> "Bounds":
-        """Read them off a Deployment."""
+        """Compute them from the spec of a Deployment."""
         spec = obj["spec"]
         wanted = spec.get("replicas", 1)
         rolling = (spec.get("strategy") or {}).get("rollingUpdate")
         if not rolling:
             return cls(wanted, 0, wanted)
-        surge = share_of(rolling["maxSurge"], wanted, round_up=True)
-        less = share_of(rolling["maxUnavailable"], wanted, round_up=False)
+        surge = resolve_int_or_percent(
+            rolling["maxSurge"], wanted, round_up=True
+        )
+        less = resolve_int_or_percent(
+            rolling["maxUnavailable"], wanted, round_up=False
+        )
         if not surge and not less:
             less = 1
         return cls(wanted, surge, min(less, wanted))
@@ -61,14 +66,14 @@ def _bare(template: Obj) -> Obj:
 
 
 class Deployments(Controller):
-    """Rolls a Deployment's pods from one template to the next."""
+    """Rolls the pods of a Deployment from one template to the next."""
 
     key = "deployments.apps"
     children = (_SETS,)
     adopts = True
 
-    def __init__(self, plane: Any) -> None:
-        super().__init__(plane)
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
         self.store.subscribe(pods.KEY, self._pod_changed)
 
     def _pod_changed(self, change: Change) -> None:
@@ -84,15 +89,44 @@ class Deployments(Controller):
                 self.enqueue(namespace_of(pod), above["name"])
 
     def sync(self, obj: Obj) -> None:
-        """Take the roll-out one step further, and report."""
+        """Take the next step of a rollout and set the status."""
         owned = self.store.owned(uid_of(obj), _SETS)
         new = self._newest(obj, owned)
         old = [one for one in owned if one is not new]
-        if not is_deleting(obj) and not obj["spec"].get("paused"):
-            new = self._step(obj, new, old)
-        elif new is not None and not is_deleting(obj):
-            self._scale(obj, new, Bounds.of(obj).wanted)
+        if not is_deleting(obj):
+            if obj["spec"].get("paused") or self._is_scaled(obj, owned):
+                self._scale_all(obj, new, old)
+            else:
+                new = self._step(obj, new, old)
         self._report(obj, new)
+
+    @staticmethod
+    def _is_scaled(obj: Obj, owned: Sequence[Obj]) -> bool:
+        """Return whether replicas changed since the last step."""
+        wanted = str(obj["spec"]["replicas"])
+        return any(
+            annotations_of(one).get(_DESIRED, wanted) != wanted
+            for one in owned
+            if one["spec"]["replicas"]
+        )
+
+    def _scale_all(self, obj: Obj, new: Obj | None, old: list[Obj]) -> None:
+        """Scale the only active ReplicaSet, or all in proportion."""
+        bounds = Bounds.of(obj)
+        present = [*old] if new is None else [*old, new]
+        active = [one for one in present if one["spec"]["replicas"]]
+        if len(active) < 2 or _is_saturated(new, bounds.wanted):
+            for one in active or present[-1:]:
+                only = len(active) < 2 or one is new
+                self._scale(obj, one, bounds.wanted if only else 0)
+            return
+        total = sum(one["spec"]["replicas"] for one in active)
+        remaining = bounds.wanted + bounds.surge - total
+        grows = remaining > 0
+        for one in sorted(active, key=lambda one: _size(one, newest=grows)):
+            share = _share(obj, one, bounds, remaining)
+            remaining -= share
+            self._scale(obj, one, one["spec"]["replicas"] + share)
 
     def _newest(self, obj: Obj, owned: Sequence[Obj]) -> Obj | None:
         template = _bare(obj["spec"]["template"])
@@ -106,9 +140,9 @@ class Deployments(Controller):
             return self._recreate(obj, new, old)
         new = new or self._create(obj, old)
         self._mark_revision(obj, new, old)
-        self._grow(obj, new, old)
-        self._shrink(obj, new, old)
-        self._forget(obj, old)
+        self._scale_up_new(obj, new, old)
+        self._scale_down_old(obj, new, old)
+        self._delete_old_sets(obj, old)
         return new
 
     def _recreate(
@@ -121,7 +155,7 @@ class Deployments(Controller):
         new = new or self._create(obj, old)
         self._mark_revision(obj, new, old)
         self._scale(obj, new, obj["spec"]["replicas"])
-        self._forget(obj, old)
+        self._delete_old_sets(obj, old)
         return new
 
     def _create(self, obj: Obj, old: Sequence[Obj]) -> Obj:
@@ -135,31 +169,34 @@ class Deployments(Controller):
         labels = {**labels_of(template), HASH: digest}
         template["metadata"] = {**template["metadata"], "labels": labels}
         selector = clone(spec["selector"])
-        chosen = {**(selector.get("matchLabels") or {}), HASH: digest}
-        made: Obj = {
+        matches_selector = {
+            **(selector.get("matchLabels") or {}),
+            HASH: digest,
+        }
+        result: Obj = {
             "metadata": {
                 "name": f"{name_of(obj)}-{digest}",
                 "labels": labels,
                 "annotations": {
-                    **_sizes(bounds),
+                    **_replica_annotations(bounds),
                     REVISION: str(_last_revision(old) + 1),
                 },
                 "ownerReferences": [owner_reference(obj)],
             },
             "spec": {
                 "replicas": max(first, 0),
-                "selector": {**selector, "matchLabels": chosen},
+                "selector": {**selector, "matchLabels": matches_selector},
                 "template": template,
             },
         }
         if spec.get("minReadySeconds"):
-            made["spec"]["minReadySeconds"] = spec["minReadySeconds"]
-        return self._store_new(obj, made)
+            result["spec"]["minReadySeconds"] = spec["minReadySeconds"]
+        return self._store_new(obj, result)
 
-    def _store_new(self, obj: Obj, made: Obj) -> Obj:
-        kind = self.plane.kind(_SETS)
+    def _store_new(self, obj: Obj, result: Obj) -> Obj:
+        kind = self.context.kind(_SETS)
         try:
-            new = self.plane.api.create(kind, namespace_of(obj), made)
+            new = self.context.api.create(kind, namespace_of(obj), result)
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 count = obj["status"].get("collisionCount", 0) + 1
@@ -167,30 +204,31 @@ class Deployments(Controller):
                 self.set_status(obj, status)
             raise
         revision = new["metadata"]["annotations"][REVISION]
-        newest = self._noted(obj, revision)
+        newest = self._with_revision(obj, revision)
         status = deployment_status.created(newest, name_of(new))
-        self.plane.api.put(self.kind, {**newest, "status": status})
-        self._tell_scale(obj, new, 0, new["spec"]["replicas"])
+        self.context.api.put(self.kind, {**newest, "status": status})
+        self._record_scaling(obj, new, 0, new["spec"]["replicas"])
         return new
 
-    def _noted(self, obj: Obj, revision: str) -> Obj:
+    def _with_revision(self, obj: Obj, revision: str) -> Obj:
         place = (namespace_of(obj), name_of(obj))
         newest = self.store.get(self.key, *place) or obj
-        notes = {**annotations_of(newest), REVISION: revision}
-        return with_metadata(newest, annotations=notes)
+        annotations = {**annotations_of(newest), REVISION: revision}
+        return with_metadata(newest, annotations=annotations)
 
     def _mark_revision(self, obj: Obj, new: Obj, old: Sequence[Obj]) -> None:
-        """Let a template that came back be the newest revision again."""
-        notes = annotations_of(new)
-        if int(notes.get(REVISION, 0)) < _last_revision(old):
+        """Make the ReplicaSet of a rollback the latest revision."""
+        annotations = annotations_of(new)
+        if int(annotations.get(REVISION, 0)) < _last_revision(old):
             revision = str(_last_revision(old) + 1)
-            history = {**notes, REVISION: revision}
-            self.plane.api.put(
-                self.plane.kind(_SETS), with_metadata(new, annotations=history)
+            history = {**annotations, REVISION: revision}
+            self.context.api.put(
+                self.context.kind(_SETS),
+                with_metadata(new, annotations=history),
             )
-            self.plane.api.put(self.kind, self._noted(obj, revision))
+            self.context.api.put(self.kind, self._with_revision(obj, revision))
 
-    def _grow(self, obj: Obj, new: Obj, old: Sequence[Obj]) -> None:
+    def _scale_up_new(self, obj: Obj, new: Obj, old: Sequence[Obj]) -> None:
         bounds = Bounds.of(obj)
         present = new["spec"]["replicas"]
         if present > bounds.wanted:
@@ -201,19 +239,21 @@ class Deployments(Controller):
         target = min(bounds.wanted, present + max(room, 0))
         self._scale(obj, new, target)
 
-    def _shrink(self, obj: Obj, new: Obj, old: Sequence[Obj]) -> None:
+    def _scale_down_old(self, obj: Obj, new: Obj, old: Sequence[Obj]) -> None:
         live = [one for one in old if one["spec"]["replicas"]]
         if not live:
             return
         bounds = Bounds.of(obj)
         newest = self._current(new)
         ready = newest["status"].get("availableReplicas", 0)
-        lacking = newest["spec"]["replicas"] - ready
-        everything = newest["spec"]["replicas"] + sum(
+        unavailable = newest["spec"]["replicas"] - ready
+        total = newest["spec"]["replicas"] + sum(
             one["spec"]["replicas"] for one in live
         )
         least = bounds.wanted - bounds.unavailable
-        room = everything - least - lacking
+        room = total - least - unavailable
+        if room <= 0:
+            return
         for one in sorted(live, key=_age):
             available = one["status"].get("availableReplicas", 0)
             unhealthy = one["spec"]["replicas"] - available
@@ -221,9 +261,9 @@ class Deployments(Controller):
             room -= less
             if less:
                 self._scale(obj, one, one["spec"]["replicas"] - less)
-        self._shrink_healthy(obj, new, old, least)
+        self._scale_down_healthy(obj, new, old, least)
 
-    def _shrink_healthy(
+    def _scale_down_healthy(
         self, obj: Obj, new: Obj, old: Sequence[Obj], least: int
     ) -> None:
         current = [self._current(one) for one in (new, *old)]
@@ -244,32 +284,41 @@ class Deployments(Controller):
     def _scale(self, obj: Obj, one: Obj, replicas: int) -> None:
         newest = self._current(one)
         before = newest["spec"]["replicas"]
-        notes = {**annotations_of(newest), **_sizes(Bounds.of(obj))}
-        if before == replicas and notes == annotations_of(newest):
+        annotations = {
+            **annotations_of(newest),
+            **_replica_annotations(Bounds.of(obj)),
+        }
+        if before == replicas and annotations == annotations_of(newest):
             return
         if before == replicas and not replicas:
             return
-        changed = with_metadata(newest, annotations=notes)
+        changed_fields = with_metadata(newest, annotations=annotations)
         if before != replicas:
             generation = newest["metadata"]["generation"] + 1
-            changed = with_metadata(changed, generation=generation)
+            changed_fields = with_metadata(
+                changed_fields, generation=generation
+            )
         spec = {**newest["spec"], "replicas": replicas}
-        self.plane.api.put(self.plane.kind(_SETS), {**changed, "spec": spec})
+        self.context.api.put(
+            self.context.kind(_SETS), {**changed_fields, "spec": spec}
+        )
         if before != replicas:
-            self._tell_scale(obj, newest, before, replicas)
+            self._record_scaling(obj, newest, before, replicas)
 
-    def _tell_scale(self, obj: Obj, one: Obj, before: int, after: int) -> None:
+    def _record_scaling(
+        self, obj: Obj, one: Obj, before: int, after: int
+    ) -> None:
         way = "up" if after > before else "down"
         if before == after:
             return
-        self.plane.events.tell(
+        self.context.events.record(
             obj,
             "ScalingReplicaSet",
             f"Scaled {way} replica set {name_of(one)} from {before} to {after}",
             _COMPONENT,
         )
 
-    def _forget(self, obj: Obj, old: Sequence[Obj]) -> None:
+    def _delete_old_sets(self, obj: Obj, old: Sequence[Obj]) -> None:
         limit = obj["spec"].get("revisionHistoryLimit", 10)
         idle = [
             one
@@ -279,7 +328,7 @@ class Deployments(Controller):
             and not is_deleting(one)
         ]
         for one in sorted(idle, key=_revision)[: max(len(idle) - limit, 0)]:
-            self.plane.deletion.delete(self.plane.kind(_SETS), one)
+            self.context.deletion.delete(self.context.kind(_SETS), one)
 
     def _report(self, obj: Obj, new: Obj | None) -> None:
         place = (namespace_of(obj), name_of(obj))
@@ -292,17 +341,47 @@ class Deployments(Controller):
         status = deployment_status.of(
             newest, current, owned, least.wanted - least.unavailable
         )
-        self.plane.api.set_status(self.kind, newest, status)
+        self.context.api.set_status(self.kind, newest, status)
         wait = deployment_status.deadline_in(newest, status)
         if wait is not None:
             self.enqueue_later(newest, wait)
 
 
-def _sizes(bounds: Bounds) -> dict[str, str]:
+def _replica_annotations(bounds: Bounds) -> dict[str, str]:
     return {
         _DESIRED: str(bounds.wanted),
         _MAXIMUM: str(bounds.wanted + bounds.surge),
     }
+
+
+def _is_saturated(new: Obj | None, wanted: int) -> bool:
+    """Return whether the new ReplicaSet has all pods of the Deployment."""
+    return (
+        new is not None
+        and new["spec"]["replicas"] == wanted
+        and annotations_of(new).get(_DESIRED) == str(wanted)
+        and new["status"].get("availableReplicas", 0) == wanted
+    )
+
+
+def _size(one: Obj, *, newest: bool) -> tuple[int, int]:
+    """Sort the largest first, among equals the newest or oldest."""
+    revision = _revision(one)
+    return -one["spec"]["replicas"], -revision if newest else revision
+
+
+def _share(obj: Obj, one: Obj, bounds: Bounds, remaining: int) -> int:
+    """Return the proportion of a change that one ReplicaSet gets."""
+    size = one["spec"]["replicas"]
+    before = int(
+        annotations_of(one).get(_MAXIMUM, 0)
+        or obj["status"].get("replicas", 0)
+    )
+    total = bounds.wanted + bounds.surge
+    share = math.floor(size * total / before + 0.5) - size if before else 0
+    if remaining > 0:
+        return max(0, min(share, remaining))
+    return min(0, max(share, remaining))
 
 
 def _revision(one: Obj) -> int:

@@ -1,4 +1,4 @@
-"""What a Deployment says of itself: counts and conditions."""
+"""The status of a Deployment: counters and conditions."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -25,25 +25,25 @@ def _find(conditions: Sequence[Obj], kind: str) -> Obj | None:
 
 
 def _set(conditions: list[Obj], new: Obj, *, always: bool = False) -> None:
-    known = _find(conditions, new["type"])
-    if known is not None:
-        same = (known["status"], known["reason"])
+    current = _find(conditions, new["type"])
+    if current is not None:
+        same = (current["status"], current["reason"])
         if same == (new["status"], new["reason"]) and not always:
             return
-        if known["status"] == new["status"]:
-            new = {**new, "lastTransitionTime": known["lastTransitionTime"]}
-        conditions.remove(known)
+        if current["status"] == new["status"]:
+            new = {**new, "lastTransitionTime": current["lastTransitionTime"]}
+        conditions.remove(current)
     conditions.append(new)
 
 
 def _remove(conditions: list[Obj], kind: str) -> None:
-    known = _find(conditions, kind)
-    if known is not None:
-        conditions.remove(known)
+    current = _find(conditions, kind)
+    if current is not None:
+        conditions.remove(current)
 
 
 def created(obj: Obj, set_name: str) -> Obj:
-    """Work out the status right after a new ReplicaSet was made."""
+    """Compute the status after a new ReplicaSet was created."""
     conditions = list(obj["status"].get("conditions") or ())
     message = f'Created new replica set "{set_name}"'
     _set(
@@ -91,8 +91,8 @@ def _progressed(before: Obj, after: Obj) -> bool:
     return more or stale(after) < stale(before)
 
 
-def _seconds_left(obj: Obj, known: Obj) -> float:
-    since = dt.datetime.fromisoformat(known["lastUpdateTime"])
+def _seconds_left(obj: Obj, current: Obj) -> float:
+    since = dt.datetime.fromisoformat(current["lastUpdateTime"])
     passed = dt.datetime.now(dt.UTC) - since
     deadline = obj["spec"].get("progressDeadlineSeconds", 600)
     return float(deadline - passed.total_seconds())
@@ -101,21 +101,29 @@ def _seconds_left(obj: Obj, known: Obj) -> float:
 def _progress(
     obj: Obj, new: Obj | None, status: Obj, conditions: list[Obj]
 ) -> None:
-    known = _find(conditions, "Progressing")
-    settled = status.get("replicas", 0) == status.get("updatedReplicas", 0)
-    if settled and known is not None and known["reason"] == _AVAILABLE:
+    current = _find(conditions, "Progressing")
+    is_rolled_out = status.get("replicas", 0) == status.get(
+        "updatedReplicas", 0
+    )
+    if (
+        is_rolled_out
+        and current is not None
+        and current["reason"] == _AVAILABLE
+    ):
         return
-    told = f'ReplicaSet "{name_of(new)}"' if new is not None else "Deployment"
+    subject = (
+        f'ReplicaSet "{name_of(new)}"' if new is not None else "Deployment"
+    )
     if _is_complete(obj, status):
-        message = f"{told} has successfully progressed."
+        message = f"{subject} has successfully progressed."
         found = _condition("Progressing", "True", _AVAILABLE, message)
         _set(conditions, found)
     elif _progressed(obj["status"], status):
-        message = f"{told} is progressing."
+        message = f"{subject} is progressing."
         found = _condition("Progressing", "True", "ReplicaSetUpdated", message)
         _set(conditions, found, always=True)
-    elif known is not None and _seconds_left(obj, known) <= 0:
-        message = f"{told} has timed out progressing."
+    elif current is not None and _seconds_left(obj, current) <= 0:
+        message = f"{subject} has timed out progressing."
         reason = "ProgressDeadlineExceeded"
         _set(conditions, _condition("Progressing", "False", reason, message))
 
@@ -139,11 +147,28 @@ def _availability(status: Obj, least: int, conditions: list[Obj]) -> None:
 
 
 def of(obj: Obj, new: Obj | None, owned: Sequence[Obj], least: int) -> Obj:
-    """Work out the status from the ReplicaSets."""
+    """Compute the status from the ReplicaSets."""
     status = _counts(obj, new, owned)
     conditions = [dict(c) for c in obj["status"].get("conditions") or ()]
     _availability(status, least, conditions)
-    _progress(obj, new, status, conditions)
+    if obj["spec"].get("paused"):
+        message = "Deployment is paused"
+        _set(
+            conditions,
+            _condition("Progressing", "Unknown", "DeploymentPaused", message),
+        )
+    else:
+        if (_find(conditions, "Progressing") or {}).get("reason") == (
+            "DeploymentPaused"
+        ):
+            message = "Deployment is resumed"
+            _set(
+                conditions,
+                _condition(
+                    "Progressing", "Unknown", "DeploymentResumed", message
+                ),
+            )
+        _progress(obj, new, status, conditions)
     failures = [condition(one, "ReplicaFailure") for one in owned]
     failure = next((one for one in failures if one), None)
     if failure is None:
@@ -162,10 +187,10 @@ def of(obj: Obj, new: Obj | None, owned: Sequence[Obj], least: int) -> Obj:
 
 
 def deadline_in(obj: Obj, status: Obj) -> float | None:
-    """Tell when to look whether the roll-out takes too long."""
-    known = _find(status.get("conditions") or (), "Progressing")
-    if known is None or known["status"] != "True":
+    """Return the seconds until the progress deadline has to be checked."""
+    current = _find(status.get("conditions") or (), "Progressing")
+    if current is None or current["status"] != "True":
         return None
-    if known["reason"] == _AVAILABLE:
+    if current["reason"] == _AVAILABLE:
         return None
-    return max(_seconds_left(obj, known), 0.0) + 1.0
+    return max(_seconds_left(obj, current), 0.0) + 1.0

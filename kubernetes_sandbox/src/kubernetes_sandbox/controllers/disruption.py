@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many pods may be evicted now."""
+"""PodDisruptionBudgets and evictions."""
 
 from kubernetes_sandbox import errors, pods, selectors
 from kubernetes_sandbox.controllers.base import Controller
@@ -13,14 +13,16 @@ from kubernetes_sandbox.objects import (
     namespace_of,
     now,
 )
-from kubernetes_sandbox.quantities import share_of
+from kubernetes_sandbox.quantities import resolve_int_or_percent
 from kubernetes_sandbox.store import Change
 
-_REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+_VIOLATION = (
+    "Cannot evict pod as it would violate the pod's disruption budget."
+)
 
 
 class Disruption(Controller):
-    """Keeps the status of budgets, and guards evictions by it."""
+    """Sets the status of budgets and checks evictions."""
 
     key = "poddisruptionbudgets.policy"
     children = (pods.KEY,)
@@ -43,12 +45,12 @@ class Disruption(Controller):
         ]
 
     def sync(self, obj: Obj) -> None:
-        """Count the pods of a budget."""
+        """Set the status of a budget."""
         selector = obj["spec"].get("selector")
         counted = [
             pod
             for pod in self.store.objects(pods.KEY, namespace_of(obj))
-            if not pods.is_over(pod)
+            if not pods.is_finished(pod)
             and selectors.matches(selector, labels_of(pod))
         ]
         healthy = sum(
@@ -58,15 +60,24 @@ class Disruption(Controller):
         desired = _desired(obj["spec"], expected)
         allowed = max(healthy - desired, 0) if expected else 0
         generation = obj["metadata"]["generation"]
+        present = {name_of(pod) for pod in counted}
+        disrupted = {
+            name: time
+            for name, time in (
+                obj["status"].get("disruptedPods") or {}
+            ).items()
+            if name in present
+        }
         self.set_status(
             obj,
             {
                 "observedGeneration": generation,
+                **({"disruptedPods": disrupted} if disrupted else {}),
                 "disruptionsAllowed": allowed,
                 "currentHealthy": healthy,
                 "desiredHealthy": desired,
                 "expectedPods": expected,
-                "conditions": [_told(obj, allowed, generation)],
+                "conditions": [_user_info(obj, allowed, generation)],
             },
         )
 
@@ -88,42 +99,52 @@ class Disruption(Controller):
         return sum(1 for pod in counted if controller_uid(pod) == uid)
 
     def check_eviction(self, pod: Obj, *, dry_run: bool) -> None:
-        """Refuse an eviction that a budget does not allow.
+        """Reject an eviction that a budget does not allow.
 
         :raises ApiError: 429
         """
-        if _counts_for_none(pod):
+        if _is_not_counted(pod):
             return
         budgets = self._budgets(pod)
         if len(budgets) > 1:
             raise errors.ApiError(
                 500,
-                "InternalError",
+                "",
                 "This pod has more than one PodDisruptionBudget, which the"
                 " eviction subresource does not support.",
             )
         for budget in budgets:
             status = budget["status"]
-            if not pods.is_ready(pod) and _lets_unhealthy_go(budget):
+            if not pods.is_ready(pod) and _may_evict_unhealthy(budget):
                 return
             if _is_stale(budget):
-                raise errors.too_many_requests(_REFUSED, [_unread(budget)])
+                raise errors.too_many_requests(
+                    _VIOLATION, [_not_observed(budget)]
+                )
             if not status["disruptionsAllowed"]:
                 raise errors.too_many_requests(
-                    _REFUSED, [_needed(budget, status)]
+                    _VIOLATION, [_insufficient_pods(budget, status)]
                 )
             if not dry_run:
-                left = status["disruptionsAllowed"] - 1
-                self.set_status(budget, {**status, "disruptionsAllowed": left})
+                remaining = status["disruptionsAllowed"] - 1
+                disrupted = {
+                    **(status.get("disruptedPods") or {}),
+                    name_of(pod): now(),
+                }
+                changed = {
+                    "disruptionsAllowed": remaining,
+                    "disruptedPods": disrupted,
+                }
+                self.set_status(budget, {**status, **changed})
 
 
-def _counts_for_none(pod: Obj) -> bool:
+def _is_not_counted(pod: Obj) -> bool:
     pending = pod["status"].get("phase") == "Pending"
-    return pending or pods.is_over(pod) or is_deleting(pod)
+    return pending or pods.is_finished(pod) or is_deleting(pod)
 
 
-def _lets_unhealthy_go(budget: Obj) -> bool:
-    """Tell whether a pod that serves nobody may be evicted."""
+def _may_evict_unhealthy(budget: Obj) -> bool:
+    """Return whether a pod that is not ready may be evicted."""
     policy = budget["spec"].get("unhealthyPodEvictionPolicy")
     status = budget["status"]
     healthy, desired = status["currentHealthy"], status["desiredHealthy"]
@@ -135,7 +156,7 @@ def _is_stale(budget: Obj) -> bool:
     return bool(seen < budget["metadata"]["generation"])
 
 
-def _unread(budget: Obj) -> Cause:
+def _not_observed(budget: Obj) -> Cause:
     return Cause(
         "",
         "DisruptionBudget",
@@ -144,7 +165,7 @@ def _unread(budget: Obj) -> Cause:
     )
 
 
-def _needed(budget: Obj, status: Obj) -> Cause:
+def _insufficient_pods(budget: Obj, status: Obj) -> Cause:
     return Cause(
         "",
         "DisruptionBudget",
@@ -156,12 +177,16 @@ def _needed(budget: Obj, status: Obj) -> Cause:
 
 def _desired(spec: Obj, expected: int) -> int:
     if "maxUnavailable" in spec:
-        less = share_of(spec["maxUnavailable"], expected, round_up=True)
+        less = resolve_int_or_percent(
+            spec["maxUnavailable"], expected, round_up=True
+        )
         return max(expected - less, 0)
-    return share_of(spec.get("minAvailable", 1), expected, round_up=True)
+    return resolve_int_or_percent(
+        spec.get("minAvailable", 1), expected, round_up=True
+    )
 
 
-def _told(obj: Obj, allowed: int, generation: int) -> Obj:
+def _user_info(obj: Obj, allowed: int, generation: int) -> Obj:
     status = "True" if allowed else "False"
     known = condition(obj, "DisruptionAllowed")
     same = known is not None and known["status"] == status

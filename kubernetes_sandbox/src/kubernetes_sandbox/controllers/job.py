@@ -1,4 +1,4 @@
-"""Jobs: pods that run to their end, so many times."""
+"""The Job controller."""
 
 from collections.abc import Sequence
 
@@ -18,13 +18,13 @@ _COMPONENT = "job-controller"
 
 
 class Jobs(Controller):
-    """Starts pods until enough have succeeded, or too many failed."""
+    """Creates pods until enough of them have succeeded or too many failed."""
 
     key = "jobs.batch"
     children = (pods.KEY,)
 
     def sync(self, obj: Obj) -> None:
-        """Count the pods, and start the next."""
+        """Create the next pods and set the status."""
         owned = self.store.owned(uid_of(obj), pods.KEY)
         active = [pod for pod in owned if pods.is_active(pod)]
         succeeded = _in_phase(owned, "Succeeded")
@@ -34,7 +34,7 @@ class Jobs(Controller):
             self._end(obj, active)
             active = []
         elif not is_deleting(obj) and not obj["spec"].get("suspend"):
-            self._fit(obj, len(active), succeeded)
+            self._set_pod_count(obj, len(active), succeeded)
         self._report(obj, (len(active), succeeded, failed), ending)
 
     @staticmethod
@@ -53,25 +53,25 @@ class Jobs(Controller):
             return _condition("Failed", "BackoffLimitExceeded", message)
         return None
 
-    def _fit(self, obj: Obj, active: int, succeeded: int) -> None:
+    def _set_pod_count(self, obj: Obj, active: int, succeeded: int) -> None:
         wanted = obj["spec"].get("completions")
         room = obj["spec"]["parallelism"] - active
         if wanted is not None:
             room = min(room, wanted - succeeded - active)
-        kind = self.plane.kind(pods.KEY)
+        kind = self.context.kind(pods.KEY)
         for _ in range(room):
             pod = pods.from_template(obj, obj["spec"]["template"])
-            made = self.plane.api.create(kind, namespace_of(obj), pod)
-            message = f"Created pod: {name_of(made)}"
-            self.plane.events.tell(
+            result = self.context.api.create(kind, namespace_of(obj), pod)
+            message = f"Created pod: {name_of(result)}"
+            self.context.events.record(
                 obj, "SuccessfulCreate", message, _COMPONENT
             )
 
     def _end(self, obj: Obj, active: Sequence[Obj]) -> None:
         del obj
-        kind = self.plane.kind(pods.KEY)
+        kind = self.context.kind(pods.KEY)
         for pod in active:
-            self.plane.deletion.delete(kind, pod)
+            self.context.deletion.delete(kind, pod)
 
     def _report(
         self, obj: Obj, counts: tuple[int, int, int], ending: Obj | None
@@ -97,11 +97,11 @@ class Jobs(Controller):
 
     def _announce(self, obj: Obj, ending: Obj) -> None:
         if ending["type"] == "Complete":
-            told = ("Completed", "Job completed")
+            event = ("Completed", "Job completed")
         else:
-            told = (ending["reason"], ending["message"])
-        bad = ending["type"] == "Failed"
-        self.plane.events.tell(obj, *told, _COMPONENT, warning=bad)
+            event = (ending["reason"], ending["message"])
+        failed = ending["type"] == "Failed"
+        self.context.events.record(obj, *event, _COMPONENT, warning=failed)
 
 
 def _in_phase(owned: Sequence[Obj], phase: str) -> int:

@@ -1,4 +1,4 @@
-"""The taints that say what a node is: cordoned nodes get theirs here."""
+"""The taint of cordoned nodes."""
 
 from kubernetes_sandbox import nodes
 from kubernetes_sandbox.controllers.base import Controller
@@ -6,20 +6,20 @@ from kubernetes_sandbox.objects import Obj, now
 
 
 class NodeTaints(Controller):
-    """Taints the nodes that are cordoned, as kubectl drain expects."""
+    """Taints cordoned nodes, as the node lifecycle controller does."""
 
     key = nodes.KEY
 
     def sync(self, obj: Obj) -> None:
-        """Compare the taint with spec.unschedulable."""
+        """Add or remove the taint as spec.unschedulable requires."""
         taints = list(obj["spec"].get("taints") or ())
-        others = [one for one in taints if one["key"] != nodes.CORDONED]
+        others = [one for one in taints if one["key"] != nodes.UNSCHEDULABLE]
         cordoned = bool(obj["spec"].get("unschedulable"))
         if cordoned == (len(others) < len(taints)):
             return
         if cordoned:
             taint = {
-                "key": nodes.CORDONED,
+                "key": nodes.UNSCHEDULABLE,
                 "effect": "NoSchedule",
                 "timeAdded": now(),
             }
@@ -27,4 +27,4 @@ class NodeTaints(Controller):
         spec = {k: v for k, v in obj["spec"].items() if k != "taints"}
         if others:
             spec["taints"] = others
-        self.plane.api.put(self.kind, {**obj, "spec": spec})
+        self.context.api.put(self.kind, {**obj, "spec": spec})

@@ -1,4 +1,4 @@
-"""ReplicaSets: as many pods as spec.replicas says."""
+"""The ReplicaSet controller."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ _COMPONENT = "replicaset-controller"
 
 
 class ReplicaSets(Controller):
-    """Makes pods, and takes away those that are too many."""
+    """Creates missing pods and deletes surplus ones."""
 
     key = "replicasets.apps"
     children = (pods.KEY,)
     adopts = True
 
     def sync(self, obj: Obj) -> None:
-        """Compare the pods with spec.replicas."""
+        """Create or delete pods and set the status."""
         failure: ApiError | None = None
         owned = self.store.owned(uid_of(obj), pods.KEY)
         active = [pod for pod in owned if pods.is_active(pod)]
         terminating = sum(1 for pod in owned if pods.is_terminating(pod))
         if not is_deleting(obj):
             try:
-                self._fit(obj, active)
+                self._set_pod_count(obj, active)
             except ApiError as error:
                 failure = error
         self._report(obj, active, terminating, failure)
@@ -62,30 +62,32 @@ class ReplicaSets(Controller):
                 selector, labels_of(pod)
             ):
                 owners = [owner_reference(one)]
-                kind = self.plane.kind(pods.KEY)
+                kind = self.context.kind(pods.KEY)
                 adopted = with_metadata(pod, ownerReferences=owners)
-                self.plane.timers.soon(self._put_adopted, kind, adopted)
+                self.context.timers.soon(self._put_adopted, kind, adopted)
                 return
 
     def _put_adopted(self, kind: Any, pod: Obj) -> None:
         newest = self.store.get(pods.KEY, namespace_of(pod), name_of(pod))
         if newest is not None and controller_of(newest) is None:
             owners = pod["metadata"]["ownerReferences"]
-            self.plane.api.put(
+            self.context.api.put(
                 kind, with_metadata(newest, ownerReferences=owners)
             )
 
-    def _fit(self, obj: Obj, active: Sequence[Obj]) -> None:
+    def _set_pod_count(self, obj: Obj, active: Sequence[Obj]) -> None:
         wanted = obj["spec"].get("replicas", 1)
         for _ in range(wanted - len(active)):
             self._create(obj)
         if len(active) > wanted:
-            siblings = self._siblings(obj)
-            for pod in first_to_go(active, len(active) - wanted, siblings):
+            deployment_pods = self._siblings(obj)
+            for pod in pods_to_delete(
+                active, len(active) - wanted, deployment_pods
+            ):
                 self._delete(obj, pod)
 
     def _siblings(self, obj: Obj) -> list[Obj]:
-        """List the active pods of the Deployment that a ReplicaSet is of."""
+        """List the active pods of the Deployment that owns a ReplicaSet."""
         owner = controller_of(obj)
         if owner is None:
             return []
@@ -101,9 +103,11 @@ class ReplicaSets(Controller):
         self.create_pod(obj, pod, _COMPONENT)
 
     def _delete(self, obj: Obj, pod: Obj) -> None:
-        self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)
+        self.context.deletion.delete(self.context.kind(pods.KEY), pod)
         message = f"Deleted pod: {name_of(pod)}"
-        self.plane.events.tell(obj, "SuccessfulDelete", message, _COMPONENT)
+        self.context.events.record(
+            obj, "SuccessfulDelete", message, _COMPONENT
+        )
 
     def _report(
         self,
@@ -146,18 +150,20 @@ def _failure(obj: Obj, error: ApiError) -> Obj:
     }
 
 
-def first_to_go(
-    active: Sequence[Obj], count: int, siblings: Sequence[Obj]
+def pods_to_delete(
+    active: Sequence[Obj], count: int, deployment_pods: Sequence[Obj]
 ) -> list[Obj]:
-    """Choose the pods to delete when a ReplicaSet has too many.
+    """Select the pods to delete on a scale-in.
 
-    :param siblings: those of its Deployment, of which the nodes with most of
-        them lose pods first; they are counted once
+    :param siblings: the active pods of the Deployment; pods on the nodes with
+        most of them are deleted first, and they are counted once
     """
-    crowds = Counter(pod["spec"].get("nodeName") for pod in siblings)
-    # the newest first, which the stable sorts after it keep among equals
+    pods_per_node = Counter(
+        pod["spec"].get("nodeName") for pod in deployment_pods
+    )
+    # The newest first; the stable sort below keeps this order among equals.
     newest = sorted(active, key=_age, reverse=True)
-    ordered = sorted(newest, key=lambda pod: _rank(pod, crowds))
+    ordered = sorted(newest, key=lambda pod: _rank(pod, pods_per_node))
     return ordered[:count]
 
 
@@ -167,13 +173,13 @@ def _age(pod: Obj) -> tuple[str, str]:
     return since or "", pod["metadata"]["creationTimestamp"]
 
 
-def _rank(pod: Obj, crowds: Counter[Any]) -> tuple[Any, ...]:
-    notes = pod["metadata"].get("annotations") or {}
+def _rank(pod: Obj, pods_per_node: Counter[Any]) -> tuple[Any, ...]:
+    annotations = pod["metadata"].get("annotations") or {}
     node = pod["spec"].get("nodeName")
     return (
         bool(node),
         pod["status"].get("phase") == "Running",
         pods.is_ready(pod),
-        int(notes.get(pods.DELETION_COST, 0)),
-        -crowds[node],
+        int(annotations.get(pods.DELETION_COST, 0)),
+        -pods_per_node[node],
     )

@@ -1,8 +1,9 @@
-"""StatefulSets: pods with ordinals, in order, each with its claims."""
+"""The StatefulSet controller."""
 
 from collections.abc import Sequence
 
-from kubernetes_sandbox import pods, revisions
+from kubernetes_sandbox import controller_revisions, pods
+from kubernetes_sandbox.controller_revisions import HASH
 from kubernetes_sandbox.controllers.base import Controller
 from kubernetes_sandbox.errors import ApiError
 from kubernetes_sandbox.objects import (
@@ -14,7 +15,6 @@ from kubernetes_sandbox.objects import (
     namespace_of,
     uid_of,
 )
-from kubernetes_sandbox.revisions import HASH
 
 _COMPONENT = "statefulset-controller"
 _CLAIMS = "persistentvolumeclaims."
@@ -23,15 +23,15 @@ _POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 class StatefulSets(Controller):
-    """Makes, replaces and takes away one pod after the other."""
+    """Creates, replaces and deletes pods in ordinal order."""
 
     key = "statefulsets.apps"
     children = (pods.KEY,)
     adopts = True
 
     def sync(self, obj: Obj) -> None:
-        """Take the next step, and report what was before it."""
-        update = revisions.keep(self.plane, obj)
+        """Take the next step and set the status."""
+        update = controller_revisions.ensure_revision(self.context, obj)
         current = obj["status"].get("currentRevision") or update
         owned = self._by_ordinal(obj)
         if not is_deleting(obj):
@@ -49,8 +49,8 @@ class StatefulSets(Controller):
         first = (obj["spec"].get("ordinals") or {}).get("start", 0)
         wanted = range(first, first + obj["spec"]["replicas"])
         for ordinal in wanted:
-            settled = self._fill(obj, owned, ordinal, (current, update))
-            if ordered and not settled:
+            is_available = self._fill(obj, owned, ordinal, (current, update))
+            if ordered and not is_available:
                 return
         condemned = [at for at in owned if at not in wanted]
         if self._condemn(obj, owned, sorted(condemned, reverse=True), ordered):
@@ -64,14 +64,14 @@ class StatefulSets(Controller):
         ordinal: int,
         templates: tuple[str, str],
     ) -> bool:
-        """See to the pod of an ordinal; answers whether it is well."""
+        """Create or replace a pod; return whether it is available."""
         pod = owned.get(ordinal)
         if pod is None:
             partition = _partition(obj)
             revision = templates[0 if ordinal < partition else 1]
             self._create(obj, ordinal, revision)
             return False
-        if pods.is_over(pod) and not is_deleting(pod):
+        if pods.is_finished(pod) and not is_deleting(pod):
             self._delete(obj, pod)
             return False
         seconds = obj["spec"].get("minReadySeconds", 0)
@@ -112,15 +112,19 @@ class StatefulSets(Controller):
                 return
 
     def _delete(self, obj: Obj, pod: Obj) -> None:
-        self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)
-        told = f"delete Pod {name_of(pod)} in StatefulSet {name_of(obj)}"
-        message = f"{told} successful"
-        self.plane.events.tell(obj, "SuccessfulDelete", message, _COMPONENT)
+        self.context.deletion.delete(self.context.kind(pods.KEY), pod)
+        action = f"delete Pod {name_of(pod)} in StatefulSet {name_of(obj)}"
+        message = f"{action} successful"
+        self.context.events.record(
+            obj, "SuccessfulDelete", message, _COMPONENT
+        )
 
     def _create(self, obj: Obj, ordinal: int, revision: str) -> None:
         name = f"{name_of(obj)}-{ordinal}"
         self._bind_claims(obj, ordinal)
-        template = revisions.template_of(self.plane, obj, revision)
+        template = controller_revisions.template_of(
+            self.context, obj, revision
+        )
         pod = pods.from_template(obj, template)
         pod["metadata"]["name"] = name
         pod["metadata"]["labels"] = {
@@ -133,18 +137,18 @@ class StatefulSets(Controller):
         if obj["spec"].get("serviceName"):
             pod["spec"]["subdomain"] = obj["spec"]["serviceName"]
         self._mount_claims(obj, ordinal, pod["spec"])
-        kind = self.plane.kind(pods.KEY)
-        told = f"create Pod {name} in StatefulSet {name_of(obj)}"
+        kind = self.context.kind(pods.KEY)
+        action = f"create Pod {name} in StatefulSet {name_of(obj)}"
         try:
-            self.plane.api.create(kind, namespace_of(obj), pod)
+            self.context.api.create(kind, namespace_of(obj), pod)
         except ApiError as error:
-            message = f"{told} failed error: {error.message}"
-            self.plane.events.tell(
+            message = f"{action} failed error: {error.message}"
+            self.context.events.record(
                 obj, "FailedCreate", message, _COMPONENT, warning=True
             )
             raise
-        self.plane.events.tell(
-            obj, "SuccessfulCreate", f"{told} successful", _COMPONENT
+        self.context.events.record(
+            obj, "SuccessfulCreate", f"{action} successful", _COMPONENT
         )
 
     def _bind_claims(self, obj: Obj, ordinal: int) -> None:
@@ -157,15 +161,15 @@ class StatefulSets(Controller):
         self, obj: Obj, claim: Obj, name: str, ordinal: int
     ) -> None:
         pod = f"{name_of(obj)}-{ordinal}"
-        chosen = obj["spec"]["selector"].get("matchLabels") or {}
-        labels = {**labels_of(claim), **chosen}
+        matches_selector = obj["spec"]["selector"].get("matchLabels") or {}
+        labels = {**labels_of(claim), **matches_selector}
         metadata: Obj = {"name": name, "labels": labels}
         if claim["metadata"].get("annotations"):
             metadata["annotations"] = dict(claim["metadata"]["annotations"])
-        made = {"metadata": metadata, "spec": clone(claim["spec"])}
-        kind = self.plane.kind(_CLAIMS)
-        self.plane.api.create(kind, namespace_of(obj), made)
-        self.plane.events.tell(
+        result = {"metadata": metadata, "spec": clone(claim["spec"])}
+        kind = self.context.kind(_CLAIMS)
+        self.context.api.create(kind, namespace_of(obj), result)
+        self.context.events.record(
             obj,
             "SuccessfulCreate",
             f"create Claim {name} Pod {pod} in StatefulSet"

@@ -1,4 +1,4 @@
-"""Taints that no pod may bear for long: who does not tolerate one goes."""
+"""Eviction of pods by NoExecute taints."""
 
 import datetime as dt
 
@@ -14,7 +14,7 @@ from kubernetes_sandbox.store import Change
 
 
 class TaintEviction(Controller):
-    """Deletes the pods that do not tolerate what their node has become."""
+    """Deletes the pods that do not tolerate a taint of their node."""
 
     key = nodes.KEY
     children = (pods.KEY,)
@@ -25,7 +25,7 @@ class TaintEviction(Controller):
             self.enqueue("", node)
 
     def sync(self, obj: Obj) -> None:
-        """Delete the pods of a node whose time is up."""
+        """Delete the pods of a node whose toleration has expired."""
         taints = [
             taint
             for taint in obj["spec"].get("taints") or ()
@@ -33,7 +33,7 @@ class TaintEviction(Controller):
         ]
         if not taints:
             return
-        left = []
+        remaining = []
         for pod in tuple(self.store.objects(pods.KEY)):
             if pod["spec"].get("nodeName") != name_of(obj) or is_deleting(pod):
                 continue
@@ -41,23 +41,23 @@ class TaintEviction(Controller):
             if seconds <= 0:
                 self._evict(pod)
             else:
-                left.append(seconds)
-        if left and min(left) != float("inf"):
-            self.enqueue_later(obj, min(left))
+                remaining.append(seconds)
+        if remaining and min(remaining) != float("inf"):
+            self.enqueue_later(obj, min(remaining))
 
     def _evict(self, pod: Obj) -> None:
         place = f"{namespace_of(pod)}/{name_of(pod)}"
-        self.plane.events.tell(
+        self.context.events.record(
             pod,
             "TaintManagerEviction",
             f"Marking for deletion Pod {place}",
             "taint-eviction-controller",
         )
-        self.plane.deletion.delete(self.plane.kind(pods.KEY), pod)
+        self.context.deletion.delete(self.context.kind(pods.KEY), pod)
 
 
 def _seconds(pod: Obj, taint: Obj) -> float:
-    """Tell for how many seconds more a pod tolerates a taint."""
+    """Return the seconds for which a pod still tolerates a taint."""
     borne = [
         float(one.get("tolerationSeconds", "inf"))
         for one in pod["spec"].get("tolerations") or ()
