@@ -125,9 +125,9 @@ def endpoints(service, name, path):
             )
 
 
-def wait_until(what, probe):
+def wait_until(what, probe, seconds=TIMEOUT_S):
     """Wait until ``probe`` returns a true value."""
-    end = time.monotonic() + TIMEOUT_S
+    end = time.monotonic() + seconds
     problem = "not yet"
     while time.monotonic() < end:
         try:
@@ -136,7 +136,7 @@ def wait_until(what, probe):
         except exceptions.ClientException as error:
             problem = error
         time.sleep(0.2)
-    sys.exit(f"{what} is not ready after {TIMEOUT_S} s: {problem}")
+    sys.exit(f"{what} is not ready after {seconds} s: {problem}")
 
 
 def services_are_up(service_type, path, binaries):
@@ -151,8 +151,11 @@ def services_are_up(service_type, path, binaries):
     return up >= set(binaries)
 
 
+def heat():
+    wait_until("heat-engine", lambda: get("orchestration", "/build_info"), 150)
+
+
 def main():
-    wait_until("heat-engine", lambda: get("orchestration", "/build_info"))
     if FULL:
         nova = ("nova-compute", "nova-conductor", "nova-scheduler")
         cinder = ("cinder-volume", "cinder-scheduler")
@@ -202,4 +205,4 @@ def image(name):
     )
 
 
-{"identity": identity, "rest": main}[sys.argv[1]]()
+{"identity": identity, "heat": heat, "rest": main}[sys.argv[1]]()
