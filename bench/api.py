@@ -1,7 +1,7 @@
 """Requests per second of the API, and the response time.
 
 The API is served by gunicorn on PostgreSQL or on SQLite (--database), and
-called over keep-alive connections. The floor is /vnflcm/api_versions, which
+called over keep-alive connections. The baseline is /vnflcm/api_versions, which
 does not use the database.
 
     .venv/bin/python bench/api.py [--database URL] [--seconds 2]
@@ -50,15 +50,15 @@ class Api:
         raw = isinstance(body, bytes)
         data = body if raw else json.dumps(body) if body is not None else None
         kind = "application/zip" if raw else "application/json"
-        answer = self.pool.request(
+        response = self.pool.request(
             method,
             self.base + path,
             body=data,
             headers={"Version": "2.0.0", "Content-Type": kind},
         )
-        if answer.status >= 300:
-            raise SystemExit(f"{method} {path}: {answer.data.decode()}")
-        return answer
+        if response.status >= 300:
+            raise SystemExit(f"{method} {path}: {response.data.decode()}")
+        return response
 
 
 def measure(
@@ -109,13 +109,11 @@ def run(api: Api, server: Any, seconds: float) -> None:
         return api.call("POST", instances, {"vnfdId": vnfd_id})
 
     one = create().json()["id"]
-    print(
-        f"{'request':<26} {'clients':>7} {'1/s':>8} {'ms':>8} {'x floor':>8}"
-    )
+    print(f"{'request':<26} {'clients':>7} {'1/s':>8} {'ms':>8} {'ratio':>8}")
 
     def report_rate(name: str, act: Callable[[], Any]) -> None:
         for clients in (1, 8):
-            floor = measure(
+            baseline = measure(
                 lambda: api.call("GET", "/vnflcm/api_versions"),
                 clients,
                 seconds / 2,
@@ -123,7 +121,7 @@ def run(api: Api, server: Any, seconds: float) -> None:
             rate, middle = measure(act, clients, seconds)
             print(
                 f"{name:<26} {clients:7} {rate:8.0f} {middle:8.2f} "
-                f"{middle / floor:8.1f}"
+                f"{middle / baseline:8.1f}"
             )
 
     report_rate(

@@ -1,6 +1,6 @@
-"""Each lifecycle operation, compared with its floor.
+"""Each lifecycle operation, compared with a baseline.
 
-The floor is the same work done by the bare ``kubernetes`` client with
+The baseline is the same work done by the bare ``kubernetes`` client with
 watches, in the same run on the same cluster, which is a process of its own.
 An operation is timed from the POST to the first response with COMPLETED;
 the client polls every 10 ms, or every 100 ms when many VNFs run at once.
@@ -57,10 +57,10 @@ class Product:
         data = body if raw else json.dumps(body) if body is not None else None
         kind = "application/zip" if raw else "application/json"
         headers = {"Version": "2.0.0", "Content-Type": kind}
-        answer = self.pool.request(method, url, body=data, headers=headers)
-        if answer.status >= 300:
-            raise SystemExit(f"{method} {url}: {answer.data.decode()}")
-        return answer
+        response = self.pool.request(method, url, body=data, headers=headers)
+        if response.status >= 300:
+            raise SystemExit(f"{method} {url}: {response.data.decode()}")
+        return response
 
     def prepare(self, pods: int) -> None:
         vnfd_id = str(uuid.uuid4())
@@ -114,14 +114,14 @@ class Product:
         self.run("terminate", {"terminationType": "GRACEFUL"})
 
 
-class Floor:
+class Baseline:
     """The same Deployment, driven by the bare client."""
 
     def __init__(self, kubeconfig: str) -> None:
         api = kubernetes.config.new_client_from_config(kubeconfig)
         self.core = kubernetes.client.CoreV1Api(api)
         self.apps = kubernetes.client.AppsV1Api(api)
-        self.name = f"floor-{uuid.uuid4().hex[:8]}"
+        self.name = f"baseline-{uuid.uuid4().hex[:8]}"
 
     def prepare(self, _pods: int) -> None:
         pass
@@ -149,7 +149,7 @@ class Floor:
                 watch.stop()
         return seen
 
-    def wait_settled(self, count: int) -> None:
+    def wait_available(self, count: int) -> None:
         def done(seen: dict[str, Any]) -> bool:
             return len(seen) == count and all(map(_ready, seen.values()))
 
@@ -167,13 +167,13 @@ class Floor:
     def instantiate(self, pods: int) -> None:
         body = yaml.safe_load(package.manifest(self.name, pods))
         self.apps.create_namespaced_deployment("default", body)
-        self.wait_settled(pods)
+        self.wait_available(pods)
 
     def scale(self, count: int) -> None:
         self.apps.patch_namespaced_deployment_scale(
             self.name, "default", {"spec": {"replicas": count}}
         )
-        self.wait_settled(count)
+        self.wait_available(count)
 
     def scale_out(self, pods: int) -> None:
         self.scale(2 * pods)
@@ -188,7 +188,7 @@ class Floor:
         old = listed.items[0].metadata
         self.core.delete_namespaced_pod(old.name, "default")
         self.pods(lambda seen: old.uid not in seen)
-        self.wait_settled(pods)
+        self.wait_available(pods)
 
     def heal_all(self, pods: int) -> None:
         self.terminate(pods)
@@ -304,16 +304,18 @@ def register(api: str, vim: Path, pool: urllib3.PoolManager) -> None:
 
 def table(
     title: str,
-    floor: Times,
+    baseline: Times,
     product: Times,
     operations: Sequence[str] = OPERATIONS,
 ) -> list[dict[str, Any]]:
     """Print medians, their difference and their ratio."""
     print(f"\n{title}")
-    print(f"  {'operation':<16} {'floor s':>8} {'ours s':>8} {'+ s':>7} ratio")
+    print(
+        f"  {'operation':<16} {'baseline':>8} {'product':>8} {'+ s':>7} ratio"
+    )
     rows = []
     for name in operations:
-        low = statistics.median(floor[name])
+        low = statistics.median(baseline[name])
         product_median = statistics.median(product[name])
         ratio = product_median / low
         print(
@@ -324,8 +326,8 @@ def table(
             {
                 "what": title,
                 "operation": name,
-                "floor": low,
-                "ours": product_median,
+                "baseline": low,
+                "product": product_median,
             }
         )
     return rows
@@ -369,24 +371,24 @@ def main() -> None:
                 # poll less often, or polling would be most of the load
                 return Product(api, pool, look_every=0.1)
 
-            def floor() -> Floor:
-                return Floor(kubeconfig)
+            def baseline() -> Baseline:
+                return Baseline(kubeconfig)
 
             run_lifecycle(product(), 1, empty_times())  # connections, caches
-            run_lifecycle(floor(), 1, empty_times())
+            run_lifecycle(baseline(), 1, empty_times())
             for pods in arguments.pods:
-                product_times, floor_times = empty_times(), empty_times()
+                product_times, baseline_times = empty_times(), empty_times()
                 for _ in range(arguments.runs):  # in turn, so drift hits both
-                    run_lifecycle(floor(), pods, floor_times)
+                    run_lifecycle(baseline(), pods, baseline_times)
                     run_lifecycle(product(), pods, product_times)
-                rows += table(f"{pods} pods", floor_times, product_times)
+                rows += table(f"{pods} pods", baseline_times, product_times)
             if arguments.vnfs:
-                product_times, floor_times = empty_times(), empty_times()
-                run_concurrent(arguments.vnfs, 1, floor, floor_times)
+                product_times, baseline_times = empty_times(), empty_times()
+                run_concurrent(arguments.vnfs, 1, baseline, baseline_times)
                 run_concurrent(arguments.vnfs, 1, one_of_many, product_times)
                 rows += table(
                     f"{arguments.vnfs} VNFs at once",
-                    floor_times,
+                    baseline_times,
                     product_times,
                 )
     if arguments.json:

@@ -90,11 +90,11 @@ class Receivers:
 
 
 def serve(connection: Connection) -> None:
-    answering = Receivers()
+    responding = Receivers()
     app = web.Application()
-    app.router.add_route("*", "/n/{number}", answering.receive)
-    app.router.add_get("/report", answering.report)
-    app.router.add_post("/forget", answering.reset)
+    app.router.add_route("*", "/n/{number}", responding.receive)
+    app.router.add_get("/report", responding.report)
+    app.router.add_post("/forget", responding.reset)
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
     connection.send(listener.getsockname()[1])
     web.run_app(app, sock=listener, print=None, access_log=None)

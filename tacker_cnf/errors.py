@@ -24,7 +24,7 @@
         RemoteFailed (RemoteUnreachable, HostKeyChanged, LoginRejected)
       Unavailable                  503
         PeerFailed (PeerUnreachable)
-      LostClaim                    500, inside the conductor only
+      LeaseLost                    500, inside the conductor only
 
 The docstring of a class is the message of an error raised without one.
 """
@@ -279,8 +279,8 @@ class PeerUnreachable(PeerFailed):
     """Another service does not answer."""
 
 
-class LostClaim(VnfmError):
-    """Another conductor has taken this operation over."""
+class LeaseLost(VnfmError):
+    """Another process holds the lease now."""
 
 
 def problem_details(error: Exception) -> ProblemDetails:

@@ -63,10 +63,7 @@ class Client:
 
         Raise nothing if that fails: the sweep finds the row.
         """
-        failure_message = (
-            f"Wake-up not sent, the sweep finds it: operation={op_occ_id}"
-        )
-        _cast(self._client, failure_message, "run", op_occ_id=op_occ_id)
+        _cast(self._client, "run", op_occ_id=op_occ_id)
 
     def cancel(self, op_occ_id: str) -> None:
         """Send the ID of a cancelled operation to all conductors.
@@ -74,27 +71,21 @@ class Client:
         Raise nothing if that fails: the conductor of the operation reads the
         row when it renews the lease.
         """
-        failure_message = (
-            f"Cancel not sent, the renewal finds it: operation={op_occ_id}"
-        )
-        _cast(self._fanout, failure_message, "cancel", op_occ_id=op_occ_id)
+        _cast(self._fanout, "cancel", op_occ_id=op_occ_id)
 
     def notify(self) -> None:
         """Wake the notification dispatchers of all conductors.
 
         Raise nothing if that fails: dispatchers poll.
         """
-        _cast(self._fanout, "Wake-up not sent, dispatchers poll:", "notify")
+        _cast(self._fanout, "notify")
 
     def fetch(self, package_id: str) -> None:
         """Send the ID of a VNF package to fetch to a conductor.
 
         Raise nothing if that fails: the sweep finds the row.
         """
-        failure_message = (
-            f"Wake-up not sent, the sweep finds it: package={package_id}"
-        )
-        _cast(self._client, failure_message, "fetch", package_id=package_id)
+        _cast(self._client, "fetch", package_id=package_id)
 
     def sync(self, instance_id: str) -> None:
         """Send the ID of a VNF instance to synchronize to a conductor.
@@ -109,17 +100,21 @@ class Client:
             ) from error
 
 
-def _cast(
-    client: Any, failure_message: str, method: str, **arguments: str
-) -> None:
-    """Send a message to conductors; log a failure.
-
-    :param failure_message: the start of the log message
-    """
+def _cast(client: Any, method: str, **arguments: str) -> None:
+    """Send a message to conductors; log a failure, since they also poll."""
     try:
         client.cast({}, method, **arguments)
     except Exception as error:  # noqa: BLE001
-        LOG.warning("%s error=%s", failure_message, _reason(error))
+        LOG.warning(
+            "Message not sent, conductors poll: method=%s%s error=%s",
+            method,
+            "".join(f" {name}={value}" for name, value in arguments.items()),
+            _reason(error),
+        )
+
+
+def _log_failed_connection(reason: str) -> None:
+    LOG.warning("Broker connection failed, retrying: error=%s", reason)
 
 
 class Endpoint:
@@ -188,7 +183,7 @@ class Listener:
             target=self._connect, daemon=True, name="listener"
         ).start()
         if not self._connected.wait(CONNECT_TIMEOUT_S):
-            LOG.warning("Broker unreachable, operations wait for the sweep")
+            _log_failed_connection(f"no connection in {CONNECT_TIMEOUT_S} s")
 
     def _connect(self) -> None:
         while not self._stopped.is_set():
@@ -202,9 +197,7 @@ class Listener:
             try:
                 server.start()
             except Exception as error:  # noqa: BLE001
-                LOG.warning(
-                    "Broker not usable, retrying: error=%s", _reason(error)
-                )
+                _log_failed_connection(_reason(error))
                 self._stopped.wait(RETRY_DELAY_S)
             else:
                 LOG.info("Broker connected")

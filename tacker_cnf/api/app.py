@@ -16,36 +16,29 @@ from tacker_cnf.api.vims import VimResource
 from tacker_cnf.api.vnf_instances import VnfInstances
 from tacker_cnf.api.vnf_lcm_op_occs import VnfLcmOpOccs
 from tacker_cnf.api.vnf_packages import VnfPackages
-from tacker_cnf.catalogue.packages import Packages
-from tacker_cnf.catalogue.unpacked import PackageSource
-from tacker_cnf.catalogue.uploads import Uploads
-from tacker_cnf.db.session import Store
-from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.notification.webhook_client import CallbackTester
 from tacker_cnf.services.operations import OperationService
-from tacker_cnf.vims.registry import Vims
+from tacker_cnf.services.packages import PackageService
+from tacker_cnf.services.subscriptions import SubscriptionService
+from tacker_cnf.services.vims import VimService
+from tacker_cnf.services.vnf_instances import VnfInstanceService
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Services:
     """The services that the handlers call."""
 
-    store: Store
-    catalogue: Packages
-    uploads: Uploads
-    #: source of the packages that VNF instances are created from
-    packages: PackageSource
+    packages: PackageService
+    instances: VnfInstanceService
     operations: OperationService
-    vims: Vims
-    drivers: DriverRegistry
-    tester: CallbackTester
+    vims: VimService
+    subscriptions: SubscriptionService
 
 
 def lcm_routes(services: Services) -> Mapping[str, Methods]:
     """Return the routes of VNF lifecycle management (SOL003 clause 5)."""
-    vnf = VnfInstances(services.store, services.packages, services.operations)
-    occ = VnfLcmOpOccs(services.store, services.operations)
-    subscription = Subscriptions(services.store, services.tester)
+    vnf = VnfInstances(services.instances, services.operations)
+    occ = VnfLcmOpOccs(services.operations)
+    subscription = Subscriptions(services.subscriptions)
     return {
         "/vnf_instances": {"GET": vnf.get_all, "POST": vnf.post},
         "/vnf_instances/{id}": {
@@ -82,10 +75,10 @@ def lcm_routes(services: Services) -> Mapping[str, Methods]:
 
 def other_routes(services: Services) -> Mapping[str, Methods]:
     """Return the routes of packages, VIMs, versions and health."""
-    package = VnfPackages(services.catalogue, services.store, services.uploads)
-    vim = VimResource(services.vims, services.drivers)
+    package = VnfPackages(services.packages)
+    vim = VimResource(services.vims)
     version = ApiVersions()
-    health = Healthcheck(services.store)
+    health = Healthcheck(services.operations)
     package_path = "/vnfpkgm/v1/vnf_packages/{id}"
     vims: Methods = {"GET": vim.get_all, "POST": vim.post}
     return {

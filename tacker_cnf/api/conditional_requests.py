@@ -4,64 +4,18 @@ Idempotency-Key.
 
 import hashlib
 import re
-from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import pecan
 
 from tacker_cnf import errors
 from tacker_cnf.api import http
-from tacker_cnf.db import idempotency
-from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.preconditions import IdempotencyKey, Preconditions
 
 #: RFC 9110 8.8.3; a weak tag never matches
 _TAG: Final = re.compile(r'(W/)?"([^"]*)"')
 _TAGS: Final = re.compile(r'\s*(W/)?"[^"]*"(\s*,\s*(W/)?"[^"]*")*\s*')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
-
-
-class IdempotentRequest:
-    """Runs the action of a request once for each Idempotency-Key."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __call__(self, action: Callable[[Preconditions], str]) -> str:
-        """Run the action, unless an earlier request had the same key; return
-        the id of the resource that was created now or then.
-
-        :param action: records the key of its preconditions in the transaction
-            that creates the resource (`idempotency.record`), and returns the
-            id of the resource
-        :raises IdempotencyKeyReused: another request used the key
-        """
-        preconditions = preconditions_from_request()
-        resource_id = self.find_previous()
-        if resource_id is not None:
-            return resource_id
-        try:
-            return action(preconditions)
-        except errors.VnfmError:
-            # a concurrent request with the same key may be the cause
-            resource_id = self.find_previous()
-            if resource_id is None:
-                raise
-            return resource_id
-
-    def find_previous(self) -> str | None:
-        """Return the id of the resource that an earlier request with the same
-        key created; None: there was no such request.
-
-        :raises IdempotencyKeyReused: another request used the key
-        """
-        key = _key()
-        return None if key is None else self._find(key)
-
-    @transaction
-    def _find(self, key: IdempotencyKey) -> str | None:
-        with self._store.reader() as session:
-            return idempotency.find(session, key)
 
 
 def preconditions_from_request() -> Preconditions:
@@ -111,11 +65,13 @@ def _digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\n".join(parts)).hexdigest()
 
 
-def is_not_modified(tag: str) -> bool:
-    """Set the ETag header, and check whether the client has that version of
-    the resource (If-None-Match).
+def respond(tag: str, resource: Any) -> Any:
+    """Set the ETag header; return the resource, or 304 if the client has that
+    version of it (If-None-Match).
     """
     pecan.response.headers["ETag"] = f'"{tag}"'
     header = pecan.request.headers.get("If-None-Match", "")
     tags = {found for _, found in _TAG.findall(header)}
-    return header.strip() == "*" or tag in tags
+    if header.strip() == "*" or tag in tags:
+        return http.empty_response(304)
+    return resource

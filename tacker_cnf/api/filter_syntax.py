@@ -8,7 +8,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.api import attributes
-from tacker_cnf.db.filtering import Op
+from tacker_cnf.list_query import Op
 
 KEY: Final = "@key"
 _MULTI_VALUE_OPS: Final = frozenset({Op.IN, Op.NIN, Op.CONT, Op.NCONT})

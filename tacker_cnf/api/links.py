@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from tacker_cnf.lcm import operations
+from tacker_cnf.lcm.operations import registry
 from tacker_cnf.sol.common import Link
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
@@ -74,12 +74,12 @@ def with_instance_links(value: VnfInstance, base: str) -> VnfInstance:
 def with_op_occ_links(value: VnfLcmOpOcc, base: str) -> VnfLcmOpOcc:
     """Add links to the tasks that are allowed now (SOL003 5.5.2.13)."""
     self_url = base + op_occ(value.id)
-    allowed = operations.decisions(value.operation, value.operation_state)
+    allowed = registry.decisions(value.operation, value.operation_state)
     links = VnfLcmOpOccLinks(
         self_=Link(href=self_url),
         vnf_instance=Link(href=base + instance(value.vnf_instance_id)),
         **{
-            operations.TASKS[e]: Link(href=f"{self_url}/{operations.TASKS[e]}")
+            registry.TASKS[e]: Link(href=f"{self_url}/{registry.TASKS[e]}")
             for e in allowed
         },
     )

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf.api.attributes import Kind
-from tacker_cnf.db.filtering import Comparison, Op
+from tacker_cnf.list_query import Comparison, Op
 
 _EQUALITY: Final = frozenset({Op.EQ, Op.NEQ, Op.IN, Op.NIN})
 _ORDER: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})

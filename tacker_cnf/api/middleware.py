@@ -10,7 +10,7 @@ from webob import exc
 
 from tacker_cnf import context, errors
 from tacker_cnf.api import http, policies
-from tacker_cnf.db.session import DATABASE_DOWN
+from tacker_cnf.services import DATABASE_DOWN
 
 Environ = dict[str, Any]
 Wsgi = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]

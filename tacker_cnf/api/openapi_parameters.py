@@ -139,6 +139,17 @@ ETAG: Final = Parameter(
     required=True,
     schema={"type": "string", "pattern": '^"[!#-~]+"$'},
 )
+#: arguments of ``http.endpoint`` for a list in pages
+PAGES: Final[Mapping[str, Any]] = {
+    "parameters": LIST,
+    "response_headers": (LINK,),
+}
+#: arguments of ``http.endpoint`` for a resource with an ETag
+CONDITIONAL: Final[Mapping[str, Any]] = {
+    "other_statuses": (304,),
+    "parameters": (IF_NONE_MATCH,),
+    "response_headers": (ETAG,),
+}
 REQUEST_ID: Final = Parameter(
     name="X-Openstack-Request-Id",
     description="The id of the request in the log of the server.",

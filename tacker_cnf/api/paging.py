@@ -9,7 +9,7 @@ from urllib import parse
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.db.listing import Position
+from tacker_cnf.list_query import Position
 
 MARKER: Final = "nextpage_opaque_marker"
 

@@ -13,8 +13,7 @@ from tacker_cnf import errors
 from tacker_cnf.api import filters, http, paging, selectors
 from tacker_cnf.api.matching import Filter
 from tacker_cnf.api.selectors import Selector
-from tacker_cnf.db.filtering import Column
-from tacker_cnf.db.listing import ListQuery, Position, comparable
+from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.sol.base import SolType
 
 FILTER: Final = "filter"
@@ -36,8 +35,8 @@ class ListDefinition(msgspec.Struct, frozen=True):
     kind: type[SolType]
     #: attributes that the list shows only on request, by their Python names
     excluded_by_default: frozenset[str]
-    #: database columns, by the Python names of the attributes
-    columns: Mapping[str, Column]
+    #: attributes that the database can compare, by their Python names
+    comparable: frozenset[str]
     #: whether the list supports attribute selectors (SOL013 5.3)
     has_selectors: bool = True
 
@@ -98,7 +97,7 @@ def from_request(definition: ListDefinition) -> Query:
     requested = (
         Filter() if text is None else filters.parse(text, definition.kind)
     )
-    comparisons, remaining = requested.split(comparable(definition.columns))
+    comparisons, remaining = requested.split(definition.comparable)
     selector_parameters = _selectors() if definition.has_selectors else {}
     selector = selectors.parse(
         selector_parameters, definition.kind, definition.excluded_by_default

@@ -3,8 +3,7 @@
 from typing import Final
 
 from tacker_cnf.api import http
-from tacker_cnf.db import conductors
-from tacker_cnf.db.session import Store
+from tacker_cnf.services.operations import NONE_ALIVE, OperationService
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ApiVersion, ApiVersionInformation
 
@@ -39,8 +38,8 @@ class Health(SolType):
 class Healthcheck:
     """/healthcheck: 200 while the database answers."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, operations: OperationService) -> None:
+        self._operations = operations
 
     @http.endpoint(200)
     def get(self) -> Health:
@@ -50,7 +49,6 @@ class Healthcheck:
         balancer checks. The number of conductors is in the body only: it is
         the same for all servers.
         """
-        with self._store.reader() as session:
-            alive = conductors.count(session)
-        detail = None if alive else conductors.NONE_ALIVE
+        alive = self._operations.count_conductors(http.caller())
+        detail = None if alive else NONE_ALIVE
         return Health(status="ok", conductors=alive, detail=detail)

@@ -15,13 +15,9 @@ from tacker_cnf.api import (
     policies,
     query,
 )
-from tacker_cnf.api.conditional_requests import IdempotentRequest
-from tacker_cnf.catalogue import unpacked
-from tacker_cnf.catalogue.packages import Packages
+from tacker_cnf.api.conditional_requests import preconditions_from_request
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.catalogue.uploads import Uploads
-from tacker_cnf.db import packages
-from tacker_cnf.db.session import Store
+from tacker_cnf.services.packages import COMPARABLE, PackageService
 from tacker_cnf.sol.vnf_package import (
     CreateVnfPkgInfoRequest,
     UploadVnfPackageFromUriRequest,
@@ -29,8 +25,18 @@ from tacker_cnf.sol.vnf_package import (
     VnfPkgInfoModifications,
 )
 
+#: attributes that a list leaves out by default (SOL005 9.4.2.3.2)
+EXCLUDED_BY_DEFAULT: Final = frozenset(
+    {
+        "software_images",
+        "additional_artifacts",
+        "user_defined_data",
+        "checksum",
+        "onboarding_failure_details",
+    }
+)
 _LIST_DEFINITION: Final = query.ListDefinition(
-    VnfPkgInfo, packages.EXCLUDED_BY_DEFAULT, packages.COLUMNS
+    VnfPkgInfo, EXCLUDED_BY_DEFAULT, COMPARABLE
 )
 #: media types under which a package is uploaded
 _UPLOADS: Final = (http.ZIP, "application/x-zip-compressed", http.BINARY)
@@ -50,12 +56,8 @@ _FILE_RESPONSE: Final[dict[str, Any]] = {
 class VnfPackages:
     """The VNF packages and their contents."""
 
-    def __init__(
-        self, catalogue: Packages, store: Store, uploads: Uploads
-    ) -> None:
-        self._catalogue = catalogue
-        self._idempotent_request = IdempotentRequest(store)
-        self._uploads = uploads
+    def __init__(self, packages: PackageService) -> None:
+        self._packages = packages
 
     @http.endpoint(
         201,
@@ -66,27 +68,23 @@ class VnfPackages:
     )
     def post(self, body: CreateVnfPkgInfoRequest) -> VnfPkgInfo:
         """Create a VNF package without content."""
-        package_id = self._idempotent_request(
-            lambda preconditions: self._catalogue.create(
-                body.user_defined_data, preconditions
-            )
+        package = self._packages.create(
+            http.caller(), body.user_defined_data, preconditions_from_request()
         )
-        http.set_location(links.package(package_id))
-        package = self._catalogue.get(package_id)
+        http.set_location(links.package(package.id))
         return links.with_package_links(package, http.base_url())
 
     @http.endpoint(
         200,
         rule=policies.PACKAGE_READ,
         response=list[VnfPkgInfo],
-        parameters=openapi_parameters.LIST,
-        response_headers=(openapi_parameters.LINK,),
+        **openapi_parameters.PAGES,
     )
     def get_all(self) -> list[dict[str, Any]]:
         """List VNF packages."""
         list_query = query.from_request(_LIST_DEFINITION)
         base = http.base_url()
-        with self._catalogue.find(list_query.db_query) as found:
+        with self._packages.find(http.caller(), list_query.db_query) as found:
             return list_query.build_page(
                 (position, links.with_package_links(package, base))
                 for position, package in found
@@ -95,7 +93,7 @@ class VnfPackages:
     @http.endpoint(200, rule=policies.PACKAGE_READ)
     def get(self, package_id: str) -> VnfPkgInfo:
         """Read a VNF package."""
-        package = self._catalogue.get(package_id)
+        package = self._packages.get(http.caller(), package_id)
         return links.with_package_links(package, http.base_url())
 
     @http.endpoint(
@@ -108,7 +106,7 @@ class VnfPackages:
         self, package_id: str, body: VnfPkgInfoModifications
     ) -> VnfPkgInfoModifications:
         """Enable or disable a VNF package, or change its user data."""
-        self._catalogue.modify(package_id, body)
+        self._packages.modify(http.caller(), package_id, body)
         return body
 
     @http.endpoint(
@@ -116,7 +114,7 @@ class VnfPackages:
     )
     def delete(self, package_id: str) -> None:
         """Delete a VNF package that is disabled and not in use."""
-        self._catalogue.delete(package_id)
+        self._packages.delete(http.caller(), package_id)
 
     @http.endpoint(
         202,
@@ -126,7 +124,7 @@ class VnfPackages:
     )
     def put_content(self, package_id: str) -> None:
         """Upload the content of a VNF package: a CSAR."""
-        self._catalogue.onboard(package_id, *http.upload())
+        self._packages.onboard(http.caller(), package_id, *http.upload())
 
     @http.endpoint(
         202, rule=policies.PACKAGE_WRITE, error_types=(errors.Conflict,)
@@ -135,15 +133,14 @@ class VnfPackages:
         self, package_id: str, body: UploadVnfPackageFromUriRequest
     ) -> None:
         """Fetch the content of a VNF package from a URI."""
-        self._uploads.request(package_id, body)
+        self._packages.request_upload(http.caller(), package_id, body)
 
     @http.endpoint(
         200, rule=policies.PACKAGE_READ, produces=(http.ZIP,), **_FILE_RESPONSE
     )
     def get_content(self, package_id: str) -> Any:
         """Download the content of a VNF package, as it was uploaded."""
-        content_id = self._catalogue.get_content_id(package_id)
-        csar = self._catalogue.content.csar(content_id)
+        csar, content_id = self._packages.get_csar(http.caller(), package_id)
         return downloads.file_response(csar, http.ZIP, content_id)
 
     @http.endpoint(
@@ -155,7 +152,7 @@ class VnfPackages:
     def get_vnfd(self, package_id: str) -> Any:
         """Download the VNFD: a single file as text, or all files as a ZIP."""
         try:
-            package = self._catalogue.unpacked_by_id(package_id)
+            package = self._packages.get_unpacked(http.caller(), package_id)
             files = _definitions(package)
             kind = http.check_accept(
                 (http.ZIP, http.TEXT) if len(files) == 1 else (http.ZIP,)
@@ -176,9 +173,7 @@ class VnfPackages:
         :raises FileNotFoundError: the package was deleted during the request
         """
         with contextlib.ExitStack() as cleanup:
-            file = cleanup.enter_context(
-                self._catalogue.content.temporary_file()
-            )
+            file = cleanup.enter_context(self._packages.temporary_file())
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 for path in files:
                     archive.write(path, path.relative_to(root))
@@ -195,14 +190,9 @@ class VnfPackages:
     )
     def get_artifact(self, package_id: str, path: str) -> Any:
         """Download one file of a VNF package."""
-        content_id = self._catalogue.get_content_id(package_id)
-        file = unpacked.find_file(
-            self._catalogue.content.unpacked(content_id), path
+        file, content_id = self._packages.get_artifact(
+            http.caller(), package_id, path
         )
-        if file is None:
-            raise errors.NotFound(
-                f"VNF package {package_id} has no artifact {path}."
-            )
         return downloads.file_response(file, http.BINARY, content_id)
 
 

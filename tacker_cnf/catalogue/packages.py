@@ -1,10 +1,9 @@
-"""VNF packages: create, onboard, enable, read, delete (SOL003 clause 10)."""
+"""The content of VNF packages: onboard, open, remove."""
 
-import contextlib
 import datetime
 import functools
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -16,24 +15,13 @@ from tacker_cnf.catalogue import content
 from tacker_cnf.catalogue.content import ContentStore, LockedStore
 from tacker_cnf.catalogue.package_reader import PackageReader, ParsedPackage
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
-from tacker_cnf.db import idempotency, models, packages
-from tacker_cnf.db.listing import ListQuery, Position
-from tacker_cnf.db.session import (
-    DuplicateEntry,
-    ReferenceError,  # noqa: A004
-    Store,
-    transaction,
-)
-from tacker_cnf.lcm import merge
-from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
+from tacker_cnf.db import models, packages
+from tacker_cnf.db.session import DuplicateEntry, Session, Store
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
     OperationalState,
-    UsageState,
     VnfPackageArtifactInfo,
-    VnfPkgInfo,
-    VnfPkgInfoModifications,
 )
 from tacker_cnf.vnfd.csar import Artifact
 from tacker_cnf.vnfd.model import Vnfd
@@ -43,7 +31,7 @@ VNFD_CACHE_SIZE: Final = 256
 
 
 class Packages:
-    """The VNF packages of this installation."""
+    """The content of the VNF packages of this installation."""
 
     def __init__(self, store: Store, conf: cfg.ConfigOpts) -> None:
         self._store = store
@@ -51,40 +39,6 @@ class Packages:
         self._max_bytes = conf.catalogue.max_package_bytes
         self.content = ContentStore(Path(conf.state_path) / "packages")
         self._vnfd = functools.lru_cache(VNFD_CACHE_SIZE)(self._read_vnfd)
-
-    @transaction
-    def create(
-        self,
-        user_defined_data: dict[str, Any],
-        preconditions: Preconditions = NO_PRECONDITIONS,
-    ) -> str:
-        """Create a package without content and return its id."""
-        package = _empty_package(user_defined_data)
-        with self._store.writer() as session:
-            idempotency.record(session, preconditions, package.id)
-            packages.add(session, package)
-        return package.id
-
-    @transaction
-    def get(self, package_id: str) -> VnfPkgInfo:
-        """Return a package.
-
-        :raises NotFound: there is no package of this id
-        """
-        with self._store.reader() as session:
-            package = packages.get(session, package_id)
-            return _info(package, packages.usage_state(session, package))
-
-    @contextlib.contextmanager
-    def find(
-        self, wanted: ListQuery
-    ) -> Iterator[Iterator[tuple[Position, VnfPkgInfo]]]:
-        """List packages and their positions, the oldest first."""
-        with self._store.reader() as session:
-            yield (
-                (position, _info_from_row(row))
-                for position, row in packages.find(session, wanted)
-            )
 
     def onboard(
         self, package_id: str, source: BinaryIO, length: int | None
@@ -94,14 +48,13 @@ class Packages:
         Nothing is visible before the one transaction at the end, so there is
         nothing to recover after a crash.
 
-        :raises NotFound: there is no such package
-        :raises WrongState: the package has content already
-        :raises Conflict: another package holds this VNFD
+        :raises NotFound: the package was deleted meanwhile
+        :raises WrongState: the package has got content meanwhile
+        :raises Conflict: another package contains this VNFD
         :raises PayloadTooLarge: the upload is too large
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid
         """
-        self._check_empty(package_id)
         self._onboard_content(
             source, length, lambda content: self._commit(package_id, content)
         )
@@ -125,20 +78,17 @@ class Packages:
             source,
             length,
             lambda content: self._commit(package_id, content, attempt=attempt),
-            lambda: self._mark_processing(package_id, attempt),
+            lambda: self._store.write(
+                None, packages.process_upload, package_id, attempt
+            ),
         )
-
-    @transaction
-    def _mark_processing(self, package_id: str, attempt: int) -> None:
-        with self._store.writer() as session:
-            packages.process_upload(session, package_id, attempt)
 
     def import_package(
         self, vnfd_id: str, source: BinaryIO, user_data: dict[str, Any]
     ) -> None:
         """Create and onboard a package of another catalogue.
 
-        :raises Conflict: a package holds this VNFD
+        :raises Conflict: a package contains this VNFD
         :raises PayloadTooLarge: the package is too large
         :raises InvalidPackage: the CSAR, its signature or its VNFD is not
             valid, or the package has another VNFD
@@ -147,10 +97,10 @@ class Packages:
         def commit(content: models.VnfPackage) -> None:
             if content.vnfd_id != vnfd_id:
                 raise errors.InvalidPackage(
-                    f"The package holds the VNFD {content.vnfd_id}, not "
+                    f"The package contains the VNFD {content.vnfd_id}, not "
                     f"{vnfd_id}."
                 )
-            package = _empty_package(user_data)
+            package = empty_package(user_data)
             self._commit(package.id, content, package)
 
         self._onboard_content(source, None, commit)
@@ -182,15 +132,8 @@ class Packages:
         if not self._in_use(content_id):
             locked.remove(content_id)
 
-    @transaction
     def _in_use(self, content_id: str) -> bool:
-        with self._store.reader() as session:
-            return packages.content_in_use(session, content_id)
-
-    @transaction
-    def _check_empty(self, package_id: str) -> None:
-        with self._store.reader() as session:
-            packages.check_empty(packages.get(session, package_id))
+        return self._store.read(None, packages.content_in_use, content_id)
 
     def sweep(self) -> None:
         """Remove files and content of uploads whose process was killed."""
@@ -200,7 +143,6 @@ class Packages:
                 with self.content.lock() as locked:
                     self._remove_if_unused(locked, content_id)
 
-    @transaction
     def _commit(
         self,
         package_id: str,
@@ -213,135 +155,67 @@ class Packages:
         :param new: add this package in the same transaction
         """
         try:
-            with self._store.writer() as session:
-                if new:
-                    packages.add(session, new)
-                    session.flush()
-                packages.onboard(session, package_id, content, attempt)
+            self._store.write(None, _commit, package_id, content, new, attempt)
         except DuplicateEntry:
-            with self._store.reader() as session:
-                other = packages.get_id_by_vnfd(session, str(content.vnfd_id))
+            other = self._store.read(
+                None, packages.get_id_by_vnfd, str(content.vnfd_id)
+            )
             raise errors.Conflict(
-                f"VNF package {other or '(just deleted)'} holds the VNFD "
+                f"VNF package {other or '(just deleted)'} contains the VNFD "
                 f"{content.vnfd_id} already."
             ) from None
-
-    @transaction
-    def modify(
-        self, package_id: str, modifications: VnfPkgInfoModifications
-    ) -> None:
-        """Enable or disable a package, or change its userDefinedData.
-
-        :raises NotFound: there is no such package
-        :raises WrongState: the package is not onboarded, or in this state
-            already
-        """
-        with self._store.writer() as session:
-            package = packages.get(session, package_id, lock=True)
-            if modifications.operational_state is not None:
-                _check_change(package, modifications.operational_state)
-                package.operational_state = modifications.operational_state
-            if modifications.user_defined_data is not None:
-                package.user_defined_data = merge.patched(
-                    package.user_defined_data, modifications.user_defined_data
-                )
-
-    def delete(self, package_id: str) -> None:
-        """Delete a package that is disabled and has no instances.
-
-        :raises NotFound: there is no such package
-        :raises WrongState: the package is enabled, or has VNF instances
-        """
-        with self.content.lock() as locked:
-            orphan = self._delete_row(package_id)
-            if orphan:
-                locked.remove(orphan)
-
-    @transaction
-    def _delete_row(self, package_id: str) -> str | None:
-        try:
-            with self._store.writer() as session:
-                package = packages.get(session, package_id, lock=True)
-                content_id = package.content_id
-                _check_disabled(package)
-                packages.delete(session, package)
-                session.flush()
-                if content_id is None or packages.content_in_use(
-                    session, content_id
-                ):
-                    return None
-                return content_id
-        except ReferenceError:
-            raise errors.WrongState(
-                f"VNF package {package_id} has VNF instances; delete them "
-                "first."
-            ) from None
-
-    def get_content_id(self, package_id: str) -> str:
-        """Return the content id of an onboarded package.
-
-        :raises NotFound: there is no such package
-        :raises WrongState: the package has no content yet
-        """
-        return self._content_and_vnfd_id(package_id)[0]
-
-    def unpacked_by_id(self, package_id: str) -> UnpackedPackage:
-        """Return an onboarded package, by its own id, with its parsed VNFD.
-
-        :raises NotFound: there is no such package
-        :raises WrongState: the package has no content yet
-        :raises VnfdNotUsable: the package was deleted meanwhile
-        """
-        content_id, vnfd_id = self._content_and_vnfd_id(package_id)
-        return self._unpacked(content_id, vnfd_id)
-
-    @transaction
-    def _content_and_vnfd_id(self, package_id: str) -> tuple[str, str]:
-        """Return the content id and the VNFD id of a package."""
-        with self._store.reader() as session:
-            package = packages.get(session, package_id)
-        if package.content_id is None or package.vnfd_id is None:
-            raise errors.WrongState(
-                f"VNF package {package_id} has no content yet."
-            )
-        return package.content_id, package.vnfd_id
 
     def unpacked(self, vnfd_id: str) -> UnpackedPackage:
         """Return an onboarded package, by its VNFD id, with its parsed VNFD.
 
-        :raises VnfdNotUsable: no package holds this VNFD
+        :raises VnfdNotUsable: no package contains this VNFD
         """
-        return self._unpacked(self._content_id(vnfd_id), vnfd_id)
+        content_id = self._store.read(
+            None, packages.get_content_id_by_vnfd, vnfd_id
+        )
+        if content_id is None:
+            raise _not_onboarded(vnfd_id)
+        return self.unpacked_content(content_id, vnfd_id)
 
-    def _unpacked(self, content_id: str, vnfd_id: str) -> UnpackedPackage:
+    def unpacked_content(
+        self, content_id: str, vnfd_id: str
+    ) -> UnpackedPackage:
+        """Return an onboarded package, by its content, with its parsed VNFD.
+
+        :raises VnfdNotUsable: the package was deleted meanwhile
+        """
         return UnpackedPackage(
             content_id=content_id,
             path=self.content.unpacked(content_id),
             vnfd=self._vnfd(vnfd_id, content_id),
         )
 
-    @transaction
-    def _content_id(self, vnfd_id: str) -> str:
-        with self._store.reader() as session:
-            content_id = packages.get_content_id_by_vnfd(session, vnfd_id)
-        if content_id is None:
-            raise errors.VnfdNotUsable(
-                f"No VNF package has the VNFD {vnfd_id}."
-            )
-        return content_id
-
-    @transaction
     def _read_vnfd(self, vnfd_id: str, _content_id: str) -> Vnfd:
-        with self._store.reader() as session:
-            text = packages.vnfd_text(session, vnfd_id)
+        text = self._store.read(None, packages.vnfd_text, vnfd_id)
         if text is None:
-            raise errors.VnfdNotUsable(
-                f"No VNF package has the VNFD {vnfd_id}."
-            )
+            raise _not_onboarded(vnfd_id)
         return msgspec.json.decode(text, type=Vnfd)
 
 
-def _empty_package(user_defined_data: dict[str, Any]) -> models.VnfPackage:
+def _not_onboarded(vnfd_id: str) -> errors.VnfdNotUsable:
+    return errors.VnfdNotUsable(f"No VNF package has the VNFD {vnfd_id}.")
+
+
+def _commit(
+    session: Session,
+    package_id: str,
+    content: models.VnfPackage,
+    new: models.VnfPackage | None,
+    attempt: int | None,
+) -> None:
+    if new:
+        packages.add(session, new)
+        session.flush()
+    packages.onboard(session, package_id, content, attempt)
+
+
+def empty_package(user_defined_data: dict[str, Any]) -> models.VnfPackage:
+    """Build the row of a new package without content."""
     return models.VnfPackage(
         id=str(uuid.uuid4()),
         onboarding_state=OnboardingState.CREATED,
@@ -368,27 +242,6 @@ def _content_row(content_id: str, parsed: ParsedPackage) -> models.VnfPackage:
     )
 
 
-def _check_change(
-    package: models.VnfPackage, new_state: OperationalState
-) -> None:
-    if package.onboarding_state != OnboardingState.ONBOARDED:
-        raise errors.WrongState(
-            f"VNF package {package.id} is {package.onboarding_state}, "
-            "not ONBOARDED."
-        )
-    if package.operational_state == new_state:
-        raise errors.WrongState(
-            f"VNF package {package.id} is {new_state} already."
-        )
-
-
-def _check_disabled(package: models.VnfPackage) -> None:
-    if package.operational_state == OperationalState.ENABLED:
-        raise errors.WrongState(
-            f"VNF package {package.id} is ENABLED; disable it first."
-        )
-
-
 def _artifact_infos(
     artifacts: Iterable[Artifact],
 ) -> Iterator[VnfPackageArtifactInfo]:
@@ -406,34 +259,3 @@ def _artifact_infos(
             is_encrypted=False,
             metadata=dict(artifact.metadata),
         )
-
-
-def _checksum(content_id: str | None) -> Checksum | None:
-    if content_id is None:
-        return None
-    return Checksum(algorithm="SHA-256", hash=content_id)
-
-
-def _info_from_row(row: Mapping[str, Any]) -> VnfPkgInfo:
-    checksum = _checksum(row.get("checksum"))
-    return VnfPkgInfo(**dict(row, checksum=checksum))
-
-
-def _info(package: models.VnfPackage, usage: UsageState) -> VnfPkgInfo:
-    return VnfPkgInfo(
-        id=package.id,
-        vnfd_id=package.vnfd_id,
-        vnf_provider=package.vnf_provider,
-        vnf_product_name=package.vnf_product_name,
-        vnf_software_version=package.vnf_software_version,
-        vnfd_version=package.vnfd_version,
-        checksum=_checksum(package.content_id),
-        package_security_option=package.package_security_option,
-        signing_certificate=package.signing_certificate,
-        additional_artifacts=package.additional_artifacts or (),
-        onboarding_state=package.onboarding_state,
-        onboarding_failure_details=package.onboarding_failure_details,
-        operational_state=package.operational_state,
-        usage_state=usage,
-        user_defined_data=package.user_defined_data,
-    )

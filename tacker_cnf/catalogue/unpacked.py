@@ -47,5 +47,5 @@ class PackageSource(Protocol):
     def unpacked(self, vnfd_id: str) -> UnpackedPackage:
         """Return an onboarded package with its parsed VNFD.
 
-        :raises VnfdNotUsable: no package holds this VNFD
+        :raises VnfdNotUsable: no package contains this VNFD
         """

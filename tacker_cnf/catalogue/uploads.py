@@ -3,8 +3,7 @@
 import contextlib
 import io
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO, Final, cast
 
 import httpx
@@ -18,12 +17,11 @@ from tacker_cnf.catalogue.download_policy import (
 )
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import packages
-from tacker_cnf.db.session import Store, transaction
+from tacker_cnf.db.session import Store
 from tacker_cnf.http_client import clients
-from tacker_cnf.sol.vnf_package import (
-    AuthType,
-    UploadVnfPackageFromUriRequest,
-)
+from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
+from tacker_cnf.sol.vnf_package import UploadVnfPackageFromUriRequest
 
 Request = UploadVnfPackageFromUriRequest
 
@@ -45,21 +43,18 @@ class Stopped(Exception):
 
 
 class Uploads:
-    """Records requests for downloads, and runs them.
-
-    :param wake: notifies a conductor of a new request, by the package's id
-    """
+    """Runs the downloads that clients have requested."""
 
     def __init__(
         self,
         store: Store,
         conf: cfg.ConfigOpts,
         catalogue: Packages,
-        wake: Callable[[str], None] = lambda _: None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self._clock = clock
         self._store = store
         self._catalogue = catalogue
-        self._wake = wake
         options = conf.catalogue
         self._policy = DownloadPolicy(
             options.upload_hosts, options.upload_schemes
@@ -67,32 +62,9 @@ class Uploads:
         self._client_options = clients.options_from_conf(conf)
         self._timeout: float = options.upload_timeout
 
-    def request(self, package_id: str, request: Request) -> None:
-        """Record the request for a download.
-
-        :raises Forbidden: the configuration does not allow the URL
-        :raises BadRequest: the URL is not valid, or the authType is not
-            supported
-        :raises NotFound: there is no such package
-        :raises WrongState: the package has content already, or is being
-            fetched
-        """
-        if request.auth_type == AuthType.OAUTH2_CLIENT_CREDENTIALS:
-            raise errors.BadRequest("authType: only BASIC is supported.")
-        self._policy.check(request.address_information)
-        self._record_request(package_id, request)
-        self._wake(package_id)
-
-    @transaction
-    def _record_request(self, package_id: str, request: Request) -> None:
-        with self._store.writer() as session:
-            packages.begin_upload(session, package_id, request)
-
-    @transaction
     def pending(self) -> tuple[str, ...]:
         """List the ids of the packages that are to be fetched."""
-        with self._store.reader() as session:
-            return tuple(packages.list_uploads(session))
+        return tuple(self._store.read(None, packages.list_uploads))
 
     def remove_stale_files(self) -> None:
         """Remove files and content of uploads whose process was killed."""
@@ -103,34 +75,23 @@ class Uploads:
 
         :raises Stopped: the process stops
         """
-        claimed = self._claim(package_id)
+        claimed = self._store.write(None, packages.claim_upload, package_id)
         if claimed is None:
             return
         request, attempt = claimed
         try:
             self._fetch(package_id, request, attempt, stop)
         except Stopped:
-            self._release(package_id, attempt)
+            self._store.write(
+                None, packages.release_upload, package_id, attempt
+            )
             raise
         except Exception as error:
-            self._fail(package_id, attempt, error)
-            raise
-
-    @transaction
-    def _claim(self, package_id: str) -> tuple[Request, int] | None:
-        with self._store.writer() as session:
-            return packages.claim_upload(session, package_id)
-
-    @transaction
-    def _release(self, package_id: str, attempt: int) -> None:
-        with self._store.writer() as session:
-            packages.release_upload(session, package_id, attempt)
-
-    @transaction
-    def _fail(self, package_id: str, attempt: int, error: Exception) -> None:
-        with self._store.writer() as session:
             problem = errors.problem_details(error)
-            packages.fail_upload(session, package_id, attempt, problem)
+            self._store.write(
+                None, packages.fail_upload, package_id, attempt, problem
+            )
+            raise
 
     def _fetch(
         self,
@@ -150,7 +111,9 @@ class Uploads:
             clients.translated_errors(address),
             self._open_response(request) as response,
         ):
-            source = _Body(response, stop, time.monotonic() + self._timeout)
+            source = _Body(
+                response, stop, Deadline.within(self._timeout, self._clock)
+            )
             self._catalogue.onboard_fetched(
                 package_id,
                 cast("BinaryIO", io.BufferedReader(source, CHUNK_BYTES)),
@@ -181,7 +144,10 @@ class _Body(io.RawIOBase):
     """The body of a response as a file, with a deadline."""
 
     def __init__(
-        self, response: httpx.Response, stop: threading.Event, deadline: float
+        self,
+        response: httpx.Response,
+        stop: threading.Event,
+        deadline: Deadline,
     ) -> None:
         self._chunks = response.iter_raw()
         self._unread = b""
@@ -194,7 +160,7 @@ class _Body(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if self._stop.is_set():
             raise Stopped
-        if time.monotonic() > self._deadline:
+        if self._deadline.passed:
             raise errors.PeerFailed(
                 "The package was not received within [catalogue] "
                 "upload_timeout."

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from oslo_config import cfg
 
 from tacker_cnf import rpc
+from tacker_cnf.catalogue.download_policy import DownloadPolicy
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.unpacked import PackageSource
-from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.conductor.service import Conductor
 from tacker_cnf.db import keys, session
 from tacker_cnf.db.session import Store
@@ -20,8 +20,8 @@ from tacker_cnf.nfvo.client import NfvoClient
 from tacker_cnf.nfvo.http import HttpNfvo
 from tacker_cnf.nfvo.local import LocalNfvo
 from tacker_cnf.nfvo.packages import NfvoPackages
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.sol import base
-from tacker_cnf.vims.registry import Vims
 
 if TYPE_CHECKING:
     from tacker_cnf.api.middleware import Wsgi
@@ -36,15 +36,21 @@ class Parts:
     catalogue: Packages
     drivers: DriverRegistry
     transport: Any
+    clock: Clock
 
 
 def parts(
-    conf: cfg.ConfigOpts, queue: str | None = None, *, connect: bool = True
+    conf: cfg.ConfigOpts,
+    queue: str | None = None,
+    *,
+    connect: bool = True,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Parts:
     """Open the store, the keys, the packages and the queue.
 
     :param queue: the URL of the queue; default: that of the configuration
     :param connect: whether to connect to the database now
+    :param clock: the clock of the process
 
     :raises VnfmError: there is no key file
     """
@@ -56,6 +62,7 @@ def parts(
         catalogue=Packages(store, conf),
         drivers=DriverRegistry(conf),
         transport=rpc.open_transport(conf, queue),
+        clock=clock,
     )
 
 
@@ -65,6 +72,10 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.api import app
     from tacker_cnf.notification.webhook_client import CallbackTester
     from tacker_cnf.services.operations import OperationService
+    from tacker_cnf.services.packages import PackageService
+    from tacker_cnf.services.subscriptions import SubscriptionService
+    from tacker_cnf.services.vims import VimService
+    from tacker_cnf.services.vnf_instances import VnfInstanceService
 
     base.precompile_types()
     conductors = rpc.Client(shared.transport)
@@ -79,19 +90,25 @@ def application(shared: Parts) -> "Wsgi":
     return app.build(
         shared.conf,
         app.Services(
-            store=shared.store,
-            catalogue=shared.catalogue,
-            uploads=Uploads(
-                shared.store, shared.conf, shared.catalogue, conductors.fetch
+            packages=PackageService(
+                shared.store,
+                shared.catalogue,
+                DownloadPolicy(
+                    shared.conf.catalogue.upload_hosts,
+                    shared.conf.catalogue.upload_schemes,
+                ),
+                conductors,
             ),
-            packages=packages,
+            instances=VnfInstanceService(shared.store, packages, conductors),
             operations=operations,
-            vims=Vims(shared.store),
-            drivers=shared.drivers,
-            tester=CallbackTester(
-                clients.options_from_conf(shared.conf),
-                ssrf_policy.policy_from_conf(shared.conf),
-                is_on=shared.conf.notification.test_callback,
+            vims=VimService(shared.store, shared.drivers),
+            subscriptions=SubscriptionService(
+                shared.store,
+                CallbackTester(
+                    clients.options_from_conf(shared.conf),
+                    ssrf_policy.policy_from_conf(shared.conf),
+                    is_on=shared.conf.notification.test_callback,
+                ),
             ),
         ),
     )
@@ -106,6 +123,7 @@ def conductor(shared: Parts, nfvo: Nfvo | None = None) -> Conductor:
         shared.catalogue,
         shared.drivers,
         nfvo or nfvo_of(shared.conf),
+        shared.clock,
     )
 
 

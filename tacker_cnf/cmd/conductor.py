@@ -25,7 +25,7 @@ def serve(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     conductor = compose.conductor(shared)
-    dispatcher = DispatcherSupervisor(shared.store, arguments)
+    dispatcher = DispatcherSupervisor(shared.store, arguments, shared.clock)
     conductor.start(shared.transport)
     dispatcher.start()
     LOG.info("Conductor started: owner=%s", conductor.claims.owner)

@@ -11,6 +11,7 @@ from typing import Final
 from oslo_log import log
 
 from tacker_cnf.db.session import Store
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 LOG = log.getLogger(__name__)
 
@@ -28,7 +29,13 @@ class DispatcherSupervisor:
     :param arguments: the command line, which names the configuration
     """
 
-    def __init__(self, store: Store, arguments: Sequence[str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        arguments: Sequence[str],
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._clock = clock
         self._store = store
         # -P: no module is imported from the working directory
         self._command = [sys.executable, "-P", "-m", PROGRAM, *arguments]
@@ -77,5 +84,5 @@ class DispatcherSupervisor:
                     reason = f"exit status {self._process.wait()}"
             except OSError as error:
                 reason = str(error)
-            if not self._stopping.wait(RESTART_DELAY_S):
+            if not self._clock.wait(self._stopping, RESTART_DELAY_S):
                 LOG.warning("Dispatcher ended, restarting: reason=%s", reason)

@@ -8,20 +8,16 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import sqlalchemy.exc
 from oslo_config import cfg
-from oslo_db import exception as db_errors
 from oslo_log import log
 
 from tacker_cnf import conf as configuration
 from tacker_cnf import errors
-from tacker_cnf.db import schema
-from tacker_cnf.db.session import DatabaseTimeout, Store, first_line
+from tacker_cnf.db import schema, session
+from tacker_cnf.db.session import Store, first_line
 
 DATABASE_ERRORS: Final = (
-    db_errors.DBError,
-    sqlalchemy.exc.SQLAlchemyError,
-    DatabaseTimeout,
+    *session.DATABASE_ERRORS,
     ImportError,  # the driver in the URL is not installed
 )
 #: errors of the configuration or the environment, not of the program

@@ -4,7 +4,6 @@ import contextlib
 import os
 import socket
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
@@ -23,7 +22,8 @@ from tacker_cnf.db.session import (
     transaction,
 )
 from tacker_cnf.runtime.cancellation import CancelToken
-from tacker_cnf.runtime.lease import Lease, boottime
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
+from tacker_cnf.runtime.lease import Lease
 from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
 
 LOG = log.getLogger(__name__)
@@ -45,10 +45,11 @@ class Claim:
     :param lease: seconds
     """
 
-    def __init__(self, lease: float) -> None:
+    def __init__(self, lease: float, clock: Clock = SYSTEM_CLOCK) -> None:
         self._seconds = lease
-        self._lease = Lease.new(margin=lease / LEASE_MARGIN_DIVISOR)
-        self.cancel_token = CancelToken(self._lease)
+        self._clock = clock
+        self._lease = Lease.new(lease / LEASE_MARGIN_DIVISOR, clock)
+        self.cancel_token = CancelToken(self._lease, clock)
         self._lost = threading.Event()
         self._lock = threading.Lock()
         self.is_claimed = False
@@ -80,7 +81,7 @@ class Claim:
         with self._lock:
             self._lost.set()
             self._lease.renew(0.0)
-        self.cancel_token.cancel(errors.LostClaim(), forceful=True)
+        self.cancel_token.cancel(errors.LeaseLost(), forceful=True)
 
     def cancel(self, mode: CancelModeType) -> None:
         """Cancel the operation on behalf of a client."""
@@ -111,7 +112,7 @@ class Claim:
         """Run a transaction; retry until the lease has expired, or, if the
         database responds with errors, for the length of a lease.
 
-        :raises LostClaim: the lease has expired
+        :raises LeaseLost: the lease has expired
         :raises Exception: one of DATABASE_DOWN, after the length of a lease
         """
         failing_since: float | None = None
@@ -121,12 +122,13 @@ class Claim:
             except DATABASE_DOWN as error:
                 self.check_lease()
                 if not isinstance(error, UNREACHABLE):
-                    failing_since = failing_since or boottime()
-                    if boottime() - failing_since > self._seconds:
+                    now = self._clock.boottime()
+                    failing_since = failing_since or now
+                    if now - failing_since > self._seconds:
                         raise
                 LOG.debug("Transaction retried: error=%s", first_line(error))
-            if self._lost.wait(DATABASE_RETRY_DELAY_S):
-                raise errors.LostClaim
+            if self._clock.wait(self._lost, DATABASE_RETRY_DELAY_S):
+                raise errors.LeaseLost
 
 
 class Claims:
@@ -136,10 +138,13 @@ class Claims:
     thread dies, the lease expires and another conductor claims the operation.
     """
 
-    def __init__(self, store: Store, lease: float) -> None:
+    def __init__(
+        self, store: Store, lease: float, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4()}"
         self._store = store
         self._lease = lease
+        self._clock = clock
         self._claims: dict[str, Claim] = {}
         self._lock = threading.Lock()
 
@@ -148,7 +153,7 @@ class Claims:
 
         :raises RowsLocked: another transaction locks its row
         """
-        claim = Claim(self._lease)
+        claim = Claim(self._lease, self._clock)
         with self._lock:
             # before the claim, so that check_cancel() misses no cancel
             self._claims[op_occ_id] = claim
@@ -168,9 +173,9 @@ class Claims:
         """
         for _ in range(CLAIM_RETRIES):
             with contextlib.suppress(RowsLocked):
-                return boottime(), self._claim(op_occ_id)
-            time.sleep(CLAIM_RETRY_S)
-        return boottime(), self._claim(op_occ_id)
+                return self._clock.boottime(), self._claim(op_occ_id)
+            self._clock.sleep(CLAIM_RETRY_S)
+        return self._clock.boottime(), self._claim(op_occ_id)
 
     @transaction
     def _claim(self, op_occ_id: str) -> ClaimedOperation | None:
@@ -210,7 +215,7 @@ class Claims:
 
     @transaction
     def _renew(self, claimed: tuple[str, ...]) -> tuple[float, Renewed]:
-        since = boottime()
+        since = self._clock.boottime()
         with self._store.writer() as session:
             return since, op_occs.heartbeat(
                 session, self.owner, claimed, self._lease

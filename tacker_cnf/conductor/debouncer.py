@@ -1,9 +1,10 @@
 """Merges a burst of changes into one callback."""
 
 import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import Final
+
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 #: seconds after a change until the callback
 QUIET_PERIOD_S: Final = 0.3
@@ -17,11 +18,15 @@ class Debouncer:
     :param callback: called with a name, in the thread of the debouncer
     """
 
-    def __init__(self, callback: Callable[[str], None]) -> None:
+    def __init__(
+        self, callback: Callable[[str], None], clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self._callback = callback
-        #: name -> when it is due, and when at the latest (time.monotonic)
+        self._clock = clock
+        #: name -> when it is due, and when at the latest (Clock.monotonic)
         self._due: dict[str, tuple[float, float]] = {}
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(
             target=self._run, name="debouncer", daemon=True
@@ -32,44 +37,44 @@ class Debouncer:
 
     def stop(self) -> None:
         """Drop all names, and end the thread."""
-        with self._changed:
+        with self._lock:
             self._stopped = True
             self._due.clear()
-            self._changed.notify()
+        self._changed.set()
 
     def schedule(
         self, names: Iterable[str], delay: float = QUIET_PERIOD_S
     ) -> None:
         """Schedule the callback for names, `delay` seconds from now."""
-        now = time.monotonic()
-        with self._changed:
+        now = self._clock.monotonic()
+        with self._lock:
             for name in names:
                 _, latest = self._due.get(
                     name, (0, now + max(delay, MAX_DELAY_S))
                 )
                 self._due[name] = (min(now + delay, latest), latest)
-            self._changed.notify()
+        self._changed.set()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                if self._stopped:
-                    return
-                due_names = self._pop_due()
-                if not due_names:
-                    self._changed.wait(self._next_wait())
-            for name in due_names:
+        while not self._stopped:
+            self._changed.clear()
+            for name in self._pop_due():
                 self._callback(name)
+            self._clock.wait(self._changed, self._next_wait())
 
     def _pop_due(self) -> tuple[str, ...]:
-        now = time.monotonic()
-        due_names = tuple(n for n, (due, _) in self._due.items() if due <= now)
-        for name in due_names:
-            del self._due[name]
+        now = self._clock.monotonic()
+        with self._lock:
+            due_names = tuple(
+                name for name, (due, _) in self._due.items() if due <= now
+            )
+            for name in due_names:
+                del self._due[name]
         return due_names
 
     def _next_wait(self) -> float | None:
-        if not self._due:
-            return None
-        first = min(due for due, _ in self._due.values())
-        return max(first - time.monotonic(), 0.0)
+        with self._lock:
+            if not self._due:
+                return None
+            first = min(due for due, _ in self._due.values())
+        return max(first - self._clock.monotonic(), 0.0)

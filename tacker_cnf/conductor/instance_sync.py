@@ -8,15 +8,15 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.conductor.orphans import OrphanCleaner
-from tacker_cnf.db import instances
+from tacker_cnf.db import connection_info, instances
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.lcm import instantiated_info, scale_level_matching, target
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
-from tacker_cnf.vims import connection_info
 
 LOG = log.getLogger(__name__)
 
@@ -30,11 +30,12 @@ class InstanceSync:
         catalogue: Packages,
         drivers: DriverRegistry,
         lease: float,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._drivers = drivers
-        self._cancel_token = CancelToken()
+        self._cancel_token = CancelToken(clock=clock)
         self.orphans = OrphanCleaner(
             store, catalogue, drivers, self._cancel_token, lease
         )

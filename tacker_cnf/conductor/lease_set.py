@@ -4,23 +4,30 @@ import threading
 
 from tacker_cnf.db import leases
 from tacker_cnf.db.session import RowsLocked, Store
-from tacker_cnf.runtime.lease import boottime
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 
 class LeaseSet:
     """The leases of this conductor, each of `lease` seconds."""
 
-    def __init__(self, store: Store, owner: str, lease: float) -> None:
+    def __init__(
+        self,
+        store: Store,
+        owner: str,
+        lease: float,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self._store = store
         self._owner = owner
         self._lease = lease
+        self._clock = clock
         #: name -> boottime at which its lease expires
         self._held: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def acquire(self, name: str) -> bool:
         """Acquire or renew a lease; return whether this conductor has it."""
-        since = boottime()
+        since = self._clock.boottime()
         if not leases.acquire(self._store, name, self._owner, self._lease):
             return False
         with self._lock:
@@ -29,7 +36,7 @@ class LeaseSet:
 
     def holds(self, name: str) -> bool:
         """Return whether a lease has not expired by the clock of this host."""
-        return boottime() < self._held.get(name, 0.0)
+        return self._clock.boottime() < self._held.get(name, 0.0)
 
     def renew(self) -> None:
         """Renew all leases, and drop the lost ones.
@@ -40,7 +47,7 @@ class LeaseSet:
             held = frozenset(self._held)
         if not held:
             return
-        since = boottime()
+        since = self._clock.boottime()
         found = leases.renew(self._store, held, self._owner, self._lease)
         with self._lock:
             # some may have been released meanwhile

@@ -51,7 +51,7 @@ class OperationRecorder:
 
         :raises ScriptFailed: the VNF cannot provide the VIMs of its script
             output; nothing is recorded
-        :raises LostClaim: another conductor may have claimed the operation
+        :raises LeaseLost: another conductor may have claimed the operation
         """
         try:
             result = _result(run, event, step, problem, found)
@@ -72,7 +72,7 @@ class OperationRecorder:
     def fail(self, problem: ProblemDetails) -> None:
         """Record that the operation failed before its next step.
 
-        :raises LostClaim: another conductor may have claimed the operation
+        :raises LeaseLost: another conductor may have claimed the operation
         """
         result = Result(step=self._claimed_op.step, error=problem)
         self._claim.persist(lambda: self.record(Event.FAIL, result))
@@ -99,7 +99,7 @@ class OperationRecorder:
     def save_checkpoint(self, checkpoint: tuple[str, ...]) -> None:
         """Save a checkpoint of the driver, before it acts.
 
-        :raises LostClaim: another conductor may have claimed the operation
+        :raises LeaseLost: another conductor may have claimed the operation
         """
         self._claim.persist(lambda: self._save_checkpoint(checkpoint))
 
@@ -113,7 +113,7 @@ class OperationRecorder:
 
         The scripts define its keys.
 
-        :raises LostClaim: another conductor may have claimed the operation
+        :raises LeaseLost: another conductor may have claimed the operation
         """
         return self._claim.persist(self._load_script_memory)
 
@@ -127,7 +127,7 @@ class OperationRecorder:
     def remember(self, memory: dict[str, Any] | None) -> None:
         """Save the memory of the scripts, even if the script fails later.
 
-        :raises LostClaim: another conductor may have claimed the operation
+        :raises LeaseLost: another conductor may have claimed the operation
         """
         self._claim.persist(lambda: self._save_script_memory(memory))
 
@@ -140,7 +140,7 @@ class OperationRecorder:
         """Write the output of a running script; skip it if the database is
         unreachable.
 
-        :raises LostClaim: another conductor may have claimed the operation
+        :raises LeaseLost: another conductor may have claimed the operation
         """
         try:
             self._write_log(text)
@@ -150,7 +150,7 @@ class OperationRecorder:
     def save_log(self, text: str) -> None:
         """Write the output of a script, in place of what show_log() wrote.
 
-        :raises LostClaim: another conductor may have claimed the operation
+        :raises LeaseLost: another conductor may have claimed the operation
         """
         self._claim.persist(lambda: self._write_log(text))
         self._log = None
@@ -175,16 +175,17 @@ def _result(
     """Build the result of a step."""
     before = run.instance.instantiated_vnf_info
     after = steps.resulting_instance(run) if event == Event.DONE else None
+    modified = steps.modifications(run, after)
     return Result(
         step=step,
         error=problem,
         grant_request=run.grant_request,
         grant=run.grant,
         resource_changes=changes.between(before, found) if found else None,
-        changed_info=steps.changed_info(run, after),
-        changed_ext_connectivity=steps.changed_connectivity(run, after),
+        changed_info=modified.changed_info,
+        changed_ext_connectivity=modified.changed_ext_connectivity,
         modifications_triggered_by_vnf_pkg_change=(
-            steps.package_changes(run, after)
+            modified.triggered_by_vnf_pkg_change
         ),
         script_changes=run.script_changes,
         vims=run.vims,

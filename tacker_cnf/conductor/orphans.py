@@ -23,15 +23,14 @@ from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.conductor import vim_usage
 from tacker_cnf.conductor.vim_usage import UsedVim, VimUsage
-from tacker_cnf.db import instances, leftovers
+from tacker_cnf.db import connection_info, instances, leftovers
 from tacker_cnf.db.leftovers import InstantiationRecord
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.drivers.base import Origin, SearchTask
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.runtime.cancellation import CancelToken
-from tacker_cnf.runtime.lease import Lease, boottime
+from tacker_cnf.runtime.lease import Lease
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.vims import connection_info
 
 LOG = log.getLogger(__name__)
 
@@ -174,7 +173,7 @@ class OrphanCleaner:
     def _recent(
         self, is_active: Callable[[], bool]
     ) -> Iterator[tuple[InstantiationRecord, Sequence[VimConnectionInfo]]]:
-        since = datetime.datetime.now(datetime.UTC) - SEARCHED_AFTER_USE
+        since = self._cancel_token.clock.utcnow() - SEARCHED_AFTER_USE
         after = ""
         while is_active() and (found := self._recent_after(since, after)):
             yield from found
@@ -297,9 +296,10 @@ class OrphanCleaner:
         :raises OperationInProgress: an operation or another conductor has the
             instance
         """
-        lease = Lease.new(margin=0.0)
-        lease.renew(boottime() + self._lease * SENDING_SHARE)
-        cancel_token = CancelToken(lease)
+        clock = self._cancel_token.clock
+        lease = Lease.new(margin=0.0, clock=clock)
+        lease.renew(clock.boottime() + self._lease * SENDING_SHARE)
+        cancel_token = CancelToken(lease, clock)
         token = str(uuid.uuid4())
         self._claim(instance_id, token)
 

@@ -1,7 +1,6 @@
 """Fetches VNF packages from a URI or the NFVO."""
 
 import threading
-import time
 from typing import Final
 
 from oslo_log import log
@@ -10,6 +9,7 @@ from tacker_cnf import errors
 from tacker_cnf.catalogue.uploads import Stopped, Uploads
 from tacker_cnf.conductor.lease_set import LeaseSet
 from tacker_cnf.db.session import DATABASE_DOWN
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.work_queue import WorkQueue
 
 LOG = log.getLogger(__name__)
@@ -29,13 +29,19 @@ class PackageFetcher:
     and another conductor fetches the package again.
     """
 
-    def __init__(self, uploads: Uploads, lease_set: LeaseSet) -> None:
+    def __init__(
+        self,
+        uploads: Uploads,
+        lease_set: LeaseSet,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self._uploads = uploads
         self._lease_set = lease_set
+        self._clock = clock
         #: IDs of packages
         self.queue = WorkQueue(self._fetch, MAX_CONCURRENT_FETCHES, "upload")
         self._stopped = threading.Event()
-        self._next_tidy_at = time.monotonic()
+        self._next_tidy_at = clock.monotonic()
 
     def stop(self) -> bool:
         """Stop all fetches; return whether they have ended."""
@@ -45,8 +51,8 @@ class PackageFetcher:
 
     def sweep(self) -> None:
         """Queue the packages to fetch; delete files of interrupted uploads."""
-        if time.monotonic() > self._next_tidy_at:
-            self._next_tidy_at = time.monotonic() + TIDY_INTERVAL_S
+        if self._clock.monotonic() > self._next_tidy_at:
+            self._next_tidy_at = self._clock.monotonic() + TIDY_INTERVAL_S
             self._uploads.remove_stale_files()
         for package_id in self._uploads.pending():
             self.queue.put(package_id)
@@ -60,13 +66,17 @@ class PackageFetcher:
                 finally:
                     self._lease_set.release(lease_name)
         except Stopped:
-            LOG.info("Fetch interrupted: package=%s", package_id)
+            LOG.info("VNF package fetch interrupted: package=%s", package_id)
         except DATABASE_DOWN:
             LOG.debug(
-                "Fetch interrupted, database unreachable: package=%s",
+                "VNF package fetch interrupted, database unreachable: package=%s",
                 package_id,
             )
         except errors.VnfmError as error:
-            LOG.warning("Fetch failed: package=%s error=%s", package_id, error)
+            LOG.warning(
+                "VNF package fetch failed: package=%s error=%s",
+                package_id,
+                error,
+            )
         except Exception:
-            LOG.exception("Fetch failed: package=%s", package_id)
+            LOG.exception("VNF package fetch failed: package=%s", package_id)

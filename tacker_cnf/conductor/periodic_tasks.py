@@ -7,6 +7,7 @@ from typing import Final
 from oslo_log import log
 
 from tacker_cnf.db.session import DATABASE_DOWN, RowsLocked, first_line
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 LOG = log.getLogger(__name__)
 
@@ -21,7 +22,8 @@ class PeriodicTasks:
     fails.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._clock = clock
         #: set when the threads are to end
         self.stopped = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -44,7 +46,7 @@ class PeriodicTasks:
 
         def loop() -> None:
             delay = interval
-            while not self.stopped.wait(delay):
+            while not self._clock.wait(self.stopped, delay):
                 delay = interval if _run_once(task) else retry_delay
 
         thread = threading.Thread(target=loop, daemon=True, name=task.__name__)

@@ -3,7 +3,7 @@
 from tacker_cnf import errors
 from tacker_cnf.conductor import steps
 from tacker_cnf.db.op_occs import ClaimedOperation
-from tacker_cnf.lcm import operations
+from tacker_cnf.lcm.operations import registry
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 
@@ -45,7 +45,7 @@ def takeover_problem(
     error = errors.VnfmError(
         f"Conductor {claimed_op.lost_owner} was lost while it ran "
         f"{_describe_step(claimed_op.step)} of this operation. Possible now: "
-        f"{operations.format_decisions(claimed_op.op_occ.operation)}."
+        f"{registry.format_decisions(claimed_op.op_occ.operation)}."
     )
     return errors.problem_details(error)
 

@@ -33,7 +33,7 @@ Record = Callable[
 def run_steps(run: Run, plan: Sequence[Step], record: Record) -> None:
     """Run the steps, and record the end of each; errors are recorded.
 
-    :raises LostClaim: another conductor may have claimed the operation
+    :raises LeaseLost: another conductor may have claimed the operation
     """
     if not plan:  # a modification without management scripts
         if steps.skips_vim_update(run):
@@ -46,7 +46,7 @@ def run_steps(run: Run, plan: Sequence[Step], record: Record) -> None:
             run.enter_step(step.name)
             run.cancel_token.check()
             run = step.do(run)
-        except errors.LostClaim:
+        except errors.LeaseLost:
             raise
         except Exception as error:  # noqa: BLE001
             _fail(run, step, error, record)
@@ -89,7 +89,7 @@ def record_abandoned(
 ) -> None:
     """Record that a step of a lost conductor failed.
 
-    :raises LostClaim: another conductor may have claimed the operation
+    :raises LeaseLost: another conductor may have claimed the operation
     """
     record(run, Event.FAIL, step, problem, _observe_after_failure(run))
 
@@ -116,7 +116,10 @@ def _observe_after_failure(run: Run) -> InfraResult | None:
     """Read what a failed step left on the VIM; None: that failed."""
     # a cancelled operation may still read
     observing_run = msgspec.structs.replace(
-        run, cancel_token=CancelToken(run.cancel_token.lease)
+        run,
+        cancel_token=CancelToken(
+            run.cancel_token.lease, run.cancel_token.clock
+        ),
     )
     try:
         return run.driver.observe(steps.infra_task(observing_run))

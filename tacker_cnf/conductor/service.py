@@ -31,10 +31,13 @@ from tacker_cnf.db.session import (
     transaction,
 )
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import grant_overrides, modification, operations, target
-from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.lcm import grant_overrides, target
+from tacker_cnf.lcm.operations import registry
+from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.script_output import InstanceChanges
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.work_queue import WorkQueue
 from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -64,7 +67,9 @@ class Conductor:
         catalogue: Packages,
         drivers: DriverRegistry,
         nfvo: Nfvo,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self._clock = clock
         self._conf = conf.conductor
         self._key_lifetime = conf.api.idempotency_lifetime
         self._script_limits = limits_of(conf)
@@ -73,22 +78,25 @@ class Conductor:
         self._vim_resolver = VimResolver(store, drivers)
         self._nfvo = nfvo
         self._best_effort = conf.nfvo.fallback_best_effort
-        self.claims = Claims(store, self._conf.lease)
+        self.claims = Claims(store, self._conf.lease, clock)
         self.synchronizer = Synchronizer(
             self._conf,
             store,
             drivers,
-            InstanceSync(store, catalogue, drivers, self._conf.lease),
+            InstanceSync(store, catalogue, drivers, self._conf.lease, clock),
             self.claims.owner,
+            clock,
         )
         self.package_fetcher = PackageFetcher(
-            Uploads(store, conf, catalogue), self.synchronizer.lease_set
+            Uploads(store, conf, catalogue, clock=clock),
+            self.synchronizer.lease_set,
+            clock,
         )
         #: IDs of operations
         self.queue = WorkQueue(
             self._run_operation, self._conf.workers, "operation"
         )
-        self._periodic_tasks = PeriodicTasks()
+        self._periodic_tasks = PeriodicTasks(clock)
         self._listener: rpc.Listener | None = None
 
     def start(self, transport: Any) -> None:
@@ -144,8 +152,9 @@ class Conductor:
         self._periodic_tasks.join()
         try:
             conductors.unregister(self._store, self.claims.owner)
-        except DATABASE_DOWN:
-            LOG.debug("Conductor not unregistered, its lease expires")
+        except DATABASE_DOWN as error:
+            reason = first_line(error)
+            LOG.debug("Conductor unregistration failed: error=%s", reason)
         return not self.claims.release_all() and fetched and disconnected
 
     def report(self) -> None:
@@ -174,7 +183,7 @@ class Conductor:
             claimed = self.claims.acquire(op_occ_id)
             if claimed:
                 self._execute(*claimed)
-        except errors.LostClaim:
+        except errors.LeaseLost:
             LOG.warning("Lease lost: operation=%s", op_occ_id)
             if claimed:
                 # a request of it may have been in flight
@@ -209,7 +218,7 @@ class Conductor:
             run = claim.persist(
                 lambda: self._prepare(claimed_op, claim, recorder)
             )
-        except (*DATABASE_DOWN, errors.LostClaim):
+        except (*DATABASE_DOWN, errors.LeaseLost):
             raise  # the lease expires, and a conductor claims it again
         except Exception as error:
             LOG.exception(
@@ -243,18 +252,22 @@ class Conductor:
     ) -> Run:
         """Build what the steps need."""
         op_occ = claimed_op.op_occ
-        request = operations.request_of(op_occ)
+        operation = OPERATIONS[op_occ.operation]
+        request = registry.request_of(op_occ)
         instance, resolved = self._read_instance(
             op_occ.vnf_instance_id,
             grant_overrides.vim_connections(
-                request, claimed_op.vim_connections, claimed_op.grant
+                operation,
+                request,
+                claimed_op.vim_connections,
+                claimed_op.grant,
             ),
         )
         package = self._catalogue.unpacked(instance.vnfd_id)
-        vnfd_id = modification.next_vnfd_id(instance, request)
+        vnfd_id = operation.next_vnfd_id(request, instance)
         next_package = self._catalogue.unpacked(vnfd_id) if vnfd_id else None
         current = target.of_instance(instance)
-        desired = target.desired(
+        desired = operation.desired(
             request,
             current,
             (next_package or package).vnfd,
@@ -277,12 +290,16 @@ class Conductor:
             nfvo=self._nfvo,
             best_effort=self._best_effort,
             deadline=Deadline.within(
-                self._timeout_of(op_occ.operation) + steps.grace(request)
+                self._timeout_of(op_occ.operation)
+                + (operation.grace(request) or 0),
+                self._clock,
             ),
             script_limits=self._script_limits,
             current=current,
-            target=grant_overrides.target(desired, request, claimed_op.grant),
-            checkpoint=claimed_op.notes,
+            target=grant_overrides.target(
+                operation, desired, claimed_op.grant
+            ),
+            checkpoint=claimed_op.checkpoint,
             save_checkpoint=recorder.save_checkpoint,
             load_script_memory=recorder.load_script_memory,
             remember=recorder.remember,

@@ -16,16 +16,14 @@ from tacker_cnf.lcm import (
     grant_overrides,
     grant_plan,
     instantiated_info,
-    modification,
-    operations,
-    package_change,
     redaction,
     scale_level_matching,
-    scripted,
-    vnfcs,
+    script_output,
 )
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
+from tacker_cnf.lcm.operations.base import Modifications, Operation
+from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -36,23 +34,9 @@ from tacker_cnf.scripts.runner import ScriptCallbacks
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
-from tacker_cnf.sol.lcm_request import (
-    ChangeCurrentVnfPkgRequest,
-    ChangeExtVnfConnectivityRequest,
-    HealVnfRequest,
-    InstantiateVnfRequest,
-    TerminateVnfRequest,
-    TerminationType,
-    VnfInfoModificationRequest,
-    VnfInfoModifications,
-)
-from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
 from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
-from tacker_cnf.sol.vnf_lcm_op_occ import (
-    ModificationsTriggeredByVnfPkgChange,
-    VnfLcmOpOcc,
-)
+from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 from tacker_cnf.vnfd.model import Flavour
 
 LOG = log.getLogger(__name__)
@@ -163,7 +147,7 @@ def _apply_grant(run: Run) -> Run:
         return run
     resolved = run.resolve_granted(
         grant_overrides.vim_connections(
-            run.request, run.vim_connections, run.grant
+            _operation(run), run.request, run.vim_connections, run.grant
         )
     )
     run = msgspec.structs.replace(
@@ -171,7 +155,7 @@ def _apply_grant(run: Run) -> Run:
         vim_connections=resolved.vim_connections,
         resolved_connections=resolved.resolved_connections,
         driver=resolved.driver,
-        target=grant_overrides.target(run.target, run.request, run.grant),
+        target=grant_overrides.target(_operation(run), run.target, run.grant),
     )
     run.driver.validate(infra_task(run))
     return run
@@ -185,7 +169,7 @@ def change_infra(run: Run) -> Run:
     task = infra_task(run)
     if run.target is None:
         result = run.driver.destroy(task)
-    elif isinstance(run.request, HealVnfRequest):
+    elif task.is_heal:
         result = run.driver.replace(task)
     else:
         result = run.driver.apply(task)
@@ -213,7 +197,8 @@ def restore_infra(run: Run) -> Run:
 
 def infra_task(run: Run) -> InfraTask:
     """Build the task of a driver."""
-    target_package = run.next_package if _changes_vim(run) else None
+    operation = _operation(run)
+    target_package = run.next_package if operation.changes_vim else None
     return InfraTask(
         instance=run.instance,
         package=target_package or run.package,
@@ -225,9 +210,9 @@ def infra_task(run: Run) -> InfraTask:
         grant_request=run.grant_request,
         grant=run.grant,
         deadline=run.deadline,
-        is_heal=isinstance(run.request, HealVnfRequest),
-        vnfcs=vnfcs.find_requested(run.request, run.instance),
-        grace=_grace(run.request),
+        is_heal=operation.is_heal,
+        vnfcs=operation.vnfcs(run.request, run.instance),
+        grace=operation.grace(run.request),
         checkpoint=run.checkpoint,
         save_checkpoint=run.save_checkpoint,
         operation=run.op_occ.operation,
@@ -241,38 +226,28 @@ def infra_task(run: Run) -> InfraTask:
     )
 
 
-def grace(request: SolType) -> int:
-    """Return the graceful termination timeout in seconds, which is added to
-    the timeout of the operation.
-    """
-    return _grace(request) or 0
-
-
-def _grace(request: SolType) -> int | None:
-    if not isinstance(request, TerminateVnfRequest):
-        return None
-    if request.termination_type == TerminationType.FORCEFUL:
-        return 0
-    return request.graceful_termination_timeout
-
-
 def resulting_instance(run: Run) -> VnfInstance:
     """Build the instance after the changes of the VIM and the scripts."""
-    return scripted.apply_to_instance(
+    return script_output.apply_to_instance(
         _instance_after_infra(run), run.script_changes
     )
 
 
 def _instance_after_infra(run: Run) -> VnfInstance:
     rollback = _is_rollback(run)
-    if isinstance(run.request, VnfInfoModificationRequest):
-        return _modified(run, None if rollback else run.request)
-    reached_target = run.current if rollback else run.target
-    if reached_target is None:
-        return instantiated_info.set_not_instantiated(run.instance)
     vnfd = run.package.vnfd
     if run.next_package and not rollback:
         vnfd = run.next_package.vnfd
+    instance = run.instance
+    if not rollback:
+        instance = _operation(run).finish(
+            run.request, instance, vnfd, run.vim_connections
+        )
+    if not _changes_vim(run):
+        return _with_resources_of_scripts(run, instance)
+    reached_target = run.current if rollback else run.target
+    if reached_target is None:
+        return instantiated_info.set_not_instantiated(instance)
     # an operation that does not scale may find another number of VNFCs
     scales = run.current is None or run.current.counts != reached_target.counts
     describe = (
@@ -287,33 +262,16 @@ def _instance_after_infra(run: Run) -> VnfInstance:
         run.result or InfraResult(),
         run.instance.metadata,
     )
-    instance = run.instance
-    if isinstance(run.request, ChangeCurrentVnfPkgRequest) and not rollback:
-        instance = package_change.changed(instance, run.request, vnfd)
-    if isinstance(run.request, InstantiateVnfRequest):
-        instance = instantiated_info.apply_request(instance, run.request)
     return instantiated_info.set_instantiated(
         instance, info, run.vim_connections
     )
 
 
-def _modified(
-    run: Run, request: VnfInfoModificationRequest | None
-) -> VnfInstance:
-    """Build the instance after a modification, or after its rollback.
-
-    :param request: None: a rollback
-    """
-    instance = run.instance
-    if request:
-        vnfd = run.next_package.vnfd if run.next_package else None
-        instance = modification.modified(
-            instance, request, run.vim_connections, vnfd
-        )
+def _with_resources_of_scripts(run: Run, instance: VnfInstance) -> VnfInstance:
+    """Apply the changes of a script on the VIM to the instance."""
     info = instance.instantiated_vnf_info
     if info is None or run.result is None:
         return instance
-    # a script has changed resources on the VIM
     return msgspec.structs.replace(
         instance,
         instantiated_vnf_info=instantiated_info.update_resources(
@@ -322,46 +280,14 @@ def _modified(
     )
 
 
-def changed_info(
-    run: Run, after: VnfInstance | None
-) -> VnfInfoModifications | None:
-    """Return the changes of a completed modification.
+def modifications(run: Run, after: VnfInstance | None) -> Modifications:
+    """Return what an operation has modified.
 
     :param after: None: not completed
     """
-    if after is None or not isinstance(
-        run.request, VnfInfoModificationRequest
-    ):
-        return None
-    return modification.changed(run.instance, after)
-
-
-def changed_connectivity(
-    run: Run, after: VnfInstance | None
-) -> tuple[ExtVirtualLinkInfo, ...] | None:
-    """Return the external links after a completed change of them.
-
-    :param after: None: not completed
-    """
-    is_change = isinstance(run.request, ChangeExtVnfConnectivityRequest)
-    info = after.instantiated_vnf_info if after else None
-    if info is None or not is_change or _is_rollback(run):
-        return None
-    return info.ext_virtual_link_info
-
-
-def package_changes(
-    run: Run, after: VnfInstance | None
-) -> ModificationsTriggeredByVnfPkgChange | None:
-    """Return the changes of a completed change of package.
-
-    :param after: None: not completed
-    """
-    if after is None or not isinstance(
-        run.request, ChangeCurrentVnfPkgRequest
-    ):
-        return None
-    return package_change.list_modifications(run.instance, after)
+    if after is None or _is_rollback(run):
+        return Modifications()
+    return _operation(run).modifications(run.instance, after)
 
 
 def _script(run: Run, phase: str) -> str | None:
@@ -370,7 +296,7 @@ def _script(run: Run, phase: str) -> str | None:
     if basis is None:
         return None
     scripts = flavour_of(run.package.vnfd, basis.flavour_id).scripts
-    name = operations.OPERATIONS[run.op_occ.operation].hook
+    name = _operation(run).hook
     forward = scripts.get(f"{name}_{phase}")
     if not _is_rollback(run):
         return forward
@@ -390,7 +316,7 @@ def _is_rollback(run: Run) -> bool:
 
 
 def _hook(run: Run, phase: str) -> str:
-    name = operations.OPERATIONS[run.op_occ.operation].hook
+    name = _operation(run).hook
     return (
         f"{name}_rollback_{phase}" if _is_rollback(run) else f"{name}_{phase}"
     )
@@ -458,11 +384,7 @@ def _execute_script(run: Run, phase: str, name: str) -> ScriptOutput:
 
 
 def _is_forceful(run: Run) -> bool:
-    request = run.request
-    return (
-        isinstance(request, TerminateVnfRequest)
-        and request.termination_type == TerminationType.FORCEFUL
-    )
+    return _operation(run).is_forceful(run.request)
 
 
 def _script_input(run: Run, phase: str, timeout: float) -> ScriptInput:
@@ -557,10 +479,10 @@ def _apply_changes(run: Run, changes: InstanceChanges) -> Run:
     vdus = flavour_of(vnfd, basis.flavour_id).vdus
     return msgspec.structs.replace(
         run,
-        script_changes=scripted.merge(
-            run.script_changes, scripted.attributes(changes)
+        script_changes=script_output.merge(
+            run.script_changes, script_output.attributes(changes)
         ),
-        result=scripted.apply_to_result(
+        result=script_output.apply_to_result(
             run.instance, run.result, changes, vdus
         ),
     )
@@ -570,8 +492,12 @@ def _has_script(phase: str) -> Callable[[Run], bool]:
     return lambda run: _script(run, phase) is not None
 
 
+def _operation(run: Run) -> Operation[Any]:
+    return OPERATIONS[run.op_occ.operation]
+
+
 def _changes_vim(run: Run) -> bool:
-    return operations.OPERATIONS[run.op_occ.operation].changes_vim
+    return _operation(run).changes_vim
 
 
 def skips_vim_update(run: Run) -> bool:

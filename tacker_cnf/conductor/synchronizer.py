@@ -6,7 +6,6 @@ It does so when a watch reports a change, periodically, and on request.
 import concurrent.futures
 import random
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
@@ -34,6 +33,7 @@ from tacker_cnf.db.session import (
 )
 from tacker_cnf.drivers.base import SearchTask
 from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.work_queue import WorkQueue
 
 LOG = log.getLogger(__name__)
@@ -61,26 +61,32 @@ class Synchronizer:
         drivers: DriverRegistry,
         sync: InstanceSync,
         owner: str,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._conf = conf
+        self._clock = clock
         self._store = store
         self.sync = sync
-        self.lease_set = LeaseSet(store, owner, conf.lease)
+        self.lease_set = LeaseSet(store, owner, conf.lease, clock)
         self._queue = WorkQueue(self._sync_now, MAX_CONCURRENT_SYNCS, "sync")
         # separate, so that an unreachable VIM delays a full synchronization
         # only
         self._resync_pool = ThreadPoolExecutor(
             MAX_CONCURRENT_SYNCS, thread_name_prefix="resync"
         )
-        self._debouncer = Debouncer(self._queue.put)
+        self._debouncer = Debouncer(self._queue.put, clock)
         self._busy = BusyInstances(store)
         self.watches = Watches(
-            VimUsage(store), drivers, self.lease_set, self._debouncer.schedule
+            VimUsage(store),
+            drivers,
+            self.lease_set,
+            self._debouncer.schedule,
+            clock,
         )
         self._lock = threading.Lock()
         #: set when the VIMs in use may have changed
         self._watch_refresh = threading.Event()
-        self._periodic_tasks = PeriodicTasks()
+        self._periodic_tasks = PeriodicTasks(clock)
         self._stopped = self._periodic_tasks.stopped
 
     def start(self) -> None:
@@ -151,14 +157,14 @@ class Synchronizer:
 
     def _resync_freed(self) -> None:
         self._busy.wait()
-        if not self._stopped.wait(BUSY_POLL_INTERVAL_S):
+        if not self._clock.wait(self._stopped, BUSY_POLL_INTERVAL_S):
             self._debouncer.schedule(self._busy.pop_freed())
 
     def _watch(self) -> None:
         self._watch_refresh.clear()
         self.watches.refresh()
-        self._stopped.wait(DEFAULT_RETRY_DELAY_S)
-        self._watch_refresh.wait(self._conf.lease / 3)
+        self._clock.wait(self._stopped, DEFAULT_RETRY_DELAY_S)
+        self._clock.wait(self._watch_refresh, self._conf.lease / 3)
 
     def _resync_periodically(self) -> None:
         """Synchronize all instances every `sync_interval`, while this
@@ -175,14 +181,15 @@ class Synchronizer:
 
         :param pause: seconds
         """
-        due = time.monotonic() + pause
+        due = self._clock.monotonic() + pause
         while self.lease_set.acquire(RESYNC_LEASE):
-            left = due - time.monotonic()
+            left = due - self._clock.monotonic()
             if left <= 0:
                 return True
-            if self._stopped.wait(min(left, self._conf.lease / 3)):
+            seconds = min(left, self._conf.lease / 3)
+            if self._clock.wait(self._stopped, seconds):
                 return False
-        self._stopped.wait(self._conf.lease / 3)
+        self._clock.wait(self._stopped, self._conf.lease / 3)
         return False
 
     def full_resync(self) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 import msgspec
-from sqlalchemy import orm
 
 from tacker_cnf import errors
-from tacker_cnf.db import vims
+from tacker_cnf.db import connection_info, vims
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
+    Session,
     Store,
     transaction,
 )
@@ -16,7 +16,6 @@ from tacker_cnf.drivers.base import InfraDriver
 from tacker_cnf.drivers.noop import NoopDriver
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.vims import connection_info
 
 Connections = Mapping[str, VimConnectionInfo]
 
@@ -39,7 +38,7 @@ class VimResolver:
         self._drivers = drivers
 
     def resolve(
-        self, session: orm.Session, requested: Connections
+        self, session: Session, requested: Connections
     ) -> ResolvedVims:
         """Resolve VIM connections; without any, use the no-op driver.
 

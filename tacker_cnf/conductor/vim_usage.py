@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from tacker_cnf.db import instances
+from tacker_cnf.db import connection_info, instances
 from tacker_cnf.db.session import Store, transaction
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.vims import connection_info
 
 #: instances that are read at once
 BATCH_SIZE: Final = 500

@@ -2,7 +2,6 @@
 
 import dataclasses
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -14,6 +13,7 @@ from tacker_cnf.conductor.vim_usage import UsedVim, VimUsage
 from tacker_cnf.drivers.base import WatchTask
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 LOG = log.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Watch:
     """One watch of a VIM."""
 
     used_vim: UsedVim
-    cancel_token: CancelToken = dataclasses.field(default_factory=CancelToken)
+    cancel_token: CancelToken
     thread: threading.Thread | None = None
 
 
@@ -48,15 +48,17 @@ class Watches:
         drivers: DriverRegistry,
         lease_set: LeaseSet,
         changed: Callable[[Iterable[str]], None],
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._vim_usage = vim_usage
         self._drivers = drivers
         self._lease_set = lease_set
         self._changed = changed
+        self._clock = clock
         self._lock = threading.Lock()
         self._stopped = False
         self._active: dict[str, Watch] = {}
-        #: key of a VIM -> time.monotonic() until it is left to others
+        #: key of a VIM -> Clock.monotonic() until it is left to others
         self._backoff_until: dict[str, float] = {}
 
     def refresh(self) -> None:
@@ -68,7 +70,7 @@ class Watches:
     def _refresh(self, used_vims: Mapping[str, UsedVim]) -> None:
         for key in tuple(self._active):
             self._check(key, used_vims)
-        now = time.monotonic()
+        now = self._clock.monotonic()
         for key, used_vim in used_vims.items():
             if key in self._active or now < self._backoff_until.get(key, 0.0):
                 continue
@@ -94,7 +96,9 @@ class Watches:
         watch = self._active[key]
         if watch.thread and not watch.thread.is_alive():
             self._end(key)
-            self._backoff_until[key] = time.monotonic() + HANDOVER_DELAY_S
+            self._backoff_until[key] = (
+                self._clock.monotonic() + HANDOVER_DELAY_S
+            )
         elif key not in used_vims:
             self._end(key)
         elif not self._lease_set.holds(_lease_name(key)):
@@ -104,7 +108,9 @@ class Watches:
             watch.used_vim = used_vims[key]
 
     def _begin(self, key: str, used_vim: UsedVim) -> None:
-        watch = self._active[key] = Watch(used_vim)
+        watch = self._active[key] = Watch(
+            used_vim, CancelToken(clock=self._clock)
+        )
         watch.thread = threading.Thread(
             target=self._run, args=(watch,), name="watch", daemon=True
         )
@@ -144,7 +150,7 @@ class Watches:
         :raises Cancelled: the watch was cancelled
         """
         for pause in RETRY_DELAYS_S:
-            started = time.monotonic()
+            started = self._clock.monotonic()
             try:
                 driver = self._drivers.for_connections(
                     {"": task.vim_connection}
@@ -153,7 +159,7 @@ class Watches:
                 return True
             except (errors.InfraError, errors.InvalidVimConnection) as error:
                 LOG.warning("Watch failed, retrying: error=%s", error)
-            if time.monotonic() > started + STABLE_AFTER_S:
+            if self._clock.monotonic() > started + STABLE_AFTER_S:
                 return False
             task.cancel_token.wait(pause)
         return True

@@ -60,7 +60,7 @@ def fan_out(
 ) -> None:
     """Store the deliveries of events, and mark the events as fanned out.
 
-    :raises LostClaim: another conductor has fanned out some of the events
+    :raises LeaseLost: another conductor has fanned out some of the events
     :raises ReferenceError: a subscription was just deleted
     """
     wanted = {delivery.event_id for delivery in new_deliveries}
@@ -73,7 +73,7 @@ def fan_out(
         sa.delete(Event).where(Event.id.in_(unwanted), new)
     ).rowcount
     if changed + deleted != len(event_ids):
-        raise errors.LostClaim
+        raise errors.LeaseLost
     if new_deliveries:
         connection.execute(sa.insert(Row), list(map(_values, new_deliveries)))
 
@@ -115,7 +115,7 @@ def list_pending_subscriptions(session: orm.Session) -> Sequence[str]:
     ).all()
 
 
-def made(
+def record_delivered(
     session: orm.Session,
     done: Mapping[str, Sequence[int]],
     recovered: Iterable[str] = (),
@@ -159,7 +159,7 @@ def delete_completed_events(
     session.connection().execute(sa.delete(Event).where(completed))
 
 
-def failed(
+def record_failed(
     session: orm.Session,
     failure: Delivery,
     reason: str,

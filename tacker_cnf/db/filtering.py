@@ -1,18 +1,17 @@
 """Attribute-based filters (SOL013 5.2) on columns, as SQL."""
 
 import datetime
-import enum
 import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import functions
 
 from tacker_cnf.db.types import UtcDateTime
+from tacker_cnf.list_query import Comparison, Op
 
 Column = sa.ColumnElement[Any] | orm.InstrumentedAttribute[Any]
 Condition = sa.ColumnElement[bool]
@@ -24,29 +23,6 @@ _ORDER_OPERATORS: Final = {
     "lte": operator.le,
 }
 _SECOND: Final = datetime.timedelta(seconds=1)
-
-
-class Op(enum.StrEnum):
-    """SOL013 5.2.2, opOne and opMulti."""
-
-    EQ = "eq"
-    NEQ = "neq"
-    IN = "in"
-    NIN = "nin"
-    GT = "gt"
-    GTE = "gte"
-    LT = "lt"
-    LTE = "lte"
-    CONT = "cont"
-    NCONT = "ncont"
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition on a column; the values are of the column's type."""
-
-    attribute: str
-    op: Op
-    values: tuple[Any, ...]
 
 
 def condition(column: Column, comparison: Comparison) -> Condition:

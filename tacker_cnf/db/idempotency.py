@@ -15,11 +15,11 @@ Row = models.IdempotencyKey
 
 
 def record(
-    session: orm.Session, preconditions: Preconditions, made: str
+    session: orm.Session, preconditions: Preconditions, resource_id: str
 ) -> None:
     """Record the resource of a request, so that a repetition has no effect.
 
-    :param made: ID of the resource that it creates or acts on
+    :param resource_id: ID of the resource that it creates or acts on
     :raises DuplicateRequest: another request with this key is in progress
     """
     key = preconditions.key
@@ -30,7 +30,7 @@ def record(
             sa.insert(Row).values(
                 id=key.id,
                 fingerprint=key.fingerprint,
-                made=made,
+                made=resource_id,
                 kept_at=epoch(),
             )
         )

@@ -10,8 +10,8 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models, outbox, vims
-from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.db.session import epoch
+from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import (
@@ -22,16 +22,6 @@ from tacker_cnf.sol.vnf_instance import (
 
 Row = models.VnfInstance
 
-#: attributes that a list leaves out by default (SOL003 5.4.2.3.2)
-EXCLUDED_BY_DEFAULT: Final = frozenset(
-    {
-        "vnf_configurable_properties",
-        "vim_connection_info",
-        "instantiated_vnf_info",
-        "extensions",
-        "metadata",
-    }
-)
 COLUMNS: Final = {
     name: getattr(Row, "vnf_metadata" if name == "metadata" else name)
     for name in VnfInstance.__struct_fields__
@@ -112,7 +102,7 @@ def check_not_busy(session: orm.Session, instance_id: str) -> None:
             "from its VIM; retry in some seconds."
         )
     raise errors.OperationInProgress(
-        f"VNF instance {instance_id} is held by the lifecycle operation "
+        f"VNF instance {instance_id} is reserved by the lifecycle operation "
         f"{op_occ_id} ({operation}, {state})."
     )
 

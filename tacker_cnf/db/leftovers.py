@@ -16,7 +16,8 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import instances, models
 from tacker_cnf.db.session import epoch
-from tacker_cnf.lcm import grant_overrides, operations
+from tacker_cnf.lcm import grant_overrides
+from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState
@@ -79,13 +80,15 @@ def _last_op_occ(
 
 
 def _to_record(row: Any) -> InstantiationRecord:
-    kind = operations.OPERATIONS[row.operation].request
-    request = msgspec.convert(row.operation_params, kind)
+    operation = OPERATIONS[row.operation]
+    request: SolType = msgspec.convert(
+        row.operation_params, operation.request_type
+    )
     return InstantiationRecord(
         op_occ_id=row.id,
         vnfd_id=row.grant_request.vnfd_id if row.grant_request else None,
         vim_connections=grant_overrides.vim_connections(
-            request, row.vim_connections, row.grant
+            operation, request, row.vim_connections, row.grant
         ),
         parameters=grant_overrides.parameters(request, row.grant),
         request=request,

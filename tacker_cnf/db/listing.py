@@ -4,38 +4,15 @@ A list is ordered by creation time, then by ID. That order never changes, so a
 position stays valid when rows are added or deleted.
 """
 
-import datetime
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tacker_cnf.db.filtering import (
-    Column,
-    Comparison,
-    Condition,
-    condition,
-)
+from tacker_cnf.db.filtering import Column, Condition, condition
 from tacker_cnf.db.types import SolJson
-
-
-class Position(NamedTuple):
-    """The position of a row in its list."""
-
-    timestamp: datetime.datetime
-    id: str
-
-
-class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rows to list, and which attributes of them."""
-
-    attributes: Collection[str]
-    comparisons: tuple[Comparison, ...] = ()
-    after: Position | None = None
-    #: rows that are read at once
-    batch: int = 100
+from tacker_cnf.list_query import ListQuery, Position
 
 
 def comparable(columns: Mapping[str, Column]) -> frozenset[str]:

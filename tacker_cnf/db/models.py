@@ -15,7 +15,7 @@ from tacker_cnf.db.types import (
     UtcDateTime,
 )
 from tacker_cnf.lcm.announcement import Announcement
-from tacker_cnf.lcm.scripted import InstanceChanges
+from tacker_cnf.lcm.script_output import InstanceChanges
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -309,8 +309,8 @@ class VnfLcmOpOcc(Base):
     #: the progress of that step, one line for an operator
     progress: orm.Mapped[str | None] = orm.mapped_column(Name)
     #: checkpoint of the driver, saved before it does what cannot be undone
-    notes: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
-        SecretJson(tuple[str, ...])
+    checkpoint: orm.Mapped[tuple[str, ...]] = orm.mapped_column(
+        "notes", SecretJson(tuple[str, ...])
     )
     #: changes of the instance by its scripts, and their log
     script_changes: orm.Mapped[InstanceChanges | None] = orm.mapped_column(

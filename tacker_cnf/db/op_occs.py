@@ -23,11 +23,13 @@ from tacker_cnf.db import (
     outbox,
     vims,
 )
-from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.db.session import RowsLocked, epoch
-from tacker_cnf.lcm import operations, states
-from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
+from tacker_cnf.lcm import states
+from tacker_cnf.lcm.operations import registry
+from tacker_cnf.lcm.operations.registry import OPERATIONS
+from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import Event
+from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -51,17 +53,6 @@ MAX_PROGRESS_CHARS: Final = 255
 #: the most characters of the log of the scripts of an operation
 MAX_SCRIPT_LOG_CHARS: Final = 256 * 1024
 
-#: attributes that a list leaves out by default (SOL003 5.4.12.3.2)
-EXCLUDED_BY_DEFAULT: Final = frozenset(
-    {
-        "operation_params",
-        "error",
-        "resource_changes",
-        "changed_info",
-        "changed_ext_connectivity",
-        "script_log",
-    }
-)
 COLUMNS: Final = {
     name: getattr(Row, name)
     for name in VnfLcmOpOcc.__struct_fields__
@@ -79,7 +70,7 @@ class ClaimedOperation(msgspec.Struct, frozen=True, kw_only=True):
     script_changes: InstanceChanges | None = None
     #: the step to run, or that a lost conductor was running
     step: str | None
-    notes: tuple[str, ...]
+    checkpoint: tuple[str, ...]
     #: the fencing token of this claim
     fence: int
     #: number of ends of steps recorded before this claim
@@ -138,7 +129,7 @@ def add(
         sa.insert(Row).values(
             **values,
             vim_connections=dict(vim_connections),
-            notes=(),
+            checkpoint=(),
             fence=0,
             lease_until=epoch() + wakeup_timeout,
         )
@@ -249,7 +240,7 @@ def claim(
         # a retry starts without the changes of the earlier attempt
         script_changes=row.script_changes if row.owner else None,
         step=row.step,
-        notes=row.notes,
+        checkpoint=row.checkpoint,
         fence=row.fence + 1,
         recorded=row.recorded,
         lost_owner=row.owner,
@@ -272,7 +263,7 @@ def record(
     never ends in COMPLETED.
 
     :param number: of this end of a step, counted from 1 for the operation
-    :raises LostClaim: another conductor has claimed the operation
+    :raises LeaseLost: another conductor has claimed the operation
     :raises ScriptFailed: the instance cannot provide one of the VIMs
     """
     before, cancelled_by, recorded = _lock_state(session, claimed_op)
@@ -312,7 +303,7 @@ def _update_instance(
 ) -> None:
     """Store the instance after a completed operation."""
     instances.update(session, instance)
-    if operations.OPERATIONS[operation].changes_vim:
+    if OPERATIONS[operation].changes_vim:
         leftovers.clear(session, instance.id)
     if instance.instantiation_state == InstantiationState.NOT_INSTANTIATED:
         # the resources that provided them were deleted
@@ -369,7 +360,7 @@ def _lock_state(
     """Lock the row; return the state, the cancel mode (None: not cancelled)
     and the number of recorded ends of steps.
 
-    :raises LostClaim: another conductor has claimed the operation
+    :raises LeaseLost: another conductor has claimed the operation
     """
     found = session.execute(
         sa.select(Row.operation_state, Row.cancel_mode, Row.recorded)
@@ -377,7 +368,7 @@ def _lock_state(
         .with_for_update()
     ).one_or_none()
     if found is None:
-        raise errors.LostClaim
+        raise errors.LeaseLost
     state, cancelled_by, recorded = found
     return state, cancelled_by, recorded
 
@@ -413,7 +404,7 @@ def decide(
     """
     op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
-    operations.check_decision(op_occ.operation, state, event)
+    registry.check_decision(op_occ.operation, state, event)
     if preconditions.if_match is not None:
         preconditions.check(etag(session, op_occ_id))
     new = states.advance(state, event)
@@ -441,19 +432,21 @@ def decide(
 
 
 def save_checkpoint(
-    session: orm.Session, claimed_op: ClaimedOperation, notes: tuple[str, ...]
+    session: orm.Session,
+    claimed_op: ClaimedOperation,
+    checkpoint: tuple[str, ...],
 ) -> None:
     """Save a checkpoint of the driver, before it acts.
 
-    :raises LostClaim: another conductor has claimed the operation
+    :raises LeaseLost: another conductor has claimed the operation
     """
     result = session.connection().execute(
         sa.update(Row)
         .where(Row.id == claimed_op.op_occ.id, Row.fence == claimed_op.fence)
-        .values(notes=notes)
+        .values(checkpoint=checkpoint)
     )
     if result.rowcount != 1:
-        raise errors.LostClaim
+        raise errors.LeaseLost
 
 
 def save_script_memory(
@@ -464,7 +457,7 @@ def save_script_memory(
     """Save the memory of the scripts of the VNF instance.
 
     :param memory: the scripts define its keys
-    :raises LostClaim: another conductor has claimed the operation
+    :raises LeaseLost: another conductor has claimed the operation
     """
     _lock_state(session, claimed_op)
     instances.save_script_memory(
@@ -475,13 +468,13 @@ def save_script_memory(
 def get_script_log(session: orm.Session, claimed_op: ClaimedOperation) -> str:
     """Return the log of the scripts of the operation.
 
-    :raises LostClaim: another conductor has claimed the operation
+    :raises LeaseLost: another conductor has claimed the operation
     """
     row = session.execute(
         sa.select(Row.script_log).where(*_owned_by(claimed_op))
     ).first()
     if row is None:
-        raise errors.LostClaim
+        raise errors.LeaseLost
     return row[0] or ""
 
 
@@ -490,7 +483,7 @@ def write_script_log(
 ) -> None:
     """Replace the log of the scripts by the end of a text.
 
-    :raises LostClaim: another conductor has claimed the operation
+    :raises LeaseLost: another conductor has claimed the operation
     """
     result = session.connection().execute(
         sa.update(Row)
@@ -498,7 +491,7 @@ def write_script_log(
         .values(script_log=text[-MAX_SCRIPT_LOG_CHARS:])
     )
     if result.rowcount != 1:
-        raise errors.LostClaim
+        raise errors.LeaseLost
 
 
 def _owned_by(
@@ -523,7 +516,7 @@ def cancel(
     """
     op_occ = get(session, op_occ_id, lock=True)
     state = op_occ.operation_state
-    operations.check_decision(op_occ.operation, state, Event.CANCEL)
+    registry.check_decision(op_occ.operation, state, Event.CANCEL)
     if preconditions.if_match is not None:
         preconditions.check(etag(session, op_occ_id))
     if op_occ.cancel_mode == CancelModeType.FORCEFUL:

@@ -1,7 +1,7 @@
 """VNF packages (SOL003 10.5.2.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -9,9 +9,9 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models
 from tacker_cnf.db.filtering import Column
-from tacker_cnf.db.listing import ListQuery, Position
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
 from tacker_cnf.db.types import EnumName
+from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_package import (
     OnboardingState,
@@ -22,16 +22,6 @@ from tacker_cnf.sol.vnf_package import (
 
 Row = models.VnfPackage
 
-#: attributes that a list leaves out by default (SOL005 9.4.2.3.2)
-EXCLUDED_BY_DEFAULT: Final = frozenset(
-    {
-        "software_images",
-        "additional_artifacts",
-        "user_defined_data",
-        "checksum",
-        "onboarding_failure_details",
-    }
-)
 #: states of a package that is being fetched from a URI
 _UPLOAD_STATES: Final = (OnboardingState.UPLOADING, OnboardingState.PROCESSING)
 _USED: Final = sa.or_(
@@ -81,8 +71,27 @@ def get(session: orm.Session, package_id: str, *, lock: bool = False) -> Row:
     """
     package = session.get(Row, package_id, with_for_update=lock or None)
     if package is None:
-        raise errors.NotFound(f"There is no VNF package {package_id}.")
+        raise _not_found(package_id)
     return package
+
+
+def _not_found(package_id: str) -> errors.NotFound:
+    return errors.NotFound(f"There is no VNF package {package_id}.")
+
+
+def get_attributes(session: orm.Session, package_id: str) -> dict[str, Any]:
+    """Return one package: column -> value, as find() does.
+
+    :raises NotFound: the package does not exist
+    """
+    row = session.execute(
+        sa.select(*(c.label(name) for name, c in COLUMNS.items())).where(
+            Row.id == package_id
+        )
+    ).one_or_none()
+    if row is None:
+        raise _not_found(package_id)
+    return {n: v for n, v in row._mapping.items() if v is not None}  # noqa: SLF001
 
 
 def find(
@@ -225,7 +234,7 @@ def begin_upload(
 
     :raises WrongState: it has content already, or is being fetched
     """
-    result = session.connection().execute(
+    statement = (
         sa.update(Row)
         .where(
             Row.id == package_id,
@@ -238,6 +247,7 @@ def begin_upload(
             upload_attempt=0,
         )
     )
+    result = cast("sa.CursorResult[Any]", session.execute(statement))
     if result.rowcount != 1:
         check_empty(get(session, package_id))
         raise errors.WrongState(f"VNF package {package_id} has changed.")
@@ -341,9 +351,3 @@ def content_in_use(session: orm.Session, content_id: str) -> bool:
             sa.select(sa.exists().where(Row.content_id == content_id))
         )
     )
-
-
-def usage_state(session: orm.Session, package: Row) -> UsageState:
-    """Return whether VNF instances use this package."""
-    found = session.scalar(sa.select(_USAGE).where(Row.id == package.id))
-    return found or UsageState.NOT_IN_USE

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from oslo_config import cfg
@@ -19,14 +19,19 @@ from sqlalchemy import orm
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import functions
 
+from tacker_cnf.context import RequestContext
+from tacker_cnf.db import scope
 from tacker_cnf.db.timeouts import MIN_TIMEOUT_S, Timeouts
 
 LOG = log.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
+Session = orm.Session
 
-#: key of session.info: whether an event was announced in the session
+#: keys of session.info: whether an event was announced in the session; the
+#: context of the request that it serves, or None
 ANNOUNCED: Final = "announced"
+CONTEXT: Final = "context"
 
 
 class DatabaseTimeout(Exception):
@@ -48,6 +53,14 @@ DATABASE_DOWN: Final = (
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
     sa.exc.TimeoutError,
+)
+
+
+#: any error of the database or its driver
+DATABASE_ERRORS: Final = (
+    DatabaseTimeout,
+    db_errors.DBError,
+    sa.exc.SQLAlchemyError,
 )
 
 
@@ -159,6 +172,27 @@ def _mysql_epoch(*_: Any, **__: Any) -> str:
     )
 
 
+def transaction(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function of exactly one transaction: retry it after a
+    deadlock or a closed connection, but not after a timeout.
+    """
+
+    @functools.wraps(method)
+    def attempt(*args: P.args, **kwargs: P.kwargs) -> R:
+        started = time.monotonic()
+        try:
+            return method(*args, **kwargs)
+        except (db_errors.DBConnectionError, db_errors.DBDeadlock) as error:
+            if time.monotonic() - started < MIN_TIMEOUT_S:
+                raise
+            if isinstance(error, UNREACHABLE):
+                raise DatabaseUnreachable(first_line(error)) from error
+            _log_failed(error)
+            raise DatabaseTimeout(first_line(error)) from error
+
+    return functools.wraps(method)(retry_transaction(attempt))
+
+
 class Store:
     """The database of this process.
 
@@ -184,21 +218,59 @@ class Store:
         self.listeners: list[Callable[[], None]] = []
         self._outage = Outage()
         self._sessions = orm.sessionmaker(self.engine, expire_on_commit=False)
+        sa.event.listen(self._sessions, "do_orm_execute", _limit_to_client)
 
     @contextlib.contextmanager
-    def reader(self) -> Iterator[orm.Session]:
-        """Open a session for reading."""
-        with self._outage.track(), self._sessions() as session:
+    def reader(
+        self, context: RequestContext | None = None
+    ) -> Iterator[Session]:
+        """Open a session for reading.
+
+        :param context: of the request that it serves; None: it reads the rows
+            of all clients
+        """
+        info = {CONTEXT: context}
+        with self._outage.track(), self._sessions(info=info) as session:
             yield session
 
     @contextlib.contextmanager
-    def writer(self) -> Iterator[orm.Session]:
-        """Open a session for writing; commit it at the end of the block."""
-        with self._outage.track(), self._sessions.begin() as session:
+    def writer(
+        self, context: RequestContext | None = None
+    ) -> Iterator[Session]:
+        """Open a session for writing; commit it at the end of the block.
+
+        :param context: as of reader()
+        """
+        info = {CONTEXT: context}
+        with (
+            self._outage.track(),
+            self._sessions(info=info) as session,
+            session.begin(),
+        ):
             session.connection(execution_options={"writer": True})
             yield session
         if session.info.get(ANNOUNCED):
             self.notify_listeners()
+
+    def read(
+        self,
+        context: RequestContext | None,
+        function: Callable[Concatenate[Session, P], R],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
+        """Call a function with a session for reading, as one transaction."""
+        return _run(self.reader, context, function, *args, **kwargs)
+
+    def write(
+        self,
+        context: RequestContext | None,
+        function: Callable[Concatenate[Session, P], R],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
+        """Call a function with a session for writing, as one transaction."""
+        return _run(self.writer, context, function, *args, **kwargs)
 
     def notify_listeners(self) -> None:
         """Call the listeners: this or another process announced an event."""
@@ -246,6 +318,28 @@ def open_store(
     )
 
 
+@transaction
+def _run(
+    open_session: Callable[
+        [RequestContext | None], contextlib.AbstractContextManager[Session]
+    ],
+    context: RequestContext | None,
+    function: Callable[Concatenate[Session, P], R],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> R:
+    with open_session(context) as session:
+        return function(session, *args, **kwargs)
+
+
+def _limit_to_client(execution: orm.ORMExecuteState) -> None:
+    context = execution.session.info[CONTEXT]
+    if context is not None:
+        execution.statement = scope.limit_to_client(
+            execution.statement, context
+        )
+
+
 def _translate_connect_errors(engine: sa.Engine) -> None:
     """Raise DatabaseUnreachable if connecting fails; the drivers use the same
     exceptions for errors of the server.
@@ -279,24 +373,3 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
         connection.connection.driver_connection.execute(  # type: ignore[union-attr]
             "PRAGMA journal_mode = WAL"
         )
-
-
-def transaction(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function of exactly one transaction: retry it after a
-    deadlock or a closed connection, but not after a timeout.
-    """
-
-    @functools.wraps(method)
-    def attempt(*args: P.args, **kwargs: P.kwargs) -> R:
-        started = time.monotonic()
-        try:
-            return method(*args, **kwargs)
-        except (db_errors.DBConnectionError, db_errors.DBDeadlock) as error:
-            if time.monotonic() - started < MIN_TIMEOUT_S:
-                raise
-            if isinstance(error, UNREACHABLE):
-                raise DatabaseUnreachable(first_line(error)) from error
-            _log_failed(error)
-            raise DatabaseTimeout(first_line(error)) from error
-
-    return functools.wraps(method)(retry_transaction(attempt))

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final, cast
 
 import msgspec
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from sqlalchemy import orm
 
 from tacker_cnf import errors
 from tacker_cnf.db import listing, models
-from tacker_cnf.db.listing import ListQuery, Position
+from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.sol.authentication import SubscriptionAuthentication
 from tacker_cnf.sol.subscription import (
     LccnSubscription,
@@ -128,8 +128,9 @@ def delete(session: orm.Session, subscription_id: str) -> None:
 
     :raises NotFound: the subscription does not exist
     """
-    result = session.connection().execute(
-        sa.delete(Row).where(Row.id == subscription_id)
+    result = cast(
+        "sa.CursorResult[Any]",
+        session.execute(sa.delete(Row).where(Row.id == subscription_id)),
     )
     if result.rowcount != 1:
         raise errors.NotFound(f"There is no subscription {subscription_id}.")

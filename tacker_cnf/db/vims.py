@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from tacker_cnf import errors
 from tacker_cnf.db import models
 from tacker_cnf.db.session import DuplicateEntry
-from tacker_cnf.lcm.scripted import ProvidedVim
+from tacker_cnf.lcm.script_output import ProvidedVim
 
 LOG = log.getLogger(__name__)
 Row = models.Vim

@@ -96,6 +96,4 @@ class RetryPolicy:
         return answer
 
     def _outage_deadline(self) -> Deadline:
-        return Deadline.within(
-            min(self._current_timeout, self.deadline.remaining)
-        )
+        return self.deadline.limited(self._current_timeout)

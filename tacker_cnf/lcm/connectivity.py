@@ -72,8 +72,6 @@ def changed(current: Links, requested: Links) -> Links:
     A connection point is only where the request puts it; a link that is
     left without a connection point is removed.
     """
-    if not requested:
-        return current
     moved = {cp.cpd_id for link in requested for cp in link.ext_cps}
     found = {link.id: _without(link, moved) for link in current}
     for link in requested:

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from tacker_cnf.lcm import vim_connection_patch
+from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.grant import Grant, GrantRequest, ResourceDefinitionType
-from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 
 Connections = Mapping[str, VimConnectionInfo]
 
@@ -28,24 +28,25 @@ def has_overrides(grant: Grant | None) -> bool:
 
 
 def vim_connections(
-    request: SolType, chosen: Connections, grant: Grant | None
+    operation: Operation[Any],
+    request: SolType,
+    chosen: Connections,
+    grant: Grant | None,
 ) -> Connections:
     """Return the VIM connections that a granted operation uses, by key.
 
     The grant's connections are applied to the chosen ones as a JSON merge
-    patch. A default VIM, which was used because the request names none, is
-    dropped if the grant names one.
+    patch.
 
     :raises InvalidVimConnection: an entry is incomplete, or sends the
         request's credentials to another address
     """
     if grant is None or not grant.vim_connection_info:
         return chosen
-    if isinstance(request, InstantiateVnfRequest):
-        own = request.vim_connection_info
-        chosen = {key: chosen[key] for key in chosen if key in own}
     overrides = msgspec.to_builtins(grant.vim_connection_info)
-    return vim_connection_patch.patched(chosen, overrides)
+    return vim_connection_patch.patched(
+        operation.connections_beside_grant(request, chosen), overrides
+    )
 
 
 def parameters(request: SolType, grant: Grant | None) -> Mapping[str, Any]:
@@ -57,17 +58,16 @@ def parameters(request: SolType, grant: Grant | None) -> Mapping[str, Any]:
 
 
 def target(
-    desired: Target | None, request: SolType, grant: Grant | None
+    operation: Operation[Any], desired: Target | None, grant: Grant | None
 ) -> Target | None:
     """Return the target of a granted operation."""
     if desired is None or grant is None:
         return desired
-    kept = desired.parameters
-    if isinstance(request, InstantiateVnfRequest):
-        kept = {**kept, **grant.additional_params}
     return msgspec.structs.replace(
         desired,
-        parameters=kept,
+        parameters=operation.granted_parameters(
+            desired.parameters, grant.additional_params
+        ),
         ext_virtual_links=grant.ext_virtual_links or desired.ext_virtual_links,
         ext_managed_virtual_links=grant.ext_managed_virtual_links
         or desired.ext_managed_virtual_links,

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import grant_replacements, grant_resources, placement
+from tacker_cnf.lcm import grant_resources, placement
 from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.redaction import without_secrets
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import Link
-from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import (
     Grant,
     GrantedLcmOperationType,
@@ -17,12 +17,6 @@ from tacker_cnf.sol.grant import (
     GrantRequestLinks,
     PlacementConstraint,
     ResourceDefinition,
-)
-from tacker_cnf.sol.lcm_request import (
-    ChangeCurrentVnfPkgRequest,
-    ChangeExtVnfConnectivityRequest,
-    HealVnfRequest,
-    InstantiateVnfRequest,
 )
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
@@ -49,88 +43,36 @@ def build(
     :param best_effort: placement constraints are preferences
     """
     new_flavour = new_flavour or flavour
+    operation = OPERATIONS[op_occ.operation]
+    changes = operation.grant_changes(request, instance, flavour, new_flavour)
     removed_vnfcs = tuple(_removed_vnfcs(instance, current, target))
-    info = instance.instantiated_vnf_info
-    moves = tuple(_moved_connection_points(request, instance))
-    provided_cpds = _provided_cpds(request)
-    replacements, replaced = _replaced(request, instance, flavour, new_flavour)
-    add = [
-        *_added(current, target, new_flavour),
-        *replacements,
-        *(
-            grant_resources.port(point.cpd_id, vnfc.vdu_id)
-            for vnfc, point in moves
-            if point.cpd_id not in provided_cpds
-        ),
-    ]
-    remove = [
-        *_removed(instance, target, removed_vnfcs),
-        *replaced,
-        *(
-            port
-            for vnfc, point in moves
-            if info
-            for port in grant_resources.ports_of(vnfc, info, [point])
-        ),
-    ]
-    moved = {vnfc.id: vnfc for vnfc, _ in moves}.values()
-    update = [*map(grant_resources.compute_of, moved)]
+    add = [*_added(current, target, new_flavour), *changes.add]
+    remove = [*_removed(instance, target, removed_vnfcs), *changes.remove]
     defined = tuple(
-        grant_resources.build_definitions(op_occ.id, [*add, *remove, *update])
+        grant_resources.build_definitions(
+            op_occ.id, [*add, *remove, *changes.update]
+        )
     )
     added, rest = defined[: len(add)], defined[len(add) :]
-    level = None
-    if isinstance(request, InstantiateVnfRequest):
-        level = request.instantiation_level_id
     return GrantRequest(
         vnf_instance_id=instance.id,
         vnf_lcm_op_occ_id=op_occ.id,
         vnfd_id=instance.vnfd_id,
-        dst_vnfd_id=_destination(request),
         flavour_id=flavour.id,
         operation=GrantedLcmOperationType(op_occ.operation),
         is_automatic_invocation=op_occ.is_automatic_invocation,
-        instantiation_level_id=level,
         add_resources=added,
         remove_resources=rest[: len(remove)],
         update_resources=rest[len(remove) :],
         placement_constraints=()
-        if replaced
+        if changes.is_replacement
         else _constraints(instance, flavour, added, best_effort=best_effort),
         additional_params=without_secrets(
             getattr(request, "additional_params", {})
         ),
         links=_links(op_occ, instance),
+        **operation.grant_fields(request),
     )
-
-
-def _replaced(
-    request: SolType,
-    instance: VnfInstance,
-    old_flavour: Flavour,
-    new_flavour: Flavour,
-) -> tuple[list[Resource], list[Resource]]:
-    """Return the resources that replace others, and those they replace."""
-    match request:
-        case HealVnfRequest():
-            replaced = grant_replacements.list_replaced(request, instance)
-            return [
-                grant_replacements.replacement_of(r) for r in replaced
-            ], replaced
-        case ChangeCurrentVnfPkgRequest():
-            change = grant_replacements.PackageChange(
-                request, instance, old_flavour, new_flavour
-            )
-            return [*change.added()], [*change.removed()]
-        case _:
-            return [], []
-
-
-def _destination(request: SolType) -> str | None:
-    """Return the VNFD that a change of package changes to, or None."""
-    if isinstance(request, ChangeCurrentVnfPkgRequest):
-        return request.vnfd_id
-    return None
 
 
 def check_granted(request: GrantRequest, grant: Grant) -> None:
@@ -156,36 +98,6 @@ def check_granted(request: GrantRequest, grant: Grant) -> None:
             f"The NFVO granted {len(requested) - len(missing)} of {len(requested)} "
             "requested resources."
         )
-
-
-def _moved_connection_points(
-    request: SolType, instance: VnfInstance
-) -> Iterator[tuple[VnfcResourceInfo, VnfcCpInfo]]:
-    """List the connection points that move to another port."""
-    info = instance.instantiated_vnf_info
-    if info is None or not isinstance(
-        request, ChangeExtVnfConnectivityRequest
-    ):
-        return
-    links = request.ext_virtual_links
-    cpds = {cp.cpd_id for link in links for cp in link.ext_cps}
-    for vnfc in info.vnfc_resource_info:
-        for point in vnfc.vnfc_cp_info:
-            if point.cpd_id in cpds:
-                yield vnfc, point
-
-
-def _provided_cpds(request: SolType) -> frozenset[str]:
-    """Return the connection points whose ports the request provides."""
-    if not isinstance(request, ChangeExtVnfConnectivityRequest):
-        return frozenset()
-    return frozenset(
-        cp.cpd_id
-        for link in request.ext_virtual_links
-        for cp in link.ext_cps
-        if {config.link_port_id for config in cp.cp_config.values() if config}
-        <= {port.id for port in link.ext_link_ports}
-    )
 
 
 def _links(op_occ: VnfLcmOpOcc, instance: VnfInstance) -> GrantRequestLinks:

@@ -159,3 +159,8 @@ def _ext_ports(info: InstantiatedVnfInfo) -> dict[str, ExtLinkPortInfo]:
         for port in link.ext_link_ports
         if port.cp_instance_id
     }
+
+
+def replacement_of(resource: Resource) -> Resource:
+    """Return the resource that replaces a deleted one."""
+    return msgspec.structs.replace(resource, handle=None)

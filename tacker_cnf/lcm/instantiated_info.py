@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from tacker_cnf.lcm import masked_patch, vnfc_ids
+from tacker_cnf.lcm import vnfc_ids
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.connection_point import VnfExtCpInfo
-from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.virtual_link import (
     ExtManagedVirtualLinkInfo,
     ExtVirtualLinkInfo,
@@ -121,24 +120,6 @@ def _scale_infos(levels: Mapping[str, int]) -> tuple[ScaleInfo, ...]:
     return tuple(
         ScaleInfo(aspect_id=aspect, scale_level=level)
         for aspect, level in levels.items()
-    )
-
-
-def apply_request(
-    instance: VnfInstance, request: InstantiateVnfRequest
-) -> VnfInstance:
-    """Apply an instantiate request to the attributes of the instance
-    (SOL003 5.5.2.4).
-    """
-    return msgspec.structs.replace(
-        instance,
-        extensions=masked_patch.patched(
-            instance.extensions, request.extensions
-        ),
-        vnf_configurable_properties=masked_patch.patched(
-            instance.vnf_configurable_properties,
-            request.vnf_configurable_properties,
-        ),
     )
 
 

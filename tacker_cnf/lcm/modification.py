@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import (
@@ -14,7 +14,6 @@ from tacker_cnf.lcm import (
     vnfc_ids,
     vnfd_compatibility,
 )
-from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
     VnfcInfoModifications,
@@ -54,10 +53,11 @@ VNFD_DEFAULTS: Final[Mapping[str, str]] = {
 }
 
 
-def next_vnfd_id(instance: VnfInstance, request: SolType) -> str | None:
-    """Return the VNFD that a request changes to; None: no change."""
-    requested: str | None = getattr(request, "vnfd_id", None) or None
-    return None if requested == instance.vnfd_id else requested
+def other_vnfd_id(
+    instance: VnfInstance, requested: str | UnsetType | None
+) -> str | None:
+    """Return the requested VNFD; None: none, or the instance has it."""
+    return None if requested == instance.vnfd_id else requested or None
 
 
 def connections(

@@ -28,7 +28,7 @@ def constraints(
     added: Iterable[ResourceDefinition],
     remaining: Sequence[VnfcResourceInfo],
     *,
-    best_effort: bool = False,
+    best_effort: bool,
 ) -> Iterator[PlacementConstraint]:
     """Build a constraint from each rule of the VNFD that applies to added
     resources, including the existing ones. A rule that applies to fewer than

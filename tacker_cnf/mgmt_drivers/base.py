@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from tacker_cnf import errors
-from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
+from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.scripts.protocol import ScriptInput, ScriptOutput
 from tacker_cnf.sol import base
 

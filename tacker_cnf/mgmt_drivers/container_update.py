@@ -21,7 +21,7 @@ from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.drivers.retry_policy import RetryPolicy
-from tacker_cnf.lcm.scripted import InfoChanges, InstanceChanges
+from tacker_cnf.lcm.script_output import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
 from tacker_cnf.mgmt_drivers.update_plan import Plan

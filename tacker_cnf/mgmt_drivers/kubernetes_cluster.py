@@ -17,8 +17,8 @@ from typing import Any, Final, Self
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import vnfcs
-from tacker_cnf.lcm.scripted import ProvidedVim
+from tacker_cnf.lcm.operations.heal import Heal
+from tacker_cnf.lcm.script_output import ProvidedVim
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
 from tacker_cnf.mgmt_drivers.cluster import haproxy, snapshots
 from tacker_cnf.mgmt_drivers.cluster import (
@@ -77,9 +77,7 @@ class KubernetesCluster(MgmtDriver):
         request = msgspec.convert(script_input.request, HealVnfRequest)
         with _HookRun(self, script_input) as run:
             if request.vnfc_instance_id:
-                requested = vnfcs.find_requested(
-                    request, script_input.vnf_instance
-                )
+                requested = Heal().vnfcs(request, script_input.vnf_instance)
                 run.remove_nodes((vnfc.id for vnfc in requested), is_heal=True)
             else:
                 run.withdraw_vim()

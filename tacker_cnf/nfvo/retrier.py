@@ -33,7 +33,7 @@ class Retrier:
         self, timeout: float, cancel_token: CancelToken, interval: float
     ) -> None:
         self._timeout = timeout
-        self._deadline = Deadline.within(timeout)
+        self._deadline = Deadline.within(timeout, cancel_token.clock)
         self._cancel_token = cancel_token
         self._interval = interval
         #: why the last attempt failed; part of the error at the timeout
@@ -106,7 +106,7 @@ def run_cancellable(
     def abandon() -> None:
         future.cancel()
 
-    until = Deadline.within(seconds)
+    until = Deadline.within(seconds, cancel_token.clock)
     with cancel_token.on_cancel(abandon):
         while True:
             cancel_token.check()
@@ -124,7 +124,7 @@ def _sleep(cancel_token: CancelToken, seconds: float) -> None:
 
     :raises VnfmError: the operation was cancelled
     """
-    until = Deadline.within(seconds)
+    until = Deadline.within(seconds, cancel_token.clock)
     while not until.passed:
         cancel_token.check()
         cancel_token.wait(min(until.remaining, CANCEL_CHECK_INTERVAL_S))

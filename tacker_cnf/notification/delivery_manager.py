@@ -92,12 +92,12 @@ class DeliveryManager:
         """Record the deliveries made so far."""
         if self._delivered:
             async with self._record_lock:
-                await self._record_delivered()
+                await self._write_delivered()
 
     async def fan_out(self) -> bool:
         """Distribute new events; return whether there may be more.
 
-        :raises LostClaim: another process distributes events
+        :raises LeaseLost: another process distributes events
         """
         if self._is_fan_out_uncertain:
             # some may have been written before the database call failed
@@ -125,7 +125,7 @@ class DeliveryManager:
         return bool(found.is_full)
 
     async def _reload(self, subscription_ids: Iterable[str]) -> None:
-        """Have all pending deliveries of these subscribers read again."""
+        """Read all pending deliveries of these subscribers again."""
         for subscription_id in subscription_ids:
             worker = await self._get_worker(subscription_id)
             if worker:
@@ -192,7 +192,7 @@ class DeliveryManager:
             if not subscriber.has_room:
                 return
             try:
-                await self._record_delivered()
+                await self._write_delivered()
                 page = await self._in_thread(
                     self._delivery_store.list_pending,
                     subscriber.id,
@@ -212,25 +212,25 @@ class DeliveryManager:
             made = frozenset(self._delivered.get(subscriber.id, ()))
             subscriber.load_page(page, made=made)
 
-    def made(self, delivery: Delivery) -> None:
+    def record_delivered(self, delivery: Delivery) -> None:
         """Record that a delivery succeeded."""
         self._delivered[delivery.subscription_id].append(delivery.event_id)
         self._has_delivered.set()
 
-    def recovered(self, subscription_id: str) -> None:
+    def record_recovered(self, subscription_id: str) -> None:
         """Record that a subscriber recovered; it is written together with the
         delivery that succeeded.
         """
         self._recovered.add(subscription_id)
 
-    async def failed(
+    async def record_failed(
         self, delivery: Delivery, result: DeliveryResult
     ) -> frozenset[int]:
         """Record that a delivery failed; return the events that are parked."""
         try:
             async with self._record_lock:  # no reads while events are parked
                 parked: frozenset[int] = await self._in_thread(
-                    self._delivery_store.failed,
+                    self._delivery_store.record_failed,
                     delivery,
                     result.problem,
                     everything=result.everything,
@@ -252,7 +252,7 @@ class DeliveryManager:
             await asyncio.sleep(RECORD_INTERVAL_S)
             async with self._record_lock:
                 try:
-                    await self._record_delivered()
+                    await self._write_delivered()
                 except Exception as error:  # noqa: BLE001
                     LOG.log(
                         severity(error),
@@ -261,14 +261,16 @@ class DeliveryManager:
                     )
                     await asyncio.sleep(RETRY_DELAY_S)
 
-    async def _record_delivered(self) -> None:
+    async def _write_delivered(self) -> None:
         self._has_delivered.clear()
         done, self._delivered = self._delivered, defaultdict(list)
         recovered, self._recovered = self._recovered, set()
         if not done:
             return
         try:
-            await self._in_thread(self._delivery_store.made, done, recovered)
+            await self._in_thread(
+                self._delivery_store.record_delivered, done, recovered
+            )
         except Exception:
             self._recovered |= recovered
             for subscription_id, events in done.items():

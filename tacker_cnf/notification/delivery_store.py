@@ -38,7 +38,7 @@ class DeliveryStore:
         It is not repeated automatically: if the response to its commit were
         lost, the deliveries it created would not be returned.
 
-        :raises LostClaim: another process does the same
+        :raises LeaseLost: another process does the same
         """
         with self._store.reader() as session:
             events = deliveries.new_events(session, FAN_OUT_BATCH_SIZE)
@@ -77,46 +77,37 @@ class DeliveryStore:
             deliveries.delete_completed_events(session)
             return deliveries.list_pending_subscriptions(session)
 
-    @transaction
     def list_pending(
         self, subscription_id: str, after: int, limit: int
     ) -> list[Delivery]:
         """List the pending deliveries of a subscriber, oldest first."""
-        with self._store.reader() as session:
-            return deliveries.list_pending(
-                session, subscription_id, after, limit
-            )
+        return self._store.read(
+            None, deliveries.list_pending, subscription_id, after, limit
+        )
 
-    @transaction
     def contact(self, subscription_id: str) -> Contact | None:
         """Read a subscriber's address; None: it has unsubscribed."""
-        with self._store.reader() as session:
-            return subscriptions.contact(session, subscription_id)
+        return self._store.read(None, subscriptions.contact, subscription_id)
 
-    @transaction
     def subscribed(self) -> frozenset[str]:
         """Return the ids of all subscriptions."""
-        with self._store.reader() as session:
-            return frozenset(subscriptions.list_ids(session))
+        return frozenset(self._store.read(None, subscriptions.list_ids))
 
-    @transaction
-    def made(
+    def record_delivered(
         self, done: Mapping[str, Sequence[int]], recovered: Collection[str]
     ) -> None:
         """Record successful deliveries, and subscribers that recovered."""
-        with self._store.writer() as session:
-            deliveries.made(session, done, recovered)
+        self._store.write(None, deliveries.record_delivered, done, recovered)
 
-    @transaction
-    def failed(
+    def record_failed(
         self, delivery: Delivery, why: str, *, everything: bool
     ) -> frozenset[int]:
         """Record that a delivery failed; return the events that are parked."""
-        with self._store.writer() as session:
-            return deliveries.failed(
-                session,
-                delivery,
-                why,
-                self._park_after,
-                everything=everything,
-            )
+        return self._store.write(
+            None,
+            deliveries.record_failed,
+            delivery,
+            why,
+            self._park_after,
+            everything=everything,
+        )

@@ -40,10 +40,6 @@ SHUTDOWN_TIMEOUT_S: Final = 3.0
 UNSUBSCRIBE_CHECK_INTERVAL_S: Final = 1.0
 
 
-class LeaseLost(Exception):
-    """Another process may send from now on, or this one has to stop."""
-
-
 class Dispatcher:
     """Delivers notifications, while this process holds the lease."""
 
@@ -152,7 +148,7 @@ class Dispatcher:
                 work.create_task(manager.record_deliveries())
                 await manager.open(work)
                 work.create_task(self._poll_outbox(manager))
-        except* LeaseLost:
+        except* errors.LeaseLost:
             LOG.info("Dispatcher lease lost: owner=%s", self.owner)
         finally:
             await self._close(manager)
@@ -169,7 +165,7 @@ class Dispatcher:
 
     async def _wait_stop(self) -> None:
         await self._stopping.wait()
-        raise LeaseLost
+        raise errors.LeaseLost
 
     async def _renew_lease(self) -> None:
         """Renew the lease, or stop before it expires.
@@ -182,10 +178,10 @@ class Dispatcher:
             try:
                 async with asyncio.timeout(left):
                     if not await self._try_renew_lease():
-                        raise LeaseLost
+                        raise errors.LeaseLost
             except TimeoutError:
                 LOG.warning("Dispatcher lease not renewed in time")
-                raise LeaseLost from None
+                raise errors.LeaseLost from None
 
     async def _try_renew_lease(self) -> bool:
         while True:
@@ -213,8 +209,8 @@ class Dispatcher:
             try:
                 while await manager.fan_out():
                     pass
-            except errors.LostClaim:
-                raise LeaseLost from None
+            except errors.LeaseLost:
+                raise
             except Exception as error:  # noqa: BLE001
                 LOG.log(
                     severity(error),

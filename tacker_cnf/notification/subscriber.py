@@ -43,13 +43,13 @@ class DeliveryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 class DeliveryRecorder(Protocol):
     """Records the results of deliveries."""
 
-    def made(self, delivery: Delivery) -> None:
+    def record_delivered(self, delivery: Delivery) -> None:
         """Record that a delivery succeeded."""
 
-    def recovered(self, subscription_id: str) -> None:
+    def record_recovered(self, subscription_id: str) -> None:
         """Record that a subscriber recovered."""
 
-    async def failed(
+    async def record_failed(
         self, delivery: Delivery, result: DeliveryResult
     ) -> frozenset[int]:
         """Record that a delivery failed; return the events now parked."""
@@ -198,8 +198,8 @@ class Subscriber:
     def _record_delivered(self, delivery: Delivery) -> None:
         if self._may_be_failing:
             self._may_be_failing = False
-            self._recorder.recovered(self.id)
-        self._recorder.made(delivery)
+            self._recorder.record_recovered(self.id)
+        self._recorder.record_delivered(delivery)
 
     async def _attempt(self, delivery: Delivery) -> DeliveryResult | None:
         """Deliver when it is time; None: it was parked before."""
@@ -247,7 +247,7 @@ class Subscriber:
             delivery.event_id,
             result.problem,
         )
-        parked = await self._recorder.failed(delivery, result)
+        parked = await self._recorder.record_failed(delivery, result)
         if parked:
             LOG.warning(
                 "Deliveries parked: subscription=%s count=%d",

@@ -3,13 +3,13 @@
 import contextlib
 import dataclasses
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from oslo_log import log
 
 from tacker_cnf import errors
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.lease import Lease
 
 LOG = log.getLogger(__name__)
@@ -20,18 +20,27 @@ RENEWAL_POLL_S: Final = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class Deadline:
-    """A point in time (``time.monotonic``) by which work has to end."""
+    """A point in time (``Clock.monotonic``) by which work has to end."""
 
     at: float
+    clock: Clock = SYSTEM_CLOCK
 
     @classmethod
-    def within(cls, seconds: float) -> "Deadline":
-        return cls(time.monotonic() + seconds)
+    def within(cls, seconds: float, clock: Clock = SYSTEM_CLOCK) -> "Deadline":
+        return cls(clock.monotonic() + seconds, clock)
+
+    def limited(self, seconds: float) -> "Deadline":
+        """Return the earlier one of this deadline and so many seconds from
+        now.
+        """
+        return Deadline(
+            min(self.at, self.clock.monotonic() + seconds), self.clock
+        )
 
     @property
     def remaining(self) -> float:
         """Seconds that are left; never below zero."""
-        return max(self.at - time.monotonic(), 0.0)
+        return max(self.at - self.clock.monotonic(), 0.0)
 
     @property
     def passed(self) -> bool:
@@ -46,10 +55,14 @@ class CancelToken:
 
     :param lease: changes are allowed only while it is valid; default: the
         lease inherited from the parent process, if any
+    :param clock: the clock by which the work waits
     """
 
-    def __init__(self, lease: Lease | None = None) -> None:
+    def __init__(
+        self, lease: Lease | None = None, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self.lease = lease or Lease.inherited()
+        self.clock = clock
         self._lock = threading.Lock()
         self._reason: errors.VnfmError | None = None
         self._forceful = False
@@ -84,7 +97,7 @@ class CancelToken:
         """Check before each change that it may be made.
 
         :raises VnfmError: the work was cancelled, gracefully or forcefully
-        :raises LostClaim: the lease has ended
+        :raises LeaseLost: the lease has ended
         """
         if self._reason:
             raise self._reason
@@ -95,12 +108,12 @@ class CancelToken:
         renewal if it is about to end. Called right before the request is
         sent, and before each retry.
 
-        :raises LostClaim: the lease has ended
+        :raises LeaseLost: the lease has ended
         :raises VnfmError: the work was cancelled forcefully while waiting
         """
         while self.lease and not self.lease.allows_request:
             if not self.lease.remaining:
-                raise errors.LostClaim
+                raise errors.LeaseLost
             self.wait(RENEWAL_POLL_S)
 
     def raise_if_cancelled(self) -> None:
@@ -140,21 +153,21 @@ class CancelToken:
         """
         interrupted = threading.Event()
         with self.on_cancel(interrupted.set):
-            interrupted.wait(seconds)
+            self.clock.wait(interrupted, seconds)
 
     def wait_idle(self, seconds: float) -> None:
         """Sleep while no change is in progress, until the time is over or
         the work is cancelled in either way.
 
         :raises VnfmError: the work was cancelled
-        :raises LostClaim: the lease has ended
+        :raises LeaseLost: the lease has ended
         """
         interrupted = threading.Event()
         with self._lock:
             self._idle_events.append(interrupted)
         try:
             self.check()
-            interrupted.wait(seconds)
+            self.clock.wait(interrupted, seconds)
             self.check()
         finally:
             with self._lock:

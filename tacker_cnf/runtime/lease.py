@@ -5,10 +5,11 @@ import fcntl
 import mmap
 import os
 import struct
-import time
 import weakref
 from collections.abc import Iterator
 from typing import Final, Self
+
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 #: environment variable with which a child process gets its Lease: the number
 #: of the file descriptor
@@ -21,26 +22,22 @@ _END: Final = struct.Struct("d")
 _F_SEAL_FUTURE_WRITE: Final = 0x0010
 
 
-def boottime() -> float:
-    """Return the seconds since the machine booted, including the time in
-    which it was suspended.
-    """
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
 class Lease:
-    """Time, by ``boottime``, until which a process may change anything.
+    """Time, by ``Clock.boottime``, until which a process may change anything.
 
     The time is in a memory file which child processes inherit: they read each
     renewal, and the end even while this process is stopped.
     """
 
-    def __init__(self, fd: int, memory: mmap.mmap | None = None) -> None:
+    def __init__(
+        self, fd: int, clock: Clock, memory: mmap.mmap | None = None
+    ) -> None:
         self._fd = fd
+        self._clock = clock
         self._memory = memory
 
     @classmethod
-    def new(cls, margin: float) -> Self:
+    def new(cls, margin: float, clock: Clock = SYSTEM_CLOCK) -> Self:
         """Create a lease that has expired.
 
         :param margin: seconds that have to be left of the lease when a
@@ -48,7 +45,7 @@ class Lease:
         """
         fd = os.memfd_create("lease", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.pwrite(fd, _LEASE.pack(0.0, margin), 0)
-        lease = cls(fd, mmap.mmap(fd, _LEASE.size))
+        lease = cls(fd, clock, mmap.mmap(fd, _LEASE.size))
         weakref.finalize(lease, os.close, fd)
         fixed_size = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fixed_size)
@@ -60,7 +57,7 @@ class Lease:
     def inherited(cls) -> Self | None:
         """Return the lease of the parent process; None: it shares none."""
         fd = os.environ.get(LEASE_FD)
-        return cls(int(fd)) if fd else None
+        return cls(int(fd), SYSTEM_CLOCK) if fd else None
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[int]:
@@ -87,7 +84,7 @@ class Lease:
     @property
     def remaining(self) -> float:
         """Seconds that are left; never below zero."""
-        return max(self._read()[0] - boottime(), 0.0)
+        return max(self._read()[0] - self._clock.boottime(), 0.0)
 
     @property
     def allows_request(self) -> bool:

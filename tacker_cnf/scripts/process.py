@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self
@@ -15,6 +14,8 @@ from oslo_config import cfg
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.secret_masking import SecretMasker
+from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.lease import LEASE_FD
 from tacker_cnf.scripts import process_tree
 from tacker_cnf.scripts.pipes import Pipes
@@ -80,6 +81,7 @@ class ScriptProcess:
         limits: ScriptLimits,
         masker: SecretMasker,
         lease: int | None = None,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         """Start the process.
 
@@ -88,7 +90,7 @@ class ScriptProcess:
             the lease expires, even if this process is stopped
         """
         self._limits = limits
-        self._deadline = time.monotonic() + limits.timeout
+        self._deadline = Deadline.within(limits.timeout, clock)
         self._is_terminating = self._has_ended = False
         self._process = subprocess.Popen(  # noqa: S603
             [
@@ -157,12 +159,13 @@ class ScriptProcess:
     ) -> int | None:
         """Serve the pipes until the process ends or the time is up."""
         process = self._process
-        while (remaining := self._deadline - time.monotonic()) > 0:
+        while not self._deadline.passed:
+            interval = min(self._deadline.remaining, POLL_INTERVAL_S)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                if pipes.serve(min(remaining, POLL_INTERVAL_S)):
+                if pipes.serve(interval):
                     process.poll()
                 else:  # all pipes are closed: wait for the end itself
-                    process.wait(min(remaining, POLL_INTERVAL_S))
+                    process.wait(interval)
             if process.returncode is not None:
                 return process.returncode
             on_poll()
@@ -175,7 +178,7 @@ class ScriptProcess:
         process = self._process
         if process.poll() is None and not self._is_terminating:
             self._is_terminating = True
-            self._deadline = time.monotonic() + TERMINATE_TIMEOUT_S
+            self._deadline = Deadline.within(TERMINATE_TIMEOUT_S)
             process.terminate()
             # a stopped process does not handle SIGTERM
             process.send_signal(signal.SIGCONT)

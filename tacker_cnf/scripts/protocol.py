@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
-from tacker_cnf.lcm.scripted import InstanceChanges, ProvidedVim
+from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.scripts import plain_pickle
 from tacker_cnf.sol import base
 from tacker_cnf.sol.base import Identifier, SolType

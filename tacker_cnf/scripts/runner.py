@@ -157,7 +157,12 @@ def _child(
             else None
         )
         child = ScriptProcess(
-            script.command, home, limits, script.masker, lease
+            script.command,
+            home,
+            limits,
+            script.masker,
+            lease,
+            cancel_token.clock,
         )
         yield stack.enter_context(child)
 

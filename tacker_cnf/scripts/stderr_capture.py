@@ -68,7 +68,7 @@ class StderrCapture:
         shown = "".join(
             c if c.isprintable() else "?" for c in line[:MAX_LINE_CHARS]
         )
-        LOG.info("script: %s", shown)
+        LOG.info("Script output: line=%s", shown)
         # count empty lines, too
         self._logged_chars += len(shown) + 1
         if self._logged_chars >= self._max_chars:

@@ -1,4 +1,4 @@
-"""Starts, retries, rolls back, fails and cancels lifecycle operations.
+"""Starts, retries, rolls back, fails, cancels and reads lifecycle operations.
 
 A request is checked without a lock; then one transaction reserves the VNF
 instance and stores the operation; then a conductor is woken.
@@ -14,49 +14,52 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.unpacked import PackageSource, UnpackedPackage
+from tacker_cnf.context import RequestContext
 from tacker_cnf.db import (
+    conductors,
+    connection_info,
     idempotency,
     instances,
     leftovers,
+    listing,
     op_occs,
     packages,
     vims,
 )
 from tacker_cnf.db.session import (
     ReferenceError,  # noqa: A004
+    Session,
     Store,
-    transaction,
 )
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.registry import DriverRegistry
-from tacker_cnf.lcm import (
-    modification,
-    operations,
-    package_change,
-    target,
-    vnfcs,
-)
+from tacker_cnf.lcm import modification, states, target
+from tacker_cnf.lcm.operations import change_package, registry
+from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
-from tacker_cnf.preconditions import NO_PRECONDITIONS, Preconditions
+from tacker_cnf.list_query import ListQuery, Position
+from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.rpc import Client
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.services.idempotency import run_once
+from tacker_cnf.services.vnf_instances import cleanup_on_leftovers
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.lcm_request import (
-    ChangeCurrentVnfPkgRequest,
-    HealVnfRequest,
-    VnfInfoModificationRequest,
-)
-from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.sol.lcm_request import VnfInfoModificationRequest
+from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
     CancelModeType,
     LcmOperationType,
     VnfLcmOpOcc,
 )
-from tacker_cnf.vims import connection_info
 
 #: seconds that the sweep leaves an operation to the wake-up message
 WAKEUP_TIMEOUT_S: Final = 5.0
+#: attributes that the database can compare
+COMPARABLE: Final = listing.comparable(op_occs.COLUMNS)
+NONE_ALIVE: Final = conductors.NONE_ALIVE
+#: progress of an operation while no conductor is alive
+WAITING_FOR_CONDUCTOR: Final = "Waiting: no conductor is running"
 #: how often a request is checked if the instance changes meanwhile
 MAX_ATTEMPTS: Final = 5
 
@@ -85,10 +88,11 @@ class OperationService:
 
     def start(
         self,
+        context: RequestContext,
         instance_id: str,
         op: LcmOperationType,
         request: SolType,
-        preconditions: Preconditions = NO_PRECONDITIONS,
+        preconditions: Preconditions,
     ) -> str:
         """Start an operation; return the ID of its occurrence.
 
@@ -104,24 +108,30 @@ class OperationService:
         """
 
         def attempt() -> str:
-            with self.cleanup_on_leftovers(instance_id):
-                instance, vim_connections, generation = self._read_instance(
-                    instance_id, op, request
+            with cleanup_on_leftovers(self._rpc, instance_id):
+                instance, vim_connections, generation = self._store.read(
+                    context, _read_instance, instance_id, op, request
                 )
             self._check(instance, op, request, vim_connections)
             op_occ = _new_op_occ(instance_id, op, request)
-            vnfd_id = modification.next_vnfd_id(instance, request)
-            return self._begin(
-                op_occ, preconditions, vim_connections, generation, vnfd_id
+            vnfd_id = OPERATIONS[op].next_vnfd_id(request, instance)
+            return self._accept(
+                context,
+                op_occ,
+                preconditions,
+                vim_connections,
+                generation,
+                vnfd_id,
             )
 
-        return _retry_if_stale(attempt)
+        return self._run_once(context, preconditions, attempt)
 
     def modify(
         self,
+        context: RequestContext,
         instance_id: str,
         request: VnfInfoModificationRequest,
-        preconditions: Preconditions = NO_PRECONDITIONS,
+        preconditions: Preconditions,
     ) -> str:
         """Start a modification; return the ID of its occurrence.
 
@@ -133,50 +143,75 @@ class OperationService:
         :raises PeerFailed: the NFVO did not send the package
         :raises PreconditionFailed: the instance has another entity tag
         """
-        return _retry_if_stale(
-            lambda: self._modify(instance_id, request, preconditions)
+
+        def attempt() -> str:
+            instance, vim_connections, generation = self._store.read(
+                context, _read_for_modification, instance_id, request
+            )
+            self._check_modification(instance, request, vim_connections)
+            op_occ = _new_op_occ(
+                instance_id, LcmOperationType.MODIFY_INFO, request
+            )
+            vnfd_id = modification.other_vnfd_id(instance, request.vnfd_id)
+            return self._accept(
+                context,
+                op_occ,
+                preconditions,
+                vim_connections,
+                generation,
+                vnfd_id,
+            )
+
+        return self._run_once(context, preconditions, attempt)
+
+    def _run_once(
+        self,
+        context: RequestContext,
+        preconditions: Preconditions,
+        attempt: Callable[[], str],
+    ) -> str:
+        return run_once(
+            self._store,
+            context,
+            preconditions,
+            lambda: _retry_if_stale(attempt),
         )
 
-    def _modify(
+    def _accept(
         self,
-        instance_id: str,
-        request: VnfInfoModificationRequest,
+        context: RequestContext,
+        op_occ: VnfLcmOpOcc,
         preconditions: Preconditions,
+        vim_connections: Mapping[str, VimConnectionInfo],
+        generation: int,
+        vnfd_id: str | None,
     ) -> str:
-        instance, vim_connections, generation = self._read_for_modification(
-            instance_id, request
+        self._store.write(
+            context,
+            _insert,
+            op_occ,
+            preconditions,
+            vim_connections,
+            generation,
+            vnfd_id,
         )
+        self._rpc.wake(op_occ.id)
+        return op_occ.id
+
+    def _check_modification(
+        self,
+        instance: VnfInstance,
+        request: VnfInfoModificationRequest,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> None:
         if vim_connections != instance.vim_connection_info:
             self._check_same_vim_type(instance, vim_connections)
-        vnfd_id = modification.next_vnfd_id(instance, request)
+        vnfd_id = modification.other_vnfd_id(instance, request.vnfd_id)
         package = self._catalogue.unpacked(vnfd_id) if vnfd_id else None
         vnfd = package.vnfd if package else None
         modification.modified(instance, request, vim_connections, vnfd)
         if package:
             self._check_manageable_by(instance, package, vim_connections)
-        op_occ = _new_op_occ(
-            instance_id, LcmOperationType.MODIFY_INFO, request
-        )
-        return self._begin(
-            op_occ, preconditions, vim_connections, generation, vnfd_id
-        )
-
-    @transaction
-    def _read_for_modification(
-        self, instance_id: str, request: VnfInfoModificationRequest
-    ) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
-        with self._store.reader() as session:
-            generation = instances.generation(session, instance_id)
-            instance = instances.get(session, instance_id)
-            instances.check_not_busy(session, instance_id)
-            provided = connection_info.provided(session, instance_id)
-            requested = modification.connections(
-                instance, request, provided.get(instance_id, {})
-            )
-            resolved = (
-                connection_info.name(session, requested) if requested else {}
-            )
-            return instance, resolved, generation
 
     def _check_manageable_by(
         self,
@@ -195,7 +230,7 @@ class OperationService:
             return
         vnfd = self._catalogue.unpacked(instance.vnfd_id).vnfd
         scripts = target.flavour_of(vnfd, current.flavour_id).scripts
-        hook = operations.OPERATIONS[LcmOperationType.MODIFY_INFO].hook
+        hook = OPERATIONS[LcmOperationType.MODIFY_INFO].hook
         scripted = any(name.startswith(hook) for name in scripts)
         self._drivers.for_connections(vim_connections).validate(
             InfraTask(
@@ -222,42 +257,6 @@ class OperationService:
                 "to a VIM of another type."
             )
 
-    def _begin(
-        self,
-        op_occ: VnfLcmOpOcc,
-        preconditions: Preconditions,
-        vim_connections: Mapping[str, VimConnectionInfo],
-        generation: int,
-        vnfd_id: str | None = None,
-    ) -> str:
-        self._accept(
-            op_occ, preconditions, vim_connections, generation, vnfd_id
-        )
-        self._rpc.wake(op_occ.id)
-        return op_occ.id
-
-    @transaction
-    def _read_instance(
-        self, instance_id: str, op: LcmOperationType, request: SolType
-    ) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
-        with self._store.reader() as session:
-            generation = instances.generation(session, instance_id)
-            instance = instances.get(session, instance_id)
-            # first: the operation in progress is the better explanation
-            instances.check_not_busy(session, instance_id)
-            operations.check_state(op, instance)
-            if op is LcmOperationType.INSTANTIATE:
-                leftovers.check(session, instance_id, request)
-            # an instantiated instance stays on its VIMs
-            requested = instance.vim_connection_info or getattr(
-                request, "vim_connection_info", {}
-            )
-            return (
-                instance,
-                connection_info.name(session, requested),
-                generation,
-            )
-
     def _check(
         self,
         instance: VnfInstance,
@@ -265,9 +264,10 @@ class OperationService:
         request: SolType,
         vim_connections: Mapping[str, VimConnectionInfo],
     ) -> None:
-        package, current_package = self._packages(instance, request)
+        operation = OPERATIONS[op]
+        package, current_package = self._packages(instance, op, request)
         current = target.of_instance(instance)
-        desired = target.desired(
+        desired = operation.desired(
             request,
             current,
             package.vnfd,
@@ -287,13 +287,13 @@ class OperationService:
                 operation=op,
                 request=request,
                 deadline=Deadline.within(0),
-                is_heal=isinstance(request, HealVnfRequest),
-                vnfcs=vnfcs.find_requested(request, instance),
+                is_heal=operation.is_heal,
+                vnfcs=operation.vnfcs(request, instance),
             )
         )
 
     def _packages(
-        self, instance: VnfInstance, request: SolType
+        self, instance: VnfInstance, op: LcmOperationType, request: SolType
     ) -> tuple[UnpackedPackage, UnpackedPackage | None]:
         """Return the package to use, and the current one if it is another.
 
@@ -301,105 +301,18 @@ class OperationService:
         :raises IncompatibleVnfd: the instance is not compatible with the VNFD
         """
         package = self._catalogue.unpacked(instance.vnfd_id)
-        vnfd_id = modification.next_vnfd_id(instance, request)
-        if vnfd_id is None or not isinstance(
-            request, ChangeCurrentVnfPkgRequest
-        ):
+        vnfd_id = OPERATIONS[op].next_vnfd_id(request, instance)
+        if vnfd_id is None:
             return package, None
         next_package = self._catalogue.unpacked(vnfd_id)
-        package_change.check(instance, next_package.vnfd)
+        change_package.check(instance, next_package.vnfd)
         return next_package, package
 
-    @transaction
-    def _accept(
-        self,
-        op_occ: VnfLcmOpOcc,
-        preconditions: Preconditions,
-        vim_connections: Mapping[str, VimConnectionInfo],
-        generation: int,
-        vnfd_id: str | None,
-    ) -> None:
-        now = datetime.datetime.now(datetime.UTC)
-        instance_id = op_occ.vnf_instance_id
-        used = [c.vim_id for c in vim_connections.values() if c.vim_id]
-        with self._store.writer() as session:
-            if op_occs.exists(session, op_occ.id):
-                return  # an earlier commit succeeded, its response was lost
-            instances.reserve(session, instance_id, op_occ.id, generation)
-            # after reserve(), so that no other request changes the instance
-            preconditions.check(instances.etag(session, instance_id))
-            idempotency.record(session, preconditions, op_occ.id)
-            try:
-                vims.record_use(session, instance_id, used)
-                # the VIMs cannot be deleted any more; check they still exist
-                if vim_connections:
-                    connection_info.name(session, vim_connections)
-            except (ReferenceError, errors.InvalidVimConnection):
-                raise errors.Conflict(
-                    "vimConnectionInfo: the VIM has just been deleted."
-                ) from None
-            if vnfd_id:
-                packages.record_use(session, instance_id, vnfd_id)
-            op_occs.add(
-                session, op_occ, vim_connections, now, WAKEUP_TIMEOUT_S
-            )
-
-    @contextlib.contextmanager
-    def cleanup_on_leftovers(self, instance_id: str) -> Iterator[None]:
-        """Request a cleanup if the block raises Leftovers."""
-        try:
-            yield
-        except errors.Leftovers:
-            # without a broker, the next periodic synchronization deletes them
-            with contextlib.suppress(errors.Unavailable):
-                self._rpc.sync(instance_id)
-            raise
-
-    def sync(
-        self, instance_id: str, preconditions: Preconditions = NO_PRECONDITIONS
-    ) -> None:
-        """Send a request to synchronize an instance with its VIM, or to
-        delete the objects that a failed instantiation left there.
-
-        :raises NotFound: the instance does not exist
-        :raises WrongState: the instance has no objects on a VIM
-        :raises OperationInProgress: an operation has the instance
-        :raises PreconditionFailed: the instance has another entity tag
-        :raises Unavailable: the message broker is unreachable
-        """
-        self._check_sync(instance_id, preconditions)
-        self._rpc.sync(instance_id)
-
-    @transaction
-    def _check_sync(
-        self, instance_id: str, preconditions: Preconditions
-    ) -> None:
-        with self._store.reader() as session:
-            instance = instances.get(session, instance_id)
-            state = instance.instantiation_state
-            left = leftovers.get(session, instance_id)
-            if state != InstantiationState.INSTANTIATED and left is None:
-                raise errors.WrongState(
-                    f"VNF instance {instance_id} is "
-                    f"{instance.instantiation_state}; it has no objects on a "
-                    "VIM."
-                )
-            instances.check_not_busy(session, instance_id)
-            preconditions.check(instances.etag(session, instance_id))
-
-    @transaction
-    def _decide(
-        self, op_occ_id: str, event: Event, preconditions: Preconditions
-    ) -> VnfLcmOpOcc:
-        now = datetime.datetime.now(datetime.UTC)
-        with self._store.writer() as session:
-            idempotency.record(session, preconditions, op_occ_id)
-            return op_occs.decide(
-                session, op_occ_id, event, now, WAKEUP_TIMEOUT_S, preconditions
-            )
-
     def retry(
-        self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
+        self,
+        context: RequestContext,
+        op_occ_id: str,
+        preconditions: Preconditions,
     ) -> None:
         """Retry a failed operation.
 
@@ -407,11 +320,13 @@ class OperationService:
         :raises WrongState: the operation is not FAILED_TEMP
         :raises PreconditionFailed: the operation has another entity tag
         """
-        self._decide(op_occ_id, Event.RETRY, preconditions)
-        self._rpc.wake(op_occ_id)
+        self._resume(context, op_occ_id, Event.RETRY, preconditions)
 
     def rollback(
-        self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
+        self,
+        context: RequestContext,
+        op_occ_id: str,
+        preconditions: Preconditions,
     ) -> None:
         """Roll a failed operation back.
 
@@ -420,11 +335,29 @@ class OperationService:
             without rollback
         :raises PreconditionFailed: the operation has another entity tag
         """
-        self._decide(op_occ_id, Event.ROLLBACK, preconditions)
-        self._rpc.wake(op_occ_id)
+        self._resume(context, op_occ_id, Event.ROLLBACK, preconditions)
+
+    def _resume(
+        self,
+        context: RequestContext,
+        op_occ_id: str,
+        event: Event,
+        preconditions: Preconditions,
+    ) -> None:
+        def resume() -> str:
+            self._store.write(
+                context, _decide, op_occ_id, event, preconditions
+            )
+            self._rpc.wake(op_occ_id)
+            return op_occ_id
+
+        run_once(self._store, context, preconditions, resume)
 
     def fail(
-        self, op_occ_id: str, preconditions: Preconditions = NO_PRECONDITIONS
+        self,
+        context: RequestContext,
+        op_occ_id: str,
+        preconditions: Preconditions,
     ) -> VnfLcmOpOcc:
         """Set a failed operation to FAILED, which frees its instance.
 
@@ -434,18 +367,26 @@ class OperationService:
         :raises WrongState: the operation is not FAILED_TEMP
         :raises PreconditionFailed: the operation has another entity tag
         """
-        op_occ = self._decide(op_occ_id, Event.GIVE_UP, preconditions)
-        if op_occ.operation is not LcmOperationType.INSTANTIATE:
-            # without a broker, the next periodic synchronization does it
-            with contextlib.suppress(errors.Unavailable):
-                self._rpc.sync(op_occ.vnf_instance_id)
-        return op_occ
+
+        def fail() -> str:
+            op_occ = self._store.write(
+                context, _decide, op_occ_id, Event.GIVE_UP, preconditions
+            )
+            if op_occ.operation is not LcmOperationType.INSTANTIATE:
+                # without a broker, the next periodic synchronization does it
+                with contextlib.suppress(errors.Unavailable):
+                    self._rpc.sync(op_occ.vnf_instance_id)
+            return op_occ_id
+
+        run_once(self._store, context, preconditions, fail)
+        return self.get(context, op_occ_id)[0]
 
     def cancel(
         self,
+        context: RequestContext,
         op_occ_id: str,
         mode: CancelModeType,
-        preconditions: Preconditions = NO_PRECONDITIONS,
+        preconditions: Preconditions,
     ) -> None:
         """Cancel a running operation.
 
@@ -453,21 +394,145 @@ class OperationService:
         :raises WrongState: the operation is not running
         :raises PreconditionFailed: the operation has another entity tag
         """
-        self._cancel(op_occ_id, mode, preconditions)
-        self._rpc.cancel(op_occ_id)
-        # an operation that no conductor has claimed yet ends at once
-        self._rpc.wake(op_occ_id)
 
-    @transaction
-    def _cancel(
-        self,
-        op_occ_id: str,
-        mode: CancelModeType,
-        preconditions: Preconditions,
-    ) -> None:
-        with self._store.writer() as session:
-            idempotency.record(session, preconditions, op_occ_id)
-            op_occs.cancel(session, op_occ_id, mode, preconditions)
+        def cancel() -> str:
+            self._store.write(context, _cancel, op_occ_id, mode, preconditions)
+            self._rpc.cancel(op_occ_id)
+            # an operation that no conductor has claimed yet ends at once
+            self._rpc.wake(op_occ_id)
+            return op_occ_id
+
+        run_once(self._store, context, preconditions, cancel)
+
+    def get(
+        self, context: RequestContext, op_occ_id: str
+    ) -> tuple[VnfLcmOpOcc, str]:
+        """Return an operation, and its entity tag.
+
+        :raises NotFound: the operation does not exist
+        """
+        return self._store.read(context, _get, op_occ_id)
+
+    @contextlib.contextmanager
+    def find(
+        self, context: RequestContext, query: ListQuery
+    ) -> Iterator[Iterator[tuple[Position, VnfLcmOpOcc]]]:
+        """List operations, oldest first, with their positions."""
+        with self._store.reader(context) as session:
+            is_waiting = not conductors.count(session)
+            yield (
+                (position, _with_waiting(op_occ) if is_waiting else op_occ)
+                for position, op_occ in op_occs.find(session, query)
+            )
+
+    def count_conductors(self, context: RequestContext) -> int:
+        """Return the number of conductors that are alive."""
+        return self._store.read(context, conductors.count)
+
+
+def _read_instance(
+    session: Session, instance_id: str, op: LcmOperationType, request: SolType
+) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
+    generation = instances.generation(session, instance_id)
+    instance = instances.get(session, instance_id)
+    # first: the operation in progress is the better explanation
+    instances.check_not_busy(session, instance_id)
+    registry.check_state(op, instance)
+    if op is LcmOperationType.INSTANTIATE:
+        leftovers.check(session, instance_id, request)
+    # an instantiated instance stays on its VIMs
+    requested = instance.vim_connection_info or getattr(
+        request, "vim_connection_info", {}
+    )
+    return instance, connection_info.name(session, requested), generation
+
+
+def _read_for_modification(
+    session: Session, instance_id: str, request: VnfInfoModificationRequest
+) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
+    generation = instances.generation(session, instance_id)
+    instance = instances.get(session, instance_id)
+    instances.check_not_busy(session, instance_id)
+    provided = connection_info.provided(session, instance_id)
+    requested = modification.connections(
+        instance, request, provided.get(instance_id, {})
+    )
+    resolved = connection_info.name(session, requested) if requested else {}
+    return instance, resolved, generation
+
+
+def _insert(
+    session: Session,
+    op_occ: VnfLcmOpOcc,
+    preconditions: Preconditions,
+    vim_connections: Mapping[str, VimConnectionInfo],
+    generation: int,
+    vnfd_id: str | None,
+) -> None:
+    now = datetime.datetime.now(datetime.UTC)
+    instance_id = op_occ.vnf_instance_id
+    used = [c.vim_id for c in vim_connections.values() if c.vim_id]
+    if op_occs.exists(session, op_occ.id):
+        return  # an earlier commit succeeded, its response was lost
+    instances.reserve(session, instance_id, op_occ.id, generation)
+    # after reserve(), so that no other request changes the instance
+    preconditions.check(instances.etag(session, instance_id))
+    idempotency.record(session, preconditions, op_occ.id)
+    try:
+        vims.record_use(session, instance_id, used)
+        # the VIMs cannot be deleted any more; check they still exist
+        if vim_connections:
+            connection_info.name(session, vim_connections)
+    except (ReferenceError, errors.InvalidVimConnection):
+        raise errors.Conflict(
+            "vimConnectionInfo: the VIM has just been deleted."
+        ) from None
+    if vnfd_id:
+        packages.record_use(session, instance_id, vnfd_id)
+    op_occs.add(session, op_occ, vim_connections, now, WAKEUP_TIMEOUT_S)
+
+
+def _decide(
+    session: Session,
+    op_occ_id: str,
+    event: Event,
+    preconditions: Preconditions,
+) -> VnfLcmOpOcc:
+    now = datetime.datetime.now(datetime.UTC)
+    idempotency.record(session, preconditions, op_occ_id)
+    return op_occs.decide(
+        session, op_occ_id, event, now, WAKEUP_TIMEOUT_S, preconditions
+    )
+
+
+def _cancel(
+    session: Session,
+    op_occ_id: str,
+    mode: CancelModeType,
+    preconditions: Preconditions,
+) -> None:
+    idempotency.record(session, preconditions, op_occ_id)
+    op_occs.cancel(session, op_occ_id, mode, preconditions)
+
+
+def _get(session: Session, op_occ_id: str) -> tuple[VnfLcmOpOcc, str]:
+    # if the row changes in between, the tag is that of the old one
+    tag = op_occs.etag(session, op_occ_id)
+    op_occ = op_occs.get(session, op_occ_id)
+    if op_occ.operation_state in states.ACTIVE and not conductors.count(
+        session
+    ):
+        op_occ = _with_waiting(op_occ)
+    return op_occ, tag
+
+
+def _with_waiting(op_occ: VnfLcmOpOcc) -> VnfLcmOpOcc:
+    """Add to the progress of an active operation that it waits."""
+    if op_occ.operation_state not in states.ACTIVE:
+        return op_occ
+    last_progress = f" (at {op_occ.progress})" if op_occ.progress else ""
+    progress = f"{WAITING_FOR_CONDUCTOR}{last_progress}"
+    return msgspec.structs.replace(op_occ, progress=progress)
 
 
 def _retry_if_stale(attempt: Callable[[], str]) -> str:
@@ -487,7 +552,7 @@ def _new_op_occ(
     now = datetime.datetime.now(datetime.UTC)
     return VnfLcmOpOcc(
         id=str(uuid.uuid4()),
-        operation_state=operations.first_state(op),
+        operation_state=registry.first_state(op),
         state_entered_time=now,
         start_time=now,
         vnf_instance_id=instance_id,

@@ -12,7 +12,6 @@ from tacker_cnf.sol.common import (
     ExtVirtualLinkData,
     VimConnectionInfo,
 )
-from tacker_cnf.sol.vnf_instance import ScaleInfo, VnfOperationalState
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 #: ids of VNFCs; an empty list is invalid, as absent means all VNFCs
@@ -30,13 +29,6 @@ class ScaleType(enum.StrEnum):
 
 class TerminationType(enum.StrEnum):
     """SOL003 5.5.2.8, inner type."""
-
-    FORCEFUL = "FORCEFUL"
-    GRACEFUL = "GRACEFUL"
-
-
-class StopType(enum.StrEnum):
-    """SOL003 5.5.4.4."""
 
     FORCEFUL = "FORCEFUL"
     GRACEFUL = "GRACEFUL"
@@ -79,37 +71,6 @@ class ScaleVnfRequest(SolType):
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
 
 
-class ScaleVnfToLevelRequest(SolType):
-    """SOL003 5.5.2.6."""
-
-    instantiation_level_id: Identifier | None = None
-    scale_info: tuple[ScaleInfo, ...] = ()
-    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if bool(self.instantiation_level_id) == bool(self.scale_info):
-            raise ValueError(
-                "exactly one of instantiationLevelId and scaleInfo is required"
-            )
-
-
-class ChangeVnfFlavourRequest(SolType):
-    """SOL003 5.5.2.7."""
-
-    new_flavour_id: Identifier
-    instantiation_level_id: Identifier | None = None
-    ext_virtual_links: tuple[ExtVirtualLinkData, ...] = ()
-    ext_managed_virtual_links: tuple[ExtManagedVirtualLinkData, ...] = ()
-    vim_connection_info: dict[Identifier, VimConnectionInfo] = msgspec.field(
-        default_factory=dict
-    )
-    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
-    extensions: KeyValuePairs = msgspec.field(default_factory=dict)
-    vnf_configurable_properties: KeyValuePairs = msgspec.field(
-        default_factory=dict
-    )
-
-
 class TerminateVnfRequest(SolType):
     """SOL003 5.5.2.8."""
 
@@ -125,29 +86,6 @@ class HealVnfRequest(SolType):
     vnfc_instance_id: VnfcNames = ()
     heal_script: str | None = None
     additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
-
-
-class OperateVnfRequest(SolType):
-    """SOL003 5.5.2.10 and SOL002 5.5.2.10, which adds the VNFCs.
-
-    The default of stopType is FORCEFUL.
-    """
-
-    vnfc_instance_id: VnfcNames = ()
-    change_state_to: VnfOperationalState
-    stop_type: StopType | None = None
-    graceful_stop_timeout: Seconds | None = None
-    additional_params: KeyValuePairs = msgspec.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        starts = self.change_state_to is VnfOperationalState.STARTED
-        if starts and self.stop_type:
-            raise ValueError("stopType requires changeStateTo STOPPED")
-        graceful = self.stop_type is StopType.GRACEFUL
-        if graceful and self.graceful_stop_timeout is None:
-            raise ValueError("stopType GRACEFUL requires gracefulStopTimeout")
-        if not graceful and self.graceful_stop_timeout is not None:
-            raise ValueError("gracefulStopTimeout requires stopType GRACEFUL")
 
 
 class ChangeExtVnfConnectivityRequest(SolType):

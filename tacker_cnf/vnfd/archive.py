@@ -98,7 +98,7 @@ class Archive:
     def unpack(
         self,
         into: Path,
-        stated: Mapping[str, Sequence[digests.Stated]],
+        stated: Mapping[str, Sequence[digests.DeclaredDigest]],
     ) -> None:
         """Write every file below a directory, and verify its digests.
 
@@ -221,12 +221,12 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
     name = info.orig_filename
     if "\0" in name:
         raise errors.InvalidPackage(
-            f"the archive holds {name!r:.200}, which contains NUL",
+            f"the archive contains {name!r:.200}, which contains NUL",
         )
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in {0, stat.S_IFDIR if info.is_dir() else stat.S_IFREG}:
         raise errors.InvalidPackage(
-            f"the archive holds {name!r:.200}, which is neither a file nor"
+            f"the archive contains {name!r:.200}, which is neither a file nor"
             " a directory",
         )
     if info.flag_bits & ENCRYPTED:

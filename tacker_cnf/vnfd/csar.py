@@ -12,7 +12,7 @@ import msgspec
 from tacker_cnf import errors
 from tacker_cnf.vnfd import metadata
 from tacker_cnf.vnfd.archive import DIRECTORY_MODE, Archive
-from tacker_cnf.vnfd.digests import Artifact, Stated
+from tacker_cnf.vnfd.digests import Artifact, DeclaredDigest
 from tacker_cnf.vnfd.limits import Limits
 
 __all__ = ["Artifact", "Csar", "Limits", "unpack"]
@@ -118,7 +118,7 @@ def _meta(archive: Archive) -> metadata.Meta:
 
 class _Manifest(NamedTuple):
     path: str
-    digests: list[Stated]
+    digests: list[DeclaredDigest]
 
 
 def _manifest(archive: Archive, meta: metadata.Meta) -> _Manifest | None:
@@ -207,14 +207,14 @@ def _is_definition(path: str) -> bool:
 
 
 def _by_file(
-    stated: Iterable[Stated],
+    stated: Iterable[DeclaredDigest],
     files: Iterable[str],
-) -> dict[str, list[Stated]]:
+) -> dict[str, list[DeclaredDigest]]:
     """Group digests by file.
 
     :raises InvalidPackage: a listed file is not in the package
     """
-    found: dict[str, list[Stated]] = collections.defaultdict(list)
+    found: dict[str, list[DeclaredDigest]] = collections.defaultdict(list)
     file_paths = set(files)
     for digest in stated:
         path = digest.artifact.path
@@ -228,7 +228,7 @@ def _by_file(
     return found
 
 
-def _artifacts(stated: Iterable[Stated]) -> tuple[Artifact, ...]:
+def _artifacts(stated: Iterable[DeclaredDigest]) -> tuple[Artifact, ...]:
     """Return each listed file once; TOSCA.meta precedes the manifest."""
     found: dict[str, Artifact] = {}
     for digest in stated:

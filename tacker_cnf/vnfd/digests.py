@@ -27,7 +27,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
         return "://" in self.path
 
 
-class Stated(NamedTuple):
+class DeclaredDigest(NamedTuple):
     """A digest, and the file and line that list it."""
 
     artifact: Artifact
@@ -45,7 +45,7 @@ class Hash(Protocol):
 class Check:
     """Computes the digests of one file from chunks of its content."""
 
-    def __init__(self, stated: Iterable[Stated]) -> None:
+    def __init__(self, stated: Iterable[DeclaredDigest]) -> None:
         self._stated = list(stated)
         names = {digest.artifact.algorithm for digest in self._stated}
         self._hashes: dict[str, Hash] = {
@@ -72,7 +72,9 @@ class Check:
                 )
 
 
-def stated(attributes: dict[str, str], path: str, where: str) -> Stated:
+def stated(
+    attributes: dict[str, str], path: str, where: str
+) -> DeclaredDigest:
     """Parse the attributes that a package lists for a file.
 
     :raises InvalidPackage: the digest is incomplete, or its algorithm unknown
@@ -96,7 +98,7 @@ def stated(attributes: dict[str, str], path: str, where: str) -> Stated:
         hash=digest,
         metadata=metadata,
     )
-    return Stated(artifact, where)
+    return DeclaredDigest(artifact, where)
 
 
 def _algorithm(written: str, path: str, where: str) -> str:

@@ -27,7 +27,7 @@ class EntryNames:
         fault = _fault_of_name(path, self._limits)
         if fault:
             raise errors.InvalidPackage(
-                f"the archive holds {name!r:.200}, {fault}",
+                f"the archive contains {name!r:.200}, {fault}",
             )
         parts = path.split("/")
         for depth in range(1, len(parts)):
@@ -35,7 +35,7 @@ class EntryNames:
         is_directory = name.endswith("/")
         is_new = self._register(path, is_directory=is_directory)
         if not is_new and not is_directory:
-            raise errors.InvalidPackage(f"the archive holds {path!r} twice")
+            raise errors.InvalidPackage(f"the archive contains {path!r} twice")
 
     def _register(self, path: str, *, is_directory: bool) -> bool:
         """Register a path; return whether it is new."""
@@ -44,17 +44,17 @@ class EntryNames:
         other = self._seen.setdefault(folded, (path, is_directory))
         if len(self._seen) > self._limits.max_files:
             raise errors.InvalidPackage(
-                f"the archive holds more than the {self._limits.max_files}"
+                f"the archive contains more than the {self._limits.max_files}"
                 " files and directories accepted",
             )
         if other[0] != path:
             raise errors.InvalidPackage(
-                f"the archive holds {other[0]!r} and {path!r}, which differ"
+                f"the archive contains {other[0]!r} and {path!r}, which differ"
                 " by case only",
             )
         if other[1] != is_directory:
             raise errors.InvalidPackage(
-                f"the archive holds {path!r} as file and as directory",
+                f"the archive contains {path!r} as file and as directory",
             )
         return len(self._seen) > number
 

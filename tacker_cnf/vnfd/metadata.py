@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tacker_cnf import errors
 from tacker_cnf.vnfd import digests
-from tacker_cnf.vnfd.digests import Stated
+from tacker_cnf.vnfd.digests import DeclaredDigest
 
 TOSCA_META: Final = "TOSCA-Metadata/TOSCA.meta"
 CSAR_VERSIONS: Final = frozenset({"1.0", "1.1"})
@@ -43,7 +43,7 @@ class Meta(NamedTuple):
     manifest: str | None = None
     certificate: str | None = None
     created_by: str | None = None
-    digests: tuple[Stated, ...] = ()
+    digests: tuple[DeclaredDigest, ...] = ()
 
 
 def read_tosca_meta(text: str) -> Meta:
@@ -70,7 +70,7 @@ def read_tosca_meta(text: str) -> Meta:
     )
 
 
-def read_manifest(text: str, path: str) -> list[Stated]:
+def read_manifest(text: str, path: str) -> list[DeclaredDigest]:
     """Parse the digests of a manifest (SOL004 4.3.2).
 
     ``metadata:`` and non-MANO artifact sets between the blocks of digests are
@@ -170,7 +170,7 @@ def _check_version(
         )
 
 
-def _of_blocks(blocks: list[Block], path: str) -> Iterator[Stated]:
+def _of_blocks(blocks: list[Block], path: str) -> Iterator[DeclaredDigest]:
     for block in blocks:
         attributes = _attributes(block, path)
         name_line = attributes.get("name") or attributes.get("source")

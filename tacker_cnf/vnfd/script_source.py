@@ -11,7 +11,8 @@ MAX_BYTES: Final = 1024**2
 #: one thread at a time: CPython 3.11 counts the depth of a tree for all threads
 #: together, and raises SystemError when they differ (gh-106905)
 _PARSER_LOCK: Final = threading.Lock()
-_DEFINES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINES: Final = (*_FUNCTIONS, ast.ClassDef)
 _NO_EFFECT: Final = (
     *(ast.Import, ast.ImportFrom, ast.Pass, ast.Assign, ast.AnnAssign),
     *(ast.If, ast.Try, ast.With, ast.For, ast.While, ast.Match),
@@ -109,7 +110,7 @@ def _executed(tree: ast.Module) -> Iterator[ast.AST]:
 
 def _is_inert(member: ast.stmt) -> bool:
     """Check for a method or a docstring."""
-    return isinstance(member, _DEFINES) or (
+    return isinstance(member, _FUNCTIONS) or (
         isinstance(member, ast.Expr) and isinstance(member.value, ast.Constant)
     )
 

@@ -91,7 +91,7 @@ class Signatures:
         try:
             return self._read()
         except errors.VnfmError as error:
-            LOG.error("Trusted certificates not read: %s", error)  # noqa: TRY400
+            LOG.error("Trusted certificates not read: error=%s", error)  # noqa: TRY400
             raise errors.Unavailable(
                 "[catalogue] trusted_certificates cannot be read at the "
                 "moment, so that no signature can be verified; see the log "
@@ -236,7 +236,7 @@ def extract_envelope(
         signatures = [name for name in kinds if kinds[name] in SIGNATURES]
         if len(signatures) != 1:
             raise errors.InvalidPackage(
-                f"the archive holds {names[0]} and {len(signatures)}"
+                f"the archive contains {names[0]} and {len(signatures)}"
                 " signatures of it (.cms, .p7s), not one"
             )
         opened.extract(names[0], into)
@@ -260,7 +260,7 @@ def _digest(path: Path, algorithm: str) -> bytes:
 def _read_certificates(tree: Path, name: str | None) -> trust.Certificates:
     """Read a file of certificates, which itself need not be signed.
 
-    :raises InvalidPackage: it holds other content, which is not signed
+    :raises InvalidPackage: it contains other content, which is not signed
     """
     if not name:
         return ()
@@ -268,7 +268,7 @@ def _read_certificates(tree: Path, name: str | None) -> trust.Certificates:
     found = _load_certificates([data], name)
     if not trust.is_bare(data):
         raise errors.InvalidPackage(
-            f"{name}: it holds more than certificates; remove the text"
+            f"{name}: it contains more than certificates; remove the text"
             " around the PEM blocks"
         )
     return found

@@ -74,7 +74,7 @@ def _unreadable(place: Path, error: Exception) -> errors.VnfmError:
     if isinstance(error, OSError):
         why = error.strerror or str(error)
     else:
-        why = "it holds no certificate in PEM or DER"
+        why = "it contains no certificate in PEM or DER"
     return errors.VnfmError(
         f"[catalogue] trusted_certificates: {place} cannot be read: {why}."
     )

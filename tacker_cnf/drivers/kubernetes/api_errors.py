@@ -120,8 +120,8 @@ def _end_of_value(message: str, start: int) -> int:
 
 
 def _forbidden_reason(message: str) -> str:
-    """Return whether the credentials are not sufficient, or the request is
-    forbidden for all: by a quota, a pod security level, an admission webhook.
+    """Return the reason of a 403: missing rights of the credentials, or a
+    refusal by a quota, a pod security level or an admission webhook.
     """
     if _UNAUTHORIZED.search(message):
         return "The credentials of the VIM do not suffice"

@@ -175,13 +175,17 @@ class KubernetesDriver:
         return label_search.clean(self._connect_for_search(task), task)
 
     def _connect_for_search(self, task: SearchTask) -> Cluster:
-        retry_policy = RetryPolicy(Deadline(math.inf), task.cancel_token)
+        retry_policy = RetryPolicy(
+            Deadline(math.inf, task.cancel_token.clock), task.cancel_token
+        )
         return self._clusters.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
         def connect(cancel_token: CancelToken) -> Cluster:
             # a lost cluster ends the watch; the caller starts another
-            retry_policy = RetryPolicy(Deadline(math.inf), cancel_token)
+            retry_policy = RetryPolicy(
+                Deadline(math.inf, cancel_token.clock), cancel_token
+            )
             return self._clusters.connect(task.vim_connection, retry_policy)
 
         pod_watch.watch(connect, task)
@@ -193,7 +197,7 @@ class KubernetesDriver:
         rendered = manifests.render(task, target)
         assignment = cluster_assignment.assign_clusters(task, target)
         ready_timeout = self._conf.ready_timeout + (task.grace or 0)
-        deadline = Deadline.within(min(ready_timeout, task.deadline.remaining))
+        deadline = task.deadline.limited(ready_timeout)
         progress = Progress(task.report_progress)
         info = task.instance.instantiated_vnf_info
         return ClusterTasks(

@@ -97,7 +97,7 @@ class Evictions:
         :raises VimRejected: the cluster rejects an eviction for another reason
         """
         timeout = min(self._budget_timeout, self._deadline.remaining)
-        budget_deadline = Deadline.within(timeout)
+        budget_deadline = self._deadline.limited(timeout)
         ordered = sorted(pods, key=readiness_checks.is_ready)
         while not self._deadline.passed:
             evicted.extend(pod for pod in ordered if self._evict(pod))

@@ -6,6 +6,7 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.readiness_checks import FaultGrace
 from tacker_cnf.drivers.kubernetes.waiting import MAX_WATCH_S
+from tacker_cnf.runtime.clock import Clock
 
 #: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
@@ -27,10 +28,10 @@ class Finalizers:
     :param timeout: seconds after which unchanged finalizers are an error
     """
 
-    def __init__(self, kind: str, timeout: float) -> None:
+    def __init__(self, kind: str, timeout: float, clock: Clock) -> None:
         self._kind = kind
         self._timeout = timeout
-        self._fault_grace = FaultGrace(timeout)
+        self._fault_grace = FaultGrace(timeout, clock)
 
     def check(self, bodies: Iterable[Object]) -> float:
         """Check deleted objects; return the seconds until the next check.
@@ -50,10 +51,10 @@ class Finalizers:
 
     def _not_removed_error(self, name: str, names: str) -> errors.NotReady:
         return errors.NotReady(
-            f"{self._kind} {name} was deleted and is held by its finalizers "
-            f"({names}), which were not removed within {self._timeout:.3g} "
-            "seconds. Let the controllers that set them remove them, or remove "
-            "them from the object yourself; then retry."
+            f"{self._kind} {name} is being deleted; its finalizers ({names}) "
+            "block the deletion and were not removed within "
+            f"{self._timeout:.3g} seconds. Let the controllers that set them "
+            "remove them, or remove them from the object yourself; then retry."
         )
 
 

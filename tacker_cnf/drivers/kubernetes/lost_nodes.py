@@ -48,14 +48,16 @@ class LostNodes:
         deleting = [p for p in pods if "deletionTimestamp" in p["metadata"]]
         if not deleting:
             return MAX_INTERVAL_S
-        self._next_check = self._next_check or Deadline.within(
-            self._interval_s
-        )
+        self._next_check = self._next_check or self._build_next_check()
         if self._next_check.passed:
             self._delete_from_lost_nodes(deleting)
             self._interval_s = min(self._interval_s * 2, MAX_INTERVAL_S)
-            self._next_check = Deadline.within(self._interval_s)
+            self._next_check = self._build_next_check()
         return self._next_check.remaining
+
+    def _build_next_check(self) -> Deadline:
+        clock = self._cluster.cancel_token.clock
+        return Deadline.within(self._interval_s, clock)
 
     def _delete_from_lost_nodes(self, pods: Iterable[Object]) -> None:
         nodes: dict[str, list[Object]] = {}

@@ -200,7 +200,8 @@ class PodUpdate:
         """
         name = self._after.name
         fault_grace = readiness_checks.FaultGrace(
-            self._cluster_task.waiter.grace
+            self._cluster_task.waiter.grace,
+            self._cluster_task.waiter.deadline.clock,
         )
 
         def check(found: Iterable[Object]) -> Pending | None:

@@ -7,7 +7,6 @@ one for each namespace that has VNFs. A watch stores only its resourceVersion.
 import contextlib
 import dataclasses
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -83,7 +82,8 @@ def _stream(
 
     :raises Expired: the API server no longer has the changes since then
     """
-    started = time.monotonic()
+    clock = task.cancel_token.clock
+    started = clock.monotonic()
     with contextlib.closing(
         cluster.watch(
             pods,
@@ -97,7 +97,7 @@ def _stream(
             resource_version = body["metadata"]["resourceVersion"]
             if _is_relevant(change, body):
                 task.on_change(body["metadata"]["labels"][INSTANCE_LABEL])
-    if time.monotonic() < started + MIN_WATCH_S:
+    if clock.monotonic() < started + MIN_WATCH_S:
         # a proxy in front of the cluster cuts watches
         task.cancel_token.wait(MIN_WATCH_S)
     return resource_version
@@ -142,7 +142,9 @@ class NamespaceWatches:
             self._stop(namespace)
 
     def _start(self, namespace: str) -> None:
-        cancel_token = self._cancel_tokens[namespace] = CancelToken()
+        cancel_token = self._cancel_tokens[namespace] = CancelToken(
+            clock=self._task.cancel_token.clock
+        )
         threading.Thread(
             target=self._run,
             args=(

@@ -89,7 +89,7 @@ class Waiter:
                 if m.kind == "DaemonSet" and m.vdu_id
             ],
         )
-        grace_deadline = Deadline.within(self._grace)
+        grace_deadline = Deadline.within(self._grace, self.deadline.clock)
         lost_nodes = LostNodes(self._cluster)
 
         def check(found: Iterable[Object]) -> Pending | None:
@@ -136,7 +136,7 @@ class Waiter:
         :raises NotReady: the controller does not, or the object does not exist
         """
         observed: list[Object] = []
-        grace_deadline = Deadline.within(self._grace)
+        grace_deadline = Deadline.within(self._grace, self.deadline.clock)
 
         def check(found: Iterable[Object]) -> Pending | None:
             observed[:] = filter(readiness_checks.observed, found)
@@ -155,8 +155,10 @@ class Waiter:
     def _wait_object_ready(self, manifest: Manifest) -> bool:
         """Wait until an object is ready; return whether it was at once."""
         was_ready = True
-        fault_grace = readiness_checks.FaultGrace(self._grace)
-        grace_deadline = Deadline.within(self._grace)
+        fault_grace = readiness_checks.FaultGrace(
+            self._grace, self.deadline.clock
+        )
+        grace_deadline = Deadline.within(self._grace, self.deadline.clock)
 
         def check(found: Iterable[Object]) -> Pending | None:
             nonlocal was_ready
@@ -256,7 +258,9 @@ class Waiter:
         """
         remaining: list[Object] = []
         lost_nodes = LostNodes(self._cluster)
-        finalizer_check = Finalizers("Pod", self._finalizer_timeout)
+        finalizer_check = Finalizers(
+            "Pod", self._finalizer_timeout, self.deadline.clock
+        )
 
         def check(found: Iterable[Object]) -> Pending | None:
             remaining[:] = [p for p in found if p["metadata"]["uid"] in uids]
@@ -287,7 +291,9 @@ class Waiter:
         :raises NotReady: they are not deleted in time
         """
         remaining: list[Object] = []
-        finalizer_check = Finalizers(kind, self._finalizer_timeout)
+        finalizer_check = Finalizers(
+            kind, self._finalizer_timeout, self.deadline.clock
+        )
 
         def check(found: Iterable[Object]) -> Pending | None:
             remaining[:] = [b for b in found if b["metadata"]["uid"] in uids]

@@ -1,6 +1,5 @@
 """Readiness of pods, and of the workloads that create them."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
@@ -14,6 +13,7 @@ from tacker_cnf.drivers.kubernetes.inventory import (
     vdu_of,
 )
 from tacker_cnf.drivers.kubernetes.waiting import Pending
+from tacker_cnf.runtime.clock import Clock
 
 #: a Kubernetes object, or part of one, as JSON values
 Object = dict[str, Any]
@@ -35,13 +35,14 @@ def has_succeeded(pod: Object) -> bool:
 class FaultGrace:
     """Measures for how long each object has had a fault."""
 
-    def __init__(self, grace: float) -> None:
+    def __init__(self, grace: float, clock: Clock) -> None:
         self._grace = grace
+        self._clock = clock
         self._since: dict[tuple[str, str], float] = {}
 
     def remaining(self, uid: str, fault: str = "") -> float:
         """Return the seconds for which a fault is still tolerated."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         return self._since.setdefault((uid, fault), now) + self._grace - now
 
     def clear(self, uid: str) -> None:
@@ -70,7 +71,7 @@ class PodReadiness:
         self._namespace = namespace
         self._expected = expected
         self._daemons = daemons
-        self._fault_grace = FaultGrace(grace)
+        self._fault_grace = FaultGrace(grace, cluster.cancel_token.clock)
         self._grace = grace
 
     def __call__(self, pods: Iterable[Object]) -> Pending | None:

@@ -93,7 +93,9 @@ class ScaleRollback:
         """
         cluster_task = self._cluster_task
         size = cluster_task.waiter.desired_size(manifest)
-        grace_deadline = Deadline.within(cluster_task.waiter.grace)
+        grace_deadline = Deadline.within(
+            cluster_task.waiter.grace, cluster_task.waiter.deadline.clock
+        )
         lost_nodes = LostNodes(cluster_task.cluster)
         faults: list[str] = []
 

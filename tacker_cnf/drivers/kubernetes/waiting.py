@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -46,6 +45,7 @@ def wait(
     :raises InfraError: the check or the cluster failed
     :raises VnfmError: the task was cancelled forcefully
     """
+    clock = cluster.cancel_token.clock
     while True:
         listed = cluster.list(resource, namespace, **selectors)
         watched = WatchedObjects(listed)
@@ -55,7 +55,7 @@ def wait(
                 if pending is None or deadline.passed:
                     return pending is None
                 timeout = min(pending.recheck_after_s, deadline.remaining)
-                version, started = watched.version, time.monotonic()
+                version, started = watched.version, clock.monotonic()
                 with contextlib.closing(
                     cluster.watch(
                         resource,
@@ -68,7 +68,7 @@ def wait(
                     watched.apply_events(stream, check, deadline)
                 if (
                     watched.version == version
-                    and time.monotonic() < started + MIN_WATCH_S
+                    and clock.monotonic() < started + MIN_WATCH_S
                 ):
                     # a proxy in front of the cluster cuts watches
                     cluster.cancel_token.wait(MIN_WATCH_S)

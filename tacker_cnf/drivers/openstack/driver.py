@@ -163,7 +163,9 @@ class OpenstackDriver:
         return [str(found)]
 
     def _heat_for_search(self, task: SearchTask) -> Heat:
-        retry_policy = RetryPolicy(Deadline(math.inf), task.cancel_token)
+        retry_policy = RetryPolicy(
+            Deadline(math.inf, task.cancel_token.clock), task.cancel_token
+        )
         return self._clouds.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
@@ -218,7 +220,7 @@ class OpenstackDriver:
         """
         key, connection = _vim(task)
         timeout = self._conf.stack_timeout + delay
-        deadline = Deadline.within(min(timeout, task.deadline.remaining))
+        deadline = task.deadline.limited(timeout)
         heat = self._clouds.connect(
             connection,
             RetryPolicy.of_conf(self._conf, deadline, task.cancel_token),

@@ -18,13 +18,14 @@ def wait_for_vnf(task: InfraTask, seconds: int) -> None:
 
     :raises VnfmError: the operation was cancelled, GRACEFUL or FORCEFUL
     """
+    clock = task.cancel_token.clock
     end = _recorded_end(task)
     if end is None:
-        end = _now() + datetime.timedelta(seconds=seconds)
+        end = clock.utcnow() + datetime.timedelta(seconds=seconds)
         task.save_checkpoint(
             (*task.checkpoint, f"{END_CHECKPOINT_PREFIX}{end.isoformat()}")
         )
-    remaining_s = (end - _now()).total_seconds()
+    remaining_s = (end - clock.utcnow()).total_seconds()
     if remaining_s > 0:
         task.report_progress(
             f"Graceful termination: waiting {math.ceil(remaining_s)} s, until "
@@ -41,7 +42,3 @@ def _recorded_end(task: InfraTask) -> datetime.datetime | None:
         if entry.startswith(END_CHECKPOINT_PREFIX)
     )
     return next(map(datetime.datetime.fromisoformat, ends), None)
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.UTC)

@@ -1,7 +1,6 @@
 """Waits for the actions of Heat on a stack."""
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -42,14 +41,14 @@ class PollBackoff:
     def __init__(self, heat: Heat, deadline: Deadline) -> None:
         self._cancel_token = heat.cancel_token
         self._deadline = deadline
-        self._started_at = time.monotonic()
+        self._started_at = deadline.clock.monotonic()
 
     def wait(self) -> None:
         """Wait until the next poll.
 
         :raises VnfmError: the operation was cancelled (FORCEFUL)
         """
-        passed = time.monotonic() - self._started_at
+        passed = self._deadline.clock.monotonic() - self._started_at
         interval = min(
             max(passed * POLL_INTERVAL_FACTOR, MIN_POLL_INTERVAL_S),
             MAX_POLL_INTERVAL_S,

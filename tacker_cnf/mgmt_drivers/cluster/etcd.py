@@ -1,7 +1,6 @@
 """The etcd of the cluster, through etcdctl on one of its masters."""
 
 import shlex
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -139,14 +138,14 @@ class Etcd:
 
         :raises InfraError: etcd rejects the removal
         """
-        end = Deadline.within(min(LEADER_TIMEOUT_S, deadline.remaining))
+        end = deadline.limited(LEADER_TIMEOUT_S)
         while True:
             try:
                 self._run("member", "remove", member.id)
             except errors.RemoteFailed as error:
                 if UNHEALTHY not in str(error) or end.passed:
                     raise
-                time.sleep(POLL_INTERVAL_S)
+                deadline.clock.sleep(POLL_INTERVAL_S)
             else:
                 return
 
@@ -195,14 +194,14 @@ class Etcd:
 
         :raises InfraError: no member did so in time
         """
-        end = Deadline.within(min(LEADER_TIMEOUT_S, deadline.remaining))
+        end = deadline.limited(LEADER_TIMEOUT_S)
         while not self.healthy(m.address for m in self.members()):
             if end.passed:
                 raise errors.InfraError(
                     f"{self._host}: etcd has elected no leader within "
                     f"{LEADER_TIMEOUT_S:.0f} s."
                 )
-            time.sleep(POLL_INTERVAL_S)
+            deadline.clock.sleep(POLL_INTERVAL_S)
 
     def _run(self, *arguments: str, endpoints: str = LOCAL_ENDPOINT) -> bytes:
         return self._host.check(

@@ -94,7 +94,7 @@ class NodeInstaller:
         masters: Iterable[Node],
         credentials: JoinCredentials | None,
     ) -> None:
-        """Turn a VM into a master.
+        """Install a master on a VM.
 
         :param masters: all masters that the cluster is to have
         :param credentials: None: it is the first master and joins no cluster

@@ -5,7 +5,6 @@ probe one API server or one HAProxy.
 import base64
 import json
 import shlex
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -115,7 +114,7 @@ def _url(address: str, port: int) -> str:
 
 def _sleep(attempt: int, deadline: Deadline) -> None:
     seconds = POLL_DELAYS_S[min(attempt, len(POLL_DELAYS_S) - 1)]
-    time.sleep(min(seconds, deadline.remaining))
+    deadline.clock.sleep(min(seconds, deadline.remaining))
 
 
 def _decode(text: str) -> str:

@@ -106,7 +106,7 @@ def run(transport: Any, command: Command, seconds: float) -> CommandResult:
     :param seconds: after which the command is killed, on the machine too
     :raises CommandAborted: the command took too long or wrote too much, or
         the connection was lost
-    :raises LostClaim: the conductor lost the lease of the operation
+    :raises LeaseLost: the conductor lost the lease of the operation
     """
     if seconds <= 0:
         raise CommandAborted("no time is left to run it")
@@ -161,9 +161,7 @@ class _Session:
         """
         channel = self._channel
         channel.status_event.wait(deadline.remaining)
-        drain_deadline = Deadline.within(
-            min(self._drain_timeout, deadline.remaining)
-        )
+        drain_deadline = deadline.limited(self._drain_timeout)
         for reader in self._readers:
             reader.join(drain_deadline.remaining)
         channel.close()

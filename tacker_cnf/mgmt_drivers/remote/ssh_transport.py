@@ -6,7 +6,6 @@ import itertools
 import logging
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -80,7 +79,7 @@ def connect(target: SshTarget, deadline: Deadline) -> Any:
             delay = next(delays[type(error)])
             if deadline.remaining <= delay:
                 raise
-            time.sleep(delay)
+            deadline.clock.sleep(delay)
 
 
 def _delays(delays: tuple[float, ...]) -> Iterator[float]:
@@ -93,7 +92,7 @@ def _connect_once(target: SshTarget, deadline: Deadline) -> Any:
     :return: a transport that is logged in
     """
     transport = paramiko.Transport(_socket(target, deadline))
-    deadline = Deadline.within(min(HANDSHAKE_TIMEOUT_S, deadline.remaining))
+    deadline = deadline.limited(HANDSHAKE_TIMEOUT_S)
     try:
         with close_at(transport, deadline):
             _handshake(transport, target, deadline)

@@ -1,84 +1,38 @@
-"""The differences between lifecycle operations, as a table."""
+"""The table of all lifecycle operations, and what follows from it."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import states
+from tacker_cnf.lcm.operations.base import Operation
+from tacker_cnf.lcm.operations.change_connectivity import ChangeExtConnectivity
+from tacker_cnf.lcm.operations.change_package import ChangePackage
+from tacker_cnf.lcm.operations.heal import Heal
+from tacker_cnf.lcm.operations.instantiate import Instantiate
+from tacker_cnf.lcm.operations.modify import Modify
+from tacker_cnf.lcm.operations.scale import Scale
+from tacker_cnf.lcm.operations.terminate import Terminate
 from tacker_cnf.lcm.states import Event
-from tacker_cnf.sol import lcm_request
 from tacker_cnf.sol.base import SolType
-from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.sol.vnf_instance import VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tacker_cnf.sol.vnf_lcm_op_occ import VnfLcmOpOcc
 
-
-class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """The properties of one kind of operation."""
-
-    #: the type of its request (SOL003 5.5.2)
-    request: type[SolType]
-    #: the required state of the instance; None: any
-    required_state: InstantiationState | None
-    #: whether it changes the VIM, for which the NFVO has to grant it
-    changes_vim: bool = True
-    #: whether a rollback can restore the state before
-    reversible: bool
-    #: the prefix of its management script operations
-    hook: str
-
-
-_NOT_INSTANTIATED: Final = InstantiationState.NOT_INSTANTIATED
-_INSTANTIATED: Final = InstantiationState.INSTANTIATED
-
-OPERATIONS: Final[Mapping[Op, Operation]] = {
-    Op.INSTANTIATE: Operation(
-        request=lcm_request.InstantiateVnfRequest,
-        required_state=_NOT_INSTANTIATED,
-        reversible=True,
-        hook="instantiate",
-    ),
-    Op.SCALE: Operation(
-        request=lcm_request.ScaleVnfRequest,
-        required_state=_INSTANTIATED,
-        reversible=True,
-        hook="scale",
-    ),
-    # the VNFCs before a heal were broken: there is no state to restore
-    Op.HEAL: Operation(
-        request=lcm_request.HealVnfRequest,
-        required_state=_INSTANTIATED,
-        reversible=False,
-        hook="heal",
-    ),
-    Op.TERMINATE: Operation(
-        request=lcm_request.TerminateVnfRequest,
-        required_state=_INSTANTIATED,
-        reversible=False,
-        hook="terminate",
-    ),
-    Op.CHANGE_VNFPKG: Operation(
-        request=lcm_request.ChangeCurrentVnfPkgRequest,
-        required_state=_INSTANTIATED,
-        reversible=True,
-        hook="change_current_package",
-    ),
-    Op.CHANGE_EXT_CONN: Operation(
-        request=lcm_request.ChangeExtVnfConnectivityRequest,
-        required_state=_INSTANTIATED,
-        reversible=True,
-        hook="change_external_connectivity",
-    ),
-    Op.MODIFY_INFO: Operation(
-        request=lcm_request.VnfInfoModificationRequest,
-        required_state=None,
-        changes_vim=False,
-        reversible=True,
-        hook="modify_information",
-    ),
+OPERATIONS: Final[Mapping[Op, Operation[Any]]] = {
+    operation.kind: operation
+    for operation in (
+        Instantiate(),
+        Scale(),
+        Heal(),
+        Terminate(),
+        ChangePackage(),
+        ChangeExtConnectivity(),
+        Modify(),
+    )
 }
 
 
@@ -89,9 +43,10 @@ def first_state(op: Op) -> S:
 
 def request_of(op_occ: VnfLcmOpOcc) -> SolType:
     """Parse an operation's parameters as the request of its kind."""
-    return msgspec.convert(
-        op_occ.operation_params, OPERATIONS[op_occ.operation].request
+    request: SolType = msgspec.convert(
+        op_occ.operation_params, OPERATIONS[op_occ.operation].request_type
     )
+    return request
 
 
 def check_state(op: Op, instance: VnfInstance) -> None:

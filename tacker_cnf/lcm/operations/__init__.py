@@ -1,0 +1,1 @@
+"""Lifecycle operations: one module defines one type of operation."""

@@ -1,0 +1,157 @@
+"""What the types of lifecycle operations differ in."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.lcm.target import Target
+from tacker_cnf.sol.base import SolType
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.lcm_request import VnfInfoModifications
+from tacker_cnf.sol.virtual_link import ExtVirtualLinkInfo
+from tacker_cnf.sol.vnf_instance import (
+    InstantiationState,
+    VnfcResourceInfo,
+    VnfInstance,
+)
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    LcmOperationType,
+    ModificationsTriggeredByVnfPkgChange,
+)
+from tacker_cnf.vnfd.model import Flavour, Vnfd
+
+R = TypeVar("R", bound=SolType)
+
+
+class GrantChanges(NamedTuple):
+    """Resources of existing VNFCs in a grant request."""
+
+    add: Sequence[Resource] = ()
+    remove: Sequence[Resource] = ()
+    update: Sequence[Resource] = ()
+    #: whether ``add`` replaces ``remove``; placement constraints then stay
+    is_replacement: bool = False
+
+
+class Modifications(NamedTuple):
+    """What a completed operation reports in its VnfLcmOpOcc."""
+
+    changed_info: VnfInfoModifications | None = None
+    changed_ext_connectivity: tuple[ExtVirtualLinkInfo, ...] | None = None
+    triggered_by_vnf_pkg_change: (
+        ModificationsTriggeredByVnfPkgChange | None
+    ) = None
+
+
+class Operation(Generic[R]):
+    """A type of lifecycle operation; its defaults change nothing."""
+
+    kind: ClassVar[LcmOperationType]
+    #: the type of its request (SOL003 5.5.2)
+    request_type: type[R]
+    #: the required state of the instance; None: any
+    required_state: ClassVar[InstantiationState | None] = (
+        InstantiationState.INSTANTIATED
+    )
+    #: whether it changes the VIM, for which the NFVO has to grant it
+    changes_vim: ClassVar[bool] = True
+    #: whether it replaces existing resources
+    is_heal: ClassVar[bool] = False
+    #: whether a rollback can restore the state before
+    reversible: ClassVar[bool] = True
+    #: the prefix of its management script operations
+    hook: ClassVar[str]
+
+    def next_vnfd_id(self, request: R, instance: VnfInstance) -> str | None:
+        """Return the VNFD that the request changes to; None: no change."""
+        return None
+
+    def desired(
+        self,
+        request: R,
+        current: Target | None,
+        vnfd: Vnfd,
+        old_vnfd: Vnfd | None = None,
+    ) -> Target | None:
+        """Return the state that a request leads to; None: nothing is left.
+
+        :param vnfd: the VNFD after the operation
+        :param old_vnfd: the VNFD before it, if another
+        :raises BadRequest: the request is not valid for the VNFD
+        """
+        return (
+            self.changed(request, current, vnfd, old_vnfd or vnfd)
+            if current
+            else None
+        )
+
+    def changed(
+        self, request: R, current: Target, vnfd: Vnfd, old_vnfd: Vnfd
+    ) -> Target | None:
+        """Return the state that a request leads to from another one."""
+        return current
+
+    def vnfcs(
+        self, request: R, instance: VnfInstance
+    ) -> tuple[VnfcResourceInfo, ...]:
+        """Return the VNFCs that a request names; (): the whole VNF.
+
+        :raises UnknownVnfc: the instance has no such VNFC
+        """
+        return ()
+
+    def grant_changes(
+        self,
+        request: R,
+        instance: VnfInstance,
+        old_flavour: Flavour,
+        new_flavour: Flavour,
+    ) -> GrantChanges:
+        """Return the resources of existing VNFCs for the grant request."""
+        return GrantChanges()
+
+    def grant_fields(self, request: R) -> dict[str, Any]:
+        """Return further fields of the GrantRequest."""
+        return {}
+
+    def connections_beside_grant(
+        self, request: R, connections: Mapping[str, VimConnectionInfo]
+    ) -> Mapping[str, VimConnectionInfo]:
+        """Return the VIM connections that stay if the grant has others."""
+        return connections
+
+    def granted_parameters(
+        self, parameters: Mapping[str, Any], granted: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return the parameters of the target, after those of the grant."""
+        return parameters
+
+    def finish(
+        self,
+        request: R,
+        instance: VnfInstance,
+        vnfd: Vnfd,
+        vim_connections: Mapping[str, VimConnectionInfo],
+    ) -> VnfInstance:
+        """Return the instance with the attributes that the request sets.
+
+        :param vnfd: the VNFD after the operation
+        :param vim_connections: those after the operation
+        """
+        return instance
+
+    def modifications(
+        self, before: VnfInstance, after: VnfInstance
+    ) -> Modifications:
+        """Return what the completed operation has modified."""
+        return Modifications()
+
+    def grace(self, request: R) -> int | None:
+        """Return the graceful termination timeout in seconds; None: the
+        setting of the VNF.
+        """
+        return None
+
+    def is_forceful(self, request: R) -> bool:
+        """Return whether the operation continues after a failed script."""
+        return False

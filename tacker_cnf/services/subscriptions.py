@@ -1,0 +1,108 @@
+"""Subscriptions to lifecycle changes."""
+
+import contextlib
+import datetime
+import uuid
+from collections.abc import Iterator
+from typing import Final
+
+from tacker_cnf.context import RequestContext
+from tacker_cnf.db import idempotency, listing, subscriptions
+from tacker_cnf.db.session import Session, Store
+from tacker_cnf.db.subscriptions import Contact
+from tacker_cnf.list_query import ListQuery, Position
+from tacker_cnf.notification.webhook_client import CallbackTester
+from tacker_cnf.preconditions import Preconditions
+from tacker_cnf.services.idempotency import find_previous, run_once
+from tacker_cnf.sol.subscription import (
+    LccnSubscription,
+    LccnSubscriptionRequest,
+)
+
+#: attributes that the database can compare
+COMPARABLE: Final = listing.comparable(subscriptions.COLUMNS)
+
+
+class SubscriptionService:
+    """Creates, reads and deletes subscriptions."""
+
+    def __init__(self, store: Store, tester: CallbackTester) -> None:
+        self._store = store
+        self._tester = tester
+
+    def subscribe(
+        self,
+        context: RequestContext,
+        request: LccnSubscriptionRequest,
+        api_base: str,
+        preconditions: Preconditions,
+    ) -> tuple[LccnSubscription, bool]:
+        """Return a new subscription, or that of an earlier equal request; and
+        whether it is new.
+
+        :param api_base: base URL by which the subscriber reaches this API
+        :raises Unprocessable: the callback URI failed the test
+        :raises DuplicateRequest: another request with this key is in progress
+        """
+        duplicate = self._store.read(
+            context, subscriptions.find_duplicate, request
+        )
+        if duplicate and not find_previous(
+            self._store, context, preconditions
+        ):
+            return duplicate, False
+
+        def subscribe() -> str:
+            self._tester.check(request.callback_uri, request.authentication)
+            contact = _new_contact(request, api_base)
+            self._store.write(context, _add, contact, preconditions)
+            return contact.subscription.id
+
+        subscription_id = run_once(
+            self._store, context, preconditions, subscribe
+        )
+        return self.get(context, subscription_id), True
+
+    def get(
+        self, context: RequestContext, subscription_id: str
+    ) -> LccnSubscription:
+        """Return one subscription.
+
+        :raises NotFound: the subscription does not exist
+        """
+        return self._store.read(context, subscriptions.get, subscription_id)
+
+    @contextlib.contextmanager
+    def find(
+        self, context: RequestContext, query: ListQuery
+    ) -> Iterator[Iterator[tuple[Position, LccnSubscription]]]:
+        """List subscriptions, oldest first, with their positions."""
+        with self._store.reader(context) as session:
+            yield subscriptions.find(session, query)
+
+    def delete(self, context: RequestContext, subscription_id: str) -> None:
+        """Delete a subscription and its pending deliveries.
+
+        :raises NotFound: the subscription does not exist
+        """
+        self._store.write(context, subscriptions.delete, subscription_id)
+
+
+def _new_contact(request: LccnSubscriptionRequest, api_base: str) -> Contact:
+    return Contact(
+        subscription=LccnSubscription(
+            id=str(uuid.uuid4()),
+            filter=request.filter,
+            callback_uri=request.callback_uri,
+            verbosity=request.verbosity,
+        ),
+        authentication=request.authentication,
+        api_base=api_base,
+    )
+
+
+def _add(
+    session: Session, contact: Contact, preconditions: Preconditions
+) -> None:
+    idempotency.record(session, preconditions, contact.subscription.id)
+    subscriptions.add(session, contact, datetime.datetime.now(datetime.UTC))

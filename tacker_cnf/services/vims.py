@@ -1,0 +1,241 @@
+"""Registered VIMs: create, read, update, delete."""
+
+import datetime
+import uuid
+from typing import Any
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.context import RequestContext
+from tacker_cnf.db import connection_info, models, vims
+from tacker_cnf.db.session import (
+    DuplicateEntry,
+    ReferenceError,  # noqa: A004
+    Session,
+    Store,
+)
+from tacker_cnf.drivers.registry import DriverRegistry
+from tacker_cnf.lcm import redaction
+from tacker_cnf.sol.base import Name
+
+
+class NewVim(msgspec.Struct, kw_only=True, frozen=True):
+    """A request to register a VIM, with the attributes of the CLI.
+
+    ``auth_cred`` and ``vim_project`` have the keys that
+    :mod:`tacker_cnf.db.connection_info` reads.
+    """
+
+    name: Name
+    type: Name
+    auth_url: str
+    auth_cred: dict[str, Any]
+    vim_project: dict[str, Any] = {}
+    description: str = ""
+    is_default: bool = False
+    extra: dict[str, Any] = {}
+    tenant_id: str | None = None
+
+
+class VimChange(msgspec.Struct, kw_only=True, frozen=True):
+    """A request to update a VIM; None leaves an attribute unchanged."""
+
+    name: Name | None = None
+    description: str | None = None
+    auth_url: str | None = None
+    auth_cred: dict[str, Any] | None = None
+    vim_project: dict[str, Any] | None = None
+    is_default: bool | None = None
+    extra: dict[str, Any] | None = None
+
+
+class Vim(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered VIM, without its secrets."""
+
+    id: str
+    name: str
+    tenant_id: str | None
+    type: str
+    description: str
+    auth_url: str
+    auth_cred: dict[str, Any]
+    vim_project: dict[str, Any]
+    placement_attr: dict[str, Any]
+    is_default: bool
+    status: str
+    extra: dict[str, Any]
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+
+
+class VimService:
+    """Creates, reads, updates and deletes registered VIMs.
+
+    A VIM has to be reachable to be registered.
+    """
+
+    def __init__(self, store: Store, drivers: DriverRegistry) -> None:
+        self._store = store
+        self._drivers = drivers
+
+    def add(self, context: RequestContext, requested: NewVim) -> Vim:
+        """Register a VIM.
+
+        :raises Conflict: another VIM has this name
+        :raises VnfmError: the VIM is unreachable, or rejects the credentials
+        """
+        self._check_reachable(_new_row(requested, requested.name))
+        try:
+            return _value(
+                self._store.write(context, _add, requested, context.project_id)
+            )
+        except DuplicateEntry:
+            raise _name_conflict(requested.name) from None
+
+    def get(self, context: RequestContext, vim_id: str) -> Vim:
+        """Return a VIM.
+
+        :raises NotFound: no VIM has this id
+        """
+        return _value(self._store.read(context, vims.get, vim_id))
+
+    def find(
+        self,
+        context: RequestContext,
+        *,
+        vim_id: str | None = None,
+        name: str | None = None,
+    ) -> list[Vim]:
+        """List the VIMs; only with an id or a name, if set."""
+        found = self._store.read(context, vims.find, vim_id=vim_id, name=name)
+        return [_value(vim) for vim in found]
+
+    def change(
+        self, context: RequestContext, vim_id: str, requested: VimChange
+    ) -> Vim:
+        """Update a VIM.
+
+        :raises NotFound: no VIM has this id
+        :raises BadRequest: auth_url changes without auth_cred
+        :raises Conflict: another VIM has this name
+        :raises VnfmError: the VIM is unreachable, or rejects the credentials
+        """
+        vim = self._store.read(context, vims.get, vim_id)
+        if requested.auth_url is not None or requested.auth_cred is not None:
+            _apply(vim, requested)  # a copy of the row
+            self._check_reachable(vim)
+        try:
+            return _value(
+                self._store.write(context, _change, vim_id, requested)
+            )
+        except DuplicateEntry:
+            raise _name_conflict(requested.name) from None
+
+    def delete(self, context: RequestContext, vim_id: str) -> None:
+        """Delete a VIM.
+
+        :raises NotFound: no VIM has this id
+        :raises Conflict: a VNF instance uses it
+        """
+        try:
+            self._store.write(context, _delete, vim_id)
+        except ReferenceError:
+            user_id = self._store.read(
+                context, vims.get_user_instance_id, vim_id
+            )
+            raise errors.Conflict(
+                f"VIM {vim_id} is in use by VNF instances such as "
+                f"{user_id or 'one just deleted'}; terminate and delete them "
+                "first."
+            ) from None
+
+    def _check_reachable(self, vim: models.Vim) -> None:
+        vim_connection = connection_info.of_vim(vim)
+        self._drivers.for_type(vim_connection.vim_type or "").check_connection(
+            vim_connection
+        )
+
+
+def _name_conflict(name: str | None) -> errors.Conflict:
+    return errors.Conflict(f"Another VIM is named {name!r}.")
+
+
+def _add(
+    session: Session, requested: NewVim, tenant_id: str | None
+) -> models.Vim:
+    vim = _new_row(requested, str(uuid.uuid4()))
+    vim.tenant_id = tenant_id or requested.tenant_id
+    if requested.is_default:
+        vims.demote_default(session)
+    vims.add(session, vim)
+    return vim
+
+
+def _new_row(requested: NewVim, vim_id: str) -> models.Vim:
+    return models.Vim(
+        id=vim_id,
+        name=requested.name,
+        type=requested.type,
+        description=requested.description,
+        auth_url=requested.auth_url,
+        auth_cred=requested.auth_cred,
+        vim_project=requested.vim_project,
+        extra=requested.extra,
+        is_default=requested.is_default or None,
+        created_at=datetime.datetime.now(datetime.UTC),
+    )
+
+
+def _change(session: Session, vim_id: str, requested: VimChange) -> models.Vim:
+    vim = vims.get(session, vim_id)
+    if requested.is_default:
+        vims.demote_default(session)
+    _apply(vim, requested)
+    vim.updated_at = datetime.datetime.now(datetime.UTC)
+    return vim
+
+
+def _delete(session: Session, vim_id: str) -> None:
+    vims.delete(session, vims.get(session, vim_id))
+
+
+def _apply(vim: models.Vim, requested: VimChange) -> None:
+    """Apply an update to a VIM.
+
+    :raises BadRequest: auth_url changes without auth_cred
+    """
+    address_changed = requested.auth_url not in {None, vim.auth_url}
+    if address_changed and requested.auth_cred is None:
+        raise errors.BadRequest(
+            "auth_url: registered credentials are not sent to another "
+            "address; set auth_cred, too."
+        )
+    for name in VimChange.__struct_fields__:
+        value = getattr(requested, name)
+        if value is None:
+            continue
+        if name == "auth_cred" and not address_changed:
+            value = {**vim.auth_cred, **value}
+        if name == "is_default":
+            value = value or None
+        setattr(vim, name, value)
+
+
+def _value(vim: models.Vim) -> Vim:
+    return Vim(
+        id=vim.id,
+        name=vim.name,
+        tenant_id=vim.tenant_id,
+        type=vim.type,
+        description=vim.description,
+        auth_url=vim.auth_url,
+        auth_cred=redaction.redact_access_info(vim.auth_cred),
+        vim_project=vim.vim_project,
+        placement_attr={},
+        is_default=bool(vim.is_default),
+        status="REACHABLE",
+        extra=redaction.without_secrets(vim.extra),
+        created_at=vim.created_at,
+        updated_at=vim.updated_at,
+    )

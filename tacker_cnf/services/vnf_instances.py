@@ -1,0 +1,223 @@
+"""VNF instances: create, read, synchronize, delete."""
+
+import contextlib
+import datetime
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from tacker_cnf import errors
+from tacker_cnf.catalogue.unpacked import PackageSource
+from tacker_cnf.context import RequestContext
+from tacker_cnf.db import (
+    connection_info,
+    idempotency,
+    instances,
+    leftovers,
+    listing,
+    packages,
+)
+from tacker_cnf.db.session import (
+    ReferenceError,  # noqa: A004
+    Session,
+    Store,
+)
+from tacker_cnf.lcm import merge
+from tacker_cnf.list_query import ListQuery, Position
+from tacker_cnf.preconditions import Preconditions
+from tacker_cnf.rpc import Client
+from tacker_cnf.services.idempotency import run_once
+from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.lcm_request import CreateVnfRequest
+from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
+from tacker_cnf.vnfd.model import Vnfd
+
+#: attributes that the database can compare
+COMPARABLE: Final = listing.comparable(instances.COLUMNS)
+
+
+class VnfInstanceService:
+    """Creates, reads, synchronizes and deletes VNF instances.
+
+    The instances that it returns include the VIMs that they provide.
+    """
+
+    def __init__(
+        self, store: Store, catalogue: PackageSource, rpc: Client
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._rpc = rpc
+
+    def create(
+        self,
+        context: RequestContext,
+        request: CreateVnfRequest,
+        preconditions: Preconditions,
+    ) -> VnfInstance:
+        """Create an instance of an enabled package.
+
+        :raises VnfdNotUsable: no enabled package has the requested VNFD
+        :raises PeerFailed: the NFVO did not send the package
+        :raises DuplicateRequest: another request with this key is in progress
+        """
+
+        def create() -> str:
+            vnfd = self._catalogue.unpacked(request.vnfd_id).vnfd
+            instance = _new_instance(request, vnfd)
+            try:
+                self._store.write(context, _add, instance, preconditions)
+            except ReferenceError:
+                raise errors.VnfdNotUsable(
+                    f"The VNF package of VNFD {instance.vnfd_id} was just "
+                    "deleted."
+                ) from None
+            return instance.id
+
+        instance_id = run_once(self._store, context, preconditions, create)
+        return self.get(context, instance_id)[0]
+
+    def get(
+        self, context: RequestContext, instance_id: str
+    ) -> tuple[VnfInstance, str]:
+        """Return an instance, and its entity tag.
+
+        :raises NotFound: the instance does not exist
+        """
+        return self._store.read(context, _get, instance_id)
+
+    @contextlib.contextmanager
+    def find(
+        self, context: RequestContext, query: ListQuery
+    ) -> Iterator[Iterator[tuple[Position, VnfInstance]]]:
+        """List instances, oldest first, with their positions."""
+        with self._store.reader(context) as session:
+            # a list leaves them out unless the client requests them
+            includes_vims = "vim_connection_info" in query.attributes
+            vims = connection_info.provided(session) if includes_vims else {}
+            yield (
+                (position, _with_vims(instance, vims))
+                for position, instance in instances.find(session, query)
+            )
+
+    def delete(
+        self,
+        context: RequestContext,
+        instance_id: str,
+        preconditions: Preconditions,
+    ) -> None:
+        """Delete an instance that is not instantiated.
+
+        :raises NotFound: the instance does not exist
+        :raises WrongState: the instance is instantiated
+        :raises OperationInProgress: an operation has the instance
+        :raises Leftovers: objects of a failed instantiation are on the VIM
+        :raises PreconditionFailed: the instance has another entity tag
+        """
+        with cleanup_on_leftovers(self._rpc, instance_id):
+            self._store.write(context, _delete, instance_id, preconditions)
+
+    def sync(
+        self,
+        context: RequestContext,
+        instance_id: str,
+        preconditions: Preconditions,
+    ) -> None:
+        """Send a request to synchronize an instance with its VIM, or to
+        delete the objects that a failed instantiation left there.
+
+        :raises NotFound: the instance does not exist
+        :raises WrongState: the instance has no objects on a VIM
+        :raises OperationInProgress: an operation has the instance
+        :raises PreconditionFailed: the instance has another entity tag
+        :raises Unavailable: the message broker is unreachable
+        """
+        self._store.read(context, _check_sync, instance_id, preconditions)
+        self._rpc.sync(instance_id)
+
+
+@contextlib.contextmanager
+def cleanup_on_leftovers(rpc: Client, instance_id: str) -> Iterator[None]:
+    """Request a cleanup if the block raises Leftovers."""
+    try:
+        yield
+    except errors.Leftovers:
+        # without a broker, the next periodic synchronization deletes them
+        with contextlib.suppress(errors.Unavailable):
+            rpc.sync(instance_id)
+        raise
+
+
+def _add(
+    session: Session, instance: VnfInstance, preconditions: Preconditions
+) -> None:
+    idempotency.record(session, preconditions, instance.id)
+    packages.check_usable(session, instance.vnfd_id)
+    instances.add(session, instance, datetime.datetime.now(datetime.UTC))
+
+
+def _get(session: Session, instance_id: str) -> tuple[VnfInstance, str]:
+    # if the row changes in between, the tag is that of the old one
+    tag = instances.etag(session, instance_id)
+    instance = instances.get(session, instance_id)
+    vims = connection_info.provided(session, instance_id)
+    return _with_vims(instance, vims), tag
+
+
+def _delete(
+    session: Session, instance_id: str, preconditions: Preconditions
+) -> None:
+    instance = instances.get(session, instance_id)
+    instances.check_not_busy(session, instance_id)
+    if instance.instantiation_state == InstantiationState.INSTANTIATED:
+        raise errors.WrongState(
+            f"VNF instance {instance_id} is INSTANTIATED; terminate it first."
+        )
+    leftovers.check(session, instance_id)
+    instances.delete(session, instance_id, preconditions)
+
+
+def _check_sync(
+    session: Session, instance_id: str, preconditions: Preconditions
+) -> None:
+    state = instances.get(session, instance_id).instantiation_state
+    left = leftovers.get(session, instance_id)
+    if state != InstantiationState.INSTANTIATED and left is None:
+        raise errors.WrongState(
+            f"VNF instance {instance_id} is {state}; it has no objects on a "
+            "VIM."
+        )
+    instances.check_not_busy(session, instance_id)
+    preconditions.check(instances.etag(session, instance_id))
+
+
+def _new_instance(request: CreateVnfRequest, vnfd: Vnfd) -> VnfInstance:
+    """Build an instance with the properties and defaults of its VNFD."""
+    return VnfInstance(
+        id=str(uuid.uuid4()),
+        vnf_instance_name=request.vnf_instance_name,
+        vnf_instance_description=request.vnf_instance_description,
+        vnfd_id=vnfd.id,
+        vnf_provider=vnfd.provider,
+        vnf_product_name=vnfd.product_name,
+        vnf_software_version=vnfd.software_version,
+        vnfd_version=vnfd.descriptor_version,
+        instantiation_state=InstantiationState.NOT_INSTANTIATED,
+        vnf_configurable_properties=vnfd.configurable_properties,
+        extensions=vnfd.extensions,
+        metadata=merge.patched(vnfd.metadata, request.metadata),
+    )
+
+
+def _with_vims(
+    instance: VnfInstance,
+    provided: Mapping[str, Mapping[str, VimConnectionInfo]],
+) -> VnfInstance:
+    """Add the VIMs that an instance provides.
+
+    :param provided: instance id -> vimConnectionInfo key -> VIM
+    """
+    vims = {**provided.get(instance.id, {}), **instance.vim_connection_info}
+    return msgspec.structs.replace(instance, vim_connection_info=vims)
