@@ -7,9 +7,12 @@ from typing import Any
 
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.lcm.operations.base import Operation
+from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.lcm.vnfc_ids import vnfc_id
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
@@ -179,7 +182,27 @@ def a_task(
         "current": None,
         "target": a_target(),
         "parameters": {},
-        "deadline": Deadline.within(10),
+        "deadline": Deadline.within(600),
         "vnfcs": tuple(vnfcs),
     }
     return InfraTask(**given | overrides)
+
+
+def operation_of(request: SolType) -> Operation[Any]:
+    """Return the operation that has requests of this type."""
+    (found,) = (
+        operation
+        for operation in OPERATIONS.values()
+        if operation.request_type is type(request)
+    )
+    return found
+
+
+def desired_state(
+    request: SolType,
+    current: Target | None,
+    vnfd: Vnfd,
+    old_vnfd: Vnfd | None = None,
+) -> Target | None:
+    """Return the state that a request leads to."""
+    return operation_of(request).desired(request, current, vnfd, old_vnfd)

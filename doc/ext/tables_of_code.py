@@ -15,7 +15,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
 
 from tacker_cnf.lcm import states
-from tacker_cnf.lcm.operations import OPERATIONS
+from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as State
 

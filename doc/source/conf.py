@@ -1,5 +1,6 @@
 """How the documentation is built."""
 
+import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ sys.path.insert(0, str(ROOT / "doc" / "ext"))
 
 project = "tacker_cnf"
 project_copyright = "the tacker_cnf developers"
+release = version = importlib.metadata.version("tacker_cnf")
 
 extensions = [
     "openstackdocstheme",
@@ -20,6 +22,7 @@ extensions = [
 html_theme = "openstackdocs"
 openstackdocs_repo_name = "tacker_cnf"
 openstackdocs_auto_name = False
+openstackdocs_auto_version = False
 openstackdocs_pdf_link = False
 html_last_updated_fmt = None
 

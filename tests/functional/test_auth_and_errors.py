@@ -26,12 +26,12 @@ class TestKeystone(testtools.TestCase):
         self.vnfm.app = compose.application(self.vnfm.parts)
 
     def test_a_missing_token_is_refused_with_a_problem(self) -> None:
-        answer = self.vnfm.call("GET", "/vnflcm/v2/vnf_instances")
-        self.assertEqual(401, answer.status)
-        self.assertEqual("application/problem+json", answer.type)
-        self.assertEqual("Authentication is required.", answer.detail)
+        response = self.vnfm.call("GET", "/vnflcm/v2/vnf_instances")
+        self.assertEqual(401, response.status)
+        self.assertEqual("application/problem+json", response.type)
+        self.assertEqual("Authentication is required.", response.detail)
         self.assertIn(
-            "http://keystone.example", answer.headers["WWW-Authenticate"]
+            "http://keystone.example", response.headers["WWW-Authenticate"]
         )
 
     def test_versions_and_health_need_no_token(self) -> None:
@@ -42,7 +42,7 @@ class TestKeystone(testtools.TestCase):
 class TestUpstreamErrors(testtools.TestCase):
     """Errors of the middleware and the database are returned as problems."""
 
-    def answer(self, app: Any) -> Response:
+    def request(self, app: Any) -> Response:
         vnfm = self.useFixture(Vnfm())
         wrapped = middleware.handle_errors(app, vnfm.conf)
         request = webob.Request.blank("/vnflcm/v2/vnf_instances")
@@ -53,17 +53,17 @@ class TestUpstreamErrors(testtools.TestCase):
             start("503 Service Unavailable", [("Content-Type", "text/html")])
             return [b"<h1>no</h1>"]
 
-        answer = self.answer(app)
-        self.assertEqual(503, answer.status)
-        self.assertEqual("application/problem+json", answer.type)
+        response = self.request(app)
+        self.assertEqual(503, response.status)
+        self.assertEqual("application/problem+json", response.type)
 
     def test_an_unreachable_database(self) -> None:
         def app(_environ: Any, _start: Any) -> list[bytes]:
             raise db_errors.DBConnectionError
 
-        answer = self.answer(app)
-        self.assertEqual(503, answer.status)
-        self.assertEqual("The database does not answer.", answer.detail)
+        response = self.request(app)
+        self.assertEqual(503, response.status)
+        self.assertEqual("The database does not answer.", response.detail)
 
 
 class TestRenewedCredentials(testtools.TestCase):
@@ -102,10 +102,10 @@ class TestRenewedCredentials(testtools.TestCase):
             }
         }
         path = f"/v1.0/vims/{made['id']}"
-        answer = vnfm.call("PUT", path, {"vim": renewed})
-        self.assertEqual(200, answer.status, str(answer.content))
+        response = vnfm.call("PUT", path, {"vim": renewed})
+        self.assertEqual(200, response.status, str(response.content))
         sandbox_token = sandbox.token
-        self.assertNotIn(sandbox_token, str(answer.json))
+        self.assertNotIn(sandbox_token, str(response.json))
         done = vnfm.run(instance_id, "heal", {})
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertEqual(409, vnfm.call("DELETE", path).status)

@@ -1,10 +1,10 @@
 """Cancel of tasks on a cluster, and the progress that they report."""
 
+import contextlib
 import dataclasses
 import socket
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tacker_cnf import errors
@@ -17,6 +17,19 @@ from tests.fixtures.cluster import CnfCase
 
 #: seconds; no wait for a pod ends within this time here
 POD_START_DELAY_S = 600.0
+
+
+class SelfCancellingToken(CancelToken):
+    """Cancelled forcefully when something waits that a cancel interrupts."""
+
+    @contextlib.contextmanager
+    def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
+        reason = errors.Cancelled("Cancelled.")
+        with super().on_cancel(callback):
+            threading.Thread(
+                target=self.cancel, args=(reason,), kwargs={"forceful": True}
+            ).start()
+            yield
 
 
 class CancellationCase(CnfCase):
@@ -72,7 +85,7 @@ class TestForceful(CancellationCase):
         worker = threading.Thread(target=work)
         worker.start()
         self.assertTrue(waiting.wait(60))
-        time.sleep(0.3)  # the cluster is silent, the watch is read
+        self.cluster.wait_watched()
         self.cancel(forceful=True)
         worker.join(60)
         self.assertEqual(["Cancelled."], [str(error) for error in ended])
@@ -83,19 +96,28 @@ class TestForceful(CancellationCase):
         self.cluster.sandbox.lose_node("sandbox-node-1")
         self.cluster.sandbox.lose_node("sandbox-node-2")
 
-        def cancel_soon() -> None:
-            threading.Timer(0.2, self.cancel, (), {"forceful": True}).start()
-
         termination = dataclasses.replace(
             task, current=task.target, target=None
         )
-        self.callbacks["pods still being deleted"] = cancel_soon
+        self.callbacks["pods still being deleted"] = self.cancel_when_watched
         self.assertRaises(errors.Cancelled, self.driver.destroy, termination)
+
+    def cancel_when_watched(self) -> None:
+        def cancel() -> None:
+            self.cluster.wait_watched()
+            self.cancel(forceful=True)
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        self.addCleanup(thread.join)
 
     def test_a_missing_response_is_not_waited_for(self) -> None:
         with socket.socket() as unresponsive:
             unresponsive.bind(("127.0.0.1", 0))
             unresponsive.listen()
+            thread = threading.Thread(
+                target=self.cancel_after_connection, args=(unresponsive,)
+            )
             vim = VimConnectionInfo(
                 vim_type="ETSINFV.KUBERNETES.V_1",
                 interface_info={
@@ -103,18 +125,23 @@ class TestForceful(CancellationCase):
                 },
                 access_info={"bearer_token": "x"},
             )
-            task = self.task(vim_connections={"deaf": vim})
-            timer = threading.Timer(0.3, self.cancel, (), {"forceful": True})
-            timer.start()
+            task = self.task(vim_connections={"unresponsive": vim})
+            thread.start()
+            self.addCleanup(thread.join)
             self.assertRaises(errors.Cancelled, self.driver.apply, task)
+
+    def cancel_after_connection(self, server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1)
+            self.cancel(forceful=True)
 
     def test_a_silent_cluster_is_not_waited_for(self) -> None:
         task = self.task()
         self.driver.observe(task)  # connected
-        silence = self.cluster.sandbox.be_silent()
-        timer = threading.Timer(0.3, self.cancel, (), {"forceful": True})
-        timer.start()
-        with silence:
+        cancel_token = SelfCancellingToken()
+        task = dataclasses.replace(task, cancel_token=cancel_token)
+        with self.cluster.sandbox.block_api_server():
             self.assertRaises(errors.Cancelled, self.driver.observe, task)
 
     def test_a_task_cancelled_before_its_start_does_nothing(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Final
 import yaml
 
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL
+from tests.fixtures import waiting
 from tests.fixtures.cluster import APPS, CORE, RBAC
 from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.functional.test_cnf_update import (
@@ -341,17 +342,18 @@ class TestObjects(ChangeCase):
             role_object = self.cluster.call("GET", role)
             role_object["metadata"]["finalizers"] = ["example.com/held"]
             self.cluster.call("PUT", role, role_object)
-            answer = self.vnfm.task(
+            response = self.vnfm.task(
                 self.instance_id,
                 "change_vnfpkg",
                 self.request(self.next_package()),
             )
-            location = answer.headers["Location"]
-            self.wait_until(
+            location = response.headers["Location"]
+            waiting.until(
                 lambda: (
                     "deletionTimestamp"
                     in self.cluster.call("GET", role)["metadata"]
-                )
+                ),
+                "the deletion",
             )
             cancel = {"cancelMode": "FORCEFUL"}
             self.vnfm.call("POST", f"{location}/cancel", cancel)
@@ -406,10 +408,10 @@ class TestRefusals(ChangeCase):
         }
         csar = self.useFixture(Csar(name="cnf-update-after", files=files))
         body = self.request(self.vnfm.onboard(csar))
-        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
-        self.assertEqual(400, answer.status, str(answer.json))
-        self.assertIn("Pod more", answer.detail)
-        self.assertIn("cannot add VDUs", answer.detail)
+        response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+        self.assertEqual(400, response.status, str(response.json))
+        self.assertIn("Pod more", response.detail)
+        self.assertIn("cannot add VDUs", response.detail)
 
     def test_a_workload_of_another_kind_or_name(self) -> None:
         for attributes, message in (
@@ -421,11 +423,11 @@ class TestRefusals(ChangeCase):
             front["kind"] = attributes.get("kind", front["kind"])
             front["metadata"]["name"] = attributes.get("name", "front")
             body = self.request(self.with_workloads(new))
-            answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
-            self.assertEqual(400, answer.status, str(answer.json))
+            response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+            self.assertEqual(400, response.status, str(response.json))
             resource = f"Deployment front in namespace {self.vnfm.namespace}"
             for text in (f"VDU front: {resource}", NEW_FILES[0], message):
-                self.assertIn(text, answer.detail)
+                self.assertIn(text, response.detail)
         self.assert_untouched()
 
     def test_a_workload_that_is_malformed(self) -> None:
@@ -437,9 +439,9 @@ class TestRefusals(ChangeCase):
             "required field `spec`."
         )
         body = self.request(vnfd_id)
-        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
-        self.assertEqual(400, answer.status, str(answer.json))
-        self.assertEqual(message, answer.detail)
+        response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+        self.assertEqual(400, response.status, str(response.json))
+        self.assertEqual(message, response.detail)
         op_occ = self.update(vnfd_id)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         self.assertIn(message, op_occ["error"]["detail"])
@@ -460,9 +462,9 @@ class TestRefusals(ChangeCase):
         files = {"lcm-kubernetes-def-files": DEF_FILES}
         self.change_completed(before, **files)
         body = self.request(after, **files)
-        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
-        self.assertEqual(400, answer.status, str(answer.json))
-        self.assertIn("ConfigMap fixed-config is immutable", answer.detail)
+        response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+        self.assertEqual(400, response.status, str(response.json))
+        self.assertIn("ConfigMap fixed-config is immutable", response.detail)
         self.change_completed(before, **files)  # its content is the same
 
     def test_content_of_immutable_objects(self) -> None:
@@ -492,10 +494,12 @@ class TestRefusals(ChangeCase):
             ({"object_kinds": [["v1", "Pod"]]}, "read-only: the VNFM sets it"),
         ):
             body = self.request(vnfd_id, **parameters)
-            answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
-            self.assertEqual(400, answer.status, str(answer.json))
-            self.assertIn(message, answer.detail)
+            response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+            self.assertEqual(400, response.status, str(response.json))
+            self.assertIn(message, response.detail)
         unknown_id = self.request("11111111-2222-4333-8444-555555555555")
-        answer = self.vnfm.task(self.instance_id, "change_vnfpkg", unknown_id)
-        self.assertEqual(422, answer.status, str(answer.json))
+        response = self.vnfm.task(
+            self.instance_id, "change_vnfpkg", unknown_id
+        )
+        self.assertEqual(422, response.status, str(response.json))
         self.assert_untouched()

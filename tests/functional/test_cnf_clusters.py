@@ -1,6 +1,5 @@
 """VNFs whose VDUs are on several clusters."""
 
-import time
 from typing import Any
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from tacker_cnf.nfvo.fake import FakeNfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.sol.grant import Grant, GrantRequest
+from tests.fixtures import waiting
 from tests.fixtures.cluster import Cluster, CnfCase, CnfService
 
 VDUS_ON_VIM1 = {"web", "cache", "agent"}
@@ -150,11 +150,12 @@ class TestLifecycle(TwoClusters):
     def test_synchronize(self) -> None:
         instance_id = self.create_on_two_clusters()
         self.other.sandbox.kill_pod(self.vnfm.namespace, "store-0")
-        until = time.monotonic() + 60
-        while not self.is_store_pod_recorded(instance_id):
-            self.assertLess(time.monotonic(), until)
+
+        def is_synchronized() -> bool:
             self.vnfm.task(instance_id, "sync", None)
-            time.sleep(0.1)
+            return self.is_store_pod_recorded(instance_id)
+
+        waiting.until(is_synchronized, "the record of the new pod")
         self.assertEqual("there", self.keys(instance_id)["store"])
 
     def is_store_pod_recorded(self, instance_id: str) -> bool:
@@ -169,15 +170,15 @@ class TestLifecycle(TwoClusters):
 class TestWrongRequests(TwoClusters):
     def refused(self, **places: Any) -> str:
         instance_id = self.vnfm.create()
-        answer = self.vnfm.task(
+        response = self.vnfm.task(
             instance_id, "instantiate", self.request(**places)
         )
-        self.assertEqual(400, answer.status, answer.detail)
+        self.assertEqual(400, response.status, response.detail)
         self.assertEqual(
             self.empty,
             [set(found) for found in self.list_objects_by_cluster()],
         )
-        return answer.detail
+        return response.detail
 
     def test_an_unknown_connection(self) -> None:
         detail = self.refused(web="moon")

@@ -116,6 +116,6 @@ class TestCoordination(UpdateCase):
     def test_a_missing_script(self) -> None:
         for name in (NEW, OLD):
             body = self.change_request(**{name: "Scripts/moon.py"})
-            answer = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
-            self.assertEqual(400, answer.status)
-            self.assertIn(f"{name}: the VNF package", answer.detail)
+            response = self.vnfm.task(self.instance_id, "change_vnfpkg", body)
+            self.assertEqual(400, response.status)
+            self.assertIn(f"{name}: the VNF package", response.detail)

@@ -121,7 +121,7 @@ class TestInstantiate(FailureCase):
         self.assertNotIn("credentials", detail)
         self.assert_rolled_back(op_occ)
 
-    def test_a_foreign_object_is_not_touched(self) -> None:
+    def test_an_object_of_another_owner_is_not_changed(self) -> None:
         path = f"{CORE}/namespaces/{self.vnfm.namespace}/configmaps"
         foreign = {"metadata": {"name": "web-config"}, "data": {"a": "b"}}
         created = self.cluster.call("POST", path, foreign)
@@ -199,11 +199,11 @@ class TestRefusedRequests(FailureCase):
 
     def refused(self, request: Any, **files: str) -> str:
         instance_id = self.vnfm.create_with_files(**files)
-        answer = self.vnfm.task(instance_id, "instantiate", request)
-        self.assertEqual(400, answer.status, str(answer.content))
+        response = self.vnfm.task(instance_id, "instantiate", request)
+        self.assertEqual(400, response.status, str(response.content))
         self.assertEqual([], self.vnfm.call("GET", "/v2/vnf_lcm_op_occs").json)
         self.assertEqual(self.empty, set(self.objects()))
-        return answer.detail
+        return response.detail
 
     def with_files(self, *names: str) -> Any:
         request = self.vnfm.request()
@@ -218,7 +218,7 @@ class TestRefusedRequests(FailureCase):
         for name in ("../package.csar", "/etc/passwd"):
             self.assertIn(name, self.refused(self.with_files(name)))
 
-    def test_no_files_at_all(self) -> None:
+    def test_a_request_without_files(self) -> None:
         request = self.vnfm.request(additionalParams={})
         self.assertIn("lcm-kubernetes-def-files", self.refused(request))
 
@@ -260,18 +260,18 @@ class TestRefusedRequests(FailureCase):
     def test_a_daemon_set_cannot_be_scaled(self) -> None:
         instance_id = self.vnfm.start_vnf()
         body = {"type": "SCALE_OUT", "aspectId": "agent_aspect"}
-        answer = self.vnfm.task(instance_id, "scale", body)
-        self.assertEqual(400, answer.status)
-        self.assertIn("DaemonSet", answer.detail)
+        response = self.vnfm.task(instance_id, "scale", body)
+        self.assertEqual(400, response.status)
+        self.assertIn("DaemonSet", response.detail)
         levels = self.vnfm.instance(instance_id)["instantiatedVnfInfo"]
         self.assertNotIn(1, [s["scaleLevel"] for s in levels["scaleStatus"]])
 
     def test_heal_with_all_is_refused_for_a_cnf(self) -> None:
         instance_id = self.vnfm.start_vnf(self.vnfm.deployment_only())
         body = {"additionalParams": {"all": True}}
-        answer = self.vnfm.task(instance_id, "heal", body)
-        self.assertEqual(400, answer.status)
-        self.assertIn("additionalParams.all", answer.detail)
+        response = self.vnfm.task(instance_id, "heal", body)
+        self.assertEqual(400, response.status)
+        self.assertIn("additionalParams.all", response.detail)
 
 
 class TestVim(FailureCase):
@@ -343,9 +343,9 @@ class TestVim(FailureCase):
         self.assertIn("bearer_token, or client_cert", str(op_occ["error"]))
         path = f"/v1.0/vims/{created['id']}"
         change = {"vim": {"auth_url": "https://attacker.example"}}
-        answer = self.vnfm.call("PUT", path, change)
-        self.assertEqual(400, answer.status)
-        self.assertIn("not sent to another address", answer.detail)
+        response = self.vnfm.call("PUT", path, change)
+        self.assertEqual(400, response.status)
+        self.assertIn("not sent to another address", response.detail)
 
     def test_registration_connects_to_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox
@@ -366,8 +366,10 @@ class TestVim(FailureCase):
                     "auth_url": url,
                     "auth_cred": cred,
                 }
-                answer = self.vnfm.call("POST", "/v1.0/vims", {"vim": body})
-                self.assertEqual(status, answer.status, str(answer.content))
+                response = self.vnfm.call("POST", "/v1.0/vims", {"vim": body})
+                self.assertEqual(
+                    status, response.status, str(response.content)
+                )
         vims = self.vnfm.call("GET", "/v1.0/vims").json["vims"]
         self.assertEqual(["vim-0"], [vim["name"] for vim in vims])
 

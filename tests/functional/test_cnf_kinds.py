@@ -449,8 +449,8 @@ spec: {containers: [{name: main, image: nginx}]}
         for kind, plural in (("Pod", "pods"), ("ConfigMap", "configmaps")):
             self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
             self.assertIn(
-                f"{kind} held was deleted and is held by its finalizers "
-                "(example.com/hold)",
+                f"{kind} held is being deleted; its finalizers "
+                "(example.com/hold) block the deletion",
                 failed["error"]["detail"],
             )
             self.release(plural)

@@ -142,7 +142,7 @@ class TestNodesThatCannotBeRead(CnfCase):
             self.cluster.sandbox.lose_node(node)
         vnfc = self.vnfm.vnfc_of(instance_id, "store")
         body = {"vnfcInstanceId": [vnfc]}
-        self.vnfm.conf.set_override("ready_timeout", 3.0, "kubernetes")
+        self.vnfm.conf.set_override("ready_timeout", 6.0, "kubernetes")
         failed = self.vnfm.run(instance_id, "heal", body)
         self.assertEqual("FAILED_TEMP", failed["operationState"], failed)
         detail = failed["error"]["detail"]

@@ -8,10 +8,32 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.clock import Clock
 from tests.fixtures.cluster import CnfCase
 
-#: seconds for which the API server is unreachable
-OUTAGE_S = 0.7
+#: retries during which the API server is unreachable
+RETRIES = 3
+
+
+class OutageClock(Clock):
+    """Ends an outage after some waits of the driver."""
+
+    def __init__(self, end_outage: Callable[[], None]) -> None:
+        self._end_outage = end_outage
+        self._remaining = 0
+        self._lock = threading.Lock()
+
+    def start_outage(self) -> None:
+        self._remaining = RETRIES
+
+    def wait(self, event: threading.Event, seconds: float | None) -> bool:
+        with self._lock:
+            if self._remaining:
+                self._remaining -= 1
+                if not self._remaining:
+                    self._end_outage()
+        return super().wait(event, seconds)
 
 
 class TestOutages(CnfCase):
@@ -20,12 +42,11 @@ class TestOutages(CnfCase):
         self.driver = KubernetesDriver(self.vnfm.conf)
         self.cluster.sandbox.set_pod_start_delay(0.3)
         self.empty = set(self.objects())
+        self.clock = OutageClock(self.cluster.sandbox.start_api_server)
 
     def start_outage(self) -> None:
-        self.cluster.sandbox.leave_api()
-        timer = threading.Timer(OUTAGE_S, self.cluster.sandbox.return_api)
-        timer.start()
-        self.addCleanup(timer.join)
+        self.cluster.sandbox.stop_api_server()
+        self.clock.start_outage()
 
     def outage_at(self, *words: str) -> Callable[[str], None]:
         """Start an outage at progress with each of these words, once each."""
@@ -42,7 +63,9 @@ class TestOutages(CnfCase):
 
     def task(self, on_progress: Callable[[str], None]) -> InfraTask:
         return dataclasses.replace(
-            self.vnfm.infra_task(), report_progress=on_progress
+            self.vnfm.infra_task(),
+            cancel_token=CancelToken(clock=self.clock),
+            report_progress=on_progress,
         )
 
     def instantiate(self) -> tuple[InfraTask, InfraResult]:
@@ -104,7 +127,7 @@ class TestOutages(CnfCase):
         self.assertEqual(self.empty, set(self.objects()))
 
     def test_before_the_first_contact(self) -> None:
-        self.vnfm.conf.set_override("contact_timeout", 5.0, "kubernetes")
+        self.vnfm.conf.set_override("contact_timeout", 600.0, "kubernetes")
         task = self.task(lambda _: None)
         self.start_outage()
         driver = KubernetesDriver(self.vnfm.conf)
@@ -113,6 +136,15 @@ class TestOutages(CnfCase):
     def test_an_outage_that_is_too_long(self) -> None:
         self.vnfm.conf.set_override("outage_timeout", 0.1, "kubernetes")
         driver = KubernetesDriver(self.vnfm.conf)
-        task = self.task(self.outage_at("of 6 pods are"))
+        is_down = False
+
+        def on_progress(line: str) -> None:
+            nonlocal is_down
+            if "of 6 pods are" in line and not is_down:
+                is_down = True
+                self.cluster.sandbox.stop_api_server()
+                self.addCleanup(self.cluster.sandbox.start_api_server)
+
+        task = self.task(on_progress)
         error = self.assertRaises(errors.VimUnreachable, driver.apply, task)
         self.assertIn("does not answer", str(error))

@@ -1,12 +1,10 @@
 """Updates of a CNF by the management driver container_update."""
 
-import time
-from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import yaml
 
-from tests.fixtures import reference_scripts
+from tests.fixtures import reference_scripts, waiting
 from tests.fixtures.cluster import APPS, CORE, CnfCase
 from tests.fixtures.vnfm import SAMPLES, Csar
 
@@ -34,10 +32,8 @@ class Impatient(ContainerUpdate):
 Impatient.main()
 """
 SCRIPT = "Scripts/update.py"
-#: seconds: for which pods start, so that an update waits; and that no
-#: update takes
-POD_START_DELAY_S: Final = 4.0
-UPDATE_TIMEOUT_S: Final = 120.0
+#: seconds for which pods start, so that an update waits until its cancel
+POD_START_DELAY_S: Final = 8.0
 
 
 class UpdateCase(CnfCase):
@@ -89,14 +85,6 @@ class UpdateCase(CnfCase):
         """Onboard a package with other workloads."""
         text = yaml.safe_dump_all(bodies.values())
         return self.package(name, workloads=text)
-
-    def wait_until(self, condition: Callable[[], bool]) -> None:
-        until = time.monotonic() + UPDATE_TIMEOUT_S
-        while not condition():
-            self.assertLess(
-                time.monotonic(), until, "The condition is not true"
-            )
-            time.sleep(0.05)
 
     def pods(self) -> dict[str, dict[str, Any]]:
         """Return the pods of each VDU: VDU -> name -> pod."""
@@ -426,10 +414,11 @@ class TestFailure(UpdateCase):
         scale = self.cluster.call("GET", f"{place}/scale")
         scale["spec"]["replicas"] = number
         self.cluster.call("PUT", f"{place}/scale", scale)
-        self.wait_until(
+        waiting.until(
             lambda: (
                 self.objects()[kind, name]["status"]["readyReplicas"] == number
-            )
+            ),
+            "the replicas",
         )
 
     def test_a_pod_that_the_kubelet_has_not_seen(self) -> None:
@@ -438,12 +427,12 @@ class TestFailure(UpdateCase):
         image(new["probe"], "busybox:2")
         (pod,) = self.pods()["probe"].values()
         node = pod["spec"]["nodeName"]
-        self.cluster.sandbox.lose_node(node, notice=1000.0)
-        answer = self.vnfm.patch(
+        self.cluster.sandbox.lose_node(node, detection_delay=1000.0)
+        response = self.vnfm.patch(
             self.instance_id,
             {"vnfdId": self.with_workloads(new, "cnf-update-before")},
         )
-        location = answer.headers["Location"]
+        location = response.headers["Location"]
         self.wait_image("busybox:2")
         cancel = {"cancelMode": "FORCEFUL"}
         self.vnfm.call("POST", f"{location}/cancel", cancel)
@@ -460,7 +449,9 @@ class TestFailure(UpdateCase):
     def wait_image(self, name: str) -> None:
         """Wait until the Pod probe is to run an image."""
         key = ("pods", "probe")
-        self.wait_until(lambda: name in images(self.objects()[key]))
+        waiting.until(
+            lambda: name in images(self.objects()[key]), "the new image"
+        )
 
     def test_rollback_of_a_pod_that_was_recreated(self) -> None:
         """It is of the old package, whatever else the new package changes."""
@@ -517,10 +508,10 @@ class TestFailure(UpdateCase):
             ("retry", "COMPLETED"),
         ):
             self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
-            answer = self.vnfm.patch(
+            response = self.vnfm.patch(
                 self.instance_id, {"vnfdId": vnfd_id, **PATHS}
             )
-            location = answer.headers["Location"]
+            location = response.headers["Location"]
             self.wait_marked()
             self.vnfm.call(
                 "POST", f"{location}/cancel", {"cancelMode": "FORCEFUL"}
@@ -539,17 +530,18 @@ class TestFailure(UpdateCase):
     def wait_marked(self) -> None:
         """Wait until the update has changed the Deployment."""
         key = ("deployments", "front")
-        self.wait_until(
+        waiting.until(
             lambda: (
                 "nginx:1.28" in images(self.objects()[key]["spec"]["template"])
-            )
+            ),
+            "the update of the Deployment",
         )
 
     def test_the_cluster_was_unreachable(self) -> None:
         vnfd_id = self.after()
-        self.cluster.sandbox.leave_api()
+        self.cluster.sandbox.stop_api_server()
         op_occ = self.update(vnfd_id)
-        self.cluster.sandbox.return_api()
+        self.cluster.sandbox.start_api_server()
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         self.assertIn("does not answer", op_occ["error"]["detail"])
         end = self.vnfm.decide(op_occ["id"], "retry")
@@ -592,10 +584,10 @@ class TestPackageForTacker(UpdateCase):
         before = self.pods()
         self.cluster.sandbox.set_node_capacity("sandbox-node-1", pods=0)
         self.cluster.sandbox.set_node_capacity("sandbox-node-2", pods=0)
-        answer = self.vnfm.patch(
+        response = self.vnfm.patch(
             self.instance_id, {"vnfdId": self.after(), **PATHS}
         )
-        location = answer.headers["Location"]
+        location = response.headers["Location"]
         op_occ = self.vnfm.wait_operation(location, timeout=120.0)
         self.assertEqual("FAILED_TEMP", op_occ["operationState"], str(op_occ))
         self.assertNotIn("never run", op_occ["error"]["detail"])

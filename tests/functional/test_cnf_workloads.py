@@ -58,16 +58,16 @@ class WorkloadCase(CnfCase):
     def refused(self, instance_id: str, task: str, body: Any) -> str:
         before = self.cluster.objects(self.vnfm.namespace)
         path = f"{ROOT}/{instance_id}"
-        answer = (
+        response = (
             self.vnfm.task(instance_id, task, body)
             if task
             else self.vnfm.patch(instance_id, body)
         )
-        self.assertEqual(400, answer.status, f"{path} {answer.content!r}")
+        self.assertEqual(400, response.status, f"{path} {response.content!r}")
         self.assertEqual(
             before.keys(), self.cluster.objects(self.vnfm.namespace).keys()
         )
-        return answer.detail
+        return response.detail
 
     def assert_done(self, instance_id: str, task: str, body: Any) -> Any:
         done = self.vnfm.run(instance_id, task, body)

@@ -22,7 +22,7 @@ class TestDemo(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         # slow enough to be stopped in the middle of the first operation
-        self.cluster = self.useFixture(Cluster(pod_start_delay=2.0))
+        self.cluster = self.useFixture(Cluster(pod_start_delay=600.0))
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.kubeconfig = folder / "kubeconfig"
         self.namespace = self.cluster.namespace()

@@ -21,12 +21,12 @@ class TestDownloads(test_packages.PackageTest):
         headers = {"Range": byte_range, **more}
         return self.call("GET", self.image, headers=headers)
 
-    def assert_whole(self, answer: Response) -> None:
-        self.assertEqual(200, answer.status)
-        self.assertEqual(BINARY, answer.content)
-        self.assertEqual(str(SIZE), answer.headers["Content-Length"])
-        self.assertEqual("bytes", answer.headers["Accept-Ranges"])
-        self.assertNotIn("Content-Range", answer.headers)
+    def assert_whole(self, response: Response) -> None:
+        self.assertEqual(200, response.status)
+        self.assertEqual(BINARY, response.content)
+        self.assertEqual(str(SIZE), response.headers["Content-Length"])
+        self.assertEqual("bytes", response.headers["Accept-Ranges"])
+        self.assertNotIn("Content-Range", response.headers)
 
     def test_one_range(self) -> None:
         # Range header -> first byte and the byte after the last
@@ -43,16 +43,16 @@ class TestDownloads(test_packages.PackageTest):
             " Bytes = 7-8 ": (7, 9),
         }
         for byte_range, (first, end) in cases.items():
-            answer = self.get_range(byte_range)
-            self.assertEqual(206, answer.status, byte_range)
-            self.assertEqual("application/octet-stream", answer.type)
-            self.assertEqual(BINARY[first:end], answer.content, byte_range)
+            response = self.get_range(byte_range)
+            self.assertEqual(206, response.status, byte_range)
+            self.assertEqual("application/octet-stream", response.type)
+            self.assertEqual(BINARY[first:end], response.content, byte_range)
             self.assertEqual(
                 f"bytes {first}-{end - 1}/{SIZE}",
-                answer.headers["Content-Range"],
+                response.headers["Content-Range"],
             )
             self.assertEqual(
-                str(end - first), answer.headers["Content-Length"]
+                str(end - first), response.headers["Content-Length"]
             )
 
     def test_a_package_is_downloaded_by_ranges(self) -> None:
@@ -62,10 +62,10 @@ class TestDownloads(test_packages.PackageTest):
         while len(b"".join(pieces)) < len(expected):
             position = len(b"".join(pieces))
             byte_range = {"Range": f"bytes={position}-{position + 299_999}"}
-            answer = self.call("GET", content, headers=byte_range)
-            self.assertEqual(206, answer.status)
-            self.assertEqual("application/zip", answer.type)
-            pieces.append(answer.content)
+            response = self.call("GET", content, headers=byte_range)
+            self.assertEqual(206, response.status)
+            self.assertEqual("application/zip", response.type)
+            pieces.append(response.content)
         self.assertEqual(expected, b"".join(pieces))
         self.assertEqual(4, len(pieces))
 
@@ -75,17 +75,17 @@ class TestDownloads(test_packages.PackageTest):
             "bytes=2000000-3000000",
             "bytes=-0",
         ):
-            answer = self.get_range(byte_range)
-            self.assert_problem(416, answer, f"{SIZE} bytes")
+            response = self.get_range(byte_range)
+            self.assert_problem(416, response, f"{SIZE} bytes")
             self.assertEqual(
-                f"bytes */{SIZE}", answer.headers["Content-Range"]
+                f"bytes */{SIZE}", response.headers["Content-Range"]
             )
         missing = f"{self.path}/artifacts/Files/none"
         for byte_range in ("bytes=0-", "bytes=-5"):
             headers = {"Range": byte_range}
-            answer = self.call("GET", missing, headers=headers)
-            self.assert_problem(416, answer, "0 bytes")
-            self.assertEqual("bytes */0", answer.headers["Content-Range"])
+            response = self.call("GET", missing, headers=headers)
+            self.assert_problem(416, response, "0 bytes")
+            self.assertEqual("bytes */0", response.headers["Content-Range"])
 
     def test_more_than_one_range(self) -> None:
         for byte_range in ("bytes=0-1,5-6", "bytes=0-1 , -5"):
@@ -113,9 +113,9 @@ class TestDownloads(test_packages.PackageTest):
 
     def test_if_range(self) -> None:
         tag = self.call("GET", self.image).headers["ETag"]
-        answer = self.get_range("bytes=0-0", **{"If-Range": tag})
-        self.assertEqual(206, answer.status)
-        self.assertEqual(tag, answer.headers["ETag"])
+        response = self.get_range("bytes=0-0", **{"If-Range": tag})
+        self.assertEqual(206, response.status)
+        self.assertEqual(tag, response.headers["ETag"])
         for other in ('"other"', f"W/{tag}", "Sat, 01 Jan 2000 00:00:00 GMT"):
             self.assert_whole(
                 self.get_range("bytes=0-0", **{"If-Range": other})
@@ -125,12 +125,14 @@ class TestDownloads(test_packages.PackageTest):
         for path in (self.image, f"{self.path}/package_content"):
             expected = self.call("GET", path)
             byte_range = {"Range": "bytes=0-0,5-6"}
-            answer = self.call("HEAD", path, headers=byte_range)
-            self.assertEqual((200, b""), (answer.status, answer.content))
+            response = self.call("HEAD", path, headers=byte_range)
+            self.assertEqual((200, b""), (response.status, response.content))
             for name in ("Content-Length", "Content-Type", "ETag"):
-                self.assertEqual(expected.headers[name], answer.headers[name])
-        answer = self.call("HEAD", f"{self.path}/artifacts/Files/no")
-        self.assertEqual(404, answer.status)
+                self.assertEqual(
+                    expected.headers[name], response.headers[name]
+                )
+        response = self.call("HEAD", f"{self.path}/artifacts/Files/no")
+        self.assertEqual(404, response.status)
 
     def test_an_empty_file_is_downloaded(self) -> None:
         missing = f"{self.path}/artifacts/Files/none"
@@ -141,5 +143,5 @@ class TestDownloads(test_packages.PackageTest):
 
     def test_only_files_have_a_head(self) -> None:
         for part in self.not_files:
-            answer = self.call("HEAD", f"{self.path}{part}")
-            self.assertEqual(405, answer.status)
+            response = self.call("HEAD", f"{self.path}{part}")
+            self.assertEqual(405, response.status)

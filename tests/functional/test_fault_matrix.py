@@ -157,13 +157,13 @@ class Matrix(testtools.TestCase):
     def start_operation(self, instance_id: str) -> str:
         path = f"{INSTANCES}/{instance_id}{self.kind.task}"
         body = self.kind.body(self, instance_id)
-        answer = self.vnfm.call(self.kind.method, path, body)
-        self.assertEqual(202, answer.status)
-        return str(answer.headers["Location"])
+        response = self.vnfm.call(self.kind.method, path, body)
+        self.assertEqual(202, response.status)
+        return str(response.headers["Location"])
 
     def decide(self, location: str, decision: str) -> Any:
-        answer = self.vnfm.call("POST", f"{location}/{decision}")
-        self.assertEqual(202, answer.status)
+        response = self.vnfm.call("POST", f"{location}/{decision}")
+        self.assertEqual(202, response.status)
         return self.wait_operation(location)
 
     def wait_operation(self, location: str) -> Any:
@@ -249,11 +249,11 @@ class Matrix(testtools.TestCase):
             self.assertEqual(409, refused.status)
 
     def is_reserved(self, instance_id: str) -> bool:
-        answer = self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
-        if answer.status == 204:
+        response = self.vnfm.call("DELETE", f"{INSTANCES}/{instance_id}")
+        if response.status == 204:
             return False
-        self.assertEqual(409, answer.status)
-        return "is held by" in answer.detail
+        self.assertEqual(409, response.status)
+        return "is reserved by" in response.detail
 
     def assert_notified(self, op_occ_id: str, states: list[str]) -> None:
         """Check the notifications of the subscriber, in their order."""

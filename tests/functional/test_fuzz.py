@@ -127,10 +127,12 @@ class TestService(test_packages.PackageTest):
         path = self.create_package()
         for number in range(SEED, SEED + max(ROUNDS // 20, 10)):
             content = corpus.mutate_one(random.Random(number))  # noqa: S311
-            answer = self.upload(path, content)
+            response = self.upload(path, content)
             with self.subTest(number):
-                self.assertIn(answer.status, {202, 400}, str(answer.content))
-            if answer.status == 202:
+                self.assertIn(
+                    response.status, {202, 400}, str(response.content)
+                )
+            if response.status == 202:
                 self.assertEqual(1, len(self.list_contents()))
                 for part in ("", "/vnfd", "/package_content"):
                     shown = self.call("GET", f"{path}{part}")

@@ -59,17 +59,17 @@ class TestBodies(test_http.HttpTest):
         form = "application/x-www-form-urlencoded"
         for kind in ("application/json", "", form, "text/plain"):
             for length in ("20000000", None):
-                answer, source = self.send(kind, length)
-                self.assertIn(answer.status, {413, 415})
+                response, source = self.send(kind, length)
+                self.assertIn(response.status, {413, 415})
                 self.assertLess(
                     source.bytes_read, 1_200_000, f"{kind} {length}"
                 )
 
     def test_a_body_without_a_type_is_json(self) -> None:
         body = b'{"userDefinedData": {"a": 1}}'
-        answer = self.call("POST", test_http.PACKAGES, body)
-        self.assertEqual(201, answer.status, str(answer.content))
-        self.assertEqual({"a": 1}, answer.json["userDefinedData"])
+        response = self.call("POST", test_http.PACKAGES, body)
+        self.assertEqual(201, response.status, str(response.content))
+        self.assertEqual({"a": 1}, response.json["userDefinedData"])
 
     def test_bodies_that_are_not_json(self) -> None:
         for body, message in (
@@ -79,61 +79,61 @@ class TestBodies(test_http.HttpTest):
             (b'{"vnfdId": "x", "metadata": {"a": %s}}' % DEEP, "nested"),
             (b'{"vnfdId": "x", "unknown": %s}' % DEEP, "nested"),
         ):
-            answer = self.call(
+            response = self.call(
                 "POST", test_http.INSTANCES, body, test_http.JSON
             )
-            self.assert_problem(400, answer, message)
+            self.assert_problem(400, response, message)
 
     def test_a_form_with_parts(self) -> None:
         kind = {"Content-Type": "multipart/form-data"}
-        answer = self.call("POST", test_http.INSTANCES, b"x", kind)
-        self.assert_problem(415, answer)
+        response = self.call("POST", test_http.INSTANCES, b"x", kind)
+        self.assert_problem(415, response)
 
     def test_names_that_are_too_long(self) -> None:
         body = {"vnfdId": "x", "vnfInstanceName": "n" * 256}
-        answer = self.vnfm.call("POST", test_http.INSTANCES, body)
-        self.assert_problem(400, answer, "$.vnfInstanceName")
+        response = self.vnfm.call("POST", test_http.INSTANCES, body)
+        self.assert_problem(400, response, "$.vnfInstanceName")
         vim = {"name": "n" * 256, "type": "fake", "auth_url": "x"}
         vim_request = {"vim": {**vim, "auth_cred": {}}}
-        answer = self.vnfm.call("POST", "/v1.0/vims", vim_request)
-        self.assert_problem(400, answer, "$.vim.name")
+        response = self.vnfm.call("POST", "/v1.0/vims", vim_request)
+        self.assert_problem(400, response, "$.vim.name")
 
     def test_paths_that_are_no_names(self) -> None:
         for path in (*BRACES, *NUL_PATHS):
             self.assert_problem(404, self.call("GET", path))
-        answer = self.call("GET", "/v1.0/vims?name=%00")
-        self.assert_problem(400, answer, "NUL")
+        response = self.call("GET", "/v1.0/vims?name=%00")
+        self.assert_problem(400, response, "NUL")
 
     def test_a_charset_can_be_requested(self) -> None:
         kind = {"Accept": "application/json; charset=utf-8"}
-        answer = self.call("GET", test_http.INSTANCES, None, kind)
-        self.assertEqual(200, answer.status)
+        response = self.call("GET", test_http.INSTANCES, None, kind)
+        self.assertEqual(200, response.status)
 
     def test_an_additional_slash_needs_no_version(self) -> None:
         request = webob.Request.blank("/vnflcm/v2/api_versions/")
-        answer = Response(request.get_response(self.vnfm.app))
-        self.assertEqual(200, answer.status)
+        response = Response(request.get_response(self.vnfm.app))
+        self.assertEqual(200, response.status)
 
 
 class TestPackages(test_packages.PackageTest):
     def test_names_that_no_file_can_have(self) -> None:
         path = self.onboard_content()
         for name in ("a%00b", "a" * 300, "a/" * 3000 + "b"):
-            answer = self.call("GET", f"{path}/artifacts/{name}")
-            self.assert_problem(404, answer, "")
+            response = self.call("GET", f"{path}/artifacts/{name}")
+            self.assert_problem(404, response, "")
 
     def test_an_empty_artifact_is_found(self) -> None:
         files = self.files | {"Files/empty": b""}
         path = self.onboard_content(test_packages.build_zip(files))
-        answer = self.call("GET", f"{path}/artifacts/Files/empty")
-        self.assertEqual((200, b""), (answer.status, answer.content))
-        self.assertEqual("0", answer.headers["Content-Length"])
+        response = self.call("GET", f"{path}/artifacts/Files/empty")
+        self.assertEqual((200, b""), (response.status, response.content))
+        self.assertEqual("0", response.headers["Content-Length"])
 
     def test_a_download_has_a_content_length(self) -> None:
         path = self.onboard_content()
-        answer = self.call("GET", f"{path}/package_content")
+        response = self.call("GET", f"{path}/package_content")
         self.assertEqual(
-            str(len(answer.content)), answer.headers["Content-Length"]
+            str(len(response.content)), response.headers["Content-Length"]
         )
 
     def test_a_refused_upload_leaves_nothing(self) -> None:
@@ -141,8 +141,8 @@ class TestPackages(test_packages.PackageTest):
         before = self.list_contents()
         other = test_packages.build_zip(self.files | {"more": b"x"})
         for content in (other, self.good):
-            answer = self.upload(self.create_package(), content)
-            self.assertEqual(409, answer.status)
+            response = self.upload(self.create_package(), content)
+            self.assertEqual(409, response.status)
             self.assertEqual(before, self.list_contents())
 
 
@@ -178,6 +178,8 @@ class TestUnexpectedErrors(test_lifecycle.LifecycleTest):
         instance_id = self.vnfm.create_instantiated()
         self.inject_fault("apply")
         self.vnfm.driver.before["observe"] = bug
-        answer = self.vnfm.task(instance_id, "scale", test_lifecycle.SCALE_OUT)
-        end = self.vnfm.wait_operation(answer.headers["Location"], 10.0)
+        response = self.vnfm.task(
+            instance_id, "scale", test_lifecycle.SCALE_OUT
+        )
+        end = self.vnfm.wait_operation(response.headers["Location"], 10.0)
         self.assert_failed(end)

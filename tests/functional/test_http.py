@@ -32,13 +32,13 @@ class HttpTest(testtools.TestCase):
         self.call = self.vnfm.call
 
     def assert_problem(
-        self, status: int, answer: Response, detail: str = ""
+        self, status: int, response: Response, detail: str = ""
     ) -> None:
-        self.assertEqual(status, answer.status, str(answer.content))
-        self.assertEqual(PROBLEM, answer.type)
-        self.assertEqual(status, answer.json["status"])
-        self.assertIn(detail, answer.detail)
-        self.assertTrue(answer.detail)
+        self.assertEqual(status, response.status, str(response.content))
+        self.assertEqual(PROBLEM, response.type)
+        self.assertEqual(status, response.json["status"])
+        self.assertIn(detail, response.detail)
+        self.assertTrue(response.detail)
 
 
 class TestPaths(HttpTest):
@@ -61,8 +61,8 @@ class TestPaths(HttpTest):
             )
 
     def test_a_path_of_version_1_names_version_2(self) -> None:
-        answer = self.call("GET", "/vnflcm/v1/vnf_instances")
-        self.assert_problem(404, answer, "--os-tacker-api-version 2")
+        response = self.call("GET", "/vnflcm/v1/vnf_instances")
+        self.assert_problem(404, response, "--os-tacker-api-version 2")
 
     def test_an_unknown_id(self) -> None:
         for path in (
@@ -72,8 +72,8 @@ class TestPaths(HttpTest):
             VIMS,
         ):
             for name in ("none", "%00", "a" * 5000, "%C3%BC", "%25", "a%0Ab"):
-                answer = self.call("GET", f"{path}/{name}")
-                self.assert_problem(404, answer, "There is no ")
+                response = self.call("GET", f"{path}/{name}")
+                self.assert_problem(404, response, "There is no ")
 
     def test_other_methods_get_an_allow_header(self) -> None:
         task = f"{INSTANCES}/x/instantiate"
@@ -89,9 +89,11 @@ class TestPaths(HttpTest):
             ("PATCH", VIMS, "GET, POST"),
             ("POST", "/healthcheck", "GET"),
         ):
-            answer = self.call(method, path)
-            self.assert_problem(405, answer, f"{method} is not possible here")
-            self.assertEqual(allowed, answer.headers["Allow"])
+            response = self.call(method, path)
+            self.assert_problem(
+                405, response, f"{method} is not possible here"
+            )
+            self.assertEqual(allowed, response.headers["Allow"])
 
     def test_a_path_and_a_query_are_utf_8(self) -> None:
         for path in (
@@ -115,8 +117,8 @@ class TestPaths(HttpTest):
         long = self.call("GET", f"/vnflcm/v2{path}")
         self.assertEqual(200, long.status)
         self.assertEqual(long.json, short.json)
-        for answer in (created, short):
-            self.assertEqual("2.0.0", answer.headers["Version"])
+        for response in (created, short):
+            self.assertEqual("2.0.0", response.headers["Version"])
 
 
 class TestNegotiation(HttpTest):
@@ -128,8 +130,8 @@ class TestNegotiation(HttpTest):
             (f"{PACKAGES}/x/package_content", "application/json"),
             ("/healthcheck", "image/png"),
         ):
-            answer = self.call("GET", path, headers={"Accept": accept})
-            self.assert_problem(406, answer, f"the request accepts {accept}")
+            response = self.call("GET", path, headers={"Accept": accept})
+            self.assert_problem(406, response, f"the request accepts {accept}")
 
     def test_a_success_without_a_body_is_accepted_as_any_type(self) -> None:
         zipped = {"Accept": "application/zip"}
@@ -137,16 +139,18 @@ class TestNegotiation(HttpTest):
         package = f"{PACKAGES}/{self.call('POST', PACKAGES, {}).json['id']}"
         kind = zipped | {"Content-Type": "application/zip"}
         content = f"{package}/package_content"
-        answer = self.call("PUT", content, csar.read(), kind)
-        self.assertEqual(202, answer.status, str(answer.content))
+        response = self.call("PUT", content, csar.read(), kind)
+        self.assertEqual(202, response.status, str(response.content))
         instance = f"{INSTANCES}/{self.vnfm.create(csar.vnfd_id)}"
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
-        answer = self.call("POST", f"{instance}/instantiate", request, zipped)
-        self.assertEqual(202, answer.status, str(answer.content))
-        self.vnfm.wait_operation(answer.headers["Location"])
+        response = self.call(
+            "POST", f"{instance}/instantiate", request, zipped
+        )
+        self.assertEqual(202, response.status, str(response.content))
+        self.vnfm.wait_operation(response.headers["Location"])
         other = f"{INSTANCES}/{self.vnfm.create(csar.vnfd_id)}"
-        answer = self.call("DELETE", other, headers=zipped)
-        self.assertEqual(204, answer.status, str(answer.content))
+        response = self.call("DELETE", other, headers=zipped)
+        self.assertEqual(204, response.status, str(response.content))
 
     def test_every_route_without_a_body_ignores_accept(self) -> None:
         found = 0
@@ -159,8 +163,8 @@ class TestNegotiation(HttpTest):
                 found += 1
                 url = path.replace("{id}", "x")
                 zipped = {"Accept": "application/zip"}
-                answer = self.call(method.upper(), url, headers=zipped)
-                self.assertIn(answer.status, {400, 404}, url)
+                response = self.call(method.upper(), url, headers=zipped)
+                self.assertIn(response.status, {400, 404}, url)
         self.assertLess(15, found)
 
     def test_a_type_that_is_available_is_acceptable(self) -> None:
@@ -170,8 +174,8 @@ class TestNegotiation(HttpTest):
             "application/json",
             "text/html, application/json;q=0.1",
         ):
-            answer = self.call("GET", INSTANCES, headers={"Accept": accept})
-            self.assertEqual((200, "application/json"), to_answer(answer))
+            response = self.call("GET", INSTANCES, headers={"Accept": accept})
+            self.assertEqual((200, "application/json"), to_respond(response))
 
     def test_bodies_of_other_types_are_not_read(self) -> None:
         for method, path, kind in (
@@ -183,8 +187,8 @@ class TestNegotiation(HttpTest):
             ("PUT", f"{PACKAGES}/x/package_content", "application/json"),
             ("POST", VIMS, "application/yaml"),
         ):
-            answer = self.call(method, path, b"{}", {"Content-Type": kind})
-            self.assert_problem(415, answer, f"not {kind}")
+            response = self.call(method, path, b"{}", {"Content-Type": kind})
+            self.assert_problem(415, response, f"not {kind}")
 
     def test_json_can_be_sent_as_text(self) -> None:
         for kind in (
@@ -192,12 +196,14 @@ class TestNegotiation(HttpTest):
             "Application/JSON",
             "application/json; charset=utf-8",
         ):
-            answer = self.call("POST", PACKAGES, b"{}", {"Content-Type": kind})
-            self.assertEqual(201, answer.status, kind)
+            response = self.call(
+                "POST", PACKAGES, b"{}", {"Content-Type": kind}
+            )
+            self.assertEqual(201, response.status, kind)
 
 
-def to_answer(answer: Response) -> tuple[int, str]:
-    return answer.status, answer.type
+def to_respond(response: Response) -> tuple[int, str]:
+    return response.status, response.type
 
 
 class TestBodies(HttpTest):
@@ -262,14 +268,14 @@ class TestBodies(HttpTest):
 
     def test_unknown_attributes_are_ignored(self) -> None:
         body = {"userDefinedData": {"a": 1}, "more": {"deep": [1]}}
-        answer = self.call("POST", PACKAGES, body)
-        self.assertEqual(201, answer.status)
-        self.assertEqual({"a": 1}, answer.json["userDefinedData"])
+        response = self.call("POST", PACKAGES, body)
+        self.assertEqual(201, response.status)
+        self.assertEqual({"a": 1}, response.json["userDefinedData"])
 
     def test_a_body_over_the_limit(self) -> None:
         body = json.dumps({"vnfdId": "x" * 2000}).encode()
-        answer = self.send(body)
-        self.assert_problem(413, answer, "1000")
+        response = self.send(body)
+        self.assert_problem(413, response, "1000")
         chunked = {
             "CONTENT_LENGTH": None,
             "wsgi.input": io.BytesIO(body),
@@ -284,7 +290,7 @@ class TestBodies(HttpTest):
         self.assert_problem(413, self.send(body + b" "))
 
     def test_a_body_in_chunks(self) -> None:
-        answer = self.send(
+        response = self.send(
             b"",
             **{
                 "CONTENT_LENGTH": None,
@@ -292,7 +298,7 @@ class TestBodies(HttpTest):
                 "wsgi.input_terminated": True,
             },
         )
-        self.assert_problem(422, answer)
+        self.assert_problem(422, response)
 
 
 class TestVersion(HttpTest):
@@ -306,8 +312,10 @@ class TestVersion(HttpTest):
 
     def test_the_version_is_required(self) -> None:
         for path in (INSTANCES, "/v2/vnf_instances", f"{OP_OCCS}/x"):
-            answer = self.get_with_version(None, path)
-            self.assert_problem(400, answer, "Version: the header is required")
+            response = self.get_with_version(None, path)
+            self.assert_problem(
+                400, response, "Version: the header is required"
+            )
 
     def test_malformed_versions(self) -> None:
         for version in ("", "2", "2.0", "v2.0.0", "2.0.0-", "2.0.0 ", "2.0.x"):
@@ -317,8 +325,8 @@ class TestVersion(HttpTest):
 
     def test_the_supported_version(self) -> None:
         for version in ("1.0.0", "2.1.0", "2.0.1", "3.0.0", "20.0.0"):
-            answer = self.get_with_version(version)
-            self.assert_problem(406, answer, "is not supported, only 2.0.0")
+            response = self.get_with_version(version)
+            self.assert_problem(406, response, "is not supported, only 2.0.0")
         for version in ("2.0.0", "2.0.0-impl:tacker:1.0"):
             self.assertEqual(200, self.get_with_version(version).status)
 
@@ -358,10 +366,10 @@ class TestVersion(HttpTest):
             ("9.0.0", INSTANCES, 406),
             (None, INSTANCES, 400),
         ):
-            answer = self.get_with_version(version, path)
-            self.assertEqual(status, answer.status)
-            self.assertEqual("2.0.0", answer.headers["Version"])
-            self.assertEqual("none", answer.headers["Accept-Ranges"])
+            response = self.get_with_version(version, path)
+            self.assertEqual(status, response.status)
+            self.assertEqual("2.0.0", response.headers["Version"])
+            self.assertEqual("none", response.headers["Accept-Ranges"])
 
     def test_each_interface_has_its_version(self) -> None:
         self.assertNotIn(
@@ -381,20 +389,20 @@ class TestResponses(HttpTest):
     def test_an_accepted_task_has_no_body(self) -> None:
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         instance_id = self.vnfm.create()
-        answer = self.vnfm.task(instance_id, "instantiate", request)
-        self.assertEqual((202, b""), (answer.status, answer.content))
-        self.assertNotIn("Content-Type", answer.headers)
-        location = answer.headers["Location"]
+        response = self.vnfm.task(instance_id, "instantiate", request)
+        self.assertEqual((202, b""), (response.status, response.content))
+        self.assertNotIn("Content-Type", response.headers)
+        location = response.headers["Location"]
         self.assertTrue(location.startswith(f"http://localhost{OP_OCCS}/"))
         self.vnfm.wait_operation(location)
 
     def test_a_deletion_has_no_body(self) -> None:
         instance_id = self.vnfm.create()
-        answer = self.call("DELETE", f"{INSTANCES}/{instance_id}")
-        self.assertEqual((204, b""), (answer.status, answer.content))
-        self.assertNotIn("Content-Type", answer.headers)
-        answer = self.call("GET", f"{INSTANCES}/{instance_id}")
-        self.assert_problem(404, answer)
+        response = self.call("DELETE", f"{INSTANCES}/{instance_id}")
+        self.assertEqual((204, b""), (response.status, response.content))
+        self.assertNotIn("Content-Type", response.headers)
+        response = self.call("GET", f"{INSTANCES}/{instance_id}")
+        self.assert_problem(404, response)
 
     def test_every_response_has_a_request_id(self) -> None:
         ids = {
@@ -429,12 +437,12 @@ class TestUnexpectedErrors(HttpTest):
         self.vnfm.driver.before["validate"] = bug
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
         instance_id = self.vnfm.create()
-        answer = self.vnfm.task(instance_id, "instantiate", request)
-        self.assert_problem(500, answer, "The server failed")
-        request_id = answer.headers["X-Openstack-Request-Id"]
-        self.assertIn(request_id, answer.detail)
+        response = self.vnfm.task(instance_id, "instantiate", request)
+        self.assert_problem(500, response, "The server failed")
+        request_id = response.headers["X-Openstack-Request-Id"]
+        self.assertIn(request_id, response.detail)
         for inside in (b"hunter2", b"RuntimeError", b"Traceback", b".py"):
-            self.assertNotIn(inside, answer.content)
+            self.assertNotIn(inside, response.content)
         # the instance is as it was
         self.vnfm.driver.before.clear()
         done = self.vnfm.run(instance_id, "instantiate", request)
@@ -446,8 +454,8 @@ class TestUnexpectedErrors(HttpTest):
 
         self.vnfm.driver.before["validate"] = bug
         request = {"flavourId": "simple", "vimConnectionInfo": FAKE_VIM}
-        answer = self.vnfm.task(self.vnfm.create(), "instantiate", request)
-        request_id = answer.headers["X-Openstack-Request-Id"]
+        response = self.vnfm.task(self.vnfm.create(), "instantiate", request)
+        request_id = response.headers["X-Openstack-Request-Id"]
         self.assertIn(
             f"Request failed: request_id={request_id}", self.log.output
         )
@@ -463,7 +471,7 @@ class TestPolicy(HttpTest):
         self.tokens = keystone.AuthTokenFixture()
         super().setUp()
         self.useFixture(self.tokens)
-        for role in ("admin", "member", "reader", "stranger"):
+        for role in ("admin", "member", "reader", "unknown"):
             self.tokens.add_token_data(token_id=role, role_list=[role])
         self.vnfm.conf.set_override(
             "www_authenticate_uri", "http://keystone", "keystone_authtoken"
@@ -487,8 +495,8 @@ class TestPolicy(HttpTest):
             ("DELETE", f"{PACKAGES}/x"),
             ("DELETE", f"{VIMS}/x"),
         ):
-            answer = self.call_as("reader", method, path)
-            self.assert_problem(403, answer, "does not allow this")
+            response = self.call_as("reader", method, path)
+            self.assert_problem(403, response, "does not allow this")
 
     def test_a_forbidden_request_is_refused_before_its_body_is_read(
         self,
@@ -503,28 +511,28 @@ class TestPolicy(HttpTest):
             ("PUT", f"{VIMS}/x"),
             ("POST", PACKAGES),
         ):
-            answer = self.call(method, path, b"{", token)
-            self.assert_problem(403, answer, "does not allow this")
+            response = self.call(method, path, b"{", token)
+            self.assert_problem(403, response, "does not allow this")
 
     def test_a_writing_role(self) -> None:
         for role in ("admin", "member"):
             self.assertEqual(201, self.call_as(role, "POST", PACKAGES).status)
-            answer = self.call_as(role, "DELETE", f"{VIMS}/x")
-            self.assert_problem(404, answer)
+            response = self.call_as(role, "DELETE", f"{VIMS}/x")
+            self.assert_problem(404, response)
 
     def test_a_role_without_permissions(self) -> None:
         for path in (INSTANCES, OP_OCCS, PACKAGES, VIMS):
-            self.assert_problem(403, self.call_as("stranger", "GET", path))
+            self.assert_problem(403, self.call_as("unknown", "GET", path))
 
     def test_an_upload_is_not_even_read(self) -> None:
         created = self.call_as("member", "POST", PACKAGES).json
-        answer = self.call(
+        response = self.call(
             "PUT",
             f"{PACKAGES}/{created['id']}/package_content",
             b"zip",
             {"X-Auth-Token": "reader", "Content-Type": "application/zip"},
         )
-        self.assert_problem(403, answer)
+        self.assert_problem(403, response)
 
     def test_versions_and_health_without_a_token(self) -> None:
         for path in (
@@ -534,6 +542,6 @@ class TestPolicy(HttpTest):
         ):
             self.assertEqual(200, self.call("GET", path).status)
         for headers in ({}, {"X-Auth-Token": "forged"}):
-            answer = self.call("GET", INSTANCES, headers=headers)
-            self.assert_problem(401, answer)
-            self.assertIn("WWW-Authenticate", answer.headers)
+            response = self.call("GET", INSTANCES, headers=headers)
+            self.assert_problem(401, response)
+            self.assertIn("WWW-Authenticate", response.headers)

@@ -56,7 +56,7 @@ def read(auth: dict[str, Any]) -> SubscriptionAuthentication:
     return msgspec.convert(auth, SubscriptionAuthentication)
 
 
-def _answer(body: bytes, _: ReceivedRequest) -> Response:
+def _response(body: bytes, _: ReceivedRequest) -> Response:
     return 200, {}, body
 
 
@@ -65,8 +65,8 @@ class TestAuthentication(testtools.TestCase):
         auth = authorization.flow(given and read(given))
         with clients.client(HttpClientOptions(), auth=auth) as client:
             for _ in range(times):
-                answer = client.get(receiver.url)
-        return answer.status_code
+                response = client.get(receiver.url)
+        return response.status_code
 
     def test_no_credentials_are_sent_unless_configured(self) -> None:
         receiver = self.useFixture(HttpReceiver())
@@ -110,7 +110,7 @@ class TestAuthentication(testtools.TestCase):
     def test_an_invalid_token_is_not_used(self) -> None:
         receiver = self.useFixture(HttpReceiver(oauth2=("vnfm", "s3cret")))
         for body in (b"{}", b"x", b'{"access_token": "two\\nlines"}'):
-            receiver.responder = functools.partial(_answer, body)
+            receiver.responder = functools.partial(_response, body)
             refused = self.assertRaises(
                 errors.PeerFailed, self.call, receiver, oauth2(receiver)
             )
@@ -119,7 +119,7 @@ class TestAuthentication(testtools.TestCase):
     def test_a_response_larger_than_a_token_is_not_read(self) -> None:
         receiver = self.useFixture(HttpReceiver())
         long = b'{"access_token": "x", "scope": "' + b"x" * 2**20 + b'"}'
-        receiver.responder = functools.partial(_answer, long)
+        receiver.responder = functools.partial(_response, long)
         auth = read(oauth2(receiver))
 
         async def deliver() -> DeliveryResult:
@@ -164,7 +164,9 @@ class TestAuthentication(testtools.TestCase):
                 later_statuses = await asyncio.gather(
                     *(client.get(receiver.url) for _ in range(8))
                 )
-            return {answer.status_code for answer in (*first, *later_statuses)}
+            return {
+                response.status_code for response in (*first, *later_statuses)
+            }
 
         self.assertEqual({204}, asyncio.run(call()))
         self.assertEqual(2, receiver.issued_tokens)
@@ -340,7 +342,7 @@ class TestCalls(testtools.TestCase):
 
     def test_failures_are_reported(self) -> None:
         slow = self.useFixture(HttpReceiver())
-        slow.delay = 1.0
+        slow.delay = 600.0
         refused = self.assertRaises(
             errors.PeerUnreachable, self.call, slow.url, timeout=0.05
         )

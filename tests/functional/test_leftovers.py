@@ -17,6 +17,7 @@ from tacker_cnf.db import models
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tests.fixtures import waiting
+from tests.fixtures.clock import ManualClock
 from tests.fixtures.cluster import APPS, CORE, CnfCase, CnfService
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
@@ -134,8 +135,10 @@ class TestFailed(LeftoverCase):
         self.assertIn("web-config", self.labelled(instance_id))
 
     def is_clean(self, instance_id: str) -> bool:
-        answer = self.vnfm.task(instance_id, "sync", None)
-        return answer.status == 409 and "has no objects on" in answer.detail
+        response = self.vnfm.task(instance_id, "sync", None)
+        return (
+            response.status == 409 and "has no objects on" in response.detail
+        )
 
     def test_a_full_resync_removes_them(self) -> None:
         failed = self.create_failing()
@@ -199,7 +202,7 @@ class TestOrphans(LeftoverCase):
 
 class TestWatch(LeftoverCase):
     def create_service(self) -> CnfService:
-        return CnfService({"sync_watch": True, "lease": 3.0})
+        return CnfService({"sync_watch": True})
 
     def other_namespace_request(self) -> dict[str, Any]:
         """Build a request for another namespace of the same cluster."""
@@ -221,7 +224,8 @@ class TestClaim(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.vnfm = self.useFixture(Vnfm(conductor={"lease": 2.0}))
+        self.clock = ManualClock()
+        self.vnfm = self.useFixture(Vnfm(self.clock))
         self.driver = self.vnfm.driver
         self.vnf = self.vnfm.create()
 
@@ -245,14 +249,14 @@ class TestClaim(testtools.TestCase):
 
     def test_no_operation_starts_during_the_removal(self) -> None:
         self.fail_instantiation()
-        answers = []
-        self.driver.before["clean"] = lambda _: answers.append(
+        responses = []
+        self.driver.before["clean"] = lambda _: responses.append(
             self.instantiate()
         )
         self.assertRaises(errors.OperationInProgress, self.clean)
-        (answer,) = answers
-        self.assertEqual(409, answer.status)
-        self.assertIn("retry in some seconds", answer.detail)
+        (response,) = responses
+        self.assertEqual(409, response.status)
+        self.assertIn("retry in some seconds", response.detail)
         self.assertNotIn(self.vnf, self.driver.vnfcs)
         self.assertEqual(202, self.instantiate().status)
 
@@ -271,7 +275,12 @@ class TestClaim(testtools.TestCase):
         self.assertTrue(claim_started.wait(60))
         self.driver.before.clear()
         self.assertEqual(409, self.instantiate().status)
-        waiting.until(lambda: self.instantiate().status == 202, "the start")
+        with self.vnfm.parts.store.writer() as session:
+            session.execute(
+                sa.update(models.VnfInstance).values(cleanup_until=0.0)
+            )
+        self.clock.advance(self.vnfm.conf.conductor.lease)
+        self.assertEqual(202, self.instantiate().status)
         waiting.until(lambda: self.state() == "INSTANTIATED", "its end")
         # the lost conductor's result is ignored, and nothing is deleted
         resumed.set()

@@ -350,10 +350,10 @@ class TestFail(LifecycleTest):
         self.inject_fault("apply")
         failed = self.run_failing(one, "instantiate", INSTANTIATE)
         path = f"/vnflcm/v2/vnf_lcm_op_occs/{failed['id']}"
-        answer = self.vnfm.call("POST", f"{path}/fail")
-        self.assertEqual(200, answer.status)
-        self.assertEqual("FAILED", answer.json["operationState"])
-        self.assertEqual(answer.json, self.vnfm.call("GET", path).json)
+        response = self.vnfm.call("POST", f"{path}/fail")
+        self.assertEqual(200, response.status)
+        self.assertEqual("FAILED", response.json["operationState"])
+        self.assertEqual(response.json, self.vnfm.call("GET", path).json)
 
 
 class TestRecordedState(LifecycleTest):

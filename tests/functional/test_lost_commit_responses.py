@@ -9,6 +9,8 @@ import testtools
 from oslo_db import exception as db_errors
 from sqlalchemy import orm
 
+from tacker_cnf.context import RequestContext
+from tests.fixtures import waiting
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
@@ -27,13 +29,15 @@ class TestLostResponses(StoreCase):
     """A repeated transaction finds that it was committed."""
 
     def drop_commit_responses(self, count: int) -> list[int]:
-        """Lose the responses to the next commits of op-occ writers."""
+        """Drop the responses to the next commits of op-occ writers."""
         remaining = [count]
-        store, usual = self.store, self.store.writer
+        store, original = self.store, self.store.writer
 
         @contextmanager
-        def writer() -> Iterator[orm.Session]:
-            with usual() as session:
+        def writer(
+            context: RequestContext | None = None,
+        ) -> Iterator[orm.Session]:
+            with original(context) as session:
                 yield session
             if session.info.get("announced") and remaining[0] > 0:
                 remaining[0] -= 1
@@ -50,8 +54,8 @@ class TestLostResponses(StoreCase):
         end = self.vnfm.run(instance_id, "instantiate", REQUEST)
         self.assertEqual("COMPLETED", end["operationState"], end)
         self.assertEqual(1, len(self.vnfm.nfvo.requests))
-        free = self.vnfm.run(instance_id, "scale", OUT)
-        self.assertEqual("COMPLETED", free["operationState"])
+        scaled = self.vnfm.run(instance_id, "scale", OUT)
+        self.assertEqual("COMPLETED", scaled["operationState"])
         self.assertEqual([0], remaining)
 
     def test_a_failure_is_recorded_once(self) -> None:
@@ -64,8 +68,8 @@ class TestLostResponses(StoreCase):
         end = self.vnfm.run(instance_id, "instantiate", REQUEST)
         self.assertEqual("FAILED_TEMP", end["operationState"])
         self.vnfm.driver.before.clear()
-        again = self.vnfm.decide(end["id"], "retry")
-        self.assertEqual("COMPLETED", again["operationState"])
+        retried = self.vnfm.decide(end["id"], "retry")
+        self.assertEqual("COMPLETED", retried["operationState"])
 
 
 class TestConcurrentChanges(StoreCase):
@@ -80,8 +84,8 @@ class TestConcurrentChanges(StoreCase):
         def patch() -> None:
             extra = {"vim1": {"extra": {"zone": "new"}}}
             body = {"vimConnectionInfo": extra}
-            answer = self.vnfm.call("PATCH", path, body)
-            self.vnfm.wait_operation(answer.headers["Location"])
+            response = self.vnfm.call("PATCH", path, body)
+            self.vnfm.wait_operation(response.headers["Location"])
 
         def modify(_task: Any) -> None:
             calls.append(1)
@@ -102,48 +106,50 @@ class TestConcurrentChanges(StoreCase):
         instance_id = self.vnfm.create_instantiated()
 
         def change(_task: Any) -> None:
-            more = "UPDATE vnf_instances SET generation = generation + 1"
+            statement = "UPDATE vnf_instances SET generation = generation + 1"
             with self.store.engine.begin() as connection:
-                connection.exec_driver_sql(more)
+                connection.exec_driver_sql(statement)
 
         self.vnfm.driver.before["validate"] = change
-        answer = self.vnfm.task(instance_id, "scale", OUT)
-        self.assertEqual(409, answer.status)
-        self.assertIn("keeps changing", answer.detail)
+        response = self.vnfm.task(instance_id, "scale", OUT)
+        self.assertEqual(409, response.status)
+        self.assertIn("keeps changing", response.detail)
 
-    def test_a_retry_while_the_former_try_is_ending(self) -> None:
+    def test_a_retry_while_the_previous_attempt_ends(self) -> None:
         def fail(_task: Any) -> None:
             raise RuntimeError
 
         self.vnfm.driver.before["apply"] = fail
-        ends, goes = threading.Event(), threading.Event()
+        release_started, release_allowed = threading.Event(), threading.Event()
         claims = self.vnfm.conductor.claims
-        usual = claims.release
+        original = claims.release
 
         def delay_release(op_occ_id: str) -> None:
-            if not ends.is_set():
-                ends.set()
-                goes.wait(60)
-            usual(op_occ_id)
+            if not release_started.is_set():
+                release_started.set()
+                release_allowed.wait(60)
+            original(op_occ_id)
 
         claims.release = delay_release  # type: ignore[method-assign]
         sweeps: list[int] = []
         idle = sweeps.append
         self.vnfm.conductor.sweep = lambda: idle(1)  # type: ignore[method-assign]
-        answer = self.vnfm.task(self.vnfm.create(), "instantiate", REQUEST)
-        location = answer.headers["Location"]
+        response = self.vnfm.task(self.vnfm.create(), "instantiate", REQUEST)
+        location = response.headers["Location"]
         self.assertEqual(
             "FAILED_TEMP", self.vnfm.wait_operation(location)["operationState"]
         )
-        self.assertTrue(ends.wait(60))
+        self.assertTrue(release_started.wait(60))
         self.vnfm.driver.before.clear()
         self.assertEqual(
             202, self.vnfm.call("POST", f"{location}/retry").status
         )
-        woken = threading.Event()
-        woken.wait(
-            0.3
-        )  # the wake-up was received while the claim was still held
-        goes.set()
-        end = self.vnfm.wait_operation(location, 4.0)
+        op_occ_id = location.rpartition("/")[2]
+        queue = self.vnfm.conductor.queue
+        waiting.until(
+            lambda: op_occ_id in queue._requeued,
+            "the wake-up while the claim is held",
+        )
+        release_allowed.set()
+        end = self.vnfm.wait_operation(location)
         self.assertEqual("COMPLETED", end["operationState"])

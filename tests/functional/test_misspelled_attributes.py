@@ -18,9 +18,9 @@ class TestAttributes(testtools.TestCase):
         self.instantiated = self.vnfm.create_instantiated()
 
     def refused(self, method: str, path: str, body: Any) -> str:
-        answer = self.vnfm.call(method, path, body)
-        self.assertEqual(400, answer.status, str(answer.content))
-        return answer.detail
+        response = self.vnfm.call(method, path, body)
+        self.assertEqual(400, response.status, str(response.content))
+        return response.detail
 
     def test_a_misspelled_attribute_is_refused(self) -> None:
         one, up = f"{ROOT}/{self.idle_instance}", f"{ROOT}/{self.instantiated}"

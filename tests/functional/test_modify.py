@@ -38,8 +38,8 @@ class ModifyCase(CheckTest):
         self, status: int, instance_id: str, body: Any, message: str
     ) -> None:
         before = self.vnfm.instance(instance_id)
-        answer = self.vnfm.patch(instance_id, body)
-        self.assert_problem(status, answer, message)
+        response = self.vnfm.patch(instance_id, body)
+        self.assert_problem(status, response, message)
         self.assertEqual(before, self.vnfm.instance(instance_id))
 
     def usage(self, vnfd_id: str) -> str:
@@ -117,12 +117,12 @@ class TestAttributes(ModifyCase):
     def test_json_is_read_as_a_merge_patch(self) -> None:
         instance_id = self.vnfm.create()
         path = f"{INSTANCES}/{instance_id}"
-        answer = self.call("PATCH", path, {"vnfInstanceName": "a"})
-        self.assertEqual(202, answer.status)
-        self.vnfm.wait_operation(answer.headers["Location"])
+        response = self.call("PATCH", path, {"vnfInstanceName": "a"})
+        self.assertEqual(202, response.status)
+        self.vnfm.wait_operation(response.headers["Location"])
         plain = {"Content-Type": "text/plain"}
-        answer = self.call("PATCH", path, b"{}", plain)
-        self.assert_problem(415, answer, "merge-patch+json")
+        response = self.call("PATCH", path, b"{}", plain)
+        self.assert_problem(415, response, "merge-patch+json")
 
     def test_requests_that_are_invalid(self) -> None:
         instance_id = self.vnfm.create()
@@ -153,13 +153,13 @@ class TestOrder(ModifyCase):
     def test_not_found_then_busy_then_invalid(self) -> None:
         bodies: list[Any] = [{}, UNKNOWN_VNFC, {"vnfdId": UNKNOWN_ID}]
         for body in bodies:
-            answer = self.vnfm.patch("none", body)
-            self.assert_problem(404, answer, "There is no VNF instance")
+            response = self.vnfm.patch("none", body)
+            self.assert_problem(404, response, "There is no VNF instance")
         up = self.vnfm.create_instantiated()
         block, location = self.start_blocked(up, "scale", SCALE)
         for body in bodies:
-            answer = self.vnfm.patch(up, body)
-            self.assert_problem(409, answer, location.split("/")[-1])
+            response = self.vnfm.patch(up, body)
+            self.assert_problem(409, response, location.split("/")[-1])
         block.open()
         self.vnfm.wait_operation(location)
         self.assert_refused(400, up, UNKNOWN_VNFC, "no VNFC instance moon")
@@ -167,8 +167,8 @@ class TestOrder(ModifyCase):
     def test_a_failed_operation_reserves_it(self) -> None:
         up = self.vnfm.create_instantiated()
         failed = self.run_failing(up, "scale", SCALE)
-        answer = self.vnfm.patch(up, {"vnfInstanceName": "a"})
-        self.assert_problem(409, answer, failed["id"])
+        response = self.vnfm.patch(up, {"vnfInstanceName": "a"})
+        self.assert_problem(409, response, failed["id"])
 
 
 class TestVnfcs(ModifyCase):
@@ -203,9 +203,9 @@ class TestVimConnections(ModifyCase):
             "auth_url": "http://somewhere",
             "auth_cred": {"bearer_token": "s3cret"},
         }
-        answer = self.call("POST", "/v1.0/vims", {"vim": body})
-        self.assertEqual(201, answer.status, str(answer.content))
-        return str(answer.json["vim"]["id"])
+        response = self.call("POST", "/v1.0/vims", {"vim": body})
+        self.assertEqual(201, response.status, str(response.content))
+        return str(response.json["vim"]["id"])
 
     def deletion(self, vim_id: str) -> int:
         return self.call("DELETE", f"/v1.0/vims/{vim_id}").status
@@ -448,8 +448,8 @@ class TestScripts(ScriptCase):
         before = self.vnfm.instance(up)
         other = self.vnfm.onboard(self.useFixture(Csar()))
         op_occ = self.modify_failing(up, {"vnfdId": other})
-        answer = self.package(other, "DELETE")
-        self.assertEqual(409, answer.status, "an operation needs it")
+        response = self.package(other, "DELETE")
+        self.assertEqual(409, response.status, "an operation needs it")
         self.vnfm.decide(op_occ["id"], "fail")
         self.assertEqual(before, self.vnfm.instance(up))
         self.delete_package(other)

@@ -42,7 +42,7 @@ class TestNfvoManaged(testtools.TestCase):
         end = self.run_task(task, **body)
         self.assertEqual("COMPLETED", end["operationState"], end)
 
-    def test_its_whole_lifecycle(self) -> None:
+    def test_the_lifecycle_of_a_cnf(self) -> None:
         self.nfvo.grant_attributes = self.assign_vim
         self.nfvo.pending_polls = 2
         self.assert_completed("instantiate", flavourId="simple")

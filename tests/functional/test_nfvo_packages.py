@@ -12,15 +12,17 @@ import testtools
 from tests.fixtures.http_receiver import ReceivedRequest, Response
 from tests.fixtures.nfvo import NfvoServer, json_response, problem_response
 from tests.fixtures.vnfm import FAKE_VIM, Csar, Vnfm
-from tests.fixtures.vnfm import Response as Answered
+from tests.fixtures.vnfm import Response as Responded
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
 V2 = "/vnfpkgm/v2/onboarded_vnf_packages"
 
 
-def always_respond(answer: Response) -> Callable[[ReceivedRequest], Response]:
-    return lambda _: answer
+def always_respond(
+    response: Response,
+) -> Callable[[ReceivedRequest], Response]:
+    return lambda _: response
 
 
 class PackageTest(testtools.TestCase):
@@ -44,7 +46,7 @@ class PackageTest(testtools.TestCase):
         self.csar = self.useFixture(Csar())
         self.vnfd_id = self.nfvo.add_package(self.csar)
 
-    def create(self, vnfd_id: str | None = None) -> Answered:
+    def create(self, vnfd_id: str | None = None) -> Responded:
         body = {"vnfdId": vnfd_id or self.vnfd_id}
         return self.vnfm.call("POST", INSTANCES, body)
 
@@ -53,19 +55,19 @@ class PackageTest(testtools.TestCase):
         return self.vnfm.call("GET", path).json
 
     def assert_problem(
-        self, status: int, answer: Answered, message: str
+        self, status: int, response: Responded, message: str
     ) -> None:
-        self.assertEqual(status, answer.status, str(answer.content))
-        self.assertEqual("application/problem+json", answer.type)
-        self.assertIn(message, answer.detail)
+        self.assertEqual(status, response.status, str(response.content))
+        self.assertEqual("application/problem+json", response.type)
+        self.assertIn(message, response.detail)
         self.assertEqual([], self.packages())
 
 
 class TestFetch(PackageTest):
     def test_a_missing_package_is_fetched(self) -> None:
-        answer = self.create()
-        self.assertEqual(201, answer.status, str(answer.content))
-        self.assertEqual(self.vnfd_id, answer.json["vnfdId"])
+        response = self.create()
+        self.assertEqual(201, response.status, str(response.content))
+        self.assertEqual(self.vnfd_id, response.json["vnfdId"])
         (package,) = self.packages()
         self.assertEqual("ENABLED", package["operationalState"])
         self.assertEqual({"from": "the NFVO"}, package["userDefinedData"])
@@ -83,12 +85,12 @@ class TestFetch(PackageTest):
         versions = {r.headers["Version"] for r in self.nfvo.requests}
         self.assertEqual({"2.1.0"}, versions)
 
-    def test_it_is_fetched_once(self) -> None:
+    def test_a_fetched_package_is_not_fetched_again(self) -> None:
         self.create()
         self.nfvo.stop()
         self.assertEqual(201, self.create().status)
 
-    def test_it_can_be_instantiated(self) -> None:
+    def test_a_fetched_package_can_be_instantiated(self) -> None:
         instance_id = self.create().json["id"]
         end = self.vnfm.run(
             instance_id,
@@ -102,7 +104,7 @@ class TestFetch(PackageTest):
         self.assertEqual(201, self.create(vnfd_id).status)
         self.assertEqual([], self.nfvo.requests)
 
-    def test_concurrent_requests_fetch_it_once(self) -> None:
+    def test_concurrent_requests_fetch_a_package_once(self) -> None:
         barrier = threading.Barrier(4)
 
         def create(_: int) -> int:
@@ -136,21 +138,21 @@ class TestModify(PackageTest):
         self.assertEqual(self.vnfd_id, self.vnfm.instance(up)["vnfdId"])
 
     def test_nothing_is_fetched_for_an_unknown_instance(self) -> None:
-        answer = self.vnfm.patch("none", {"vnfdId": self.vnfd_id})
-        self.assert_problem(404, answer, "There is no VNF instance")
+        response = self.vnfm.patch("none", {"vnfdId": self.vnfd_id})
+        self.assert_problem(404, response, "There is no VNF instance")
         self.assertEqual([], self.nfvo.requests)
 
     def test_a_package_that_cannot_be_fetched_changes_nothing(self) -> None:
         instance_id = self.vnfm.create(self.vnfm.onboard())
         before = self.vnfm.instance(instance_id)
-        answer = self.vnfm.patch(instance_id, {"vnfdId": "moon"})
-        self.assertEqual(422, answer.status, str(answer.content))
-        self.assertIn("here or at the NFVO", answer.detail)
+        response = self.vnfm.patch(instance_id, {"vnfdId": "moon"})
+        self.assertEqual(422, response.status, str(response.content))
+        self.assertIn("here or at the NFVO", response.detail)
         self.nfvo.next_responses = [
             always_respond(problem_response(500, "broken"))
         ]
-        answer = self.vnfm.patch(instance_id, {"vnfdId": self.vnfd_id})
-        self.assertEqual(503, answer.status, str(answer.content))
+        response = self.vnfm.patch(instance_id, {"vnfdId": self.vnfd_id})
+        self.assertEqual(503, response.status, str(response.content))
         self.assertEqual(before, self.vnfm.instance(instance_id))
 
 
@@ -169,13 +171,13 @@ class TestVersion1(PackageTest):
 
 
 class TestNotUsable(PackageTest):
-    def test_it_does_not_exist(self) -> None:
+    def test_a_package_that_does_not_exist(self) -> None:
         for vnfd_id in ("moon", "a 'strange', (one)"):
             self.assert_problem(
                 422, self.create(vnfd_id), "here or at the NFVO"
             )
 
-    def test_it_is_not_ready(self) -> None:
+    def test_a_package_that_is_not_ready(self) -> None:
         for more, message in (
             ({"operationalState": "DISABLED"}, "is disabled"),
             ({"onboardingState": "PROCESSING"}, "is PROCESSING"),
@@ -184,21 +186,23 @@ class TestNotUsable(PackageTest):
             self.nfvo.add_package(self.csar, **more)
             self.assert_problem(422, self.create(), message)
 
-    def test_its_checksum_does_not_match(self) -> None:
+    def test_a_checksum_that_does_not_match(self) -> None:
         checksum = {"algorithm": "SHA-512", "hash": "00"}
         self.nfvo.add_package(self.csar, checksum=checksum)
         self.assert_problem(422, self.create(), "its checksum differs")
 
-    def test_it_contains_another_vnfd(self) -> None:
+    def test_a_package_that_contains_another_vnfd(self) -> None:
         other = self.useFixture(Csar()).read()
         self.nfvo.packages[self.vnfd_id] = other, {}
-        self.assert_problem(422, self.create(), "The package holds the VNFD")
+        self.assert_problem(
+            422, self.create(), "The package contains the VNFD"
+        )
 
-    def test_it_is_no_package(self) -> None:
+    def test_content_that_is_no_package(self) -> None:
         self.nfvo.packages[self.vnfd_id] = b"garbage", {}
         self.assert_problem(422, self.create(), "is not valid: ")
 
-    def test_it_is_too_large(self) -> None:
+    def test_a_package_that_is_too_large(self) -> None:
         small = self.useFixture(
             Vnfm(
                 api={"endpoint": "http://vnfm.example"},
@@ -206,9 +210,9 @@ class TestNotUsable(PackageTest):
                 catalogue={"max_package_bytes": 5},
             )
         )
-        answer = small.call("POST", INSTANCES, {"vnfdId": self.vnfd_id})
-        self.assertEqual(422, answer.status)
-        self.assertIn("5 bytes at most", answer.detail)
+        response = small.call("POST", INSTANCES, {"vnfdId": self.vnfd_id})
+        self.assertEqual(422, response.status)
+        self.assertIn("5 bytes at most", response.detail)
 
 
 class TestPackageDeleted(PackageTest):
@@ -219,7 +223,7 @@ class TestPackageDeleted(PackageTest):
         self.assertEqual(201, self.create().status)
 
     def test_invalid_responses(self) -> None:
-        for answer, message in (
+        for response, message in (
             (
                 problem_response(500, "I am on fire"),
                 "responded 500 to the package query: I am on fire",
@@ -229,7 +233,7 @@ class TestPackageDeleted(PackageTest):
             (json_response({"id": 5}), "list of packages is not valid"),
             (json_response([{"id": 5}]), "`str`, got `int` - at `$[0].id`"),
         ):
-            self.nfvo.next_responses = [always_respond(answer)]
+            self.nfvo.next_responses = [always_respond(response)]
             self.assert_problem(503, self.create(), message)
 
     def test_the_content_is_not_found(self) -> None:

@@ -30,10 +30,10 @@ class TestEntryPoint(ScriptCase):
         package = self.vnfm.call("POST", "/vnfpkgm/v1/vnf_packages", {})
         path = f"/vnfpkgm/v1/vnf_packages/{package.json['id']}/package_content"
         zipped = {"Content-Type": "application/zip"}
-        answer = self.vnfm.call("PUT", path, csar.read(), zipped)
-        self.assertEqual(400, answer.status, str(answer.content))
-        self.assertIn(f"{SCRIPT} defines Driver and never", answer.detail)
-        self.assertIn("Driver.main()", answer.detail)
+        response = self.vnfm.call("PUT", path, csar.read(), zipped)
+        self.assertEqual(400, response.status, str(response.content))
+        self.assertIn(f"{SCRIPT} defines Driver and never", response.detail)
+        self.assertIn("Driver.main()", response.detail)
 
     def instantiate_failing(self, script: str, **more: str) -> str:
         end: Any = self.instantiate(self.instance(script, **more))

@@ -6,7 +6,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import urllib3
 
 from tacker_cnf.cmd import manage
 from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor
+from tests.fixtures import waiting
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.processes import is_running
 from tests.fixtures.vnfm import Csar, Vnfm
@@ -41,17 +41,7 @@ def children(pid: int) -> list[int]:
     return found
 
 
-class ProcessTest(testtools.TestCase):
-    def wait_until(self, condition: Any, timeout: float = 120.0) -> None:
-        until = time.monotonic() + timeout
-        while not condition():
-            self.assertLess(
-                time.monotonic(), until, "The condition is not true"
-            )
-            time.sleep(0.02)
-
-
-class TestDispatcherProcess(ProcessTest):
+class TestDispatcherProcess(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.receiver = self.useFixture(HttpReceiver())
@@ -68,7 +58,9 @@ class TestDispatcherProcess(ProcessTest):
         self.vnfm.dispatcher = self.supervisor  # type: ignore[assignment]
         self.vnfm.call("POST", PATH, {"callbackUri": self.receiver.url})
         self.vnfd_id = self.vnfm.onboard()
-        self.wait_until(lambda: self.log_contains("lease acquired", 1))
+        waiting.until(
+            lambda: self.log_contains("lease acquired", 1), "the lease"
+        )
 
     def log_contains(self, text: str, times: int) -> bool:
         return self.log.exists() and self.log.read_text().count(text) >= times
@@ -124,7 +116,7 @@ class TestDispatcherProcess(ProcessTest):
         self.vnfm.dispatcher = self.supervisor  # type: ignore[assignment]
 
 
-class TestSandbox(ProcessTest):
+class TestSandbox(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
@@ -141,21 +133,21 @@ class TestSandbox(ProcessTest):
         self.addCleanup(self.sandbox.wait)
         self.addCleanup(self.sandbox.kill)
         ready = self.state / "sandbox.json"
-        self.wait_until(ready.exists)
+        waiting.until(ready.exists, "the file")
         self.facts = json.loads(ready.read_text())
         self.api = self.facts["api"]
         log = self.state / "sandbox.log"
-        self.wait_until(lambda: "lease acquired" in log.read_text())
+        waiting.until(lambda: "lease acquired" in log.read_text(), "the lease")
         (self.child,) = children(self.sandbox.pid)
 
     def call(self, method: str, path: str, status: int, **options: Any) -> Any:
         version = {"Version": "2.0.0"}
         headers = version | options.pop("headers", {})
-        answer = urllib3.request(
+        response = urllib3.request(
             method, self.api + path, headers=headers, **options
         )
-        self.assertEqual(status, answer.status, answer.data.decode())
-        return answer
+        self.assertEqual(status, response.status, response.data.decode())
+        return response
 
     def test_its_dispatcher_notifies_subscribers(self) -> None:
         receiver = self.useFixture(HttpReceiver())
@@ -191,4 +183,6 @@ class TestSandbox(ProcessTest):
 
     def test_its_dispatcher_does_not_outlive_it(self) -> None:
         os.kill(self.sandbox.pid, signal.SIGKILL)
-        self.wait_until(lambda: not is_running(self.child))
+        waiting.until(
+            lambda: not is_running(self.child), "the end of the child"
+        )

@@ -1,8 +1,8 @@
 """Notifications of the lifecycle of a VNF, and their delivery."""
 
+import asyncio
 import datetime
 import threading
-import time
 from typing import Any, ClassVar
 
 import fixtures
@@ -15,8 +15,17 @@ from tacker_cnf.cmd import manage
 from tacker_cnf.cmd.notification_waker import NotificationWaker
 from tacker_cnf.db import deliveries, models, outbox, session
 from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.http_client.clients import HttpClientOptions
+from tacker_cnf.http_client.ssrf_policy import SsrfPolicy
+from tacker_cnf.notification import delivery_manager, dispatcher
+from tacker_cnf.notification.delivery_manager import DeliveryManager
 from tacker_cnf.notification.dispatcher import Dispatcher
+from tacker_cnf.notification.webhook_client import (
+    DeliveryResult,
+    WebhookClient,
+)
 from tests.factories import an_instance
+from tests.fixtures import waiting
 from tests.fixtures.http_receiver import (
     HttpReceiver,
     ReceivedRequest,
@@ -49,9 +58,9 @@ class NotificationTest(testtools.TestCase):
         self, receiver: HttpReceiver | None = None, **body: Any
     ) -> str:
         uri = (receiver or self.receiver).url
-        answer = self.vnfm.call("POST", PATH, {"callbackUri": uri} | body)
-        self.assertEqual(201, answer.status, str(answer.json))
-        return str(answer.json["id"])
+        response = self.vnfm.call("POST", PATH, {"callbackUri": uri} | body)
+        self.assertEqual(201, response.status, str(response.json))
+        return str(response.json["id"])
 
     def wait_notifications(
         self, count: int, receiver: HttpReceiver | None = None
@@ -76,13 +85,10 @@ class NotificationTest(testtools.TestCase):
         self.vnfm.dispatcher = self.start_dispatcher()
         self.vnfm.dispatcher.start()
 
-    def wait_until(self, condition: Any, timeout: float = 120.0) -> None:
-        until = time.monotonic() + timeout
-        while not condition():
-            self.assertLess(
-                time.monotonic(), until, "The condition is not true"
-            )
-            time.sleep(0.02)
+    def wait_delivered(self) -> None:
+        waiting.until(
+            lambda: self.count_pending() == 0, "the end of all deliveries"
+        )
 
 
 def _summarize(notification: Any) -> tuple[str, ...]:
@@ -125,7 +131,7 @@ class TestSequences(NotificationTest):
             + DELETED,
             self.wait_notifications(8),
         )
-        self.wait_until(lambda: self.count_pending() == 0)
+        self.wait_delivered()
 
     def instantiate_failing(self) -> str:
         self.vnfm.driver.before["apply"] = _refuse
@@ -258,7 +264,7 @@ class TestContent(NotificationTest):
         self.assertEqual(
             steps("TERMINATE", "COMPLETED"), self.wait_notifications(1)
         )
-        self.wait_until(lambda: self.count_pending() == 0)
+        self.wait_delivered()
         self.assertEqual([], unsubscribed.received)
 
 
@@ -317,12 +323,12 @@ class TestFailures(NotificationTest):
         rejected_id = self.vnfm.create()
         self.wait_notifications(1)
 
-        def answer(request: ReceivedRequest) -> Response:
+        def respond(request: ReceivedRequest) -> Response:
             if request.json["vnfInstanceId"] == rejected_id:
                 return 500, {}, b""
             return self.receiver._default_response(request)
 
-        self.receiver.responder = answer
+        self.receiver.responder = respond
         self.vnfm.run(rejected_id, "instantiate", INSTANTIATE)
         other = self.vnfm.create()
         self.receiver.wait(1, vnfInstanceId=other)
@@ -362,35 +368,64 @@ class TestFailures(NotificationTest):
         other.wait(1)
         self.assertEqual([], self.receiver.received)
 
-    def test_retry_after_is_respected(self) -> None:
-        self.subscribe()
-        self.receiver.next_statuses.append(503)
-        self.receiver.headers = {"Retry-After": "1"}
-        self.vnfm.create()
-        self.receiver.wait(1)
-        _, refused, accepted = self.receiver.requests
-        self.assertGreaterEqual(accepted.at - refused.at, 0.95)
+    def test_retry_after_is_read(self) -> None:
+        self.receiver.status = 503
+        self.receiver.headers = {"Retry-After": "100"}
+        client = WebhookClient(
+            self.receiver.url,
+            None,
+            HttpClientOptions(),
+            SsrfPolicy(allow_loopback=True),
+        )
+
+        async def deliver() -> DeliveryResult:
+            try:
+                return await client.deliver(b"{}")
+            finally:
+                client.close()
+
+        self.assertEqual(100.0, asyncio.run(deliver()).retry_after)
 
     def test_subscriptions_are_not_queried_for_each_event(self) -> None:
+        self.set_check_interval(RETRY_INTERVAL_S)
         queries = []
+        rounds = self.count_rounds()
 
         def record_statement(
             _: Any, __: Any, statement: str, *___: Any
         ) -> None:
             if statement.startswith("SELECT lccn_subscriptions.id \n"):
-                queries.append(time.monotonic())
+                queries.append(statement)
 
         engine = self.vnfm.parts.store.engine
         sa.event.listen(engine, "before_cursor_execute", record_statement)
-        start = time.monotonic()
-        while time.monotonic() < start + 1.5:
+        self.vnfm.dispatcher.stop()
+        self.restart()
+
+        def many_rounds() -> bool:
             self.vnfm.dispatcher.wake()
-            time.sleep(0.01)
-        interval = self.vnfm.conf.notification.poll_interval
-        limit = (time.monotonic() - start) / interval + 1
-        self.assertTrue(
-            1 <= len(queries) <= limit, f"{len(queries)} of {limit}"
-        )
+            return len(rounds) > 10
+
+        waiting.until(many_rounds, "ten queries for events")
+        self.assertEqual(1, len(queries))
+
+    def set_check_interval(self, seconds: float) -> None:
+        """Set the interval of queries for deleted subscriptions."""
+        name = f"{dispatcher.__name__}.UNSUBSCRIBE_CHECK_INTERVAL_S"
+        self.useFixture(fixtures.MonkeyPatch(name, seconds))
+
+    def count_rounds(self) -> list[DeliveryManager]:
+        """Record the manager of each query for events."""
+        rounds: list[DeliveryManager] = []
+        fan_out = DeliveryManager.fan_out
+
+        async def record(manager: DeliveryManager) -> bool:
+            rounds.append(manager)
+            return await fan_out(manager)
+
+        name = f"{delivery_manager.__name__}.DeliveryManager.fan_out"
+        self.useFixture(fixtures.MonkeyPatch(name, record))
+        return rounds
 
     def test_a_subscriber_is_not_flooded(self) -> None:
         self.subscribe()
@@ -400,24 +435,27 @@ class TestFailures(NotificationTest):
         for _ in range(12):
             self.vnfm.create(vnfd_id)
         self.restart()
-        self.wait_until(lambda: self.receiver.active_requests == 4)
+        waiting.until(
+            lambda: self.receiver.active_requests == 4, "the requests"
+        )
         self.receiver.release_delayed()
         self.receiver.wait(12)
         self.assertEqual(4, self.receiver.max_active_requests)
 
     def test_a_deleted_subscription_gets_nothing_more(self) -> None:
+        self.set_check_interval(0.0)
+        rounds = self.count_rounds()
         subscription_id = self.subscribe()
         self.receiver.status = 500
         self.vnfm.create()
-        self.wait_until(lambda: len(self.receiver.requests) > 1)
+        waiting.until(lambda: len(self.receiver.requests) > 1, "a retry")
+        worker = rounds[-1]._workers[subscription_id]
         self.vnfm.call("DELETE", f"{PATH}/{subscription_id}")
         with self.vnfm.parts.store.reader() as session:
             count = sa.select(sa.func.count()).select_from(models.Delivery)
             self.assertEqual(0, session.scalar(count))
-        time.sleep(1.5)  # more than the poll interval
-        seen = len(self.receiver.requests)
-        time.sleep(0.5)  # more than any delay between two attempts
-        self.assertEqual(seen, len(self.receiver.requests))
+        self.vnfm.dispatcher.wake()
+        waiting.until(worker.task.done, "the end of the deliveries")
 
 
 class TestOtherProcesses(NotificationTest):
@@ -458,7 +496,9 @@ class TestParked(NotificationTest):
         subscription_id = self.subscribe()
         self.receiver.status = status
         self.vnfm.create()
-        self.wait_until(lambda: "1 parked" in self.manage(*LIST))
+        waiting.until(
+            lambda: "1 parked" in self.manage(*LIST), "the parked delivery"
+        )
         return subscription_id
 
     def test_parked_notifications_are_listed_and_sent_again(self) -> None:
@@ -477,7 +517,7 @@ class TestParked(NotificationTest):
             output = self.manage("notifications", "resend", subscription_id)
             self.assertIn("1 ", output)
             self.receiver.wait(1)
-            self.wait_until(lambda: self.count_pending() == 0)
+            self.wait_delivered()
             self.assertIn("No notification is parked", self.manage(*LIST))
 
     def test_parked_notifications_are_dropped(self) -> None:
@@ -526,9 +566,11 @@ class TestDispatchers(NotificationTest):
         store = self.vnfm.parts.store
         engine = store.engine
         broken = threading.Event()
+        refused: list[None] = []
 
         def refuse(*_: Any) -> None:
             if broken.is_set() and _is_dispatcher():
+                refused.append(None)
                 raise sa.exc.OperationalError(
                     "", {}, Exception("is unreachable")
                 )
@@ -537,13 +579,13 @@ class TestDispatchers(NotificationTest):
             sa.event.listen(engine, event, refuse)
         broken.set()
         self.vnfm.run(instance_id, "terminate", TERMINATE)
-        time.sleep(0.3)
+        waiting.until(lambda: len(refused) > 3, "refused calls")
         broken.clear()
         done = ("STARTING", "PROCESSING", "COMPLETED")
         self.assertEqual(
             steps("TERMINATE", *done), self.wait_notifications(7)[4:]
         )
-        self.wait_until(lambda: self.count_pending() == 0)
+        self.wait_delivered()
 
     def test_a_lost_response_of_the_database(self) -> None:
         """An event whose commit was not acknowledged is sent once."""
@@ -571,7 +613,7 @@ class TestDispatchers(NotificationTest):
         self.vnfm.call("DELETE", f"/vnflcm/v2/vnf_instances/{instance_id}")
         self.assertEqual(CREATED + DELETED, self.wait_notifications(2))
         self.assertEqual(1, len(dropped))
-        self.wait_until(lambda: self.count_pending() == 0)
+        self.wait_delivered()
 
     def test_two_dispatchers_send_each_once_and_in_order(self) -> None:
         self.subscribe()
@@ -588,7 +630,7 @@ class TestDispatchers(NotificationTest):
         for thread in threads:
             thread.join()
         received = self.receiver.wait(4 * 7)
-        self.wait_until(lambda: self.count_pending() == 0)
+        self.wait_delivered()
         self.assertEqual(4 * 7, len(received))
         done = ("STARTING", "PROCESSING", "COMPLETED")
         for instance_id in {r.json["vnfInstanceId"] for r in received}:
@@ -612,7 +654,9 @@ class TestDispatchers(NotificationTest):
         self.subscribe()
         self.receiver.delay = RETRY_INTERVAL_S
         self.vnfm.create()
-        self.wait_until(lambda: self.receiver.active_requests == 1)
+        waiting.until(
+            lambda: self.receiver.active_requests == 1, "the requests"
+        )
         self.vnfm.dispatcher.stop()
         self.assertEqual(1, self.receiver.active_requests)
         self.receiver.release_delayed()

@@ -12,10 +12,10 @@ PATH = "/openapi.json"
 class TestDocument(test_http.HttpTest):
     def test_it_needs_no_version(self) -> None:
         request = webob.Request.blank(PATH)
-        answer = request.get_response(self.vnfm.app)
-        self.assertEqual(200, answer.status_int)
-        self.assertEqual("application/json", answer.content_type)
-        self.assertEqual("3.1.1", answer.json["openapi"])
+        response = request.get_response(self.vnfm.app)
+        self.assertEqual(200, response.status_int)
+        self.assertEqual("application/json", response.content_type)
+        self.assertEqual("3.1.1", response.json["openapi"])
 
     def test_without_an_endpoint_the_server_is_the_request_host(
         self,

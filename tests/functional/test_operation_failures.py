@@ -11,12 +11,10 @@ from tacker_cnf.db.models import VnfLcmOpOcc
 from tests.fixtures import waiting
 from tests.fixtures.crashing_conductor import (
     CrashingConductor,
+    expire_leases,
     start_conductor,
 )
 from tests.fixtures.vnfm import FAKE_VIM, Vnfm
-
-#: seconds
-LEASE = 3.0
 
 
 class FaultCase(testtools.TestCase):
@@ -27,7 +25,7 @@ class FaultCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.vnfm = self.useFixture(
-            Vnfm(conductor={"lease": LEASE, "resume_infra": self.resume})
+            Vnfm(conductor={"resume_infra": self.resume})
         )
         self.vnfm.conductor.stop()
         self.conductor = start_conductor(self.vnfm, CrashingConductor)
@@ -116,13 +114,14 @@ class TestClaims(FaultCase):
                 # a lease that is not held is not renewed
                 self.conductor.claims.release(op_occ_id)
                 self.close_work_queue()
+                expire_leases(self.vnfm.parts.store, op_occ_id)
                 start_conductor(self.vnfm)
                 self.vnfm.wait_operation(location)
 
         self.vnfm.driver.before["apply"] = freeze
         instance_id = self.vnfm.create()
-        answer = self.vnfm.task(instance_id, "instantiate", self.request)
-        location = answer.headers["Location"]
+        response = self.vnfm.task(instance_id, "instantiate", self.request)
+        location = response.headers["Location"]
         op_occ_id = location.rsplit("/", 1)[1]
         end = self.vnfm.wait_operation(location)
         waiting.until(
@@ -133,15 +132,25 @@ class TestClaims(FaultCase):
         self.assertEqual(end, self.vnfm.call("GET", location).json)
 
     def test_an_operation_of_a_running_conductor_is_not_claimed(self) -> None:
-        start_conductor(self.vnfm)
+        conductors = [self.conductor, start_conductor(self.vnfm)]
         calls = []
 
         def slow(task: Any) -> None:
             calls.append(task)
-            lease_start = self.lease_until()
+            before = self.lease_until()
+            for conductor in conductors:
+                conductor.claims.report()
+            self.assertGreater(self.lease_until(), before)
+            (other,) = (
+                conductor
+                for conductor in conductors
+                if task.operation_id not in conductor.queue
+            )
+            other.sweep()
+            other.queue.put(task.operation_id)
             waiting.until(
-                lambda: self.lease_until() > lease_start + LEASE,
-                "a lease that began after the first one's end",
+                lambda: task.operation_id not in other.queue,
+                "the refused claim",
             )
 
         self.vnfm.driver.before["apply"] = slow
@@ -153,9 +162,9 @@ class TestClaims(FaultCase):
     def test_a_lost_wake_up_only_delays(self) -> None:
         self.close_work_queue()  # the message is received and ignored
         instance_id = self.vnfm.create()
-        answer = self.vnfm.task(instance_id, "instantiate", self.request)
+        response = self.vnfm.task(instance_id, "instantiate", self.request)
         start_conductor(self.vnfm)
-        end = self.vnfm.wait_operation(answer.headers["Location"])
+        end = self.vnfm.wait_operation(response.headers["Location"])
         self.assertEqual("COMPLETED", end["operationState"])
 
     def lease_until(self) -> float:

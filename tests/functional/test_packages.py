@@ -19,6 +19,7 @@ import webob
 from tacker_cnf.api.vnf_packages import _descriptive_files
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.db import packages
+from tacker_cnf.services.packages import PackageService
 from tests.fixtures.vnfm import Csar, Response, Vnfm
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
@@ -82,8 +83,8 @@ class PackageTest(testtools.TestCase):
 
     def onboard_content(self, content: bytes | None = None) -> str:
         path = self.create_package()
-        answer = self.upload(path, content or self.good)
-        assert answer.status == 202, answer.content
+        response = self.upload(path, content or self.good)
+        assert response.status == 202, response.content
         return path
 
     def list_contents(self) -> set[str]:
@@ -98,15 +99,15 @@ class PackageTest(testtools.TestCase):
         return self.call("PATCH", path, body, MERGE_PATCH)
 
     def disable(self, path: str) -> None:
-        answer = self.modify(path, operationalState="DISABLED")
-        self.assertEqual(200, answer.status)
+        response = self.modify(path, operationalState="DISABLED")
+        self.assertEqual(200, response.status)
 
     def assert_problem(
-        self, status: int, answer: Response, message: str
+        self, status: int, response: Response, message: str
     ) -> None:
-        self.assertEqual(status, answer.status, str(answer.content))
-        self.assertEqual("application/problem+json", answer.type)
-        self.assertIn(message, answer.detail)
+        self.assertEqual(status, response.status, str(response.content))
+        self.assertEqual("application/problem+json", response.type)
+        self.assertIn(message, response.detail)
 
 
 class TestLifecycle(PackageTest):
@@ -164,14 +165,14 @@ class TestLifecycle(PackageTest):
             409, self.modify(path, operationalState="ENABLED"), "not ONBOARDED"
         )
         self.upload(path, self.good)
-        answer = self.modify(path, operationalState="ENABLED")
-        self.assert_problem(409, answer, "is ENABLED already")
-        answer = self.modify(path, operationalState="DISABLED")
-        self.assertEqual({"operationalState": "DISABLED"}, answer.json)
-        answer = self.modify(path, operationalState="DISABLED")
-        self.assert_problem(409, answer, "is DISABLED already")
-        answer = self.modify(path, operationalState="ENABLED")
-        self.assertEqual(200, answer.status)
+        response = self.modify(path, operationalState="ENABLED")
+        self.assert_problem(409, response, "is ENABLED already")
+        response = self.modify(path, operationalState="DISABLED")
+        self.assertEqual({"operationalState": "DISABLED"}, response.json)
+        response = self.modify(path, operationalState="DISABLED")
+        self.assert_problem(409, response, "is DISABLED already")
+        response = self.modify(path, operationalState="ENABLED")
+        self.assertEqual(200, response.status)
 
     def test_data_of_the_user_are_merged(self) -> None:
         path = self.create_package()
@@ -189,10 +190,10 @@ class TestLifecycle(PackageTest):
 
     def test_a_refused_patch_changes_nothing(self) -> None:
         path = self.create_package()
-        answer = self.modify(
+        response = self.modify(
             path, operationalState="ENABLED", userDefinedData={"a": 1}
         )
-        self.assertEqual(409, answer.status)
+        self.assertEqual(409, response.status)
         self.assertNotIn("userDefinedData", self.call("GET", path).json)
 
     def test_invalid_patches(self) -> None:
@@ -218,16 +219,16 @@ class TestLifecycle(PackageTest):
 class TestDelete(PackageTest):
     def test_an_enabled_package_cannot_be_deleted(self) -> None:
         path = self.onboard_content()
-        answer = self.call("DELETE", path)
-        self.assert_problem(409, answer, "is ENABLED; disable it first")
+        response = self.call("DELETE", path)
+        self.assert_problem(409, response, "is ENABLED; disable it first")
         self.assertEqual(200, self.call("GET", path).status)
 
     def test_a_package_with_instances_cannot_be_deleted(self) -> None:
         path = self.onboard_content()
         instance_id = self.vnfm.create(self.csar.vnfd_id)
         self.disable(path)
-        answer = self.call("DELETE", path)
-        self.assert_problem(409, answer, "has VNF instances")
+        response = self.call("DELETE", path)
+        self.assert_problem(409, response, "has VNF instances")
         self.assertEqual(1, len(self.list_contents()))
         content = self.call("GET", f"{path}/package_content")
         self.assertEqual(self.good, content.content)
@@ -282,15 +283,15 @@ class TestDelete(PackageTest):
             ("GET", "/vnfd"),
             ("GET", "/artifacts/a"),
         ):
-            answer = self.call(method, f"{PACKAGES}/none{path}")
-            self.assert_problem(404, answer, "There is no VNF package none")
+            response = self.call(method, f"{PACKAGES}/none{path}")
+            self.assert_problem(404, response, "There is no VNF package none")
         self.assert_problem(
             404,
             self.upload(f"{PACKAGES}/none", self.good),
             "There is no VNF package none",
         )
-        answer = self.modify(f"{PACKAGES}/none", userDefinedData={})
-        self.assert_problem(404, answer, "There is no VNF package none")
+        response = self.modify(f"{PACKAGES}/none", userDefinedData={})
+        self.assert_problem(404, response, "There is no VNF package none")
 
 
 class TestLeftovers(PackageTest):
@@ -346,9 +347,9 @@ class TestBadContent(PackageTest):
         path = self.create_package()
         before = self.call("GET", path).json
         for name, (content, message) in self.bad_contents().items():
-            answer = self.upload(path, content)
-            self.assert_problem(400, answer, message)
-            self.assertNotIn(str(self.vnfm.state_path), answer.detail, name)
+            response = self.upload(path, content)
+            self.assert_problem(400, response, message)
+            self.assertNotIn(str(self.vnfm.state_path), response.detail, name)
             self.assertEqual(before, self.call("GET", path).json)
             self.assertEqual(set(), self.list_contents(), name)
         self.assertEqual(202, self.upload(path, self.good).status)
@@ -377,8 +378,8 @@ class TestBadContent(PackageTest):
     def test_other_paths_are_refused_before_the_upload(self) -> None:
         path = self.create_package()
         for part in ("package_content", "vnfd", "artifacts/a"):
-            answer = self.call("GET", f"{path}/{part}")
-            self.assert_problem(409, answer, "has no content yet")
+            response = self.call("GET", f"{path}/{part}")
+            self.assert_problem(409, response, "has no content yet")
 
 
 class TestTooLarge(PackageTest):
@@ -393,8 +394,8 @@ class TestTooLarge(PackageTest):
             (b"x" * 20_001, 413),
             (build_zip(self.files | many), 400),
         ):
-            answer = self.upload(path, content)
-            self.assert_problem(status, answer, "20")
+            response = self.upload(path, content)
+            self.assert_problem(status, response, "20")
             self.assertEqual(set(), self.list_contents())
         self.assertEqual(202, self.upload(path, self.good).status)
 
@@ -404,16 +405,16 @@ class TestDuplicates(PackageTest):
         path = self.onboard_content()
         other = self.useFixture(Csar()).read()
         for content in (self.good, other):
-            answer = self.upload(path, content)
-            self.assert_problem(409, answer, "already has its content")
+            response = self.upload(path, content)
+            self.assert_problem(409, response, "already has its content")
         self.assertEqual(1, len(self.list_contents()))
 
     def test_a_vnfd_can_be_onboarded_once(self) -> None:
         first = self.onboard_content().rpartition("/")[2]
         path = self.create_package()
-        answer = self.upload(path, self.good)
-        message = f"VNF package {first} holds the VNFD {self.csar.vnfd_id}"
-        self.assert_problem(409, answer, message)
+        response = self.upload(path, self.good)
+        message = f"VNF package {first} contains the VNFD {self.csar.vnfd_id}"
+        self.assert_problem(409, response, message)
         self.assertEqual(
             "CREATED", self.call("GET", path).json["onboardingState"]
         )
@@ -471,26 +472,32 @@ class TestDuplicates(PackageTest):
 
 class TestReading(PackageTest):
     def test_the_content_is_unchanged(self) -> None:
-        answer = self.call("GET", f"{self.onboard_content()}/package_content")
-        self.assertEqual("application/zip", answer.type)
-        self.assertEqual(self.good, answer.content)
-        self.assertEqual(str(len(self.good)), answer.headers["Content-Length"])
+        response = self.call(
+            "GET", f"{self.onboard_content()}/package_content"
+        )
+        self.assertEqual("application/zip", response.type)
+        self.assertEqual(self.good, response.content)
+        self.assertEqual(
+            str(len(self.good)), response.headers["Content-Length"]
+        )
 
     def test_a_package_that_is_deleted_during_the_request(self) -> None:
         """Each response is a 404, whenever the deletion happens."""
         path = self.onboard_content()
         catalogue = self.vnfm.parts.catalogue
-        find = catalogue._content_and_vnfd_id
+        find = PackageService._content_and_vnfd_id
 
-        def find_last(package_id: str) -> tuple[str, str]:
-            found = find(package_id)
+        def find_last(service: PackageService, *args: Any) -> tuple[str, str]:
+            found = find(service, *args)
             with catalogue.content.lock() as locked:
                 locked.remove(found[0])
             return found
 
-        def find_then_delete(package_id: str) -> tuple[str, str]:
-            found = find(package_id)
-            catalogue.delete(package_id)
+        def find_then_delete(
+            service: PackageService, *args: Any
+        ) -> tuple[str, str]:
+            found = find(service, *args)
+            service.delete(*args)
             catalogue._vnfd.cache_clear()
             return found
 
@@ -509,8 +516,10 @@ class TestReading(PackageTest):
                     "tacker_cnf.api.vnf_packages._descriptive_files", listing
                 )
             )
-            answer = self.call("GET", f"{path}/vnfd")
-            self.assert_problem(404, answer, "was deleted during the request")
+            response = self.call("GET", f"{path}/vnfd")
+            self.assert_problem(
+                404, response, "was deleted during the request"
+            )
             self.disable(path)
             self.call("DELETE", path)
             path = self.onboard_content()
@@ -520,28 +529,42 @@ class TestReading(PackageTest):
                 _descriptive_files,
             )
         )
-        catalogue._content_and_vnfd_id = find_last  # type: ignore[method-assign]
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.services.packages.PackageService"
+                "._content_and_vnfd_id",
+                find_last,
+            )
+        )
         for part in ("vnfd", "package_content"):
-            answer = self.call("GET", f"{path}/{part}")
-            self.assert_problem(404, answer, "was deleted during the request")
-        answer = self.call("GET", f"{path}/artifacts/{POD}")
-        self.assert_problem(404, answer, "has no artifact")
+            response = self.call("GET", f"{path}/{part}")
+            self.assert_problem(
+                404, response, "was deleted during the request"
+            )
+        response = self.call("GET", f"{path}/artifacts/{POD}")
+        self.assert_problem(404, response, "has no artifact")
         self.disable(path)
-        catalogue._content_and_vnfd_id = find_then_delete  # type: ignore[method-assign]
-        answer = self.call("GET", f"{path}/vnfd")
-        self.assert_problem(404, answer, "was deleted during the request")
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.services.packages.PackageService"
+                "._content_and_vnfd_id",
+                find_then_delete,
+            )
+        )
+        response = self.call("GET", f"{path}/vnfd")
+        self.assert_problem(404, response, "was deleted during the request")
 
     def test_a_vnfd_of_several_files_is_a_zip(self) -> None:
         path = f"{self.onboard_content()}/vnfd"
         for accept in ("*/*", "application/zip", "text/plain, */*"):
-            answer = self.call("GET", path, headers={"Accept": accept})
-            self.assertEqual("application/zip", answer.type)
+            response = self.call("GET", path, headers={"Accept": accept})
+            self.assertEqual("application/zip", response.type)
             self.assertEqual(
                 {n: d for n, d in self.files.items() if "Files/" not in n},
-                zip_files(answer.content),
+                zip_files(response.content),
             )
-        answer = self.call("GET", path, headers={"Accept": "text/plain"})
-        self.assert_problem(406, answer, "application/zip")
+        response = self.call("GET", path, headers={"Accept": "text/plain"})
+        self.assert_problem(406, response, "application/zip")
 
     def test_a_vnfd_of_one_file_can_be_text(self) -> None:
         path = f"{self.onboard_content(self.single())}/vnfd"
@@ -550,13 +573,13 @@ class TestReading(PackageTest):
             ("application/zip", "application/zip"),
             ("text/plain, application/zip;q=0.5", "text/plain"),
         ):
-            answer = self.call("GET", path, headers={"Accept": accept})
-            self.assertEqual(kind, answer.type)
-        answer = self.call("GET", path, headers={"Accept": "text/plain"})
-        self.assertIn(b"the only file", answer.content)
+            response = self.call("GET", path, headers={"Accept": accept})
+            self.assertEqual(kind, response.type)
+        response = self.call("GET", path, headers={"Accept": "text/plain"})
+        self.assertIn(b"the only file", response.content)
         for accept in ("text/html", "application/json"):
-            answer = self.call("GET", path, headers={"Accept": accept})
-            self.assert_problem(406, answer, "text/plain")
+            response = self.call("GET", path, headers={"Accept": accept})
+            self.assert_problem(406, response, "text/plain")
 
     def test_a_vnfd_can_be_in_any_folder(self) -> None:
         meta = (
@@ -572,24 +595,24 @@ class TestReading(PackageTest):
             ("text/plain", "text/plain"),
             ("*/*", "application/zip"),
         ):
-            answer = self.call(
+            response = self.call(
                 "GET", f"{path}/vnfd", headers={"Accept": accept}
             )
-            self.assertEqual(kind, answer.type)
+            self.assertEqual(kind, response.type)
             if kind == "text/plain":
-                self.assertEqual(one, answer.content)
+                self.assertEqual(one, response.content)
             else:
-                self.assertEqual(files, zip_files(answer.content))
+                self.assertEqual(files, zip_files(response.content))
         self.disable(path)
         self.call("DELETE", path)
         types = b"tosca_definitions_version: tosca_simple_yaml_1_2\n"
         files["VNFD/one.yaml"] = one + b"imports: [../types/more.yaml]\n"
         files["types/more.yaml"] = types
         path = f"{self.onboard_content(build_zip(files | other_files))}/vnfd"
-        answer = self.call("GET", path)
-        self.assertEqual(files, zip_files(answer.content))
-        answer = self.call("GET", path, headers={"Accept": "text/plain"})
-        self.assert_problem(406, answer, "application/zip")
+        response = self.call("GET", path)
+        self.assertEqual(files, zip_files(response.content))
+        response = self.call("GET", path, headers={"Accept": "text/plain"})
+        self.assert_problem(406, response, "application/zip")
 
     def test_a_vnfd_whose_files_were_not_recorded(self) -> None:
         """An earlier release onboarded it."""
@@ -599,12 +622,12 @@ class TestReading(PackageTest):
             vnfd_json = msgspec.json.decode(row.vnfd or "")
             self.assertEqual(["one.yaml"], vnfd_json.pop("files"))
             row.vnfd = msgspec.json.encode(vnfd_json).decode()
-        answer = self.call(
+        response = self.call(
             "GET", f"{path}/vnfd", headers={"Accept": "text/plain"}
         )
-        self.assertIn(b"the only file", answer.content)
-        answer = self.call("GET", f"{path}/vnfd")
-        self.assertEqual({"one.yaml"}, set(zip_files(answer.content)))
+        self.assertIn(b"the only file", response.content)
+        response = self.call("GET", f"{path}/vnfd")
+        self.assertEqual({"one.yaml"}, set(zip_files(response.content)))
 
     def single(self) -> bytes:
         """Build a package whose VNFD is one file."""
@@ -639,10 +662,10 @@ topology_template:
             ("Files/../Files/kubernetes/pod.yaml", self.files[POD]),
         ):
             quoted = urllib.parse.quote(name)
-            answer = self.call("GET", f"{path}/artifacts/{quoted}")
-            self.assertEqual(200, answer.status, name)
-            self.assertEqual("application/octet-stream", answer.type)
-            self.assertEqual(data, answer.content)
+            response = self.call("GET", f"{path}/artifacts/{quoted}")
+            self.assertEqual(200, response.status, name)
+            self.assertEqual("application/octet-stream", response.type)
+            self.assertEqual(data, response.content)
 
     def test_an_unknown_artifact(self) -> None:
         path = f"{self.onboard_content()}/artifacts"
@@ -660,9 +683,9 @@ topology_template:
             "../../../secrets.key",
             f"%2F{key}",
         ):
-            answer = self.call("GET", f"{path}/{name}")
-            self.assert_problem(404, answer, "")
-            self.assertNotIn(key.read_bytes(), answer.content)
+            response = self.call("GET", f"{path}/{name}")
+            self.assert_problem(404, response, "")
+            self.assertNotIn(key.read_bytes(), response.content)
         for name in ("", "/", "/etc/passwd"):
             self.assertEqual(404, self.call("GET", f"{path}{name}").status)
 

@@ -24,9 +24,9 @@ MALFORMED = ("5f1c", '"5f1c', '"5f1c" "5f1d"', "*, *", ",", "")
 
 class PreconditionsTest(CheckTest):
     def tag(self, path: str) -> str:
-        answer = self.call("GET", path)
-        self.assertEqual(200, answer.status)
-        tag = str(answer.headers["ETag"])
+        response = self.call("GET", path)
+        self.assertEqual(200, response.status)
+        tag = str(response.headers["ETag"])
         self.assertRegex(tag, '^"[^"]+"$')
         return tag
 
@@ -87,17 +87,17 @@ class TestTags(PreconditionsTest):
         for path in self.failed_scale():
             tag = self.tag(path)
             for header in (tag, f'"x", {tag}', f"W/{tag}", "*"):
-                answer = self.call(
+                response = self.call(
                     "GET", path, None, {"If-None-Match": header}
                 )
-                self.assertEqual(304, answer.status)
-                self.assertEqual(b"", answer.content)
-                self.assertEqual(tag, answer.headers["ETag"])
+                self.assertEqual(304, response.status)
+                self.assertEqual(b"", response.content)
+                self.assertEqual(tag, response.headers["ETag"])
             for header in (*STALE, *MALFORMED):
-                answer = self.call(
+                response = self.call(
                     "GET", path, None, {"If-None-Match": header}
                 )
-                self.assertEqual(200, answer.status, header)
+                self.assertEqual(200, response.status, header)
 
 
 class TestIfMatch(PreconditionsTest):
@@ -108,8 +108,8 @@ class TestIfMatch(PreconditionsTest):
         """Check that a request with a stale ETag changes nothing."""
         tag = self.tag_of(path)
         for other in (*STALE, f"W/{tag}"):
-            answer = self.send(method, path, body, other)
-            self.assert_problem(412, answer, f"its ETag is {tag}")
+            response = self.send(method, path, body, other)
+            self.assert_problem(412, response, f"its ETag is {tag}")
         self.assertEqual(tag, self.tag_of(path))
 
     def tag_of(self, path: str) -> str:
@@ -119,24 +119,24 @@ class TestIfMatch(PreconditionsTest):
     def test_malformed_tags(self) -> None:
         path = f"{INSTANCES}/{self.vnfm.create()}"
         for tag in MALFORMED:
-            answer = self.send("PATCH", path, RENAME, tag)
-            self.assert_problem(400, answer, "If-Match: the ETag")
+            response = self.send("PATCH", path, RENAME, tag)
+            self.assert_problem(400, response, "If-Match: the ETag")
 
     def test_patch(self) -> None:
         path = f"{INSTANCES}/{self.vnfm.create()}"
         self.assert_stale("PATCH", path, RENAME)
         for tag in (self.tag(path), "*"):
-            answer = self.send("PATCH", path, RENAME, tag)
-            self.assertEqual(202, answer.status, str(answer.content))
-            self.vnfm.wait_operation(answer.headers["Location"])
+            response = self.send("PATCH", path, RENAME, tag)
+            self.assertEqual(202, response.status, str(response.content))
+            self.vnfm.wait_operation(response.headers["Location"])
 
     def test_delete(self) -> None:
         for tag in ("*", ""):
             path = f"{INSTANCES}/{self.vnfm.create()}"
             self.assert_stale("DELETE", path)
             several = f'"x", {tag or self.tag(path)}'
-            answer = self.send("DELETE", path, None, tag or several)
-            self.assertEqual(204, answer.status)
+            response = self.send("DELETE", path, None, tag or several)
+            self.assertEqual(204, response.status)
 
     def test_the_tasks_of_an_instance(self) -> None:
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
@@ -145,17 +145,21 @@ class TestIfMatch(PreconditionsTest):
             path = f"{INSTANCES}/{instance_id}"
             body, _ = REQUESTS.get(task, (None, None))
             self.assert_stale("POST", f"{path}/{task}", body)
-            answer = self.send("POST", f"{path}/{task}", body, self.tag(path))
-            self.assertEqual(202, answer.status, str(answer.content))
-            if "Location" in answer.headers:
-                self.vnfm.wait_operation(answer.headers["Location"])
+            response = self.send(
+                "POST", f"{path}/{task}", body, self.tag(path)
+            )
+            self.assertEqual(202, response.status, str(response.content))
+            if "Location" in response.headers:
+                self.vnfm.wait_operation(response.headers["Location"])
 
     def test_the_tasks_of_an_operation(self) -> None:
         for task, status in (("retry", 202), ("rollback", 202), ("fail", 200)):
             _, path = self.failed_scale()
             self.assert_stale("POST", f"{path}/{task}")
-            answer = self.send("POST", f"{path}/{task}", None, self.tag(path))
-            self.assertEqual(status, answer.status, str(answer.content))
+            response = self.send(
+                "POST", f"{path}/{task}", None, self.tag(path)
+            )
+            self.assertEqual(status, response.status, str(response.content))
             self.vnfm.wait_operation(path)
 
     def test_cancel(self) -> None:
@@ -164,8 +168,8 @@ class TestIfMatch(PreconditionsTest):
         body = {"cancelMode": "GRACEFUL"}
         self.assert_stale("POST", f"{path}/cancel", body)
         tag = self.tag(path)
-        answer = self.send("POST", f"{path}/cancel", body, tag)
-        self.assertEqual(202, answer.status, str(answer.content))
+        response = self.send("POST", f"{path}/cancel", body, tag)
+        self.assertEqual(202, response.status, str(response.content))
         self.assertNotEqual(tag, self.tag(path))
         block.open()
         self.vnfm.wait_operation(path)
@@ -180,8 +184,8 @@ class TestIfMatch(PreconditionsTest):
             ("POST", f"{path}/scale", invalid, 400),
             ("POST", f"{path}/instantiate", REQUESTS["instantiate"][0], 409),
         ):
-            answer = self.send(method, location, body, '"stale"')
-            self.assertEqual(status, answer.status, str(answer.content))
+            response = self.send(method, location, body, '"stale"')
+            self.assertEqual(status, response.status, str(response.content))
 
     def test_a_stale_change_does_not_undo_another(self) -> None:
         """Two clients read and change it; the second gets 412."""
@@ -263,7 +267,7 @@ class TestIdempotency(PreconditionsTest):
         self.assertEqual(202, second.status)
         self.assertEqual(first.headers["Location"], second.headers["Location"])
         third = self.send(path, SCALE, key="another")
-        self.assert_problem(409, third, "is held by")
+        self.assert_problem(409, third, "is reserved by")
         go_on.set()
         self.vnfm.wait_operation(first.headers["Location"])
 
@@ -282,8 +286,8 @@ class TestIdempotency(PreconditionsTest):
         block.open()
         self.vnfm.wait_operation(path)
         self.assertEqual(202, self.send(f"{path}/cancel", body).status)
-        answer = self.call("POST", f"{path}/cancel", body)
-        self.assertEqual(409, answer.status)
+        response = self.call("POST", f"{path}/cancel", body)
+        self.assertEqual(409, response.status)
 
     def test_a_key_belongs_to_one_request(self) -> None:
         vnfd_id = self.vnfm.onboard()
@@ -297,8 +301,8 @@ class TestIdempotency(PreconditionsTest):
                 REQUESTS["instantiate"][0],
             ),
         ):
-            answer = self.send(path, other)
-            self.assert_problem(422, answer, "Idempotency-Key")
+            response = self.send(path, other)
+            self.assert_problem(422, response, "Idempotency-Key")
         self.assertEqual(1, len(self.call("GET", INSTANCES).json))
         self.assertEqual([], self.op_occs())
 
@@ -309,8 +313,8 @@ class TestIdempotency(PreconditionsTest):
 
     def test_malformed_keys(self) -> None:
         for key in ("", "a b", "k" * 256, "ü"):
-            answer = self.send(PACKAGES, {}, key=key)
-            self.assert_problem(400, answer, "Idempotency-Key")
+            response = self.send(PACKAGES, {}, key=key)
+            self.assert_problem(400, response, "Idempotency-Key")
         self.assertEqual(201, self.send(PACKAGES, {}, key="k" * 255).status)
 
     def test_a_refusal_is_not_recorded(self) -> None:
@@ -325,8 +329,8 @@ class TestIdempotency(PreconditionsTest):
     def test_the_created_resource_may_be_deleted(self) -> None:
         created = self.send(PACKAGES, {})
         self.call("DELETE", f"{PACKAGES}/{created.json['id']}")
-        answer = self.send(PACKAGES, {})
-        self.assert_problem(404, answer, created.json["id"])
+        response = self.send(PACKAGES, {})
+        self.assert_problem(404, response, created.json["id"])
         self.assertEqual([], self.call("GET", PACKAGES).json)
 
     def test_concurrent_requests_act_once(self) -> None:
@@ -338,9 +342,9 @@ class TestIdempotency(PreconditionsTest):
             return self.send(path, SCALE)
 
         with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(send, range(8)))
-        self.assertEqual({202}, {answer.status for answer in answers})
-        (location,) = {answer.headers["Location"] for answer in answers}
+            responses = list(pool.map(send, range(8)))
+        self.assertEqual({202}, {response.status for response in responses})
+        (location,) = {response.headers["Location"] for response in responses}
         self.vnfm.wait_operation(location)
         self.assertEqual(2, len(self.op_occs()))
 

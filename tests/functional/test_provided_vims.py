@@ -39,9 +39,9 @@ class ProvidedCase(ScriptedHooksCase):
             "auth_url": "https://mine",
             "auth_cred": {},
         }
-        answer = self.vnfm.call("POST", VIMS, {"vim": body})
-        self.assertEqual(201, answer.status, str(answer.content))
-        return str(answer.json["vim"]["id"])
+        response = self.vnfm.call("POST", VIMS, {"vim": body})
+        self.assertEqual(201, response.status, str(response.content))
+        return str(response.json["vim"]["id"])
 
     def delete(self, vim_id: str) -> Response:
         return self.vnfm.call("DELETE", f"{VIMS}/{vim_id}")
@@ -82,7 +82,7 @@ class ProvidedCase(ScriptedHooksCase):
 
 
 class TestLifecycle(ProvidedCase):
-    def test_from_instantiation_to_termination(self) -> None:
+    def test_a_provided_vim_from_instantiation_to_termination(self) -> None:
         instance_id = self.create_providing()
         (vim,) = self.vims().values()
         self.assertEqual("fake", vim["type"])
@@ -110,7 +110,7 @@ class TestLifecycle(ProvidedCase):
         self.assertEqual({}, self.vims())
         self.assertNotIn("vimConnectionInfo", self.vnfm.instance(instance_id))
 
-    def test_other_vnfs_use_it_and_its_renewed_credentials(self) -> None:
+    def test_other_vnfs_use_a_vim_and_its_renewed_credentials(self) -> None:
         instance_id = self.create_providing()
         vim_id = self.vims()["k8s"]["id"]
         tenant = self.create_vnf_on(vim_id)
@@ -129,7 +129,7 @@ class TestLifecycle(ProvidedCase):
         self.terminate(tenant)
         self.assertEqual(204, self.delete(vim_id).status)
 
-    def test_a_heal_recreates_it_after_deletion(self) -> None:
+    def test_a_heal_recreates_a_deleted_vim(self) -> None:
         instance_id = self.create_providing()
         before = self.tag(instance_id)
         vim_id = self.vims()["k8s"]["id"]
@@ -142,24 +142,24 @@ class TestLifecycle(ProvidedCase):
         self.assertIn("k8s", self.shown(instance_id))
 
     def tag(self, instance_id: str) -> str:
-        answer = self.vnfm.call("GET", f"{INSTANCES}/{instance_id}")
-        return str(answer.headers["ETag"])
+        response = self.vnfm.call("GET", f"{INSTANCES}/{instance_id}")
+        return str(response.headers["ETag"])
 
-    def test_its_etag_changes_with_it(self) -> None:
+    def test_the_etag_of_a_provided_vim_changes_with_it(self) -> None:
         instance_id = self.create_providing()
         path = f"{INSTANCES}/{instance_id}"
         same = {"If-None-Match": self.tag(instance_id)}
         self.assertEqual(304, self.vnfm.call("GET", path, None, same).status)
         match = {"If-Match": self.tag(instance_id)}
-        answer = self.vnfm.call("POST", f"{path}/heal", {}, match)
-        self.assertEqual(202, answer.status, str(answer.content))
-        self.vnfm.wait_operation(answer.headers["Location"])
+        response = self.vnfm.call("POST", f"{path}/heal", {}, match)
+        self.assertEqual(202, response.status, str(response.content))
+        self.vnfm.wait_operation(response.headers["Location"])
         self.terminate(instance_id)
         match = {"If-Match": self.tag(instance_id)}
-        answer = self.vnfm.call("DELETE", path, None, match)
-        self.assertEqual(204, answer.status, str(answer.content))
+        response = self.vnfm.call("DELETE", path, None, match)
+        self.assertEqual(204, response.status, str(response.content))
 
-    def test_a_script_withdraws_it(self) -> None:
+    def test_a_script_withdraws_a_vim(self) -> None:
         instance_id = self.create_providing()
         self.set_action(
             "heal_end", "self.vims['k8s'] = self.vims['none'] = None"
@@ -168,20 +168,20 @@ class TestLifecycle(ProvidedCase):
         self.assertEqual({}, self.vims())
         self.assertEqual(FAKE_VIM, self.shown(instance_id))
 
-    def test_a_script_without_the_base_class(self) -> None:
+    def test_a_script_without_the_base_class_provides_a_vim(self) -> None:
         script_output = """{"vims": {"k8s": {"type": "fake", "auth_cred": {},
             "auth_url": "https://k8s", "extra": {"region": "north"}}}}"""
         self.set_action("instantiate_end", script_output)
         self.run_instantiate(self.create_with_plain_script())
         self.assertEqual({"region": "north"}, self.vims()["k8s"]["extra"])
 
-    def test_a_patch_cannot_change_it(self) -> None:
+    def test_a_patch_cannot_change_a_provided_vim(self) -> None:
         instance_id = self.create_providing()
         for entry in (None, {"extra": {"a": 1}}):
             patch = {"vimConnectionInfo": {"k8s": entry}}
-            answer = self.vnfm.patch(instance_id, patch)
-            self.assertEqual(400, answer.status)
-            self.assertIn("vimConnectionInfo.k8s: VNF inst", answer.detail)
+            response = self.vnfm.patch(instance_id, patch)
+            self.assertEqual(400, response.status)
+            self.assertIn("vimConnectionInfo.k8s: VNF inst", response.detail)
         patch = {"vimConnectionInfo": {"vim1": {"extra": {"a": 1}}}}
         end = self.vnfm.modify(instance_id, patch)
         self.assertEqual("COMPLETED", end["operationState"], end)
@@ -190,7 +190,7 @@ class TestLifecycle(ProvidedCase):
 
 
 class TestRefused(ProvidedCase):
-    def test_another_vim_has_the_name(self) -> None:
+    def test_a_vim_with_the_name_of_another_vim(self) -> None:
         vim_id = self.register("k8s")
         self.set_action("heal_end", f"{provides()}; {provides('also')}")
         instance_id = self.create_scripted()
@@ -211,7 +211,7 @@ class TestRefused(ProvidedCase):
         self.assertEqual({"k8s", "also", "mine"}, {*self.vims()})
         self.assertEqual(vim_id, self.vims()["mine"]["id"])
 
-    def test_foreign_vims_are_not_deleted(self) -> None:
+    def test_vims_that_the_instance_does_not_provide_are_kept(self) -> None:
         first = self.create_providing()
         self.set_action("heal_start", "self.vims['k8s'] = None")
         second = self.create_scripted()
@@ -251,7 +251,7 @@ class TestRefused(ProvidedCase):
 class TestFailure(ProvidedCase):
     """VIMs are stored when the step of the hook completes."""
 
-    def test_the_script_fails_itself(self) -> None:
+    def test_a_script_that_provides_a_vim_and_fails(self) -> None:
         self.set_action("heal_end", f"{provides()}; raise ValueError")
         instance_id = self.create_scripted()
         self.run_instantiate(instance_id)
@@ -261,7 +261,7 @@ class TestFailure(ProvidedCase):
         self.decide_and_check(end, "retry", "COMPLETED")
         self.assertIn("k8s", self.shown(instance_id))
 
-    def test_a_later_step_fails(self) -> None:
+    def test_a_later_step_that_fails(self) -> None:
         self.set_action("instantiate_start", provides())
         self.set_action("instantiate_end", "raise ValueError")
         instance_id = self.create_scripted()
@@ -279,7 +279,7 @@ class TestFailure(ProvidedCase):
         self.terminate(instance_id, "FORCEFUL")
         self.assertEqual({}, self.vims())
 
-    def test_the_instance_is_deleted(self) -> None:
+    def test_the_instance_of_a_provided_vim_is_deleted(self) -> None:
         """Its instantiation was failed, so its objects may still exist."""
         self.set_action("instantiate_start", provides())
         self.set_action("instantiate_end", "raise ValueError")
@@ -296,7 +296,7 @@ class TestFailure(ProvidedCase):
         vim_id = self.vims()["k8s"]["id"]
         self.assertEqual(204, self.delete(vim_id).status)
 
-    def test_it_is_cancelled_at_its_end(self) -> None:
+    def test_a_script_cancelled_at_its_end(self) -> None:
         """The script runs when it is cancelled, and succeeds."""
         started, released = (
             self.inputs_path.parent / "going",
@@ -307,15 +307,16 @@ class TestFailure(ProvidedCase):
             f"while not Path({str(released)!r}).exists(): time.sleep(0.02)\n"
         )
         self.set_action("heal_end", wait + provides())
-        self.extend_timeout()
         instance_id = self.create_scripted()
         self.run_instantiate(instance_id)
-        answer = self.vnfm.task(instance_id, "heal", {})
-        location = answer.headers["Location"].removeprefix("http://localhost")
+        response = self.vnfm.task(instance_id, "heal", {})
+        location = response.headers["Location"].removeprefix(
+            "http://localhost"
+        )
         waiting.until(started.exists, "the script runs")
         mode = {"cancelMode": "GRACEFUL"}
-        answer = self.vnfm.call("POST", f"{location}/cancel", mode)
-        self.assertEqual(202, answer.status, str(answer.content))
+        response = self.vnfm.call("POST", f"{location}/cancel", mode)
+        self.assertEqual(202, response.status, str(response.content))
         released.touch()
         end = self.vnfm.wait_operation(location)
         self.assertEqual("FAILED_TEMP", end["operationState"], end)

@@ -28,18 +28,18 @@ class QueryTest(testtools.TestCase):
         return self.vnfm.call("GET", f"{path}?{text}")
 
     def get_json(self, path: str, *flags: str, **query: str) -> Any:
-        answer = self.get(path, *flags, **query)
-        self.assertEqual(200, answer.status, answer.content.decode())
-        return answer.json
+        response = self.get(path, *flags, **query)
+        self.assertEqual(200, response.status, response.content.decode())
+        return response.json
 
     def ids(self, path: str, text: str) -> list[str]:
         return [r["id"] for r in self.get_json(path, filter=text)]
 
     def refused(self, path: str, *flags: str, **query: str) -> str:
-        answer = self.get(path, *flags, **query)
-        self.assertEqual(400, answer.status, answer.content.decode())
-        self.assertEqual("application/problem+json", answer.type)
-        return answer.detail
+        response = self.get(path, *flags, **query)
+        self.assertEqual(400, response.status, response.content.decode())
+        self.assertEqual("application/problem+json", response.type)
+        return response.detail
 
     def create_named(self, vnfd_id: str, name: str, **more: Any) -> str:
         body = {"vnfdId": vnfd_id, "vnfInstanceName": name, **more}
@@ -249,7 +249,7 @@ class TestSelectors(QueryTest):
             (INSTANCES, f"{access}/password"),
             (OP_OCCS, f"operationParams/{access}/password"),
         ):
-            for answer in (
+            for response in (
                 self.get(path, "all_fields"),
                 self.get(path, fields=fields),
                 self.get(path, "exclude_default", fields=fields),
@@ -257,9 +257,11 @@ class TestSelectors(QueryTest):
                 if path == OP_OCCS
                 else self.get(path, exclude_fields="metadata"),
             ):
-                self.assertEqual(200, answer.status, answer.content.decode())
-                self.assertIn(b"vim1", answer.content)
-                self.assertNotIn(b"hunter2", answer.content)
+                self.assertEqual(
+                    200, response.status, response.content.decode()
+                )
+                self.assertIn(b"vim1", response.content)
+                self.assertNotIn(b"hunter2", response.content)
 
     def test_invalid_selectors(self) -> None:
         for path in LISTS:
@@ -297,9 +299,9 @@ class TestPages(QueryTest):
     def page_size(self, size: int) -> None:
         self.vnfm.conf.set_override("page_size", size, "api")
 
-    def next(self, answer: Response) -> str | None:
+    def next(self, response: Response) -> str | None:
         """Read the Link header as the openstack command does."""
-        link = answer.headers.get("Link")
+        link = response.headers.get("Link")
         if link is None:
             return None
         (url,) = re.findall("<(.*)>", link)
@@ -313,12 +315,12 @@ class TestPages(QueryTest):
         found = []
         following: str | None = path
         while following:
-            answer = self.vnfm.call("GET", following)
-            self.assertEqual(200, answer.status, answer.content.decode())
-            found.append(answer.json)
-            following = self.next(answer)
+            response = self.vnfm.call("GET", following)
+            self.assertEqual(200, response.status, response.content.decode())
+            found.append(response.json)
+            following = self.next(response)
             if between:
-                between(answer.json)
+                between(response.json)
         return found
 
     def test_pages_while_resources_are_created_and_deleted(self) -> None:
@@ -330,8 +332,10 @@ class TestPages(QueryTest):
             position = created.index(page[-1]["id"]) if page else 0
             # the last resource of this page, and two of later pages
             for deleted_id in created[position : position + 3]:
-                answer = self.vnfm.call("DELETE", f"{INSTANCES}/{deleted_id}")
-                if answer.status == 204:
+                response = self.vnfm.call(
+                    "DELETE", f"{INSTANCES}/{deleted_id}"
+                )
+                if response.status == 204:
                     deleted.append(deleted_id)
             if not added:
                 added.append(self.create_named(self.vnfd, "late"))

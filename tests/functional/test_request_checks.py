@@ -56,11 +56,11 @@ class CheckTest(testtools.TestCase):
         self.call = self.vnfm.call
 
     def assert_problem(
-        self, status: int, answer: Response, message: str
+        self, status: int, response: Response, message: str
     ) -> None:
-        self.assertEqual(status, answer.status, str(answer.content))
-        self.assertEqual("application/problem+json", answer.type)
-        self.assertIn(message, answer.detail)
+        self.assertEqual(status, response.status, str(response.content))
+        self.assertEqual("application/problem+json", response.type)
+        self.assertIn(message, response.detail)
 
     def op_occs(self) -> list[Any]:
         found: list[Any] = self.call("GET", OP_OCCS).json
@@ -75,10 +75,10 @@ class CheckTest(testtools.TestCase):
         self.addCleanup(block.open)
         for verb in ("apply", "replace", "destroy"):
             self.vnfm.driver.before[verb] = block
-        answer = self.vnfm.task(instance_id, task, body)
-        self.assertEqual(202, answer.status)
+        response = self.vnfm.task(instance_id, task, body)
+        self.assertEqual(202, response.status)
         self.assertTrue(block.entered.wait(60))
-        return block, answer.headers["Location"]
+        return block, response.headers["Location"]
 
     def run_failing(self, instance_id: str, task: str, body: Any) -> Any:
         """Run an operation that fails."""
@@ -91,27 +91,27 @@ class CheckTest(testtools.TestCase):
 
 
 class TestOrder(CheckTest):
-    def test_1_it_exists(self) -> None:
+    def test_1_an_unknown_instance_is_rejected(self) -> None:
         for task, requests in REQUESTS.items():
             for body in requests:
-                answer = self.vnfm.task("none", task, body)
-                self.assert_problem(404, answer, "There is no VNF instance")
+                response = self.vnfm.task("none", task, body)
+                self.assert_problem(404, response, "There is no VNF instance")
 
-    def test_0_the_body_is_valid(self) -> None:
+    def test_0_an_invalid_body_is_rejected(self) -> None:
         for task in ("instantiate", "scale", "terminate"):
-            answer = self.vnfm.task("none", task, {})
-            self.assert_problem(400, answer, "missing required field")
+            response = self.vnfm.task("none", task, {})
+            self.assert_problem(400, response, "missing required field")
 
-    def test_2_its_state(self) -> None:
+    def test_2_a_wrong_instantiation_state_is_rejected(self) -> None:
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
         cases = [(idle, task) for task in RUNNING] + [(up, "instantiate")]
         for instance_id, task in cases:
             for body in REQUESTS[task]:
-                answer = self.vnfm.task(instance_id, task, body)
-                self.assert_problem(409, answer, f"{task.upper()} is not")
+                response = self.vnfm.task(instance_id, task, body)
+                self.assert_problem(409, response, f"{task.upper()} is not")
         self.assertEqual(1, len(self.op_occs()))
 
-    def test_3_it_is_free(self) -> None:
+    def test_3_a_busy_instance_is_rejected(self) -> None:
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
         cases = [(idle, ["instantiate"]), (up, RUNNING)]
         for instance_id, tasks in cases:
@@ -119,21 +119,21 @@ class TestOrder(CheckTest):
             block, location = self.start_blocked(instance_id, tasks[0], valid)
             for task in tasks:
                 for body in REQUESTS[task]:
-                    answer = self.vnfm.task(instance_id, task, body)
-                    self.assert_problem(409, answer, location.split("/")[-1])
+                    response = self.vnfm.task(instance_id, task, body)
+                    self.assert_problem(409, response, location.split("/")[-1])
             block.open()
             self.vnfm.wait_operation(location)
         self.assertEqual(3, len(self.op_occs()))
 
-    def test_a_failed_operation_reserves_it(self) -> None:
+    def test_a_failed_operation_reserves_the_instance(self) -> None:
         up = self.vnfm.create_instantiated()
         failed = self.run_failing(up, "scale", SCALE)
         for task in RUNNING:
             for body in REQUESTS[task]:
-                answer = self.vnfm.task(up, task, body)
-                self.assert_problem(409, answer, failed["id"])
+                response = self.vnfm.task(up, task, body)
+                self.assert_problem(409, response, failed["id"])
 
-    def test_4_its_parameters(self) -> None:
+    def test_4_invalid_parameters_are_rejected(self) -> None:
         idle, up = self.vnfm.create(), self.vnfm.create_instantiated()
         before = self.vnfm.instance(up)
         for instance_id, task, message in (
@@ -142,8 +142,8 @@ class TestOrder(CheckTest):
             (up, "heal", "no VNFC instance moon"),
         ):
             _, invalid = REQUESTS[task]
-            answer = self.vnfm.task(instance_id, task, invalid)
-            self.assert_problem(400, answer, message)
+            response = self.vnfm.task(instance_id, task, invalid)
+            self.assert_problem(400, response, message)
         self.assertEqual(before, self.vnfm.instance(up))
         self.assertEqual(1, len(self.op_occs()))
 
@@ -153,12 +153,12 @@ class TestParameters(CheckTest):
         self, instance_id: str, task: str, cases: Any
     ) -> None:
         for body, message in cases:
-            answer = self.vnfm.task(instance_id, task, body)
-            self.assert_problem(400, answer, message)
+            response = self.vnfm.task(instance_id, task, body)
+            self.assert_problem(400, response, message)
         operations = {op_occ["operation"] for op_occ in self.op_occs()}
         self.assertEqual(set(), operations - {"INSTANTIATE"})
 
-    def test_of_instantiation(self) -> None:
+    def test_parameters_of_instantiate(self) -> None:
         instance_id = self.vnfm.create()
         level = {"instantiationLevelId": "frantic"}
         cases = [
@@ -170,7 +170,7 @@ class TestParameters(CheckTest):
         self.assert_all_refused(instance_id, "instantiate", cases)
         self.assertEqual([], self.op_occs())
 
-    def test_of_scale(self) -> None:
+    def test_parameters_of_scale(self) -> None:
         down = {"type": "SCALE_IN"}
         cases = [
             (SCALE | {"aspectId": "moon"}, "web_aspect"),
@@ -187,7 +187,7 @@ class TestParameters(CheckTest):
             self.vnfm.create_instantiated(), "scale", cases
         )
 
-    def test_of_heal(self) -> None:
+    def test_parameters_of_heal(self) -> None:
         cases = [
             ({"vnfcInstanceId": ["web-web-99"]}, "instance web-web-99"),
             ({"vnfcInstanceId": "web"}, "$.vnfcInstanceId"),
@@ -196,7 +196,7 @@ class TestParameters(CheckTest):
         ]
         self.assert_all_refused(self.vnfm.create_instantiated(), "heal", cases)
 
-    def test_of_terminate(self) -> None:
+    def test_parameters_of_terminate(self) -> None:
         timeout = "gracefulTerminationTimeout"
         cases = [
             ({}, "`terminationType`"),
@@ -218,16 +218,16 @@ class TestParameters(CheckTest):
 
 
 class TestCreate(CheckTest):
-    def test_its_vnfd_has_to_be_onboarded_and_enabled(self) -> None:
-        answer = self.call("POST", INSTANCES, {"vnfdId": "moon"})
-        self.assert_problem(422, answer, "moon")
+    def test_the_vnfd_has_to_be_onboarded_and_enabled(self) -> None:
+        response = self.call("POST", INSTANCES, {"vnfdId": "moon"})
+        self.assert_problem(422, response, "moon")
         vnfd_id = self.vnfm.onboard()
         (package,) = self.call("GET", PACKAGES).json
         path = f"{PACKAGES}/{package['id']}"
         for state, status in (("DISABLED", 422), ("ENABLED", 201)):
             self.call("PATCH", path, {"operationalState": state})
-            answer = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
-            self.assertEqual(status, answer.status, state)
+            response = self.call("POST", INSTANCES, {"vnfdId": vnfd_id})
+            self.assertEqual(status, response.status, state)
 
     def test_an_instance_of_a_disabled_package_can_be_used(self) -> None:
         instance_id = self.vnfm.create()
@@ -245,8 +245,10 @@ class TestDelete(CheckTest):
 
     def test_an_instantiated_vnf_cannot_be_deleted(self) -> None:
         up = self.vnfm.create_instantiated()
-        answer = self.delete(up)
-        self.assert_problem(409, answer, "is INSTANTIATED; terminate it first")
+        response = self.delete(up)
+        self.assert_problem(
+            409, response, "is INSTANTIATED; terminate it first"
+        )
         self.assertEqual(
             "INSTANTIATED", self.vnfm.instance(up)["instantiationState"]
         )
@@ -283,20 +285,20 @@ class TestDecisions(CheckTest):
         self, op_occ: Any, *decisions: str, offered: str = ""
     ) -> None:
         for decision in decisions or DECISIONS:
-            answer = self.decide(op_occ["id"], decision)
-            self.assert_problem(409, answer, "not possible")
+            response = self.decide(op_occ["id"], decision)
+            self.assert_problem(409, response, "not possible")
         self.assertEqual(set(offered.split()), self.offered(op_occ["id"]))
 
     def offered(self, op_occ_id: str) -> set[str]:
         links = self.call("GET", f"{OP_OCCS}/{op_occ_id}").json["_links"]
         return set(links) - {"self", "vnfInstance"}
 
-    def test_an_unknown_operation(self) -> None:
+    def test_decisions_about_an_unknown_operation_are_rejected(self) -> None:
         for decision in DECISIONS:
-            answer = self.decide("none", decision)
-            self.assert_problem(404, answer, "occurrence none")
+            response = self.decide("none", decision)
+            self.assert_problem(404, response, "occurrence none")
 
-    def test_while_it_runs(self) -> None:
+    def test_decisions_about_a_running_operation_are_rejected(self) -> None:
         up = self.vnfm.create_instantiated()
         block, location = self.start_blocked(up, "scale", SCALE)
         self.assert_all_refused(
@@ -305,7 +307,7 @@ class TestDecisions(CheckTest):
         block.open()
         self.vnfm.wait_operation(location)
 
-    def test_when_it_has_ended(self) -> None:
+    def test_decisions_about_an_ended_operation_are_rejected(self) -> None:
         up = self.vnfm.create_instantiated()
         self.assert_all_refused(self.vnfm.run(up, "scale", SCALE))
         for decision in ("rollback", "fail"):
@@ -318,9 +320,9 @@ class TestDecisions(CheckTest):
         up = self.vnfm.create_instantiated()
         for task in ("heal", "terminate"):
             failed = self.run_failing(up, task, REQUESTS[task][0])
-            answer = self.decide(failed["id"], "rollback")
+            response = self.decide(failed["id"], "rollback")
             message = f"{task.upper()} cannot be rolled back"
-            self.assert_problem(409, answer, message)
+            self.assert_problem(409, response, message)
             self.assertEqual({"retry", "fail"}, self.offered(failed["id"]))
             self.vnfm.decide(failed["id"], "fail")
 
@@ -358,29 +360,29 @@ class TestConcurrentOperations(CheckTest):
         self.addCleanup(block.open)
         self.vnfm.driver.before["apply"] = block
         barrier = threading.Barrier(6)
-        answers: list[Response] = []
+        responses: list[Response] = []
 
         def scale() -> None:
             barrier.wait(60)
-            answers.append(self.vnfm.task(up, "scale", SCALE))
+            responses.append(self.vnfm.task(up, "scale", SCALE))
 
         threads = [threading.Thread(target=scale) for _ in range(6)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(60)
-        statuses = sorted(answer.status for answer in answers)
+        statuses = sorted(response.status for response in responses)
         self.assertEqual([202] + [409] * 5, statuses)
         self.assertEqual(2, len(self.op_occs()))
         block.open()
-        (first,) = (a for a in answers if a.status == 202)
+        (first,) = (a for a in responses if a.status == 202)
         self.vnfm.wait_operation(first.headers["Location"])
         found = self.vnfm.instance(up)["instantiatedVnfInfo"]["scaleStatus"]
         self.assertIn({"aspectId": "web_aspect", "scaleLevel": 1}, found)
 
 
 class TestConnectivity(CheckTest):
-    def test_only_for_connection_points_that_exist(self) -> None:
+    def test_an_unknown_connection_point_is_rejected(self) -> None:
         up = self.vnfm.create_instantiated()
         config = {"linkPortId": "a-port"}
         body = {
@@ -392,6 +394,6 @@ class TestConnectivity(CheckTest):
                 }
             ]
         }
-        answer = self.vnfm.task(up, "change_ext_conn", body)
-        self.assertEqual(400, answer.status)
-        self.assertIn("no connection point 'eth0'", answer.detail)
+        response = self.vnfm.task(up, "change_ext_conn", body)
+        self.assertEqual(400, response.status)
+        self.assertIn("no connection point 'eth0'", response.detail)

@@ -23,7 +23,7 @@ HOOKS = (
 #: executes the code that the test has written for its hook
 HOOK_SCRIPT = """\
     from pathlib import Path
-    from tacker_cnf.lcm.scripted import ProvidedVim
+    from tacker_cnf.lcm.script_output import ProvidedVim
     from tacker_cnf.mgmt_drivers.base import MgmtDriver
     from tacker_cnf.sol import base
 
@@ -104,7 +104,7 @@ class ScriptedHooksCase(ScriptCase):
 
 
 class TestMemory(ScriptedHooksCase):
-    def test_from_hook_to_hook_and_operation_to_operation(self) -> None:
+    def test_memory_is_kept_between_hooks_and_operations(self) -> None:
         self.set_action("instantiate_start", "self.memory['keys'] = ['a']")
         self.set_action("instantiate_end", "self.memory['keys'].append('b')")
         self.set_action("heal_start", "self.memory = {'of': 'heal'}")
@@ -121,7 +121,7 @@ class TestMemory(ScriptedHooksCase):
             self.read_memories(),
         )
 
-    def test_it_is_deleted_at_termination(self) -> None:
+    def test_memory_is_deleted_at_termination(self) -> None:
         self.set_action("instantiate_end", "self.memory['a'] = 1")
         instance_id = self.create_scripted()
         self.run_instantiate(instance_id)
@@ -132,7 +132,7 @@ class TestMemory(ScriptedHooksCase):
         self.run_instantiate(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
-    def test_it_survives_a_failure(self) -> None:
+    def test_memory_is_kept_after_a_failure(self) -> None:
         self.set_action(
             "heal_start", "self.memory['done'] = 1; raise ValueError"
         )
@@ -146,7 +146,7 @@ class TestMemory(ScriptedHooksCase):
         self.assertEqual({"done": 1}, self.read_memories()["heal_start"])
         self.assertEqual({"done": 1}, self.read_memories()["heal_end"])
 
-    def test_a_rollback_receives_it(self) -> None:
+    def test_a_rollback_receives_the_memory(self) -> None:
         self.set_action(
             "instantiate_end", "self.memory['a'] = 1; raise ValueError"
         )
@@ -178,7 +178,7 @@ class TestMemory(ScriptedHooksCase):
         self.run_instantiate(instance_id)
         self.assertIsNone(self.read_memories()["instantiate_start"])
 
-    def test_it_is_too_large(self) -> None:
+    def test_memory_that_is_too_large(self) -> None:
         self.set_action("instantiate_end", "self.memory['a'] = 1")
         self.set_action("heal_start", "self.memory['a'] = 300_000 * 'b'")
         instance_id = self.create_scripted()
@@ -205,7 +205,7 @@ class TestMemory(ScriptedHooksCase):
         self.assertEqual({"a": 1}, found["heal_start"])
         self.assertIsNone(found["heal_end"])
 
-    def test_it_is_not_exposed(self) -> None:
+    def test_memory_is_not_exposed(self) -> None:
         self.set_action(
             "instantiate_end", "self.memory['password'] = 'hunter2'"
         )
@@ -247,7 +247,7 @@ class TestMemory(ScriptedHooksCase):
             assert work
             op_occs.save_script_memory(session, work, {"b": 2})
             self.assertRaises(
-                errors.LostClaim,
+                errors.LeaseLost,
                 op_occs.save_script_memory,
                 session,
                 claim,

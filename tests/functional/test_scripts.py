@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import dataclasses
 import json
 import os
 import signal
@@ -13,11 +12,16 @@ from typing import Any, Final
 import testtools
 
 from tacker_cnf.cmd import compose
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.scripts.process import limits_of
 from tests.fixtures import waiting
+from tests.fixtures.clock import ManualClock
+from tests.fixtures.crashing_conductor import expire_leases
 from tests.fixtures.processes import is_running
 from tests.fixtures.vnfm import FAKE_VIM, SAMPLES, Csar, Vnfm
 
+#: seconds, more than any script takes; a lease has to be longer
+TIMEOUT_S = 300.0
 FLAVOUR = "Definitions/five_kinds_df_small.yaml"
 SCRIPT = "Scripts/hooks.py"
 HOOKS = (
@@ -66,10 +70,17 @@ def flavour_with_scripts(*hooks: str) -> str:
 
 class ScriptCase(testtools.TestCase):
     hooks: tuple[str, ...] = HOOKS
+    clock: Clock = SYSTEM_CLOCK
 
     def setUp(self) -> None:
         super().setUp()
-        self.vnfm = self.useFixture(Vnfm(scripts={"timeout": 5.0}))
+        self.vnfm = self.useFixture(
+            Vnfm(
+                self.clock,
+                scripts={"timeout": TIMEOUT_S},
+                conductor={"lease": 3 * TIMEOUT_S},
+            )
+        )
         self.inputs_path = Path(self.vnfm.state_path) / "seen"
 
     def instance(self, script: str, *hooks: str, **more: str) -> str:
@@ -85,13 +96,6 @@ class ScriptCase(testtools.TestCase):
         files |= {f"Scripts/{name}": text for name, text in more.items()}
         csar = self.useFixture(Csar(files=files))
         return self.vnfm.create(self.vnfm.onboard(csar))
-
-    def extend_timeout(self) -> None:
-        """Let scripts take longer than any test."""
-        conductor = self.vnfm.conductor
-        conductor._script_limits = dataclasses.replace(
-            conductor._script_limits, timeout=240.0
-        )
 
     def instantiate(self, instance_id: str) -> Any:
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
@@ -419,7 +423,7 @@ class TestOutput(ScriptCase):
 
     def test_changes_by_a_driver_class(self) -> None:
         script = """\
-            from tacker_cnf.lcm.scripted import InstanceChanges
+            from tacker_cnf.lcm.script_output import InstanceChanges
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Driver(MgmtDriver):
@@ -438,7 +442,7 @@ class TestOutput(ScriptCase):
 
     def test_changes_of_a_start_hook_survive_a_lost_conductor(self) -> None:
         script = """\
-            from tacker_cnf.lcm.scripted import InstanceChanges
+            from tacker_cnf.lcm.script_output import InstanceChanges
             from tacker_cnf.mgmt_drivers.base import MgmtDriver
 
             class Driver(MgmtDriver):
@@ -452,12 +456,12 @@ class TestOutput(ScriptCase):
         def lose(task: Any) -> None:
             if not interrupted:
                 interrupted.append(task)
+                expire_leases(self.vnfm.parts.store, task.operation_id)
                 raise SystemExit  # what no except clause of ours catches
 
         self.vnfm.conf.set_override(
             "resume_infra", override=True, group="conductor"
         )
-        self.vnfm.conductor.claims._lease = 3.0
         self.vnfm.driver.before["apply"] = lose
         instance_id = self.instance(script, "instantiate_start")
         end = self.instantiate(instance_id)
@@ -517,11 +521,10 @@ class TestLog(ScriptCase):
                 time.sleep(0.01)
             print(" ends", file=sys.stderr)
         """
-        self.extend_timeout()
         instance_id = self.instance(script, "instantiate_end")
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
-        answer = self.vnfm.task(instance_id, "instantiate", body)
-        place = answer.headers["Location"]
+        response = self.vnfm.task(instance_id, "instantiate", body)
+        place = response.headers["Location"]
         head = f"instantiate_end, {SCRIPT}:\nfirst words\n"
         waiting.until(
             lambda: self.vnfm.call("GET", place).json.get("scriptLog") == head,
@@ -594,13 +597,12 @@ class TestResume(ScriptCase):
         def lose(task: Any) -> None:
             if not interrupted:
                 interrupted.append(task)
+                expire_leases(self.vnfm.parts.store, task.operation_id)
                 raise SystemExit  # what no except clause of ours catches
 
         self.vnfm.conf.set_override(
             "resume_infra", override=True, group="conductor"
         )
-        self.vnfm.conf.set_override("lease", 3.0, "conductor")
-        self.vnfm.conductor.claims._lease = 3.0
         self.vnfm.driver.before["apply"] = lose
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
@@ -736,7 +738,7 @@ class TestMisbehaviour(ScriptCase):
             """
             self.assertIn(message, self.instantiate_failing(script), dumped)
 
-    def test_an_answer_too_deep(self) -> None:
+    def test_a_result_too_deep(self) -> None:
         self.assertIn(
             "output on stdout is not valid",
             self.instantiate_failing("print('['*100000 + ']'*100000)"),
@@ -787,21 +789,6 @@ class TestMisbehaviour(ScriptCase):
             "MemoryError", self.instantiate_failing("x = bytearray(3 << 30)")
         )
 
-    def test_hanging_with_children(self) -> None:
-        self.vnfm.conf.set_override("timeout", 2.0, "scripts")
-        self.vnfm.conductor._script_limits = limits_of(self.vnfm.conf)
-        script = f"""\
-            import os, subprocess, time
-            child = subprocess.Popen(["sleep", "60"])
-            with open({str(self.inputs_path)!r}, "w") as file:
-                file.write(str(child.pid))
-            time.sleep(60)
-        """
-        self.assertIn(
-            "did not end within 2 s", self.instantiate_failing(script)
-        )
-        self.assertFalse(is_running(int(self.inputs_path.read_text())))
-
     def test_stopping_its_supervisor(self) -> None:
         """It is continued, so that it can end; if it is stopped again and
         again, all processes are killed from outside.
@@ -818,15 +805,14 @@ class TestMisbehaviour(ScriptCase):
             while True:
                 os.kill(os.getppid(), signal.SIGSTOP)
         """
-        self.extend_timeout()
         instance_id = self.instance(script)
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
-        answer = self.vnfm.task(instance_id, "instantiate", body)
+        response = self.vnfm.task(instance_id, "instantiate", body)
         waiting.until(
             lambda: self.inputs_path.exists() and self.inputs_path.read_text(),
             "the script",
         )
-        place = answer.headers["Location"]
+        place = response.headers["Location"]
         how = {"cancelMode": "FORCEFUL"}
         self.assertEqual(
             202, self.vnfm.call("POST", f"{place}/cancel", how).status
@@ -865,3 +851,31 @@ class TestMisbehaviour(ScriptCase):
             with contextlib.suppress(FileNotFoundError):
                 links.append(str(handle.readlink()))
         return sum(link.startswith("pipe:") for link in links)
+
+
+class TestTimeout(ScriptCase):
+    def setUp(self) -> None:
+        self.clock = self.manual_clock = ManualClock()
+        super().setUp()
+
+    def test_hanging_with_children(self) -> None:
+        script = f"""\
+            import os, subprocess, time
+            child = subprocess.Popen(["sleep", "600"])
+            path = {str(self.inputs_path)!r}
+            with open(path + ".new", "w") as file:
+                file.write(str(child.pid))
+            os.rename(path + ".new", path)
+            time.sleep(600)
+        """
+        instance_id = self.instance(script)
+        body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
+        response = self.vnfm.task(instance_id, "instantiate", body)
+        waiting.until(self.inputs_path.exists, "the start of the script")
+        self.manual_clock.advance(TIMEOUT_S)
+        end = self.vnfm.wait_operation(response.headers["Location"])
+        self.assertEqual("FAILED_TEMP", end["operationState"], end)
+        self.assertIn(
+            f"did not end within {TIMEOUT_S:.0f} s", end["error"]["detail"]
+        )
+        self.assertFalse(is_running(int(self.inputs_path.read_text())))

@@ -362,7 +362,7 @@ class TestRequired(SignatureTest):
         other += b"ETSI-Entry-Certificate: evil.yaml\n"
         files = self.files | {MANIFEST: signed, "evil.yaml": definitions}
         files[META] = meta.replace(NAMED, other)
-        self.refused(build_zip(files), "evil.yaml: it holds more than")
+        self.refused(build_zip(files), "evil.yaml: it contains more than")
         message = "is in the package, and the signature does not cover it"
         files["evil.yaml"] = self.vendor.pem
         self.refused(build_zip(files), f"{META} {message}")
@@ -389,7 +389,7 @@ class TestRequired(SignatureTest):
         ):
             files = self.sign_option_1() | {CERTIFICATE: text}
             self.refused(
-                build_zip(files), f"{CERTIFICATE}: it holds more than"
+                build_zip(files), f"{CERTIFICATE}: it contains more than"
             )
         certificates = b"\n" + self.vendor.pem + b"\r\n\n" + self.authority.pem
         files = self.sign_option_1() | {CERTIFICATE: certificates}
@@ -404,7 +404,7 @@ class TestDisabled(SignatureTest):
     signatures_mode = "off"
 
     def test_signatures_are_not_verified(self) -> None:
-        untrusted = signing.create_identity("stranger")
+        untrusted = signing.create_identity("untrusted")
         for content in (
             build_zip(self.sign_option_1(untrusted)),
             self.sign_option_2(untrusted),
@@ -454,9 +454,9 @@ class TestTrusted(SignatureTest):
         for place, message in (
             (
                 self.trusted,
-                f"{invalid} cannot be read: it holds no certificate",
+                f"{invalid} cannot be read: it contains no certificate",
             ),
-            (invalid, f"{invalid} cannot be read: it holds no certificate"),
+            (invalid, f"{invalid} cannot be read: it contains no certificate"),
             (invalid / "x", "cannot be read: Not a directory"),
             (Path("/nowhere"), "/nowhere cannot be read: No such file"),
         ):
@@ -467,9 +467,9 @@ class TestTrusted(SignatureTest):
         invalid = self.trusted / "bad.pem"
         invalid.write_text("no certificate")
         path = self.create_package()
-        answer = self.upload(path, self.sign_option_2())
-        self.assert_problem(503, answer, "see the log of this service")
-        self.assertNotIn(str(self.trusted), answer.detail)
+        response = self.upload(path, self.sign_option_2())
+        self.assert_problem(503, response, "see the log of this service")
+        self.assertNotIn(str(self.trusted), response.detail)
         self.assertIn(f"{invalid} cannot be read", log.output)
         self.assert_onboarded(self.good)  # it has no signature to verify
         invalid.unlink()

@@ -77,12 +77,12 @@ class TestGuide(testtools.TestCase):
         self.run_script(making)
         output = self.run_script(found + onboarding, VNFM=self.serve())
         output = output.replace("signed.csar\n", "", 1)  # what was built
-        decoder, answers = json.JSONDecoder(), []
+        decoder, responses = json.JSONDecoder(), []
         while output := output.strip():
-            answer, end = decoder.raw_decode(output)
-            answers.append(answer)
+            response, end = decoder.raw_decode(output)
+            responses.append(response)
             output = output[end:]
-        accepted, refused, unsigned, signed = answers
+        accepted, refused, unsigned, signed = responses
         self.assertEqual("OPTION_2", accepted["packageSecurityOption"])
         vendor = (self.folder / "vendor.pem").read_text()
         self.assertEqual(vendor, accepted["signingCertificate"])

@@ -56,10 +56,10 @@ class SubscriptionTest(testtools.TestCase):
 
 class TestCreated(SubscriptionTest):
     def test_its_representation(self) -> None:
-        answer = self.subscribe(filter=FILTER, verbosity="SHORT")
-        self.assertEqual(201, answer.status, str(answer.json))
-        created = answer.json
-        location = answer.headers["Location"]
+        response = self.subscribe(filter=FILTER, verbosity="SHORT")
+        self.assertEqual(201, response.status, str(response.json))
+        created = response.json
+        location = response.headers["Location"]
         self.assertEqual(f"http://localhost{PATH}/{created['id']}", location)
         self.assertEqual(
             {
@@ -80,21 +80,21 @@ class TestCreated(SubscriptionTest):
         self.assertNotIn("filter", created)
 
     def test_the_short_path(self) -> None:
-        answer = self.vnfm.call(
+        response = self.vnfm.call(
             "POST", "/v2/subscriptions", {"callbackUri": self.receiver.url}
         )
-        self.assertEqual(201, answer.status)
-        path = f"/v2/subscriptions/{answer.json['id']}"
-        self.assertEqual(answer.json, self.vnfm.call("GET", path).json)
+        self.assertEqual(201, response.status)
+        path = f"/v2/subscriptions/{response.json['id']}"
+        self.assertEqual(response.json, self.vnfm.call("GET", path).json)
         self.assertEqual(204, self.vnfm.call("DELETE", path).status)
 
     def test_a_deleted_subscription_is_not_found(self) -> None:
         path = self.subscribe().headers["Location"]
         self.assertEqual(204, self.vnfm.call("DELETE", path).status)
         for method in ("GET", "DELETE"):
-            answer = self.vnfm.call(method, path)
-            self.assertEqual(404, answer.status)
-            self.assertIn("There is no subscription", answer.detail)
+            response = self.vnfm.call(method, path)
+            self.assertEqual(404, response.status)
+            self.assertIn("There is no subscription", response.detail)
 
     def test_a_duplicate_redirects_to_the_subscription(self) -> None:
         first = self.subscribe(filter=FILTER, authentication=BASIC)
@@ -147,30 +147,30 @@ class TestRefused(SubscriptionTest):
             ),
         )
         for body, path in invalid:
-            answer = self.subscribe(**body)
-            self.assertEqual(400, answer.status, str(body))
-            self.assertIn(path, answer.detail)
+            response = self.subscribe(**body)
+            self.assertEqual(400, response.status, str(body))
+            self.assertIn(path, response.detail)
         self.assertEqual([], self.vnfm.call("GET", PATH).json)
 
     def test_a_subscriber_without_204_is_refused(self) -> None:
         for status in (200, 302, 404, 500):
             self.receiver.status = status
-            answer = self.subscribe()
-            self.assertEqual(422, answer.status)
-            self.assertIn(str(status), answer.detail)
+            response = self.subscribe()
+            self.assertEqual(422, response.status)
+            self.assertIn(str(status), response.detail)
         self.receiver.stop()
-        answer = self.subscribe()
-        self.assertEqual(422, answer.status)
-        self.assertIn("cannot be reached", answer.detail)
+        response = self.subscribe()
+        self.assertEqual(422, response.status)
+        self.assertIn("cannot be reached", response.detail)
         self.assertEqual([], self.vnfm.call("GET", PATH).json)
 
     def test_a_slow_subscriber_is_refused(self) -> None:
-        self.receiver.delay = 2.0
+        self.receiver.delay = 600.0
         vnfm = self.useFixture(Vnfm(outgoing={"timeout": 0.1}))
         body = {"callbackUri": self.receiver.url}
-        answer = vnfm.call("POST", PATH, body)
-        self.assertEqual(422, answer.status)
-        self.assertIn("cannot be reached", answer.detail)
+        response = vnfm.call("POST", PATH, body)
+        self.assertEqual(422, response.status)
+        self.assertIn("cannot be reached", response.detail)
 
     def test_the_error_does_not_reveal_internal_hosts(self) -> None:
         """A refused address, an unused one and one that is silent have the
@@ -190,9 +190,9 @@ class TestRefused(SubscriptionTest):
             "unknown.invalid",
         ):
             body = {"callbackUri": f"http://{host}:{port}/"}
-            answer = vnfm.call("POST", PATH, body)
-            self.assertEqual(422, answer.status, host)
-            details.add(answer.detail)
+            response = vnfm.call("POST", PATH, body)
+            self.assertEqual(422, response.status, host)
+            details.add(response.detail)
         self.receiver.stop()
         details.add(self.subscribe().detail)
         self.assertEqual(1, len(details), str(details))
@@ -215,15 +215,15 @@ class TestRefused(SubscriptionTest):
                 "paramsOauth2ClientCredentials": params,
             },
         }
-        answer = vnfm.call("POST", PATH, body)
-        self.assertEqual(422, answer.status)
-        self.assertIn("cannot be reached", answer.detail)
+        response = vnfm.call("POST", PATH, body)
+        self.assertEqual(422, response.status)
+        self.assertIn("cannot be reached", response.detail)
         self.assertEqual([], inside.requests)
 
     def test_a_client_certificate_is_sent_where_required(self) -> None:
-        answer = self.subscribe(authentication={"authType": ["TLS_CERT"]})
-        self.assertEqual(422, answer.status)
-        self.assertIn("no client certificate", answer.detail)
+        response = self.subscribe(authentication={"authType": ["TLS_CERT"]})
+        self.assertEqual(422, response.status)
+        self.assertIn("no client certificate", response.detail)
 
 
 class TestAuthentication(SubscriptionTest):
@@ -237,14 +237,14 @@ class TestAuthentication(SubscriptionTest):
     def test_credentials_are_never_shown(self) -> None:
         created = self.subscribe(authentication=BASIC)
         path = created.headers["Location"]
-        for answer in (
+        for response in (
             created,
             self.vnfm.call("GET", path),
             self.vnfm.call("GET", PATH),
             self.vnfm.call("GET", f"{PATH}?all_fields"),
         ):
-            self.assertNotIn(b"hush", answer.content)
-            self.assertNotIn(b"uthentication", answer.content)
+            self.assertNotIn(b"hush", response.content)
+            self.assertNotIn(b"uthentication", response.content)
         with self.vnfm.parts.store.reader() as session:
             rows = session.execute(sa.text("SELECT * FROM lccn_subscriptions"))
             self.assertNotIn("hush", str(rows.all()))
@@ -259,9 +259,9 @@ class TestListed(SubscriptionTest):
 
     def list(self, **query: str) -> list[str]:
         text = urllib.parse.urlencode(query)
-        answer = self.vnfm.call("GET", f"{PATH}?{text}")
-        self.assertEqual(200, answer.status, str(answer.json))
-        return [entry["callbackUri"] for entry in answer.json]
+        response = self.vnfm.call("GET", f"{PATH}?{text}")
+        self.assertEqual(200, response.status, str(response.json))
+        return [entry["callbackUri"] for entry in response.json]
 
     def test_the_oldest_first(self) -> None:
         self.assertEqual(self.paths, self.list())
@@ -274,8 +274,8 @@ class TestListed(SubscriptionTest):
             found_ids = self.list(filter=f"(eq,{deep},{value})")
             self.assertEqual(found, len(found_ids))
         secret = "(eq,authentication,x)"
-        answer = self.vnfm.call("GET", f"{PATH}?filter={secret}")
-        self.assertEqual(400, answer.status)
+        response = self.vnfm.call("GET", f"{PATH}?filter={secret}")
+        self.assertEqual(400, response.status)
 
     def test_selectors_are_not_supported(self) -> None:
         self.assertEqual(self.paths, self.list(exclude_fields="nonsense"))

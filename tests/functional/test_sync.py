@@ -1,11 +1,11 @@
 """Changes of a cluster by itself are recorded by a sync."""
 
-import time
 from typing import Any
 
 import testtools
 
 from tacker_cnf import errors
+from tests.fixtures import waiting
 from tests.fixtures.cluster import APPS, CnfService
 from tests.fixtures.vnfm import Vnfm
 
@@ -33,11 +33,12 @@ class TestSync(testtools.TestCase):
 
     def sync_until(self, done: Any) -> None:
         """Request syncs until the condition is true."""
-        until = time.monotonic() + 60
-        while not done():
-            self.assertLess(time.monotonic(), until)
+
+        def is_done() -> bool:
             self.assertEqual(202, self.sync().status)
-            time.sleep(0.05)
+            return bool(done())
+
+        waiting.until(is_done, "the synchronized instance")
 
     def test_the_recovery_of_a_pod_that_was_replaced(self) -> None:
         name = self.vnfm.vnfc_of(self.vnf, "web")
@@ -202,9 +203,9 @@ class TestSync(testtools.TestCase):
         self.assertEqual(
             404, self.vnfm.task("no-such-id", "sync", None).status
         )
-        answer = self.vnfm.task(self.vnfm.create(), "sync", None)
-        self.assertEqual(409, answer.status)
-        self.assertIn("NOT_INSTANTIATED", answer.detail)
+        response = self.vnfm.task(self.vnfm.create(), "sync", None)
+        self.assertEqual(409, response.status)
+        self.assertIn("NOT_INSTANTIATED", response.detail)
 
 
 class TestRace(testtools.TestCase):

@@ -56,9 +56,9 @@ class VimTest(testtools.TestCase):
         self.vnfm.parts.drivers.install("fake", self.driver)
 
     def register(self, **overrides: Any) -> str:
-        answer = self.call("POST", VIMS, a_vim(**overrides))
-        assert answer.status == 201, answer.content
-        return str(answer.json["vim"]["id"])
+        response = self.call("POST", VIMS, a_vim(**overrides))
+        assert response.status == 201, response.content
+        return str(response.json["vim"]["id"])
 
     def change(self, vim_id: str, **changes: Any) -> Response:
         return self.call("PUT", f"{VIMS}/{vim_id}", {"vim": changes})
@@ -67,11 +67,11 @@ class VimTest(testtools.TestCase):
         return self.call("GET", f"{VIMS}/{vim_id}").json["vim"]
 
     def assert_problem(
-        self, status: int, answer: Response, message: str
+        self, status: int, response: Response, message: str
     ) -> None:
-        self.assertEqual(status, answer.status, str(answer.content))
-        self.assertEqual("application/problem+json", answer.type)
-        self.assertIn(message, answer.detail)
+        self.assertEqual(status, response.status, str(response.content))
+        self.assertEqual("application/problem+json", response.type)
+        self.assertIn(message, response.detail)
 
 
 class TestLifecycle(VimTest):
@@ -93,13 +93,13 @@ class TestLifecycle(VimTest):
         self.assertEqual(200, changed.status)
         self.assertEqual("near", self.show(vim["id"])["description"])
         self.assertIsNotNone(self.show(vim["id"])["updated_at"])
-        answer = self.call("DELETE", path)
-        self.assertEqual((204, b""), (answer.status, answer.content))
+        response = self.call("DELETE", path)
+        self.assertEqual((204, b""), (response.status, response.content))
         self.assert_problem(404, self.call("GET", path), "There is no VIM")
 
     def test_the_command_adds_json_to_each_path(self) -> None:
-        answer = self.call("POST", f"{VIMS}.json", a_vim())
-        vim = answer.json["vim"]
+        response = self.call("POST", f"{VIMS}.json", a_vim())
+        vim = response.json["vim"]
         path = f"{VIMS}/{vim['id']}.json"
         self.assertEqual(vim, self.call("GET", path).json["vim"])
         self.assertEqual([vim], self.call("GET", f"{VIMS}.json").json["vims"])
@@ -110,8 +110,8 @@ class TestLifecycle(VimTest):
     def test_an_unknown_vim(self) -> None:
         for method in ("GET", "DELETE", "PUT"):
             body = {"vim": {"name": "x"}} if method == "PUT" else None
-            answer = self.call(method, f"{VIMS}/none", body)
-            self.assert_problem(404, answer, "There is no VIM none")
+            response = self.call(method, f"{VIMS}/none", body)
+            self.assert_problem(404, response, "There is no VIM none")
 
 
 class TestList(VimTest):
@@ -134,9 +134,9 @@ class TestList(VimTest):
 
     def test_selected_fields(self) -> None:
         vim_id = self.register()
-        answer = self.call("GET", f"{VIMS}?fields=id&fields=name&fields=odd")
+        response = self.call("GET", f"{VIMS}?fields=id&fields=name&fields=odd")
         self.assertEqual(
-            [{"id": vim_id, "name": "somewhere"}], answer.json["vims"]
+            [{"id": vim_id, "name": "somewhere"}], response.json["vims"]
         )
 
 
@@ -145,7 +145,7 @@ class TestSecrets(VimTest):
         created = self.call("POST", VIMS, a_vim())
         path = f"{VIMS}/{created.json['vim']['id']}"
         change = {"vim": {"auth_cred": {"password": "letmein"}}}
-        for answer in (
+        for response in (
             created,
             self.call("GET", path),
             self.call("GET", VIMS),
@@ -153,7 +153,7 @@ class TestSecrets(VimTest):
             self.call("POST", VIMS, a_vim()),  # refused: the name is in use
         ):
             for secret in HIDDEN:
-                self.assertNotIn(secret.encode(), answer.content)
+                self.assertNotIn(secret.encode(), response.content)
 
     def test_other_attributes_are_shown(self) -> None:
         shown = self.show(self.register())
@@ -192,8 +192,8 @@ class TestDefault(VimTest):
 
     def test_a_refused_vim_does_not_become_the_default(self) -> None:
         self.register(name="one", is_default=True)
-        answer = self.call("POST", VIMS, a_vim(name="one", is_default=True))
-        self.assertEqual(409, answer.status)
+        response = self.call("POST", VIMS, a_vim(name="one", is_default=True))
+        self.assertEqual(409, response.status)
         self.assertEqual(["one"], self.defaults())
 
     def test_a_request_without_a_vim_uses_it(self) -> None:
@@ -207,10 +207,10 @@ class TestDefault(VimTest):
         self.assertEqual(vim_id, vims["default"]["vimId"])
 
     def test_without_a_default_a_request_has_to_specify_a_vim(self) -> None:
-        answer = self.vnfm.task(
+        response = self.vnfm.task(
             self.vnfm.create(), "instantiate", {"flavourId": "simple"}
         )
-        self.assert_problem(400, answer, "no VIM is named")
+        self.assert_problem(400, response, "no VIM is named")
 
 
 class TestRefused(VimTest):
@@ -226,30 +226,30 @@ class TestRefused(VimTest):
 
     def test_a_type_without_a_driver(self) -> None:
         for kind in ("moon", ""):
-            answer = self.call("POST", VIMS, a_vim(type=kind))
-            self.assert_problem(400, answer, f"no driver for {kind!r}")
+            response = self.call("POST", VIMS, a_vim(type=kind))
+            self.assert_problem(400, response, f"no driver for {kind!r}")
         self.assertEqual([], self.call("GET", VIMS).json["vims"])
 
     def test_names_are_unique(self) -> None:
         self.register()
         other = self.register(name="other")
-        answer = self.call("POST", VIMS, a_vim())
-        self.assert_problem(409, answer, "Another VIM is named 'somewhere'")
-        answer = self.change(other, name="somewhere")
-        self.assert_problem(409, answer, "Another VIM is named 'somewhere'")
+        response = self.call("POST", VIMS, a_vim())
+        self.assert_problem(409, response, "Another VIM is named 'somewhere'")
+        response = self.change(other, name="somewhere")
+        self.assert_problem(409, response, "Another VIM is named 'somewhere'")
         self.assertEqual("other", self.show(other)["name"])
 
     def test_an_unreachable_vim(self) -> None:
         vim_id = self.register(name="reached")
         self.driver.is_reachable = False
-        answer = self.call("POST", VIMS, a_vim())
-        self.assert_problem(422, answer, "no route to vim.example")
+        response = self.call("POST", VIMS, a_vim())
+        self.assert_problem(422, response, "no route to vim.example")
         for change in (
             {"auth_url": "https://elsewhere", "auth_cred": {"password": "y"}},
             {"auth_cred": {"password": "x"}},
         ):
-            answer = self.change(vim_id, **change)
-            self.assert_problem(422, answer, "no route to vim.example")
+            response = self.change(vim_id, **change)
+            self.assert_problem(422, response, "no route to vim.example")
         self.assertEqual("https://vim.example", self.show(vim_id)["auth_url"])
         (vim,) = self.call("GET", VIMS).json["vims"]
         self.assertEqual("reached", vim["name"])
@@ -262,8 +262,8 @@ class TestRefused(VimTest):
             "flavourId": "simple",
             "vimConnectionInfo": {"vim1": {"vimId": vim_id}},
         }
-        answer = self.vnfm.task(self.vnfm.create(), "instantiate", request)
-        self.assert_problem(400, answer, "VIMs of type noop accept no VNFs")
+        response = self.vnfm.task(self.vnfm.create(), "instantiate", request)
+        self.assert_problem(400, response, "VIMs of type noop accept no VNFs")
 
     def test_an_invalid_connection(self) -> None:
         instance_id = self.vnfm.create()
@@ -279,8 +279,8 @@ class TestRefused(VimTest):
             ),
         ):
             request = {"flavourId": "simple", "vimConnectionInfo": vims}
-            answer = self.vnfm.task(instance_id, "instantiate", request)
-            self.assert_problem(400, answer, message)
+            response = self.vnfm.task(instance_id, "instantiate", request)
+            self.assert_problem(400, response, message)
 
 
 class TestInUse(VimTest):

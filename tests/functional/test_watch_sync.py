@@ -1,7 +1,7 @@
 """Changes of a cluster by itself are recorded within seconds."""
 
 import contextlib
-import time
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.fixtures import waiting
 from tests.fixtures.cluster import APPS, CORE, CnfService
 from tests.fixtures.vnfm import Vnfm
 
-WATCHING = {"sync_watch": True, "lease": 3.0}
+WATCHING = {"sync_watch": True}
 
 
 class Watched(testtools.TestCase):
@@ -124,8 +124,10 @@ class TestOwners(testtools.TestCase):
                     owner="another", lease_until=epoch() + 3600
                 )
             )
+        self.vnfm.conductor.synchronizer.lease_set.renew()
+        self.list_vims_once(self.vnfm.conductor)
         self.wait_watched(0)
-        self.vnfm.conductor.synchronizer.watches.refresh()
+        self.list_vims_once(self.vnfm.conductor)
         self.assertEqual([], self.driver.watches)
         self.assertTrue(self.list_recorded(vnf))
 
@@ -180,7 +182,12 @@ class TestOwners(testtools.TestCase):
         self.driver.before["watch"] = fail
         self.vnfm.create_instantiated()
         watches = self.vnfm.conductor.synchronizer.watches
-        waiting.until(lambda: watches._backoff_until, "the end of all tries")
+
+        def is_given_up() -> bool:
+            watches.refresh()
+            return bool(watches._backoff_until)
+
+        waiting.until(is_given_up, "the end of all tries")
         self.assertEqual([], self.leases())
         del self.driver.before["watch"]
         self.list_vims_once(self.vnfm.conductor)
@@ -214,9 +221,7 @@ class TestOwners(testtools.TestCase):
         self.assertEqual("FAILED_TEMP", op_occ["operationState"])
         self.driver.vnfcs[vnf] = ()
         self.driver.watches[0].on_change(vnf)
-        time.sleep(
-            0.8
-        )  # the events are debounced, and the instance is reserved
+        self.wait_busy(vnf)
         self.assertTrue(self.list_recorded(vnf))
         self.vnfm.decide(op_occ["id"], "fail")
         waiting.until(lambda: not self.list_recorded(vnf), "the change")
@@ -238,27 +243,37 @@ class TestOwners(testtools.TestCase):
         for vnf in vnfs:
             self.driver.vnfcs[vnf] = ()
             self.driver.watches[0].on_change(vnf)
-        time.sleep(1.0)  # the events are debounced, the instances reserved
+        self.wait_busy(*vnfs)
+        busy = self.vnfm.conductor.synchronizer._busy
         with self.record_queries() as queries:
-            time.sleep(1.0)
-        self.assertTrue(1 <= len(queries) <= 6, queries)
+            self.assertEqual([], busy.pop_freed())
+        self.assertEqual(1, len(queries))
         for op_occ in op_occs:
             self.vnfm.decide(op_occ["id"], "fail")
         waiting.until(
             lambda: not any(map(self.list_recorded, vnfs)), "the changes"
         )
-        time.sleep(0.5)
-        with self.record_queries() as queries:
-            time.sleep(0.5)
-        self.assertEqual([], queries)
+        # without one, the thread waits
+        waiting.until(lambda: not busy._not_empty.is_set(), "no instance")
+
+    def wait_busy(self, *vnfs: str) -> None:
+        """Wait until the synchronization has found all of these reserved."""
+        busy = self.vnfm.conductor.synchronizer._busy
+        waiting.until(lambda: busy._ids.issuperset(vnfs), "reserved instances")
 
     @contextlib.contextmanager
     def record_queries(self) -> Iterator[list[str]]:
-        """Record the queries for instances that operations reserve."""
+        """Record the queries of this thread for instances that operations
+        reserve.
+        """
         queries: list[str] = []
+        thread = threading.get_ident()
 
         def note(_: Any, __: Any, statement: str, *___: Any) -> None:
-            if "busy_with IS NOT NULL" in statement:
+            if (
+                "busy_with IS NOT NULL" in statement
+                and threading.get_ident() == thread
+            ):
                 queries.append(statement)
 
         engine = self.vnfm.parts.store.engine
@@ -306,7 +321,7 @@ class TestPeriodicSync(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        turns = {"sync_watch": False, "sync_interval": 0.2, "lease": 3.0}
+        turns = {"sync_watch": False, "sync_interval": 0.2, "lease": 9.0}
         self.vnfm = self.useFixture(Vnfm(conductor=turns))
         self.driver = self.vnfm.driver
 

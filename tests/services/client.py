@@ -87,16 +87,16 @@ class Client(fixtures.Fixture):
         self, method: str, path: str, body: Any, status: int
     ) -> Any:
         """Send a request that has to succeed; return its JSON, if any."""
-        answer = self.call(method, path, body)
-        assert answer.status == status, (answer.status, answer.content)
-        return answer.json if answer.content else None
+        response = self.call(method, path, body)
+        assert response.status == status, (response.status, response.content)
+        return response.json if response.content else None
 
     def onboard(self, csar: bytes) -> str:
         """Onboard a package and return its id."""
         created = self.call_expecting("POST", PACKAGES, {}, 201)["id"]
         path = f"{PACKAGES}/{created}/package_content"
-        answer = self.call("PUT", path, csar, "application/zip")
-        assert answer.status == 202, answer.content
+        response = self.call("PUT", path, csar, "application/zip")
+        assert response.status == 202, response.content
         return str(created)
 
     def onboard_sample(self) -> str:
@@ -141,9 +141,9 @@ class Client(fixtures.Fixture):
 
     def start_operation(self, instance_id: str, task: str, body: Any) -> str:
         """Start a lifecycle operation; return the id of its occurrence."""
-        answer = self.post_task(instance_id, task, body)
-        assert answer.status == 202, (answer.status, answer.content)
-        return str(answer.headers["Location"].rsplit("/", 1)[1])
+        response = self.post_task(instance_id, task, body)
+        assert response.status == 202, (response.status, response.content)
+        return str(response.headers["Location"].rsplit("/", 1)[1])
 
     def wait_operation(
         self, op_occ_id: str, timeout: float = OPERATION_TIMEOUT_S
@@ -166,6 +166,6 @@ class Client(fixtures.Fixture):
 
     def decide(self, op_occ_id: str, decision: str) -> Any:
         """Retry, roll back or fail an operation; return it at its end."""
-        answer = self.call("POST", f"{OP_OCCS}/{op_occ_id}/{decision}")
-        assert answer.status in {200, 202}, answer.content
+        response = self.call("POST", f"{OP_OCCS}/{op_occ_id}/{decision}")
+        assert response.status in {200, 202}, response.content
         return self.wait_operation(op_occ_id)

@@ -65,8 +65,8 @@ class Cluster(fixtures.Fixture):
             request.data = json.dumps(body).encode()
         with urllib.request.urlopen(  # noqa: S310
             request, timeout=30, context=self._tls
-        ) as answer:
-            return json.loads(answer.read())
+        ) as response:
+            return json.loads(response.read())
 
     def add_namespace(self, name: str) -> str:
         body = {"apiVersion": "v1", "kind": "Namespace"}
@@ -78,6 +78,15 @@ class Cluster(fixtures.Fixture):
         """List the pods by their names."""
         found = self.call("GET", f"{CORE}/namespaces/{namespace}/pods")
         return {pod["metadata"]["name"]: pod for pod in found["items"]}
+
+    def start_pods(self) -> None:
+        """Let pods start from now on, and replace those that do not run."""
+        self.sandbox.set_pod_start_delay(0.1)
+        for pod in self.call("GET", f"{CORE}/pods")["items"]:
+            if pod["status"]["phase"] == "Pending":
+                metadata = pod["metadata"]
+                place = f"{CORE}/namespaces/{metadata['namespace']}/pods"
+                self.call("DELETE", f"{place}/{metadata['name']}")
 
     def list_all(self) -> set[tuple[str, str, str]]:
         """Return all objects of VNFs: (kind, namespace, name)."""

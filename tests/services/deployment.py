@@ -1,12 +1,12 @@
 """The service as it is deployed: each program is a process."""
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from testtools.content import text_content
 from tacker_cnf import conf as configuration
 from tacker_cnf.db import keys, schema, session
 from tests.fixtures import waiting
+from tests.services import programs
 from tests.services.backends import Broker, Database
 from tests.services.client import Client
 
@@ -38,24 +39,29 @@ class Program(fixtures.Fixture):
     """A running program; its output is shown when a test fails."""
 
     def __init__(
-        self, case: testtools.TestCase, program: Path, conf: Path, log: Path
+        self,
+        case: testtools.TestCase,
+        program: Path,
+        conf: Path,
+        log: Path,
+        *,
+        preloaded: bool,
     ) -> None:
         super().__init__()
         self._case = case
-        self._command = [str(program), f"--config-file={conf}"]
+        self._program = program
+        self._arguments = [f"--config-file={conf}"]
         self._log = log
+        self._preloaded = preloaded
 
     def _setUp(self) -> None:
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self._log.parent,
-                env=environ(),
-                start_new_session=True,
-            )
+        self._log.touch()
+        self.process = programs.start(
+            self._program,
+            self._arguments,
+            self._log,
+            preloaded=self._preloaded,
+        )
         self.addCleanup(self._end)
         self._case.addOnException(self._show)
 
@@ -68,13 +74,18 @@ class Program(fixtures.Fixture):
 
     @property
     def pid(self) -> int:
+        assert self.process.pid is not None
         return self.process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self.process.exitcode is None
 
     def wait_for_output(self, pattern: re.Pattern[str]) -> str:
         """Wait until its output matches; return the match's first group."""
 
         def match_output() -> re.Match[str] | None:
-            if self.process.poll() is not None:
+            if not self.is_running:
                 raise AssertionError(f"{self._log.name} ended: {self.output}")
             return pattern.search(self.output)
 
@@ -83,36 +94,43 @@ class Program(fixtures.Fixture):
         ).group(1)
 
     def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
+        if self.is_running:
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill it, as by a loss of power."""
         os.killpg(self.pid, signal.SIGKILL)
-        self.process.wait(START_TIMEOUT_S)
+        self._wait(START_TIMEOUT_S)
 
-    def stop(self, timeout: float = 60.0) -> tuple[int, float]:
-        """Send SIGTERM; return the exit code and the seconds until its end."""
-        start = time.monotonic()
+    def _wait(self, timeout: float) -> int:
+        """Wait until it ends; return the exit code."""
+        self.process.join(timeout)
+        code = self.process.exitcode
+        assert code is not None, f"{self._log.name} has not ended"
+        return code
+
+    def stop(self, timeout: float = 120.0) -> int:
+        """Send SIGTERM and wait until it ends; return the exit code."""
         self.signal(signal.SIGTERM)
-        code = self.process.wait(timeout)
-        return code, time.monotonic() - start
+        return self._wait(timeout)
 
-    def memory(self) -> Mapping[int, float]:
-        """Return the resident MiB of it and of each child: pid -> MiB."""
+    def pids(self) -> list[int]:
+        """Return the pids of it and of each child."""
         threads = Path(f"/proc/{self.pid}/task")
         pids = [self.pid]
         for children in threads.glob("*/children"):
             pids += map(int, children.read_text().split())
-        return {pid: _resident(pid) for pid in pids}
+        return pids
+
+    def memory(self) -> Mapping[int, float]:
+        """Return the resident MiB of it and of each child: pid -> MiB."""
+        return {pid: _resident(pid) for pid in self.pids()}
 
     def _end(self) -> None:
-        if self.process.poll() is not None:
-            return
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGTERM)
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
+        self.process.join(60)
+        if self.is_running:
             self.kill()
 
 
@@ -151,6 +169,8 @@ class Deployment(fixtures.Fixture):
 
     #: where the programs are installed
     programs = PROGRAMS
+    #: whether API servers and conductors have their modules imported
+    preloaded = True
 
     def __init__(
         self,
@@ -230,23 +250,57 @@ class Deployment(fixtures.Fixture):
 
     def api(self, conf: Path | None = None) -> Api:
         """Start an API server."""
-        program = self.programs / "tacker-cnf-api"
-        log = self._log("api")
         return self.useFixture(
-            Api(self._case, program, conf or self.conf, log)
+            Api(
+                self._case,
+                self.programs / "tacker-cnf-api",
+                conf or self.conf,
+                self._log("api"),
+                preloaded=self.preloaded,
+            )
         )
 
     def conductor(self, conf: Path | None = None) -> Conductor:
         """Start a conductor."""
-        program = self.programs / "tacker-cnf-conductor"
-        log = self._log("conductor")
         return self.useFixture(
-            Conductor(self._case, program, conf or self.conf, log)
+            Conductor(
+                self._case,
+                self.programs / "tacker-cnf-conductor",
+                conf or self.conf,
+                self._log("conductor"),
+                preloaded=self.preloaded,
+            )
         )
 
     def _log(self, name: str) -> Path:
         self._started += 1
         return self.folder / f"{name}-{self._started}.log"
+
+    def kill(self, conductor: Conductor) -> None:
+        """Kill a conductor and let its leases expire."""
+        pids = conductor.pids()
+        conductor.kill()
+        self.expire_leases(pids)
+
+    @contextlib.contextmanager
+    def frozen(self, conductor: Conductor) -> Iterator[None]:
+        """Freeze a conductor and its dispatcher, and let their leases expire;
+        continue them afterwards.
+        """
+        os.killpg(conductor.pid, signal.SIGSTOP)
+        self.expire_leases(conductor.pids())
+        yield
+        os.killpg(conductor.pid, signal.SIGCONT)
+
+    def expire_leases(self, pids: list[int]) -> None:
+        """Let the leases of processes expire."""
+        for table in ("conductors", "leases", "vnf_lcm_op_occs"):
+            for pid in pids:
+                self.database.execute(
+                    f"UPDATE {table} SET lease_until = 0"  # noqa: S608
+                    " WHERE owner LIKE :owner",
+                    owner=f"%:{pid}:%",
+                )
 
     def claim_row(self, op_occ_id: str) -> dict[str, Any]:
         """Read the claim of an operation from the database."""

@@ -1,8 +1,8 @@
-"""The installed openstack command, started faster.
+"""The installed openstack command, started with preloaded modules.
 
-The command takes most of a second to import its modules. Here one process has
-them imported, and each call is a fork of it: the same program, with its own
-arguments, environment and standard streams.
+The command takes most of a second to import its modules. A server imports
+them once, and each call is a fork of it, with its own arguments, environment
+and standard streams.
 """
 
 import os

@@ -15,6 +15,7 @@ import testtools
 from tacker_cnf.mgmt_drivers.remote import Host, Login
 from tacker_cnf.runtime.cancellation import Deadline
 from tests.fixtures import waiting
+from tests.fixtures.ports import free_port
 from tests.services.backends import skip_or_fail
 
 SSHD = "/usr/sbin/sshd"
@@ -69,8 +70,7 @@ class SshServer(fixtures.Fixture):
         ]
         self.key = make_key(self.folder / "user", "ed25519")
         self.authorize(self.key)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.start()
 
     def authorize(self, *keys: Path) -> None:
@@ -101,6 +101,15 @@ class SshServer(fixtures.Fixture):
     def stop(self) -> None:
         self._server.terminate()
         self._server.wait()
+        # a process of a connection has the listener until its execve
+        waiting.until(self._is_port_free, "the end of the SSH server")
+
+    def _is_port_free(self) -> bool:
+        try:
+            socket.create_server(("127.0.0.1", self.port)).close()
+        except OSError:
+            return False
+        return True
 
     def log(self) -> str:
         """Return the log of the server."""

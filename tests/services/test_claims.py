@@ -1,4 +1,4 @@
-"""A claim of an operation whose row is locked for a moment."""
+"""Claims of operations whose rows are locked."""
 
 import sqlalchemy as sa
 
@@ -23,10 +23,10 @@ class TestClaims(OpOccTest):
         claims = Claims(self.store, VALID_LEASE_S)
         with self.open().writer() as other:
             other.execute(sa.select(Row.id).with_for_update()).all()
-            first_end = sa.event.listens_for(
+            first_rollback = sa.event.listens_for(
                 self.store.engine, "rollback", once=True
             )
-            first_end(lambda _: other.commit())
+            first_rollback(lambda _: other.commit())
             claimed = claims.acquire("an-op-occ")
         assert claimed is not None
         work, claim = claimed
@@ -39,7 +39,7 @@ class TestClaims(OpOccTest):
             other.execute(sa.select(Row.id).with_for_update()).all()
             self.assertRaises(RowsLocked, claims.acquire, "an-op-occ")
 
-    def test_what_another_conductor_has_is_not_waited_for(self) -> None:
+    def test_a_locked_row_of_another_conductor_is_not_waited_for(self) -> None:
         self.claimed("other")
         with self.open().writer() as other:
             other.execute(sa.select(Row.id).with_for_update()).all()

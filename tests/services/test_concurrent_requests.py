@@ -121,11 +121,11 @@ class PairCase(testtools.TestCase):
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(make, self.clients, pair))
 
-    def check_problem(self, answer: Response, *statuses: int) -> None:
-        self.assertIn(answer.status, statuses, str(answer.content))
-        kind = answer.headers["Content-Type"]
+    def check_problem(self, response: Response, *statuses: int) -> None:
+        self.assertIn(response.status, statuses, str(response.content))
+        kind = response.headers["Content-Type"]
         self.assertEqual("application/problem+json", kind)
-        self.assertTrue(answer.detail)
+        self.assertTrue(response.detail)
 
     def count(self, table: str, column: str, value: str) -> int:
         found = self.deployment.database.fetch_row(
@@ -149,18 +149,18 @@ class TestOperations(PairCase):
         """Run two requests; return which was accepted, after its end."""
         before = self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
         with self.frozen_conductor():
-            answers = self.call_both((calls[name] for name in pair), vnf)
-            won = [a for a in answers if a.status < 300]
+            responses = self.call_both((calls[name] for name in pair), vnf)
+            accepted = [a for a in responses if a.status < 300]
             self.assertEqual(
-                1, len(won), f"{pair} {describe_answers(answers)}"
+                1, len(accepted), f"{pair} {describe_responses(responses)}"
             )
-            (refused,) = (a for a in answers if a.status >= 300)
-            winner = pair[answers.index(won[0])]
+            (refused,) = (a for a in responses if a.status >= 300)
+            winner = pair[responses.index(accepted[0])]
             if winner == "delete":
                 self.check_deleted(vnf, refused)
                 return winner
             self.check_problem(refused, 409)
-            op_occ_id = won[0].headers["Location"].rsplit("/", 1)[1]
+            op_occ_id = accepted[0].headers["Location"].rsplit("/", 1)[1]
             self.assertEqual(op_occ_id, self.busy_operation(vnf))
         done = self.client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", done["operationState"], f"{pair} {done}")
@@ -178,7 +178,7 @@ class TestOperations(PairCase):
             0, self.count("vnf_lcm_op_occs", "vnf_instance_id", vnf)
         )
 
-    def test_of_an_instance_that_is_not_instantiated(self) -> None:
+    def test_concurrent_operations_of_a_new_instance(self) -> None:
         for pair in itertools.product(DOWN, repeat=2):
             vnf = self.client.create(self.vnfd_id)
             if self.run_race(DOWN, pair, vnf) == "instantiate":
@@ -186,7 +186,7 @@ class TestOperations(PairCase):
                 body = {"terminationType": "FORCEFUL"}
                 self.client.run(vnf, "terminate", body)
 
-    def test_of_an_instance_that_is_instantiated(self) -> None:
+    def test_concurrent_operations_of_an_instantiated_instance(self) -> None:
         vnf = self.client.create(self.vnfd_id)
         self.client.run(vnf, "instantiate", SMALL)
         size = len(self.client.pods(vnf))
@@ -219,9 +219,9 @@ class TestDecisions(PairCase):
         """Run two decisions; return the responses and the operation's end."""
         with self.frozen_conductor():
             op_occ_id = self.create_failed(vnf)
-            answers = self.call_both(map(decision, pair), op_occ_id)
+            responses = self.call_both(map(decision, pair), op_occ_id)
             self.assertEqual(op_occ_id, self.client.op_occ(op_occ_id)["id"])
-        return answers, self.client.wait_operation(op_occ_id)
+        return responses, self.client.wait_operation(op_occ_id)
 
     def check_released(self, op_occ: Any, vnf: str, size: int) -> None:
         """Check that the instance is free and unchanged."""
@@ -232,31 +232,33 @@ class TestDecisions(PairCase):
         self.assertEqual(set(self.cluster.pods()), pods)
         self.assertEqual(size, len(pods))
 
-    def test_about_a_failed_operation(self) -> None:
+    def test_one_of_concurrent_decisions_is_accepted(self) -> None:
         vnf = self.client.create(self.vnfd_id)
         self.client.run(vnf, "instantiate", SMALL)
         size = len(self.client.pods(vnf))
         for pair in itertools.product(ENDS, repeat=2):
-            answers, op_occ = self.run_race(pair, vnf)
-            won = [a.status < 300 for a in answers]
+            responses, op_occ = self.run_race(pair, vnf)
+            accepted = [a.status < 300 for a in responses]
             self.assertEqual(
-                1, sum(won), f"{pair} {describe_answers(answers)}"
+                1, sum(accepted), f"{pair} {describe_responses(responses)}"
             )
-            self.check_problem(answers[won.index(False)], 409)
-            winner = pair[won.index(True)]
+            self.check_problem(responses[accepted.index(False)], 409)
+            winner = pair[accepted.index(True)]
             self.assertEqual(ENDS[winner], op_occ["operationState"])
             self.check_released(op_occ, vnf, size)
 
-    def test_a_cancel_follows_another_decision_or_is_refused(self) -> None:
+    def test_a_cancel_concurrent_with_a_decision_is_consistent(self) -> None:
         vnf = self.client.create(self.vnfd_id)
         self.client.run(vnf, "instantiate", SMALL)
         size = len(self.client.pods(vnf))
         for other in ENDS:
             for pair in ((other, "cancel"), ("cancel", other)):
-                answers, op_occ = self.run_race(pair, vnf)
-                cancelled = answers[pair.index("cancel")]
-                decided = answers[pair.index(other)]
-                self.assertLess(decided.status, 300, describe_answers(answers))
+                responses, op_occ = self.run_race(pair, vnf)
+                cancelled = responses[pair.index("cancel")]
+                decided = responses[pair.index(other)]
+                self.assertLess(
+                    decided.status, 300, describe_responses(responses)
+                )
                 state = ENDS[other]
                 if cancelled.status == 202:
                     self.assertNotEqual("fail", other)
@@ -269,16 +271,16 @@ class TestDecisions(PairCase):
                     op_occ = self.client.decide(op_occ["id"], "fail")
                 self.check_released(op_occ, vnf, size)
 
-    def test_two_cancels_of_an_operation_that_waits(self) -> None:
+    def test_concurrent_cancels_of_a_starting_operation(self) -> None:
         vnf = self.client.create(self.vnfd_id)
         self.client.run(vnf, "instantiate", SMALL)
         cancel = decision("cancel")
         with self.frozen_conductor():
             op_occ_id = self.client.start_operation(vnf, "heal", {})
-            answers = self.call_both((cancel, cancel), op_occ_id)
-        statuses = sorted(answer.status for answer in answers)
+            responses = self.call_both((cancel, cancel), op_occ_id)
+        statuses = sorted(response.status for response in responses)
         self.assertIn(
-            statuses, ([202, 202], [202, 409]), describe_answers(answers)
+            statuses, ([202, 202], [202, 409]), describe_responses(responses)
         )
         done = self.client.wait_operation(op_occ_id)
         self.assertEqual("ROLLED_BACK", done["operationState"], str(done))
@@ -293,5 +295,5 @@ class TestDecisionsOnMariadb(TestDecisions):
     server = MARIADB
 
 
-def describe_answers(answers: list[Response]) -> str:
-    return str([(a.status, a.content) for a in answers])
+def describe_responses(responses: list[Response]) -> str:
+    return str([(a.status, a.content) for a in responses])

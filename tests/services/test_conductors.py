@@ -1,4 +1,4 @@
-"""Whether a conductor is alive, as each place that shows it says."""
+"""Running conductors, as the API and the commands report them."""
 
 import socket
 from typing import Final
@@ -15,10 +15,8 @@ IDLE: Final = "no conductor is running"
 
 
 class TestConductors(testtools.TestCase):
-    def test_operation_without_a_conductor(self) -> None:
-        self.deployment = self.useFixture(
-            Deployment(self, POSTGRESQL, conductor={"lease": 3.0})
-        )
+    def test_an_operation_waits_for_a_conductor(self) -> None:
+        self.deployment = self.useFixture(Deployment(self, POSTGRESQL))
         client = self.deployment.api().client
         cluster = self.useFixture(Cluster())
         client.register(cluster.vim)
@@ -42,7 +40,7 @@ class TestConductors(testtools.TestCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn(IDLE, done.get("progress", ""))
 
-        conductor.kill()
+        self.deployment.kill(conductor)
         waiting.until(
             lambda: client.call("GET", "/healthcheck").json["conductors"] == 0,
             "the lease of the killed conductor to expire",

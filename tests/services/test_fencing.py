@@ -1,5 +1,5 @@
-"""A conductor that lost its lease writes nothing more to a VIM, and one that
-lives keeps its leases.
+"""A conductor that lost its lease writes nothing more to a VIM; a live one
+keeps its leases.
 """
 
 import itertools
@@ -16,26 +16,28 @@ from tests.services.backends import MARIADB
 from tests.services.client import OP_OCCS
 from tests.services.cluster import LoggedCluster
 from tests.services.deployment import Conductor
-from tests.services.test_lost_conductors import LEASE, LostConductorCase
+from tests.services.test_lost_conductors import LostConductorCase
 
+#: seconds; a process on a loaded machine must renew its leases within it
+LEASE = 30.0
 #: operations that are frozen at once: instantiations, and each of CHANGES
 MANY = 12
 FEW = 4
 CHANGES = {
     "scale": {"type": "SCALE_OUT", "aspectId": "web_aspect"},
-    "heal": {"cause": "all of it"},
+    "heal": {"cause": "all VNFCs"},
 }
 
 
 class FencingCase(LostConductorCase):
-    """Operations whose conductor waits for the answer to its first write."""
+    """Operations whose conductor waits for the response to its first write."""
 
     cluster: LoggedCluster
 
     def setUp(self) -> None:
         super().setUp()
         workers = MANY + FEW * len(CHANGES)
-        self.deploy(pod_start_delay=0.1, workers=workers)
+        self.deploy(pod_start_delay=0.1, workers=workers, lease=LEASE)
 
     def make_cluster(self, pod_start_delay: float) -> LoggedCluster:
         return LoggedCluster(pod_start_delay)
@@ -43,8 +45,8 @@ class FencingCase(LostConductorCase):
     def start_writes(
         self, number: int, conductor: Conductor, changed: Iterable[str] = ()
     ) -> list[str]:
-        """Begin instantiations, and changes of the instances that are given;
-        wait until something was written for each.
+        """Start instantiations, and changes of existing instances; wait for the
+        first write of each.
         """
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
         self.cluster.log.delay_responses()
@@ -87,14 +89,17 @@ class FencingCase(LostConductorCase):
 
 
 class TestFrozenConductor(FencingCase):
-    def test_it_writes_nothing_when_it_wakes(self) -> None:
-        """It wakes when half of its requests are answered, and the other half
-        fail so that they are to be sent again.
+    def test_a_resumed_conductor_writes_nothing(self) -> None:
+        """It resumes when half of its requests have a response, and the other
+        half have failed and would be sent again.
         """
         frozen = self.deployment.conductor()
-        made = [self.start_operation() for _ in range(FEW * len(CHANGES))]
+        op_occ_ids = [
+            self.start_operation() for _ in range(FEW * len(CHANGES))
+        ]
         instances = [
-            self.client.wait_operation(one)["vnfInstanceId"] for one in made
+            self.client.wait_operation(one)["vnfInstanceId"]
+            for one in op_occ_ids
         ]
         lost = self.start_writes(MANY, frozen, instances)
         frozen.signal(signal.SIGSTOP)
@@ -107,8 +112,8 @@ class TestFrozenConductor(FencingCase):
                 failed = self.client.decide(one, "fail")
                 self.assertEqual("FAILED", failed["operationState"])
                 continue
-            answer = self.client.call("POST", f"{OP_OCCS}/{one}/rollback")
-            self.assertEqual(202, answer.status)
+            response = self.client.call("POST", f"{OP_OCCS}/{one}/rollback")
+            self.assertEqual(202, response.status)
             rolled_back.append(one)
         for one in rolled_back:
             rolled = self.client.wait_operation(one)
@@ -119,25 +124,25 @@ class TestFrozenConductor(FencingCase):
 
 
 class TestDatabase(FencingCase):
-    def test_one_that_hangs_does_not_keep_its_conductor(self) -> None:
-        """Nothing breaks, and nothing answers."""
+    def test_a_conductor_of_a_stalled_database_is_fenced(self) -> None:
+        """No connection is closed, and no server responds."""
         url = sa.make_url(self.deployment.database.url)
-        relay = self.useFixture(TcpProxy(f"tcp://{url.host}:{url.port}"))
-        through = url.set(host="127.0.0.1", port=relay.port)
+        proxy = self.useFixture(TcpProxy(f"tcp://{url.host}:{url.port}"))
+        through = url.set(host="127.0.0.1", port=proxy.port)
         connection = through.render_as_string(hide_password=False)
         conf = self.deployment.configure(
-            "hanging.conf", database={"connection": connection}
+            "stalled.conf", database={"connection": connection}
         )
-        hanging = self.deployment.conductor(conf)
-        lost = self.start_writes(2, hanging)
-        relay.stall()
+        stalled = self.deployment.conductor(conf)
+        lost = self.start_writes(2, stalled)
+        proxy.stall()
         other_conductor = self.deployment.conductor()
         self.check_failed(lost)
-        self.check_fenced(lost, hanging)
-        for conductor in (hanging, other_conductor):
+        self.check_fenced(lost, stalled)
+        for conductor in (stalled, other_conductor):
             conductor.kill()
 
-    def test_a_locked_row_costs_no_other_operation_its_lease(self) -> None:
+    def test_a_locked_row_does_not_delay_other_leases(self) -> None:
         conductor = self.deployment.conductor()
         locked, *others = self.start_writes(3, conductor)
         other = self.deployment.conductor()
@@ -151,7 +156,7 @@ class TestDatabase(FencingCase):
             )
             lease_end = self.leases(others)
             waiting.until(
-                lambda: self.leases(others) > lease_end + 2 * LEASE,
+                lambda: self.leases(others) > lease_end + LEASE,
                 "the leases of the others to be renewed",
             )
         self.cluster.log.send_responses()

@@ -1,4 +1,4 @@
-"""The guide's pages of commands, run as they are documented."""
+"""Commands in the guide print the documented output."""
 
 import json
 import os
@@ -36,10 +36,10 @@ MARK = "===="
 
 
 class Command(NamedTuple):
-    """A command of a page, and what it prints."""
+    """A command of a page, and its output."""
 
-    typed: str
-    prints: str
+    text: str
+    output: str
 
 
 def commands(page: str) -> Iterator[Command]:
@@ -64,7 +64,7 @@ def mask_names(text: str) -> str:
 
 
 class PageCase(testtools.TestCase):
-    """A test of one page: its commands print what it documents."""
+    """A test of the commands of one page."""
 
     name = ""
     tools: tuple[str, ...] = ()
@@ -88,12 +88,12 @@ class PageCase(testtools.TestCase):
         """Run all commands of the page in the sandbox; check their output."""
         found = list(commands(self.page))
         self.assertGreater(len(found), 10)
-        printed = self.type(found)
+        printed = self.run_commands(found)
         for command, expected_output in zip(found, printed, strict=True):
             self.assertEqual(
-                mask_names(command.prints),
+                mask_names(command.output),
                 mask_names(expected_output),
-                command.typed,
+                command.text,
             )
 
     def create_instantiated(self) -> str:
@@ -108,9 +108,9 @@ class PageCase(testtools.TestCase):
             "API": self.sandbox.facts["api"],
         }
 
-    def type(self, typed: list[Command]) -> list[str]:
+    def run_commands(self, typed: list[Command]) -> list[str]:
         """Run commands in a shell; return the output of each."""
-        script = f"\necho {MARK}\n".join(command.typed for command in typed)
+        script = f"\necho {MARK}\n".join(command.text for command in typed)
         environ = self.environ() | {"VNF": self.create_instantiated()}
         done = subprocess.run(
             ["bash", "-c", script],
@@ -130,7 +130,7 @@ class TestHealAgain(PageCase):
     name = "heal-again.rst"
     tools = ("kubectl", "jq", "curl")
 
-    def test_the_page_is_true(self) -> None:
+    def test_commands_print_what_the_page_shows(self) -> None:
         self.sandbox = self.useFixture(Sandbox(self.settings(), 1))
         self.check()
 
@@ -161,12 +161,12 @@ class TestHealAgain(PageCase):
 
 
 class TestHealVnf(PageCase):
-    """The page on a real Heat, with the two clients of a user."""
+    """The page on a real Heat, with the two command-line clients."""
 
     name = "heal-vnf.rst"
     tools = ("jq",)
 
-    def test_the_page_is_true(self) -> None:
+    def test_commands_print_what_the_page_shows(self) -> None:
         self.project = self.useFixture(Project(self))
         self.sandbox = self.useFixture(Sandbox(self.settings()))
         self.write_clouds()

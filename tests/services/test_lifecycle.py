@@ -25,7 +25,10 @@ class TestOnPostgresql(testtools.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.deployment = self.useFixture(Deployment(self, self.server))
+        deployment = Deployment(self, self.server)
+        # the memory of a process is measured
+        deployment.preloaded = False
+        self.deployment = self.useFixture(deployment)
         self.cluster = self.useFixture(Cluster())
         self.api = self.deployment.api()
         self.conductor = self.deployment.conductor()
@@ -57,7 +60,7 @@ class TestOnPostgresql(testtools.TestCase):
     def run_task(self, task: str, body: Any) -> list[tuple[str, str]]:
         return changed(self.client.run(self.instance, task, body))
 
-    def test_from_package_to_deletion(self) -> None:
+    def test_the_lifecycle_from_package_to_deletion(self) -> None:
         untouched = self.cluster.list_all()
         vnfd_id = self.client.onboard_sample()
         package = self.client.call_expecting("GET", PACKAGES, None, 200)[0]

@@ -1,4 +1,4 @@
-"""Two conductors, and what becomes of the operations of a lost one."""
+"""Operations of lost conductors."""
 
 import re
 import signal
@@ -14,22 +14,20 @@ from tests.services.deployment import Conductor, Deployment
 
 QUEUE = "tacker_cnf_conductor"
 SMALL = "configmap secret deployment"
-#: how long an operation is surely in the middle of its step, in seconds
-WORK = 6.0
-LEASE = 3.0
+#: seconds that a pod takes to start, unless start_pods() is called
+NEVER_S = 3600.0
 
 
 class LostConductorCase(testtools.TestCase):
-    """A service, and VNF instances that wait to be instantiated."""
+    """A service, and a package to instantiate."""
 
     server = POSTGRESQL
 
     def deploy(
-        self, pod_start_delay: float = WORK, **conductor: Any
+        self, pod_start_delay: float = NEVER_S, **conductor: Any
     ) -> Deployment:
-        options = {"lease": LEASE, **conductor}
         self.deployment = self.useFixture(
-            Deployment(self, self.server, conductor=options)
+            Deployment(self, self.server, conductor=conductor)
         )
         self.cluster = self.useFixture(self.make_cluster(pod_start_delay))
         self.client = self.deployment.api().client
@@ -38,37 +36,37 @@ class LostConductorCase(testtools.TestCase):
         return self.deployment
 
     def make_cluster(self, pod_start_delay: float) -> Cluster:
-        """Choose the cluster on which the instances run."""
+        """Return the cluster on which the instances run."""
         return Cluster(pod_start_delay)
 
     def start_operation(self) -> str:
-        """Begin the instantiation of a new instance; give its op-occ's id."""
+        """Start the instantiation of a new instance; return its op-occ's id."""
         instance_id = self.client.create(self.vnfd_id)
         namespace = self.cluster.add_namespace(f"n-{instance_id}")
         body = instantiation(SMALL, namespace)
         return self.client.start_operation(instance_id, "instantiate", body)
 
     def wait_processing(self, op_occ_id: str) -> dict[str, Any]:
-        """Wait until a conductor is in the middle of an operation."""
+        """Wait until a conductor processes an operation."""
 
-        def look() -> dict[str, Any] | None:
+        def read_claimed() -> dict[str, Any] | None:
             work = self.deployment.claim_row(op_occ_id)
             busy = work["operation_state"] == "PROCESSING" and work["owner"]
             return work if busy else None
 
-        return waiting.until(look, f"{op_occ_id} to be worked on")
+        return waiting.until(read_claimed, f"a claim of {op_occ_id}")
 
     def start_on_conductor(self, conductor: Conductor) -> str:
-        """Begin operations until one is this conductor's; give that."""
+        """Start operations until this conductor claims one; return that."""
         for _ in range(20):
             op_occ_id = self.start_operation()
             if self.wait_processing(op_occ_id)["owner"] == conductor.owner:
                 return op_occ_id
-        raise AssertionError(f"{conductor.owner} gets nothing to do")
+        raise AssertionError(f"{conductor.owner} claims no operation")
 
 
 class TestKilledConductor(LostConductorCase):
-    def test_operation_fails_and_retry_completes_it_elsewhere(self) -> None:
+    def test_an_operation_fails_and_a_retry_completes_it(self) -> None:
         deployment = self.deploy()
         killed_conductor, other_conductor = (
             deployment.conductor(),
@@ -77,13 +75,14 @@ class TestKilledConductor(LostConductorCase):
         lost = self.start_on_conductor(killed_conductor)
         others = self.start_on_conductor(other_conductor)
         before = deployment.claim_row(others)
-        killed_conductor.kill()
+        deployment.kill(killed_conductor)
 
         failed = self.client.wait_operation(lost)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
         self.assertIn(killed_conductor.owner, failed["error"]["detail"])
         self.assertIn("INFRA", failed["error"]["detail"])
 
+        self.cluster.start_pods()
         done = self.client.wait_operation(others)
         self.assertEqual("COMPLETED", done["operationState"])
         self.assertEqual(
@@ -97,12 +96,12 @@ class TestKilledConductor(LostConductorCase):
         self.assertEqual(set(in_cluster), pods)
         self.assertEqual(1, len(pods))
 
-    def test_failed_operation_can_be_rolled_back_elsewhere(self) -> None:
+    def test_another_conductor_rolls_back_a_failed_operation(self) -> None:
         deployment = self.deploy()
         untouched = self.cluster.list_all()
         killed_conductor, _ = deployment.conductor(), deployment.conductor()
         lost = self.start_on_conductor(killed_conductor)
-        killed_conductor.kill()
+        deployment.kill(killed_conductor)
         failed = self.client.wait_operation(lost)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
 
@@ -110,18 +109,21 @@ class TestKilledConductor(LostConductorCase):
         self.assertEqual("ROLLED_BACK", rolled["operationState"], rolled)
         namespace = f"n-{rolled['vnfInstanceId']}"
         left = {one for one in self.cluster.list_all() if namespace in one}
-        of_its_own = {"kube-root-ca.crt", "default"}
-        self.assertEqual(set(), {name for _, _, name in left} - of_its_own)
+        created_by_the_cluster = {"kube-root-ca.crt", "default"}
+        self.assertEqual(
+            set(), {name for _, _, name in left} - created_by_the_cluster
+        )
         self.assertLessEqual(untouched, self.cluster.list_all())
 
-    def test_operation_is_resumed_where_the_operator_allows_it(self) -> None:
+    def test_an_operation_is_resumed_if_configured(self) -> None:
         deployment = self.deploy(resume_infra=True)
         killed_conductor, other_conductor = (
             deployment.conductor(),
             deployment.conductor(),
         )
         lost = self.start_on_conductor(killed_conductor)
-        killed_conductor.kill()
+        deployment.kill(killed_conductor)
+        self.cluster.start_pods()
         done = self.client.wait_operation(lost)
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn("error", done)
@@ -129,17 +131,15 @@ class TestKilledConductor(LostConductorCase):
         pods = self.client.pods(done["vnfInstanceId"])
         self.assertEqual(1, len(pods))
 
-    def test_frozen_conductor_has_lost_what_it_had(self) -> None:
-        """It wakes up later, and may not undo what was decided meanwhile."""
+    def test_a_frozen_conductor_loses_its_operations(self) -> None:
+        """It resumes later, and does not overwrite the later state."""
         deployment = self.deploy()
         frozen, _ = deployment.conductor(), deployment.conductor()
         lost = self.start_on_conductor(frozen)
-        frozen.signal(signal.SIGSTOP)
-        failed = self.client.wait_operation(lost)
-        self.assertEqual("FAILED_TEMP", failed["operationState"])
-        fence = deployment.claim_row(lost)["fence"]
-
-        frozen.signal(signal.SIGCONT)
+        with deployment.frozen(frozen):
+            failed = self.client.wait_operation(lost)
+            self.assertEqual("FAILED_TEMP", failed["operationState"])
+            fence = deployment.claim_row(lost)["fence"]
         frozen.wait_for_output(re.compile(rf"Lease lost: operation=({lost})"))
         after = self.client.op_occ(lost)
         self.assertEqual("FAILED_TEMP", after["operationState"])
@@ -150,8 +150,8 @@ class TestKilledConductorOnMariadb(TestKilledConductor):
     server = MARIADB
 
 
-class TestOperationThatIsStarting(LostConductorCase):
-    """Nothing has been done for it yet, so another conductor begins it."""
+class TestStartingOperation(LostConductorCase):
+    """Another conductor starts an operation without any results."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -162,7 +162,7 @@ class TestOperationThatIsStarting(LostConductorCase):
         self.assertEqual("COMPLETED", done["operationState"], done)
         self.assertNotIn("error", done)
 
-    def test_message_that_reached_a_frozen_conductor(self) -> None:
+    def test_a_message_received_by_a_frozen_conductor(self) -> None:
         frozen = self.deployment.conductor()
         frozen.signal(signal.SIGSTOP)
         waiting_one = self.start_operation()
@@ -171,12 +171,12 @@ class TestOperationThatIsStarting(LostConductorCase):
         self.deployment.conductor()
         self.check_done(waiting_one)
 
-    def test_claim_of_a_conductor_that_is_no_more(self) -> None:
+    def test_an_expired_claim_is_replaced(self) -> None:
         claimed = self.start_operation()
         lost_owner = "a-host:1:00000000-0000-4000-8000-000000000000"
         self.deployment.database.execute(
             "UPDATE vnf_lcm_op_occs SET owner = :owner, fence = 1,"
-            " lease_until = lease_until - 4 WHERE id = :id",
+            " lease_until = 0 WHERE id = :id",
             owner=lost_owner,
             id=claimed,
         )
@@ -184,7 +184,7 @@ class TestOperationThatIsStarting(LostConductorCase):
         self.check_done(claimed)
         self.assertEqual(2, self.deployment.claim_row(claimed)["fence"])
 
-    def test_claim_of_a_living_conductor_is_left_alone(self) -> None:
+    def test_a_valid_claim_is_not_replaced(self) -> None:
         claimed = self.start_operation()
         self.deployment.database.execute(
             "UPDATE vnf_lcm_op_occs SET owner = 'a-host:1:alive', fence = 1,"
@@ -198,28 +198,28 @@ class TestOperationThatIsStarting(LostConductorCase):
         self.assertEqual(1, work["fence"])
 
 
-class TestOperationThatIsStartingOnMariadb(TestOperationThatIsStarting):
+class TestStartingOperationOnMariadb(TestStartingOperation):
     server = MARIADB
 
 
 class TestLostWakeUp(LostConductorCase):
-    def test_message_without_a_conductor(self) -> None:
+    def test_an_operation_whose_message_was_deleted_is_started(self) -> None:
         self.deploy(pod_start_delay=0.1)
-        unheard = self.start_operation()
+        unannounced = self.start_operation()
         self.deployment.broker.delete_queue(QUEUE)
-        self.assertIsNone(self.deployment.claim_row(unheard)["owner"])
+        self.assertIsNone(self.deployment.claim_row(unannounced)["owner"])
         self.deployment.conductor()
-        done = self.client.wait_operation(unheard)
+        done = self.client.wait_operation(unannounced)
         self.assertEqual("COMPLETED", done["operationState"], done)
 
-    def test_queue_that_vanishes_under_a_conductor(self) -> None:
+    def test_a_deleted_queue_is_declared_again(self) -> None:
         self.deploy(pod_start_delay=0.1)
         conductor = self.deployment.conductor()
         conductor.signal(signal.SIGSTOP)
-        unheard = self.start_operation()
+        unannounced = self.start_operation()
         self.deployment.broker.delete_queue(QUEUE)
         conductor.signal(signal.SIGCONT)
-        done = self.client.wait_operation(unheard)
+        done = self.client.wait_operation(unannounced)
         self.assertEqual("COMPLETED", done["operationState"], done)
         again = self.client.wait_operation(self.start_operation())
         self.assertEqual("COMPLETED", again["operationState"], again)

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import testtools
 from tests.fixtures import waiting
 from tests.fixtures.http_receiver import HttpReceiver
 from tests.fixtures.vnfm import Csar
+from tests.services import programs
 from tests.services.client import OP_OCCS, Client, instantiation
 from tests.services.deployment import START_TIMEOUT_S
 from tests.services.openstack_command import INSTALLED, ROOT, OpenstackCommand
@@ -37,19 +37,16 @@ class Sandbox(fixtures.Fixture):
         state = self.folder / "state"
         (state / "conf.d").mkdir(parents=True)
         (state / "conf.d" / "test.conf").write_text(self._settings)
-        with (self.folder / "output").open("wb") as log_file:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    str(ROOT / "tools" / "sandbox.py"),
-                    f"--state={state}",
-                    "--port=0",
-                    f"--pod-start-delay={self._delay}",
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log_file,
-                stderr=log_file,
-            )
+        self._process = programs.start(
+            ROOT / "tools" / "sandbox.py",
+            [
+                f"--state={state}",
+                "--port=0",
+                f"--pod-start-delay={self._delay}",
+            ],
+            self.folder / "output",
+            preloaded=True,
+        )
         self.addCleanup(self._end)
         ready = state / "sandbox.json"
         waiting.until(ready.exists, "the sandbox", START_TIMEOUT_S)
@@ -57,7 +54,7 @@ class Sandbox(fixtures.Fixture):
 
     def _end(self) -> None:
         self._process.terminate()
-        self._process.wait(60)
+        self._process.join(60)
 
 
 class CommandTest(testtools.TestCase):
@@ -413,8 +410,8 @@ class TestDecisions(CommandTest):
         body = self.file("instantiate.json", instantiation())
         command = self.lcm(f"instantiate {self.instance}")
         self.run_ok(command, body)
-        self.run_failing(command, "is held by", body)
-        self.run_failing(self.lcm(f"delete {self.instance}"), "is held by")
+        self.run_failing(command, "is reserved by", body)
+        self.run_failing(self.lcm(f"delete {self.instance}"), "is reserved by")
         first = self.newest()
         self.run_failing(self.lcm(f"op retry {first}"), "PROCESSING")
         self.cancel(first)
@@ -456,6 +453,6 @@ class TestDecisions(CommandTest):
         """Cancel it by REST: the command has no cancel in version 2."""
         client = self.useFixture(Client(self.sandbox.facts["api"]))
         path = f"{OP_OCCS}/{op_occ_id}/cancel"
-        answer = client.call("POST", path, {"cancelMode": "FORCEFUL"})
-        self.assertEqual(202, answer.status)
+        response = client.call("POST", path, {"cancelMode": "FORCEFUL"})
+        self.assertEqual(202, response.status)
         self.wait_state(op_occ_id, "FAILED_TEMP")

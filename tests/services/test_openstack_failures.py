@@ -37,15 +37,15 @@ class FailureCase(testtools.TestCase):
     def start_hanging(self) -> str:
         """Start an operation that Heat does not complete; return its URI."""
         self.project.hang("store")
-        answer = self.vnf.task(self.vnf.id, "heal", {})
-        assert answer.status == 202, answer.content
+        response = self.vnf.task(self.vnf.id, "heal", {})
+        assert response.status == 202, response.content
 
         def is_started() -> bool:
             stack = self.project.stacks()[self.vnf.stack]
             return bool(stack["stack_status"] == "UPDATE_IN_PROGRESS")
 
         waiting.until(is_started, "the update")
-        return str(answer.headers["Location"])
+        return str(response.headers["Location"])
 
 
 class TestInstantiate(FailureCase):
@@ -263,8 +263,8 @@ class TestDuringUpdate(FailureCase):
         before = vnf.ids()
         location = self.start_hanging()
         cancel = {"cancelMode": "FORCEFUL"}
-        answer = vnf.call("POST", f"{location}/cancel", cancel)
-        self.assertEqual(202, answer.status)
+        response = vnf.call("POST", f"{location}/cancel", cancel)
+        self.assertEqual(202, response.status)
         cancelled = vnf.wait_operation(location)
         self.assertEqual("FAILED_TEMP", cancelled["operationState"])
         self.assertIn("cancelled", cancelled["error"]["detail"])
@@ -361,9 +361,11 @@ class TestVim(testtools.TestCase):
             ({"auth_cred": wrong}, "Keystone rejected the credentials"),
             ({"auth_url": "http://127.0.0.1:1/v3"}, "does not answer"),
         ):
-            answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim | change})
-            self.assertEqual(422, answer.status)
-            self.assertIn(message, answer.detail)
+            response = self.vnf.call(
+                "POST", "/v1.0/vims", {"vim": vim | change}
+            )
+            self.assertEqual(422, response.status)
+            self.assertIn(message, response.detail)
 
     def test_an_application_credential_authenticates(self) -> None:
         credential = self.project.application()
@@ -373,9 +375,9 @@ class TestVim(testtools.TestCase):
             "auth_url": self.project.auth_url,
             "auth_cred": credential,
         }
-        answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
-        self.assertEqual(201, answer.status)
-        vim_connections = {"vim1": {"vimId": answer.json["vim"]["id"]}}
+        response = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
+        self.assertEqual(201, response.status)
+        vim_connections = {"vim1": {"vimId": response.json["vim"]["id"]}}
         self.vnf.start(vimConnectionInfo=vim_connections)
         self.assertEqual(self.project.id, self.vnf.info["metadata"]["tenant"])
         self.vnf.run_operation("scale", OUT)
@@ -383,5 +385,5 @@ class TestVim(testtools.TestCase):
         self.assertEqual(3, len(self.vnf.ids()))
         self.vnf.run_operation("terminate", FORCEFUL)
         credential["application_credential_secret"] = "wrong"
-        answer = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
-        self.assertEqual(422, answer.status)
+        response = self.vnf.call("POST", "/v1.0/vims", {"vim": vim})
+        self.assertEqual(422, response.status)

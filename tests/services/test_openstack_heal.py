@@ -110,9 +110,9 @@ class TestVnfcs(HealCase):
             ({"vnfcInstanceId": ["front-1"]}, "no VNFC instance front-1"),
             ({"additionalParams": {"all": "yes"}}, "`$.all`"),
         ):
-            answer = self.vnf.task(self.vnf.id, "heal", body)
-            self.assertEqual(400, answer.status)
-            self.assertIn(message, answer.detail)
+            response = self.vnf.task(self.vnf.id, "heal", body)
+            self.assertEqual(400, response.status)
+            self.assertIn(message, response.detail)
 
 
 class TestDeleted(HealCase):
@@ -199,8 +199,8 @@ class TestWholeVnf(HealCase):
         waiting.until(
             lambda: vnf.stack not in self.project.stacks(), "the deletion"
         )
-        answer = vnf.call("POST", f"/vnflcm/v2/vnf_instances/{vnf.id}/sync")
-        self.assertEqual(202, answer.status)
+        response = vnf.call("POST", f"/vnflcm/v2/vnf_instances/{vnf.id}/sync")
+        self.assertEqual(202, response.status)
         waiting.until(lambda: not vnf.ids(), "the synchronization")
         failed = vnf.run_operation("heal", {}, "FAILED_TEMP")
         self.assertIn("another client has deleted", failed["error"]["detail"])

@@ -141,9 +141,9 @@ class TestGroup(LifeCase):
         self.assertEqual(len(before), len(vnf.ids()))
         wrong = {**body, "additionalParams": {"upgrade_type": "BlueGreen"}}
         wrong["vnfdId"] = vnf.vnfd_id
-        answer = vnf.task(vnf.id, "change_vnfpkg", wrong)
-        self.assertEqual(400, answer.status)
-        self.assertIn("upgrade_type", answer.detail)
+        response = vnf.task(vnf.id, "change_vnfpkg", wrong)
+        self.assertEqual(400, response.status)
+        self.assertIn("upgrade_type", response.detail)
 
 
 class TestSingle(LifeCase):

@@ -52,9 +52,9 @@ class ProxiedService(VnfService):
         self.keystone.replacements[heat] = self.heat.url
         if of_keystone:
             return ""  # the test registers the VIM
-        answer = self.register_vim()
-        assert answer.status == 201, answer.content
-        return str(answer.json["vim"]["id"])
+        response = self.register_vim()
+        assert response.status == 201, response.content
+        return str(response.json["vim"]["id"])
 
     def register_vim(self, **cred: str) -> Any:
         """Register the VIM behind the proxies; return the response."""
@@ -71,12 +71,12 @@ class ProxiedService(VnfService):
     def start_hanging(self) -> str:
         """Start an instantiation that Heat does not complete; return its URI."""
         self.project.hang("store")
-        answer = self.task(self.id, "instantiate", self.request())
-        assert answer.status == 202, answer.content
+        response = self.task(self.id, "instantiate", self.request())
+        assert response.status == 202, response.content
         waiting.until(
             lambda: self.heat.count_requests("GET", "/events"), "the wait"
         )
-        return str(answer.headers["Location"])
+        return str(response.headers["Location"])
 
 
 class TestTls(testtools.TestCase):
@@ -91,16 +91,16 @@ class TestTls(testtools.TestCase):
             # the CA of Keystone is trusted, that of Heat is not
             ({"ssl_ca_cert": pem(own_authority)}, vnf.heat.url),
         ):
-            answer = vnf.register_vim(**cred)
-            self.assertEqual(422, answer.status)
-            self.assertIn("The TLS connection to", answer.detail)
-            self.assertIn("CERTIFICATE_VERIFY_FAILED", answer.detail)
-            self.assertIn(url, answer.detail)
+            response = vnf.register_vim(**cred)
+            self.assertEqual(422, response.status)
+            self.assertIn("The TLS connection to", response.detail)
+            self.assertIn("CERTIFICATE_VERIFY_FAILED", response.detail)
+            self.assertIn(url, response.detail)
         self.assertEqual(0, vnf.heat.count)
-        answer = vnf.register_vim(
+        response = vnf.register_vim(
             ssl_ca_cert=pem(own_authority) + pem(heat_authority)
         )
-        self.assertEqual(201, answer.status, answer.content)
+        self.assertEqual(201, response.status, response.content)
         vnf.start()
         self.assertEqual(vnf.servers(), vnf.ids())
         self.assertEqual(1, vnf.heat.count_requests("POST", "/stacks"))
@@ -108,8 +108,8 @@ class TestTls(testtools.TestCase):
 
     def test_verification_can_be_disabled(self) -> None:
         vnf = self.useFixture(ProxiedService(self, (CA(), CA())))
-        answer = vnf.register_vim(cert_verify="False")
-        self.assertEqual(201, answer.status, answer.content)
+        response = vnf.register_vim(cert_verify="False")
+        self.assertEqual(201, response.status, response.content)
         self.assertEqual(1, vnf.heat.count_requests("GET", "/stacks?limit=1"))
 
 
@@ -169,10 +169,10 @@ class TestOutages(testtools.TestCase):
         vnf = self.useFixture(ProxiedService(self, openstack=LONG_OUTAGE))
         location = vnf.start_hanging()
         vnf.conf.set_override("outage_timeout", 0.0, "openstack")
-        answer = vnf.call(
+        response = vnf.call(
             "POST", f"{location}/cancel", {"cancelMode": "FORCEFUL"}
         )
-        self.assertEqual(202, answer.status)
+        self.assertEqual(202, response.status)
         failed = vnf.wait_operation(location)
         for fault, message in (
             (vnf.heat.close, f"{vnf.keystone.url}/v3 does not answer"),

@@ -243,6 +243,6 @@ class TestCoordination(testtools.TestCase):
         vnf = self.start()
         for name in (NEW, OLD):
             body = self.request("store", **{name: "Scripts/moon.py"})
-            answer = vnf.task(vnf.id, "change_vnfpkg", body)
-            self.assertEqual(400, answer.status)
-            self.assertIn(f"{name}: the VNF package", answer.detail)
+            response = vnf.task(vnf.id, "change_vnfpkg", body)
+            self.assertEqual(400, response.status)
+            self.assertIn(f"{name}: the VNF package", response.detail)

@@ -1,17 +1,14 @@
 """Outages of some seconds of each dependency, at each step of operations.
 
-All kinds of operations are blocked at a step; the database, the cluster, the
-NFVO or the subscriber becomes unreachable, the step continues, and the
-dependency recovers. No operation needs a decision.
+Operations of all kinds are blocked, one at each of its steps; the database,
+the cluster, the NFVO or the subscriber becomes unreachable, the steps
+continue, and the dependency recovers. No operation needs a decision.
 """
 
-import contextlib
 import textwrap
 import threading
-import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 import testtools
@@ -30,16 +27,19 @@ from tests.functional.test_scripts import (
     SCRIPT,
     flavour_with_scripts,
 )
-from tests.operation_kinds import KINDS, STEPS, OperationKind
+from tests.operation_kinds import KINDS, OperationKind
 from tests.services.backends import POSTGRESQL
 from tests.services.client import INSTANCES, Client, instantiation
 from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
 
 SMALL: Final = "configmap secret deployment"
-#: seconds of an outage, and until the steps continue during it
-OUTAGE_S: Final = 5.0
+#: seconds from the begin of an outage until the steps continue, and from there
+#: to its end
 BLOCKED_S: Final = 1.0
+OUTAGE_S: Final = 4.0
+#: number of instances that are prepared at a time
+WORKERS: Final = 8
 #: seconds that a pod takes to start, so that it is waited for
 POD_START_DELAY_S: Final = 2.0
 
@@ -49,10 +49,11 @@ SCRIPT_TEXT: Final = """\
     script_input = json.load(sys.stdin)
     phase = script_input["operation"].rpartition("_")[2]
     folder = pathlib.Path({folder!r})
-    hold = folder / f"hold-{{phase}}"
-    if hold.exists():
-        (folder / f"{{script_input['vnfInstance']['id']}}-{{phase}}").touch()
-    while hold.exists():
+    name = f"{{script_input['vnfInstance']['id']}}-{{phase}}"
+    block_file = folder / f"block-{{name}}"
+    if block_file.exists():
+        (folder / name).touch()
+    while block_file.exists():
         time.sleep(0.02)
     print("{{}}")
 """
@@ -60,18 +61,33 @@ PHASES: Final = {"PREAMBLE": "start", "POSTAMBLE": "end"}
 
 
 class BlockingNfvo(NfvoServer):
-    """Grants after it is released."""
+    """Grants some instances after it is released."""
 
     def __init__(self) -> None:
         super().__init__()
+        #: ids of the instances that wait
+        self.blocked: set[str] = set()
         self.released = threading.Event()
-        self.released.set()
 
     def respond_to_grant_request(
         self, grant_request: dict[str, Any]
     ) -> Response:
-        self.released.wait(60)
+        if grant_request["vnfInstanceId"] in self.blocked:
+            self.released.wait()
         return super().respond_to_grant_request(grant_request)
+
+
+class Operation(NamedTuple):
+    """An operation, and the step that it has reached when the outage begins."""
+
+    kind: OperationKind
+    step: str
+    instance_id: str
+
+    @property
+    def script_name(self) -> str:
+        """Return the name of the file that the script of the step creates."""
+        return f"{self.instance_id}-{PHASES[self.step]}"
 
 
 class OutageCase(testtools.TestCase):
@@ -79,6 +95,7 @@ class OutageCase(testtools.TestCase):
         super().setUp()
         self.cluster = self.useFixture(Cluster(0.1))
         self.nfvo = self.useFixture(BlockingNfvo())
+        self.addCleanup(self.nfvo.released.set)
         self.receiver = self.useFixture(HttpReceiver())
         self.ports = {
             "cluster": self.add_port(self.cluster.sandbox.endpoint),
@@ -115,7 +132,7 @@ class OutageCase(testtools.TestCase):
                 "endpoint": f"http://127.0.0.1:{self.ports['nfvo'].port}",
                 "poll_interval": 0.2,
             },
-            kubernetes={"contact_timeout": 20.0},
+            kubernetes={"contact_timeout": 300.0},
             notification={"retry_interval": 0.2},
         )
 
@@ -157,91 +174,92 @@ class OutageCase(testtools.TestCase):
     def start_operation(self, kind: OperationKind, instance_id: str) -> str:
         path = f"{INSTANCES}/{instance_id}{kind.task}"
         body = kind.body(self, instance_id)
-        answer = self.client.call(kind.method, path, body)
-        self.assertEqual(202, answer.status)
-        return str(answer.headers["Location"].rpartition("/")[2])
+        response = self.client.call(kind.method, path, body)
+        self.assertEqual(202, response.status)
+        return str(response.headers["Location"].rpartition("/")[2])
 
     # blocking operations at a step
 
-    @contextlib.contextmanager
-    def block_step(self, step: str) -> Iterator[Callable[[str, str], bool]]:
-        """Block operations at a step.
+    def block(self, operation: Operation) -> None:
+        if operation.step == "GRANT":
+            self.nfvo.blocked.add(operation.instance_id)
+        elif operation.step in PHASES:
+            (self.folder / f"block-{operation.script_name}").touch()
 
-        Yield a function that returns whether an operation is there; it takes
-        the ids of the instance and of the operation.
-        """
-        if step == "GRANT":
-            self.nfvo.released.clear()
-            yield self.is_waiting_for_grant
-            self.nfvo.released.set()
-        elif step == "INFRA":
-            self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
-            yield self.is_changing_vim
-            self.cluster.sandbox.set_pod_start_delay(0.1)
-        else:
-            block_file = self.folder / f"hold-{PHASES[step]}"
-            block_file.touch()
-            yield lambda i, _: (self.folder / f"{i}-{PHASES[step]}").exists()
-            block_file.unlink()
+    def release_all(self) -> None:
+        self.nfvo.released.set()
+        for path in self.folder.glob("block-*"):
+            path.unlink()
+        self.cluster.sandbox.set_pod_start_delay(0.1)
 
-    def is_waiting_for_grant(self, instance_id: str, _op_occ_id: str) -> bool:
-        return any(
-            a["vnfInstanceId"] == instance_id
-            for a in self.nfvo.grant_requests[:]
-        )
-
-    def is_changing_vim(self, _instance_id: str, op_occ_id: str) -> bool:
+    def is_at_step(self, operation: Operation, op_occ_id: str) -> bool:
+        if operation.step == "GRANT":
+            return any(
+                request["vnfInstanceId"] == operation.instance_id
+                for request in self.nfvo.grant_requests[:]
+            )
+        if operation.step in PHASES:
+            return (self.folder / operation.script_name).exists()
         work = self.deployment.claim_row(op_occ_id)
         return work["step"] == "INFRA" or work["owner"] is None
 
-    def wait_all_at(
-        self,
-        is_at_step: Callable[[str, str], bool],
-        op_occ_ids: dict[str, str],
-    ) -> None:
-        for instance_id, op_occ_id in op_occ_ids.items():
+    def start_operations(
+        self, operations: list[Operation]
+    ) -> dict[str, Operation]:
+        """Start operations and wait until each is at its step."""
+        started = {
+            self.start_operation(one.kind, one.instance_id): one
+            for one in operations
+        }
+        for op_occ_id, one in started.items():
             waiting.until(
-                lambda i=instance_id, o=op_occ_id: is_at_step(i, o),  # type: ignore[misc]
-                f"{op_occ_id} to be at its step",
+                lambda i=op_occ_id, o=one: self.is_at_step(o, i),  # type: ignore[misc]
+                f"{one.kind.name} to be at {one.step}",
             )
+        return started
 
     # the outage
 
     def run_with_outage(self, *names: str) -> None:
         dependencies = " and ".join(names)
         ports = [self.ports[name] for name in names]
-        for step in STEPS:
-            kinds = [kind for kind in KINDS if step in kind.steps]
-            with ThreadPoolExecutor(len(kinds)) as pool:
-                prepared = list(pool.map(self.prepare_instance, kinds))
-            self.nfvo.grant_requests.clear()
-            with self.block_step(step) as is_at_step:
-                op_occ_ids = {
-                    instance_id: self.start_operation(kind, instance_id)
-                    for kind, instance_id in zip(kinds, prepared, strict=True)
-                }
-                self.wait_all_at(is_at_step, op_occ_ids)
-                for port in ports:
-                    port.close()
-                outage_start = time.monotonic()
-                self.check_api(dependencies)
-                threading.Event().wait(BLOCKED_S)
-            threading.Event().wait(
-                max(outage_start + OUTAGE_S - time.monotonic(), 0)
+        cases = [(kind, step) for kind in KINDS for step in kind.steps]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            prepared = pool.map(lambda c: self.prepare_instance(c[0]), cases)
+        operations = [
+            Operation(*case, instance_id)
+            for case, instance_id in zip(cases, prepared, strict=True)
+        ]
+        self.nfvo.grant_requests.clear()
+        for one in operations:
+            self.block(one)
+        started = self.start_operations(
+            [one for one in operations if one.step != "INFRA"]
+        )
+        # last, as a pod is waited for only so long
+        self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
+        started |= self.start_operations(
+            [one for one in operations if one.step == "INFRA"]
+        )
+        for port in ports:
+            port.close()
+        self.check_api(dependencies)
+        threading.Event().wait(BLOCKED_S)
+        self.release_all()
+        threading.Event().wait(OUTAGE_S)
+        for port in ports:
+            port.open()
+        for op_occ_id, one in started.items():
+            place = (
+                f"{dependencies} unreachable at {one.step} of {one.kind.name}"
             )
-            for port in ports:
-                port.open()
-            for kind, (instance_id, op_occ_id) in zip(
-                kinds, op_occ_ids.items(), strict=True
-            ):
-                place = f"{dependencies} unreachable at {step} of {kind.name}"
-                self.assert_done(place, kind, instance_id, op_occ_id)
+            self.assert_done(place, one.kind, one.instance_id, op_occ_id)
 
     def check_api(self, dependencies: str) -> None:
         """Send requests to the API during an outage."""
-        answer = self.client.call("GET", INSTANCES)
+        response = self.client.call("GET", INSTANCES)
         self.assertEqual(
-            503 if dependencies == "database" else 200, answer.status
+            503 if dependencies == "database" else 200, response.status
         )
 
     def assert_done(

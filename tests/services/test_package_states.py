@@ -49,41 +49,41 @@ class TestPackageStates(testtools.TestCase):
             called.set()
             return self.vnfm.call(method, self.path, body, MERGE_PATCH)
 
-        answer = self.pool.submit(call)
+        response = self.pool.submit(call)
         called.wait()
         waiting.until(
-            lambda: self.database.has_lock_waiter() or answer.done(),
+            lambda: self.database.has_lock_waiter() or response.done(),
             "the second client",
             60.0,
         )
-        return answer
+        return response
 
-    def test_disabled_twice(self) -> None:
+    def test_a_package_disabled_twice_at_once(self) -> None:
         with self.first_caller(OperationalState.DISABLED):
             body = {"operationalState": "DISABLED"}
-            answer = self.second_caller("PATCH", body)
-        second = answer.result(60)
+            response = self.second_caller("PATCH", body)
+        second = response.result(60)
         self.assertEqual(409, second.status, str(second.content))
         self.assertIn("is DISABLED already", second.detail)
 
-    def test_deleted_while_it_is_enabled(self) -> None:
+    def test_a_package_deleted_while_it_is_enabled(self) -> None:
         with self.first_caller(OperationalState.DISABLED):
             pass
         with self.first_caller(OperationalState.ENABLED):
-            answer = self.second_caller("DELETE")
-        second = answer.result(60)
+            response = self.second_caller("DELETE")
+        second = response.result(60)
         self.assertEqual(409, second.status, str(second.content))
         self.assertIn("is ENABLED", second.detail)
         self.assertEqual(200, self.vnfm.call("GET", self.path).status)
 
-    def test_data_of_two_users(self) -> None:
+    def test_data_of_two_users_are_merged(self) -> None:
         with self.vnfm.parts.store.writer() as session:
             row = packages.get(session, self.package_id, lock=True)
             row.user_defined_data = {"first": 1}
             session.flush()
             body = {"userDefinedData": {"second": 2}}
-            answer = self.second_caller("PATCH", body)
-        self.assertEqual(200, answer.result(60).status)
+            response = self.second_caller("PATCH", body)
+        self.assertEqual(200, response.result(60).status)
         self.assertEqual(
             {"first": 1, "second": 2},
             self.vnfm.call("GET", self.path).json["userDefinedData"],

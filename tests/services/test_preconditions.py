@@ -63,17 +63,17 @@ class TestPreconditions(testtools.TestCase):
         """Send a request many times; return the response, the same for all."""
         terms = {"Idempotency-Key": key}
         call = make_call(method, path, body, terms)
-        answers = self.call_concurrently(*[call] * CALLERS)
-        contents = str([answer.content for answer in answers])
-        for status in {answer.status for answer in answers}:
+        responses = self.call_concurrently(*[call] * CALLERS)
+        contents = str([response.content for response in responses])
+        for status in {response.status for response in responses}:
             self.assertIn(status, {200, 201, 202}, contents)
         # from either server, whose URLs differ
-        paths = {_path(a.headers.get("Location")) for a in answers}
+        paths = {_path(a.headers.get("Location")) for a in responses}
         self.assertEqual(1, len(paths), contents)
         again = call(self.client)
-        self.assertEqual(answers[0].status, again.status)
+        self.assertEqual(responses[0].status, again.status)
         self.assertEqual(paths, {_path(again.headers.get("Location"))})
-        return answers[0]
+        return responses[0]
 
     def count(self, path: str) -> int:
         return len(self.client.call_expecting("GET", path, None, 200))
@@ -101,8 +101,8 @@ class TestPreconditions(testtools.TestCase):
         )
         for done, (method, task, body) in enumerate(calls, 1):
             path = f"{INSTANCES}/{vnf}{task}"
-            answer = self.check_acted_once(method, path, body, f"key{task}")
-            op_occ = _path(answer.headers["Location"]).rsplit("/", 1)[1]
+            response = self.check_acted_once(method, path, body, f"key{task}")
+            op_occ = _path(response.headers["Location"]).rsplit("/", 1)[1]
             ended = self.client.wait_operation(op_occ)
             self.assertEqual("COMPLETED", ended["operationState"])
             self.assertEqual(done, self.count(OP_OCCS))
@@ -120,8 +120,8 @@ class TestPreconditions(testtools.TestCase):
         failed = self.client.wait_operation(op_occ)
         self.assertEqual("FAILED_TEMP", failed["operationState"])
         path = f"{OP_OCCS}/{op_occ}/fail"
-        answer = self.check_acted_once("POST", path, None, "fail")
-        self.assertEqual("FAILED", answer.json["operationState"])
+        response = self.check_acted_once("POST", path, None, "fail")
+        self.assertEqual("FAILED", response.json["operationState"])
 
     def test_one_of_the_requests_with_the_same_etag_changes_it(self) -> None:
         self.deployment.conductor()
@@ -132,11 +132,11 @@ class TestPreconditions(testtools.TestCase):
             terms = {"If-Match": tag}
             body = {"metadata": {"count": number}}
             call = make_call("PATCH", path, body, terms)
-            answers = self.call_concurrently(*[call] * CALLERS)
-            statuses = Counter(answer.status for answer in answers)
+            responses = self.call_concurrently(*[call] * CALLERS)
+            statuses = Counter(response.status for response in responses)
             self.assertEqual(1, statuses.pop(202), str(statuses))
             self.assertLessEqual(statuses.keys(), {409, 412})
-            (won,) = (a for a in answers if a.status == 202)
+            (won,) = (a for a in responses if a.status == 202)
             self.client.wait_operation(
                 won.headers["Location"].rsplit("/", 1)[1]
             )

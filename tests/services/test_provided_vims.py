@@ -1,4 +1,4 @@
-"""VIMs that VNFs provide: concurrent transactions stay consistent."""
+"""VIMs provided by VNFs: concurrent transactions stay consistent."""
 
 import datetime
 import threading
@@ -18,12 +18,12 @@ from tacker_cnf.db.session import (
     transaction,
 )
 from tacker_cnf.db.types import VAULT
-from tacker_cnf.lcm.scripted import ProvidedVim
+from tacker_cnf.lcm.script_output import ProvidedVim
 from tests.fixtures import waiting
 from tests.services.backends import MARIADB, POSTGRESQL, Database
 
 T = TypeVar("T")
-Said = Mapping[str, ProvidedVim | None]
+ProvidedVims = Mapping[str, ProvidedVim | None]
 CLUSTER = ProvidedVim(type="fake", auth_url="https://k8s", auth_cred={})
 ROUNDS = 10
 
@@ -59,7 +59,9 @@ class TestOnPostgresql(testtools.TestCase):
                 id=instance_id,
             )
 
-    def update_provided(self, instance_id: str, provided_vims: Said) -> None:
+    def update_provided(
+        self, instance_id: str, provided_vims: ProvidedVims
+    ) -> None:
         @transaction
         def write() -> None:
             now = datetime.datetime.now(datetime.UTC)
@@ -83,7 +85,7 @@ class TestOnPostgresql(testtools.TestCase):
             self.assertEqual(len(vims.find(session)), len(found))
         return {vim.name: vim.vnf_instance_id for vim in found}
 
-    def vim(self) -> str:
+    def provide_vim(self) -> str:
         """Let instance a provide a VIM; return the VIM's id."""
         self.update_provided("a", {"k8s": CLUSTER})
         with self.store.reader() as session:
@@ -98,7 +100,7 @@ class TestOnPostgresql(testtools.TestCase):
             session.flush()
             second = self.pool.submit(then)
             waiting.until(
-                self.database.has_lock_waiter, "the second one waits"
+                self.database.has_lock_waiter, "the second transaction to wait"
             )
         return second
 
@@ -119,26 +121,28 @@ class TestOnPostgresql(testtools.TestCase):
     def test_many_instances_provide_the_same_names(self) -> None:
         provided_vims = {"one": CLUSTER, "two": CLUSTER}
         for _ in range(ROUNDS):
-            together = threading.Barrier(4)
+            barrier = threading.Barrier(4)
 
             def provide(
-                instance_id: str, together: Any = together
+                instance_id: str, barrier: Any = barrier
             ) -> str | None:
-                together.wait(60)
+                barrier.wait(60)
                 try:
                     self.update_provided(instance_id, provided_vims)
                 except errors.ScriptFailed:
                     return None
                 return instance_id
 
-            (won,) = filter(None, self.pool.map(provide, "abcd"))
-            self.assertEqual({"one": won, "two": won}, self.list_provided())
-            self.update_provided(won, dict.fromkeys(provided_vims))
+            (winner,) = filter(None, self.pool.map(provide, "abcd"))
+            self.assertEqual(
+                {"one": winner, "two": winner}, self.list_provided()
+            )
+            self.update_provided(winner, dict.fromkeys(provided_vims))
             self.assertEqual({}, self.list_provided())
 
-    def test_another_uses_it_while_it_is_deleted(self) -> None:
+    def test_a_vim_used_by_another_instance_while_it_is_deleted(self) -> None:
         now = datetime.datetime.now(datetime.UTC)
-        vim_id = self.vim()
+        vim_id = self.provide_vim()
         second = self.run_blocked(
             lambda session: vims.update_provided(
                 session, "a", {"k8s": None}, now
@@ -148,8 +152,8 @@ class TestOnPostgresql(testtools.TestCase):
         self.assertIsInstance(second.exception(60), ReferenceError)
         self.assertEqual({}, self.list_provided())
 
-    def test_it_is_deleted_while_another_uses_it(self) -> None:
-        vim_id = self.vim()
+    def test_a_vim_deleted_while_another_instance_uses_it(self) -> None:
+        vim_id = self.provide_vim()
         second = self.run_blocked(
             lambda session: vims.record_use(session, "b", [vim_id]),
             lambda: self.update_provided("a", {"other": CLUSTER, "k8s": None}),
@@ -161,8 +165,10 @@ class TestOnPostgresql(testtools.TestCase):
             self.log.output,
         )
 
-    def test_its_vnf_is_terminated_while_another_uses_it(self) -> None:
-        vim_id = self.vim()
+    def test_a_vnf_terminated_while_another_instance_uses_its_vim(
+        self,
+    ) -> None:
+        vim_id = self.provide_vim()
 
         @transaction
         def withdraw() -> None:

@@ -19,8 +19,8 @@ class TestQueries(testtools.TestCase):
             hits = agreement.compare(table, kind, names, ROUNDS)
             self.assertGreater(hits, ROUNDS)
 
-    def test_postgresql(self) -> None:
+    def test_queries_on_postgresql(self) -> None:
         self.assert_same_results(POSTGRESQL)
 
-    def test_mariadb(self) -> None:
+    def test_queries_on_mariadb(self) -> None:
         self.assert_same_results(MARIADB)

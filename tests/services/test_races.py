@@ -1,4 +1,4 @@
-"""Two API servers on one database: many callers, one winner."""
+"""Concurrent requests to two API servers: one of them is accepted."""
 
 import threading
 from collections import Counter
@@ -29,17 +29,17 @@ Call = Callable[[Client], Response]
 
 
 def task_call(instance_id: str, task: str, body: Any) -> Call:
-    """Make a call that asks for a lifecycle operation."""
+    """Return a call that requests a lifecycle operation."""
     return lambda client: client.post_task(instance_id, task, body)
 
 
 def calls(method: str, path: str, *body: Any) -> Call:
-    """Make a call of any other kind."""
+    """Return a call with any method and path."""
     return lambda client: client.call(method, path, *body)
 
 
 def delete_call(package: str) -> Call:
-    """Make a call that deletes a package, after it has disabled it."""
+    """Return a call that disables and deletes a package."""
     disabled = {"operationalState": "DISABLED"}
 
     def call(client: Client) -> Response:
@@ -60,7 +60,7 @@ class TestRaces(testtools.TestCase):
         self.client = self.clients[0]
 
     def call_concurrently(self, calls: Sequence[Call]) -> list[Response]:
-        """Make calls at the same time, of one server and of the other."""
+        """Send concurrent requests, alternately to both servers."""
         together = threading.Barrier(len(calls))
 
         def make(number: int, call: Call) -> Response:
@@ -70,30 +70,34 @@ class TestRaces(testtools.TestCase):
         with ThreadPoolExecutor(len(calls)) as pool:
             return list(pool.map(make, range(len(calls)), calls))
 
-    def check_one_won(self, answers: Sequence[Response]) -> str:
-        """Make sure that one got in; give its operation occurrence's id."""
-        statuses = Counter(answer.status for answer in answers)
+    def check_one_accepted(self, responses: Sequence[Response]) -> str:
+        """Check that one was accepted; return its operation occurrence's id."""
+        statuses = Counter(response.status for response in responses)
         self.assertEqual(
-            Counter({202: 1, 409: len(answers) - 1}),
+            Counter({202: 1, 409: len(responses) - 1}),
             statuses,
-            str([answer.content for answer in answers]),
+            str([response.content for response in responses]),
         )
-        for answer in answers:
-            if answer.status == 409:
-                kind = answer.headers["Content-Type"]
+        for response in responses:
+            if response.status == 409:
+                kind = response.headers["Content-Type"]
                 self.assertEqual("application/problem+json", kind)
-                self.assertTrue(answer.detail)
-        (won,) = (answer for answer in answers if answer.status == 202)
-        return str(won.headers["Location"].rsplit("/", 1)[1])
+                self.assertTrue(response.detail)
+        (accepted,) = (
+            response for response in responses if response.status == 202
+        )
+        return str(accepted.headers["Location"].rsplit("/", 1)[1])
 
-    def test_one_operation_an_instance(self) -> None:
+    def test_one_operation_of_an_instance_is_accepted(self) -> None:
         self.client.register(self.cluster.vim)
         instance_id = self.client.create(self.client.onboard_sample())
         self.deployment.conductor()
         begin = task_call(instance_id, "instantiate", instantiation())
-        won = self.check_one_won(self.call_concurrently([begin] * CALLERS))
+        accepted = self.check_one_accepted(
+            self.call_concurrently([begin] * CALLERS)
+        )
         self.assertEqual(
-            "COMPLETED", self.client.wait_operation(won)["operationState"]
+            "COMPLETED", self.client.wait_operation(accepted)["operationState"]
         )
 
         more = {"type": "SCALE_OUT", "aspectId": "web_aspect"}
@@ -104,16 +108,16 @@ class TestRaces(testtools.TestCase):
                 instance_id, "terminate", {"terminationType": "FORCEFUL"}
             ),
         ]
-        won = self.check_one_won(
+        accepted = self.check_one_accepted(
             self.call_concurrently(mixed * (CALLERS // 3))
         )
         self.assertEqual(
-            "COMPLETED", self.client.wait_operation(won)["operationState"]
+            "COMPLETED", self.client.wait_operation(accepted)["operationState"]
         )
         op_occs = self.client.call_expecting("GET", OP_OCCS, None, 200)
         self.assertEqual(2, len(op_occs))
 
-    def test_instance_deleted_while_it_is_instantiated(self) -> None:
+    def test_an_instance_deleted_while_it_is_instantiated(self) -> None:
         self.client.register(self.cluster.vim)
         vnfd_id = self.client.onboard_sample()
         for _ in range(ROUNDS):
@@ -129,31 +133,31 @@ class TestRaces(testtools.TestCase):
             found = (began.status, deleted.status)
             self.assertIn(found, {(202, 409), (404, 204), (409, 204)})
 
-    def test_package_deleted_while_an_instance_is_made_of_it(self) -> None:
+    def test_a_package_deleted_while_an_instance_is_created(self) -> None:
         for _ in range(ROUNDS):
             csar = self.useFixture(Csar())
             path = f"{PACKAGES}/{self.client.onboard(csar.read())}"
             create = calls("POST", INSTANCES, {"vnfdId": csar.vnfd_id})
-            look = calls("GET", INSTANCES)
-            made, deleted, also, looked = self.call_concurrently(
-                [create, delete_call(path), create, look]
+            list_all = calls("GET", INSTANCES)
+            created, deleted, also_created, listed = self.call_concurrently(
+                [create, delete_call(path), create, list_all]
             )
-            self.assertEqual(200, looked.status)
-            for one in (made, also):
+            self.assertEqual(200, listed.status)
+            for one in (created, also_created):
                 self.assertIn(one.status, {201, 422}, str(one.content))
-            alive = 201 in {made.status, also.status}
-            self.assertEqual(409 if alive else 204, deleted.status)
+            exists = 201 in {created.status, also_created.status}
+            self.assertEqual(409 if exists else 204, deleted.status)
             status = self.client.call("GET", path).status
-            self.assertEqual(200 if alive else 404, status)
+            self.assertEqual(200 if exists else 404, status)
 
-    def test_package_onboarded_twice_at_once(self) -> None:
+    def test_one_of_concurrent_uploads_of_a_package_is_accepted(self) -> None:
         csar = self.useFixture(Csar()).read()
-        made = self.client.call_expecting
+        call = self.client.call_expecting
         paths = [
-            f"{PACKAGES}/{made('POST', PACKAGES, {}, 201)['id']}"
+            f"{PACKAGES}/{call('POST', PACKAGES, {}, 201)['id']}"
             for _ in range(4)
         ]
-        answers = self.call_concurrently(
+        responses = self.call_concurrently(
             [
                 calls(
                     "PUT", f"{path}/package_content", csar, "application/zip"
@@ -161,15 +165,15 @@ class TestRaces(testtools.TestCase):
                 for path in paths
             ]
         )
-        statuses = sorted(answer.status for answer in answers)
+        statuses = sorted(response.status for response in responses)
         self.assertEqual([202, 409, 409, 409], statuses)
         states = [
-            made("GET", path, None, 200)["onboardingState"] for path in paths
+            call("GET", path, None, 200)["onboardingState"] for path in paths
         ]
         self.assertEqual(1, states.count("ONBOARDED"))
         self.assertEqual(3, states.count("CREATED"))
 
-    def test_vim_deleted_while_an_instance_goes_there(self) -> None:
+    def test_a_vim_deleted_while_an_instance_uses_it(self) -> None:
         vnfd_id = self.client.onboard_sample()
         for number in range(ROUNDS):
             vim = self.client.register(self.cluster.vim, f"vim-{number}")
@@ -187,27 +191,29 @@ class TestRaces(testtools.TestCase):
             contents = (began.content, deleted.content)
             self.assertIn(found, allowed, str(contents))
             if began.status != 202:
-                # it is free for another try
+                # the instance is not reserved
                 self.client.register(self.cluster.vim, f"other-{number}")
                 self.client.start_operation(
                     instance_id, "instantiate", instantiation(SMALL)
                 )
 
-    def test_vims_registered_at_once(self) -> None:
+    def test_one_of_concurrent_registrations_of_a_vim_is_accepted(
+        self,
+    ) -> None:
         same = {**self.cluster.vim, "name": "one", "is_default": True}
         register = calls("POST", "/v1.0/vims", {"vim": same})
-        answers = self.call_concurrently([register] * 4)
-        statuses = sorted(answer.status for answer in answers)
+        responses = self.call_concurrently([register] * 4)
+        statuses = sorted(response.status for response in responses)
         self.assertEqual([201, 409, 409, 409], statuses)
 
-        answers = self.call_concurrently(
+        responses = self.call_concurrently(
             [
                 calls("POST", "/v1.0/vims", {"vim": {**same, "name": f"v{n}"}})
                 for n in range(4)
             ]
         )
-        for answer in answers:
-            self.assertIn(answer.status, {201, 409}, str(answer.content))
+        for response in responses:
+            self.assertIn(response.status, {201, 409}, str(response.content))
         vims = self.client.call_expecting("GET", "/v1.0/vims", None, 200)[
             "vims"
         ]

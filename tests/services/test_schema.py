@@ -1,4 +1,4 @@
-"""The schema: what alembic makes is what the model says, everywhere."""
+"""The schema of each database server equals the models."""
 
 import sqlalchemy as sa
 import testtools
@@ -17,7 +17,7 @@ class TestSchemaOnPostgresql(testtools.TestCase):
         self.deployment = self.useFixture(Deployment(self, self.server))
         self.engine = self.deployment.database.engine
 
-    def test_model_equals_head(self) -> None:
+    def test_the_migrated_schema_equals_the_models(self) -> None:
         with self.engine.connect() as connection:
             context = migration.MigrationContext.configure(
                 connection, opts={"compare_type": True}
@@ -28,24 +28,24 @@ class TestSchemaOnPostgresql(testtools.TestCase):
             self.assertEqual([], differences)
             self.assertEqual(schema.HEAD, context.get_current_revision())
 
-    def test_a_new_service_gets_its_keys_and_its_tables(self) -> None:
+    def test_commands_create_the_keys_and_the_tables(self) -> None:
         new = self.useFixture(Database(self, self.server))
         conf = self.deployment.configure(
             "new.conf",
             DEFAULT={"state_path": self.deployment.folder / "new"},
             database={"connection": new.url},
         )
-        for command, says in {
+        for command, expected in {
             "keys create": "secrets.key: created.",
             "db upgrade": f"from version None to {schema.HEAD}.",
         }.items():
             done = self.deployment.manage(command, conf)
             self.assertEqual(0, done.returncode, done.stderr)
-            self.assertIn(says, done.stdout)
+            self.assertIn(expected, done.stdout)
         tables = set(sa.inspect(new.engine).get_table_names())
         self.assertEqual(set(self.columns()), tables)
 
-    def test_upgrade_of_what_is_new_does_nothing(self) -> None:
+    def test_an_upgrade_of_the_latest_schema_changes_nothing(self) -> None:
         before = self.columns()
         self.deployment.database.execute(
             "INSERT INTO vnf_packages (id, onboarding_state,"
@@ -61,7 +61,7 @@ class TestSchemaOnPostgresql(testtools.TestCase):
         count = "SELECT count(*) AS n FROM vnf_packages"
         self.assertEqual({"n": 1}, self.deployment.database.fetch_row(count))
 
-    def test_version_is_printed(self) -> None:
+    def test_the_version_is_printed(self) -> None:
         output = self.deployment.manage("db version")
         self.assertEqual(0, output.returncode, output.stderr)
         self.assertIn(f"version {schema.HEAD};", output.stdout)

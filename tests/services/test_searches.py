@@ -1,4 +1,4 @@
-"""The VIMs to search are read whole from each database."""
+"""All VIMs to search are read, on each database server."""
 
 import datetime
 from typing import Any
@@ -20,17 +20,21 @@ COUNT = 2 * BATCH_SIZE + 1
 
 
 class TestSearches(testtools.TestCase):
-    def searched(self, server: str) -> None:
+    def check_all_are_searched(self, server: str) -> None:
         store = open_store(self, server)
         self.fill(store)
-        none: Any = None  # no package is read
+        no_packages: Any = None  # none is read
         orphans = OrphanCleaner(
-            store, none, DriverRegistry(conf.load([])), CancelToken(), 30.0
+            store,
+            no_packages,
+            DriverRegistry(conf.load([])),
+            CancelToken(),
+            30.0,
         )
         self.assertEqual({}, orphans.build_search_tasks(lambda: False))
         tasks = orphans.build_search_tasks(lambda: True).values()
         self.assertEqual(COUNT, len(tasks))
-        # two instantiations that chose the same
+        # two instantiations with the same VIM
         self.assertEqual({1}, {len(task.origins) for task in tasks})
 
     def fill(self, store: session.Store) -> None:
@@ -61,8 +65,8 @@ class TestSearches(testtools.TestCase):
                 sa.update(models.VnfLcmOpOcc).values(state_entered_time=now)
             )
 
-    def test_postgresql(self) -> None:
-        self.searched(POSTGRESQL)
+    def test_all_vims_are_searched_on_postgresql(self) -> None:
+        self.check_all_are_searched(POSTGRESQL)
 
-    def test_mariadb(self) -> None:
-        self.searched(MARIADB)
+    def test_all_vims_are_searched_on_mariadb(self) -> None:
+        self.check_all_are_searched(MARIADB)

@@ -86,8 +86,7 @@ metadata:
 
 def ssh_responds(address: str, port: int = 22) -> bool:
     try:
-        with socket.create_connection((address, port), 0.3) as found:
-            found.settimeout(0.3)
+        with socket.create_connection((address, port), 5) as found:
             return found.recv(4).startswith(b"SSH-")
     except OSError:
         return False
@@ -331,7 +330,7 @@ class ClusterCase(HostCase):
             while not stopped.wait(0.05):
                 try:
                     with urllib.request.urlopen(
-                        url, timeout=5, context=tls
+                        url, timeout=60, context=tls
                     ) as response:
                         response.read()
                 except OSError as error:

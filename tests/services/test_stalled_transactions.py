@@ -1,6 +1,4 @@
-"""A process that stands still in the middle of a transaction, and a server
-that does.
-"""
+"""Stalled processes and stalled servers in the middle of a transaction."""
 
 import fixtures
 import sqlalchemy as sa
@@ -14,29 +12,32 @@ from tests.fixtures.closable_port import ClosablePort
 from tests.fixtures.tcp_proxy import TcpProxy
 from tests.services.backends import MARIADB, POSTGRESQL, Database
 
-LEASE = 3.0
+LEASE = 6.0
 
 
 class TestStalled(testtools.TestCase):
     server = POSTGRESQL
-    #: does nothing for some seconds, and reads a table
+    #: a query that takes some seconds
     sleeps = "SELECT pg_sleep({})"
 
     def setUp(self) -> None:
         super().setUp()
         self.url = self.useFixture(Database(self, self.server)).url
         self.log = self.useFixture(fixtures.FakeLogger())
-        self.store = self.store_of_a_process()
-        schema.upgrade(self.store)
+        # a migration has no time limit
+        unlimited = Store(self.url)
+        self.addCleanup(unlimited.close)
+        schema.upgrade(unlimited)
+        self.store = self.open_store()
 
-    def store_of_a_process(self, lease: float = LEASE) -> Store:
+    def open_store(self, lease: float = LEASE) -> Store:
         store = Store(self.url, Timeouts.for_lease(lease))
         self.addCleanup(store.close)
         return store
 
-    def test_what_it_holds_is_free_again(self) -> None:
+    def test_locks_of_a_stalled_process_are_released(self) -> None:
         leases.acquire(self.store, "duty", "stalled", 0.0)
-        stalled = self.store_of_a_process()
+        stalled = self.open_store()
         renewed = "UPDATE leases SET lease_until = 1e12"
 
         def pause_transaction() -> None:
@@ -44,16 +45,16 @@ class TestStalled(testtools.TestCase):
                 session.execute(sa.text(renewed))
                 waiting.until(
                     lambda: leases.acquire(self.store, "duty", "other", 60.0),
-                    "the lease of who stands still",
+                    "the lease of the stalled process",
                 )
                 session.execute(sa.text(renewed))
 
         self.assertRaises(DATABASE_DOWN, pause_transaction)
-        # it is itself again after that
+        # its next transaction succeeds
         self.assertFalse(leases.acquire(stalled, "duty", "stalled", 60.0))
 
     def wait_for_own_lock(self) -> None:
-        """Wait for a lock that this process has too."""
+        """Wait for a lock of another transaction of this process."""
         row = sa.text("SELECT * FROM leases FOR UPDATE")
         with self.store.writer() as first, self.store.writer() as second:
             first.execute(row).all()
@@ -63,21 +64,21 @@ class TestStalled(testtools.TestCase):
         with store.reader() as session:
             session.execute(sa.text(self.sleeps.format(LEASE))).all()
 
-    def test_no_lock_and_no_statement_is_waited_for_for_long(self) -> None:
+    def test_waits_for_locks_and_statements_are_limited(self) -> None:
         leases.acquire(self.store, "duty", "other", 60.0)
         self.assertRaises(DATABASE_DOWN, self.wait_for_own_lock)
-        # the limit of the server is surely below that of this process
-        store = self.store_of_a_process(4 * LEASE)
+        # the limit of the server is well below that of this process
+        store = self.open_store(4 * LEASE)
         self.assertRaises(DATABASE_DOWN, self.run_slow_query, store)
-        # it answered both
+        # the server responded to both
         self.assertNotIn("Database unreachable", self.log.output)
         self.assertIn("Database transaction failed", self.log.output)
-        # a migration may take its time
+        # a migration has no time limit
         store = Store(self.url)
         self.addCleanup(store.close)
         self.run_slow_query(store)
 
-    def test_a_locked_lease_is_another_ones_for_now(self) -> None:
+    def test_a_locked_lease_is_neither_acquired_nor_lost(self) -> None:
         leases.acquire(self.store, "duty", "other", 0.0)
         with self.store.writer() as session:
             session.execute(sa.text("SELECT * FROM leases FOR UPDATE")).all()
@@ -86,30 +87,28 @@ class TestStalled(testtools.TestCase):
         self.assertEqual((set(), {"duty"}), tuple(found))
         self.assertTrue(leases.acquire(self.store, "duty", "me", 60.0))
 
-    def test_a_server_that_hangs(self) -> None:
-        """Its kernel, or a proxy, acknowledges, and it does not answer."""
+    def test_a_transaction_on_a_stalled_server_fails(self) -> None:
+        """The kernel, or a proxy, acknowledges; the server does not respond."""
         url = sa.make_url(self.url)
-        relay = self.useFixture(TcpProxy(f"tcp://{url.host}:{url.port}"))
-        through = url.set(host="127.0.0.1", port=relay.port)
+        proxy = self.useFixture(TcpProxy(f"tcp://{url.host}:{url.port}"))
+        through = url.set(host="127.0.0.1", port=proxy.port)
         store = Store(
             through.render_as_string(hide_password=False),
             Timeouts.for_lease(LEASE),
         )
         self.addCleanup(store.close)
         self.assertTrue(leases.acquire(store, "duty", "me", 60.0))
-        relay.stall()
-        for _ in ("a connection that is there", "a new one"):
+        proxy.stall()
+        for _ in ("an open connection", "a new one"):
             self.assertRaises(DATABASE_DOWN, self.take_lease, store)
-        relay.resume()
+        proxy.resume()
         self.assertFalse(self.take_lease(store))
 
     def test_an_outage_is_logged_once(self) -> None:
-        """A transaction that began before it and ends after it began says
-        nothing of either.
-        """
+        """A transaction that was open when the outage began logs nothing."""
         url = sa.make_url(self.url)
-        gate = self.useFixture(ClosablePort(url.port or 0))
-        through = url.set(host="127.0.0.1", port=gate.port)
+        proxy = self.useFixture(ClosablePort(url.port or 0))
+        through = url.set(host="127.0.0.1", port=proxy.port)
         store = Store(
             through.render_as_string(hide_password=False),
             Timeouts.for_lease(LEASE),
@@ -117,17 +116,17 @@ class TestStalled(testtools.TestCase):
         self.addCleanup(store.close)
         with store.reader() as session:
             session.execute(sa.text("SELECT 1")).all()
-            gate.close()
+            proxy.close()
             self.assertRaises(DATABASE_DOWN, self.read, store)
             session.invalidate()
         self.assertRaises(DATABASE_DOWN, self.read, store)
-        gate.open()
+        proxy.open()
         self.read(store)
-        begun_and_ended = (
+        logged = (
             self.log.output.count("Database unreachable"),
             self.log.output.count("Database reachable again"),
         )
-        self.assertEqual((1, 1), begun_and_ended, self.log.output)
+        self.assertEqual((1, 1), logged, self.log.output)
 
     def read(self, store: Store) -> None:
         with store.reader() as session:

@@ -212,6 +212,8 @@ COUNTS = sum(map(Counter, WORKLOAD_FILES.values()), Counter[str]())
 BINDING = "bindings.yaml"
 #: VDU3 as a Deployment
 FAILING = "deployment_fail_test.yaml"
+#: limits the CPU time of pods, which not all pods of the package declare
+QUOTA = "resource-quota.yaml"
 UNSCHEDULABLE = re.compile(
     r"Pod (vdu\S+) is not ready: Unschedulable: "
     r"0/2 nodes are available: 2 Too many pods"
@@ -287,7 +289,7 @@ class TestPackageOfEveryKind(RealPackages):
         untouched = self.cluster.list_all()
         namespaces = self.cluster.call("GET", f"{CORE}/namespaces")
         for name in package.files():
-            if name in {*WORKLOAD_FILES, BINDING, FAILING}:
+            if name in {*WORKLOAD_FILES, BINDING, FAILING, QUOTA}:
                 continue
             self.run_task("instantiate", self.with_workloads(name))
             self.assertEqual(COUNTS, self.vdus(), name)
@@ -331,14 +333,34 @@ class TestPackageOfEveryKind(RealPackages):
             "replicaset_service_secret.yaml"
         }
         request = self.instantiation(*NEEDS, *sorted(other_files), FAILING)
+        failed = self.fail_instantiation(request)
+        self.check_reason(failed["error"]["detail"])
+        self.roll_back(failed)
+        self.assertEqual(untouched, self.cluster.list_all())
+
+    def test_pods_that_a_quota_rejects(self) -> None:
+        self.onboard(self.name)
+        untouched = self.cluster.list_all()
+        failed = self.fail_instantiation(self.with_workloads(QUOTA))
+        self.assertIn(
+            "failed quota: curry-rq: must specify cpu",
+            failed["error"]["detail"],
+        )
+        self.roll_back(failed)
+        self.assertEqual(untouched, self.cluster.list_all())
+
+    def fail_instantiation(self, request: Any) -> Any:
+        """Instantiate without success; return the operation."""
         failed = self.client.wait_operation(
             self.client.start_operation(self.instance, "instantiate", request)
         )
         self.assertEqual("FAILED_TEMP", failed["operationState"], str(failed))
-        self.check_reason(failed["error"]["detail"])
+        return failed
+
+    def roll_back(self, failed: Any) -> None:
+        """Roll an operation back."""
         rolled = self.client.decide(failed["id"], "rollback")
         self.assertEqual("ROLLED_BACK", rolled["operationState"], str(rolled))
-        self.assertEqual(untouched, self.cluster.list_all())
 
     def check_reason(self, detail: str) -> None:
         """Check that a failure names a pod that cannot run, and why."""

@@ -1,4 +1,4 @@
-"""upload_from_uri: by the real command, and with killed conductors."""
+"""Uploads from a URI by the openstack command and with killed conductors."""
 
 import threading
 from typing import Any
@@ -17,7 +17,6 @@ from tests.services.deployment import START_TIMEOUT_S, Deployment
 from tests.services.test_openstack_cli import CommandTest
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
-LEASE = 3.0
 
 
 class TestCommand(CommandTest):
@@ -68,7 +67,6 @@ class TestKilledConductor(testtools.TestCase):
             Deployment(
                 self,
                 self.server,
-                conductor={"lease": LEASE},
                 catalogue={
                     "upload_hosts": "127.0.0.1",
                     "upload_schemes": "http",
@@ -89,14 +87,14 @@ class TestKilledConductor(testtools.TestCase):
         client = deployment.api().client
         killed_conductor = deployment.conductor()
         path = f"{PACKAGES}/{client.call_expecting('POST', PACKAGES, {}, 201)['id']}"
-        answer = client.call(
+        response = client.call(
             "POST",
             f"{path}/package_content/upload_from_uri",
             {"addressInformation": source.url},
         )
-        self.assertEqual(202, answer.status, str(answer.content))
+        self.assertEqual(202, response.status, str(response.content))
         self.assertTrue(requested.wait(START_TIMEOUT_S))
-        killed_conductor.kill()
+        deployment.kill(killed_conductor)
         shown = client.call("GET", path).json
         self.assertEqual("UPLOADING", shown["onboardingState"])
         proceed.set()

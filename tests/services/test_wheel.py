@@ -162,6 +162,8 @@ class Wheel(fixtures.Fixture):
 class Installed(Deployment):
     """A service that is set up by its own programs alone."""
 
+    preloaded = False
+
     def __init__(
         self, case: testtools.TestCase, programs: Path, setup: list[str]
     ) -> None:

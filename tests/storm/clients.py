@@ -54,15 +54,15 @@ class RequestLog:
         self.deleted: list[str] = []
         #: task and status -> how often
         self.response_counts: collections.Counter[str] = collections.Counter()
-        #: details of answers with status 500
+        #: details of responses with status 500
         self.errors: list[str] = []
 
-    def record(self, task: str, answer: Response) -> None:
+    def record(self, task: str, response: Response) -> None:
         """Count a response."""
         with self.lock:
-            self.response_counts[f"{task} {answer.status}:"] += 1
-            if answer.status == 500:
-                self.errors.append(f"{task}: {answer.detail}")
+            self.response_counts[f"{task} {response.status}:"] += 1
+            if response.status == 500:
+                self.errors.append(f"{task}: {response.detail}")
 
     def record_accepted(self, instance_id: str, op_occ_id: str) -> None:
         """Record that an operation was accepted."""
@@ -77,11 +77,11 @@ class StormClient:
     """
 
     def __init__(
-        self, service: Service, requests: RequestLog, chance: random.Random
+        self, service: Service, requests: RequestLog, rng: random.Random
     ) -> None:
         self._service = service
         self._requests = requests
-        self._chance = chance
+        self._rng = rng
 
     def call(
         self,
@@ -90,16 +90,16 @@ class StormClient:
         body: Any = None,
         kind: str = "application/json",
     ) -> Response:
-        """Send a request until it is answered."""
+        """Send a request until there is a response."""
         key = {} if method == "GET" else {"Idempotency-Key": str(uuid.uuid4())}
         until = time.monotonic() + TIMEOUT_S
         while True:
-            client: Client = self._chance.choice(self._service.clients)
+            client: Client = self._rng.choice(self._service.clients)
             try:
-                answer = client.call(method, path, body, kind, key)
-                if answer.status not in UNAVAILABLE:
-                    return answer
-                why: object = answer.detail
+                response = client.call(method, path, body, kind, key)
+                if response.status not in UNAVAILABLE:
+                    return response
+                why: object = response.detail
             except (OSError, http.client.HTTPException) as error:
                 why = error
             if time.monotonic() > until:
@@ -108,21 +108,21 @@ class StormClient:
 
     def get(self, path: str) -> Any:
         """Read something; None: it does not exist."""
-        answer = self.call("GET", path)
-        if answer.status == 404:
+        response = self.call("GET", path)
+        if response.status == 404:
             return None
-        assert answer.status == 200, answer.content
-        return answer.json
+        assert response.status == 200, response.content
+        return response.json
 
     def create(self) -> str:
         """Create an instance, and its namespace; return its id."""
         body = {
-            "vnfdId": self._chance.choice(self._service.vnfd_ids),
+            "vnfdId": self._rng.choice(self._service.vnfd_ids),
             "vnfInstanceName": "a storm's",
         }
-        answer = self.call("POST", INSTANCES, body)
-        assert answer.status == 201, answer.content
-        instance_id = str(answer.json["id"])
+        response = self.call("POST", INSTANCES, body)
+        assert response.status == 201, response.content
+        instance_id = str(response.json["id"])
         self._service.cluster.add_namespace(instance_id)
         with self._requests.lock:
             self._requests.created.append(instance_id)
@@ -132,9 +132,9 @@ class StormClient:
     def run_request(self) -> None:
         """Send a request about a random instance."""
         with self._requests.lock:
-            instance_id = self._chance.choice(self._requests.instances)
+            instance_id = self._rng.choice(self._requests.instances)
             last = self._requests.last.get(instance_id)
-        if last is None or self._chance.random() < 0.1:
+        if last is None or self._rng.random() < 0.1:
             self._begin(instance_id)  # even if the last one has not ended
             return
         state = self.get(f"{OP_OCCS}/{last}")["operationState"]
@@ -142,34 +142,34 @@ class StormClient:
             self.decide(last)
         elif state not in ACTIVE:
             self._begin(instance_id)
-        elif self._chance.random() < 0.03:
+        elif self._rng.random() < 0.03:
             self.cancel(last)
 
     def decide(self, op_occ_id: str, *decisions: str) -> None:
         """Decide about an operation that failed: one of these, or any."""
         names = decisions or tuple(DECISIONS)
         weights = [DECISIONS[name] for name in names]
-        (decision,) = self._chance.choices(names, weights)
+        (decision,) = self._rng.choices(names, weights)
         path = f"{OP_OCCS}/{op_occ_id}/{decision}"
         self._requests.record(decision, self.call("POST", path))
 
     def cancel(self, op_occ_id: str) -> None:
-        mode = self._chance.choice(("GRACEFUL", "FORCEFUL"))
+        mode = self._rng.choice(("GRACEFUL", "FORCEFUL"))
         path = f"{OP_OCCS}/{op_occ_id}/cancel"
-        answer = self.call("POST", path, {"cancelMode": mode})
-        self._requests.record("cancel", answer)
+        response = self.call("POST", path, {"cancelMode": mode})
+        self._requests.record("cancel", response)
 
     def _begin(self, instance_id: str) -> None:
         instance = self.get(f"{INSTANCES}/{instance_id}")
         if instance is None:
             return  # another client has just deleted it
         if instance["instantiationState"] == "INSTANTIATED":
-            (task,) = self._chance.choices(
+            (task,) = self._rng.choices(
                 tuple(RUNNING), tuple(RUNNING.values())
             )
         else:
             tasks, weights = ("instantiate", "modify", "delete"), (8, 1, 1)
-            (task,) = self._chance.choices(tasks, weights)
+            (task,) = self._rng.choices(tasks, weights)
         if task == "delete":
             self._delete(instance_id)
         else:
@@ -179,17 +179,17 @@ class StormClient:
         """Request an operation; record it when it was accepted."""
         instance_id = instance["id"]
         method, path, body, kind = self._request(instance, task)
-        answer = self.call(
+        response = self.call(
             method, f"{INSTANCES}/{instance_id}{path}", body, kind
         )
-        self._requests.record(task, answer)
-        if answer.status == 202:
-            op_occ_id = str(answer.headers["Location"].rpartition("/")[2])
+        self._requests.record(task, response)
+        if response.status == 202:
+            op_occ_id = str(response.headers["Location"].rpartition("/")[2])
             self._requests.record_accepted(instance_id, op_occ_id)
 
     def _request(self, instance: Any, task: str) -> tuple[str, str, Any, str]:
         if task == "modify":
-            name = {"vnfInstanceName": f"named {self._chance.random()}"}
+            name = {"vnfInstanceName": f"named {self._rng.random()}"}
             return "PATCH", "", name, MERGE
         bodies = {
             "instantiate": self._instantiation,
@@ -234,12 +234,12 @@ class StormClient:
         vnfcs = instance["instantiatedVnfInfo"].get("vnfcInfo", ())
         if not vnfcs:
             return {}
-        return {"vnfcInstanceId": [self._chance.choice(vnfcs)["id"]]}
+        return {"vnfcInstanceId": [self._rng.choice(vnfcs)["id"]]}
 
     def _delete(self, instance_id: str) -> None:
-        answer = self.call("DELETE", f"{INSTANCES}/{instance_id}")
-        self._requests.record("delete", answer)
-        if answer.status in {204, 404}:
+        response = self.call("DELETE", f"{INSTANCES}/{instance_id}")
+        self._requests.record("delete", response)
+        if response.status in {204, 404}:
             with self._requests.lock:
                 if instance_id not in self._requests.instances:
                     return  # another client was first

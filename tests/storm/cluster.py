@@ -160,8 +160,8 @@ class StormCluster(fixtures.Fixture):
             try:
                 with urllib.request.urlopen(  # noqa: S310
                     request, timeout=60, context=self._tls
-                ) as answer:
-                    return json.loads(answer.read())
+                ) as response:
+                    return json.loads(response.read())
             except urllib.error.HTTPError as error:
                 with error:
                     if error.code == 404:

@@ -79,7 +79,7 @@ class FaultProxy:
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
         )
-        self.server = Server(self.answer, access_log=None)
+        self.server = Server(self.handle, access_log=None)
 
     def set_fault(self, line: bytes) -> None:
         """Set or clear the fault."""
@@ -87,17 +87,17 @@ class FaultProxy:
         self._fault_cleared.set()
         self._fault_cleared = asyncio.Event()
 
-    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         at = time.time()
         if request.method in READ_METHODS:
             return await self._respond(request)
         sender = self.server.senders[request.protocol] or _sender_pid(request)
         outcome = "cut"
         try:
-            answer = await self._respond(request)
+            response = await self._respond(request)
             if request.transport and not request.transport.is_closing():
-                outcome = str(answer.status)
-            return answer
+                outcome = str(response.status)
+            return response
         finally:
             entry = {
                 "at": at,
@@ -115,8 +115,8 @@ class FaultProxy:
         if not fault or random.random() >= share:  # noqa: S311
             return await self._forward(request)
         act = self._faults[fault.pop("kind")]
-        answer: web.StreamResponse = await act(request, **fault)
-        return answer
+        response: web.StreamResponse = await act(request, **fault)
+        return response
 
     async def _error(
         self, request: web.BaseRequest, status: int
@@ -186,22 +186,22 @@ class FaultProxy:
         self, request: web.BaseRequest
     ) -> web.StreamResponse:
         body = await request.read() if request.body_exists else None
-        async with self._request(request, body) as answer:
+        async with self._request(request, body) as response:
             return web.Response(
-                status=answer.status,
-                headers=_forwarded_headers(answer),
-                body=await answer.read(),
+                status=response.status,
+                headers=_forwarded_headers(response),
+                body=await response.read(),
             )
 
     async def _send_stream(
         self, request: web.BaseRequest
     ) -> web.StreamResponse:
-        async with self._request(request, None) as answer:
+        async with self._request(request, None) as response:
             stream = web.StreamResponse(
-                status=answer.status, headers=_forwarded_headers(answer)
+                status=response.status, headers=_forwarded_headers(response)
             )
             await stream.prepare(request)
-            async for data in answer.content.iter_any():
+            async for data in response.content.iter_any():
                 await stream.write(data)
             return stream
 
@@ -215,11 +215,11 @@ def _sender_pid(request: web.BaseRequest) -> int | None:
 
 
 def _forwarded_headers(
-    answer: aiohttp.ClientResponse,
+    response: aiohttp.ClientResponse,
 ) -> list[tuple[str, str]]:
     return [
         (name, value)
-        for name, value in answer.headers.items()
+        for name, value in response.headers.items()
         if name.lower() not in HOP_BY_HOP_HEADERS
     ]
 

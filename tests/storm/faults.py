@@ -32,7 +32,7 @@ class FaultLoop:
     pause_s = (1.0, 6.0)
 
     def __init__(self, seed: str, end: threading.Event) -> None:
-        self.chance = random.Random(seed)  # noqa: S311
+        self.rng = random.Random(seed)  # noqa: S311
         self._end = end
         self.done: collections.Counter[str] = collections.Counter()
         self.log: list[str] = []
@@ -45,13 +45,13 @@ class FaultLoop:
 
     def wait(self, seconds: tuple[float, float]) -> None:
         """Wait for some seconds, or until the storm is to end."""
-        self._end.wait(self.chance.uniform(*seconds))
+        self._end.wait(self.rng.uniform(*seconds))
 
     def _run(self) -> None:
         faults = self.faults()
         self.wait(self.pause_s)
         while not self._end.is_set():
-            name = self.chance.choice(sorted(faults))
+            name = self.rng.choice(sorted(faults))
             self.done[name] += 1
             start, part = time.time(), str(self)
             try:
@@ -137,16 +137,16 @@ class ClusterFaults(FaultLoop):
 
     def faults(self) -> Mapping[str, Act]:
         return {
-            "cluster answers 5xx": self._errors,
+            "cluster responds 5xx": self._errors,
             "cluster silent": lambda: self._set_fault_for(kind="silent"),
             "cluster resets": lambda: self._set_fault_for(
                 kind="reset", share=0.5
             ),
-            "answers lost": lambda: self._set_fault_for(
+            "responses lost": lambda: self._set_fault_for(
                 kind="lose", share=0.3
             ),
             "cluster slow": lambda: self._set_fault_for(
-                kind="slow", seconds=self.chance.uniform(0.2, 1.5)
+                kind="slow", seconds=self.rng.uniform(0.2, 1.5)
             ),
             "cluster away": self._restart_api,
             "pods killed": self._kill_pods,
@@ -158,13 +158,15 @@ class ClusterFaults(FaultLoop):
         self._cluster.set_fault()
 
     def _errors(self) -> None:
-        status = self.chance.choice((500, 503, 504, 429))
-        share = self.chance.choice((0.3, 1.0))
+        status = self.rng.choice((500, 503, 504, 429))
+        share = self.rng.choice((0.3, 1.0))
         self._set_fault_for(kind="error", status=status, share=share)
 
     def _restart_api(self) -> None:
-        seconds = self.chance.uniform(0.5, 3.0)
-        self._cluster.call("POST", "/sandbox/api-away", {"seconds": seconds})
+        seconds = self.rng.uniform(0.5, 3.0)
+        self._cluster.call(
+            "POST", "/sandbox/stop-api-server", {"seconds": seconds}
+        )
         self.wait((seconds, seconds))
 
     def _kill_pods(self) -> None:
@@ -175,7 +177,7 @@ class ClusterFaults(FaultLoop):
             for name in names
             if instance and vdu == "web"
         )
-        for namespace, name in self.chance.sample(found, min(3, len(found))):
+        for namespace, name in self.rng.sample(found, min(3, len(found))):
             body = {"namespace": namespace, "name": name}
             self._cluster.call("POST", "/sandbox/kill-pod", body)
 

@@ -60,8 +60,8 @@ class Storm:
         self.faults = FaultInjector(service, seed)
 
     def _make_client(self, name: object) -> StormClient:
-        chance = random.Random(f"{self._seed} {name}")  # noqa: S311
-        return StormClient(self._service, self._requests, chance)
+        rng = random.Random(f"{self._seed} {name}")  # noqa: S311
+        return StormClient(self._service, self._requests, rng)
 
     def run(self, vnfs: int, seconds: float) -> Report:
         """Run the whole storm."""
@@ -199,7 +199,7 @@ class Storm:
                 "writes without a claim": checks.find_unclaimed_writes(
                     writes, versions, history.read_cleanups(engine)
                 ),
-                "answers with status 500": requests.errors,
+                "responses with status 500": requests.errors,
                 **self._found,
             },
         )

@@ -1,6 +1,5 @@
 """The service of a storm: conductors and API servers, as processes."""
 
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import sqlalchemy as sa
 import testtools
 
 from tests.fixtures.http_receiver import HttpReceiver
+from tests.fixtures.ports import free_port
 from tests.fixtures.tcp_proxy import TcpProxy
 from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.services.client import Client
@@ -81,9 +81,7 @@ class ApiSlot(fixtures.Fixture):
         self._name = name
 
     def _setUp(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self._conf = self._service.deployment.configure(
             f"{self._name}.conf", api={"port": port}
         )

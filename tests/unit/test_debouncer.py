@@ -1,7 +1,4 @@
-"""Bursts of changes that come to rest."""
-
-import queue
-import time
+"""Bursts of changes, merged into one callback."""
 
 import testtools
 
@@ -10,45 +7,53 @@ from tacker_cnf.conductor.debouncer import (
     QUIET_PERIOD_S,
     Debouncer,
 )
+from tests.fixtures.clock import ManualClock
 
 
-class TestSettling(testtools.TestCase):
+class TestDebouncer(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.calls: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self.settling = Debouncer(self.calls.put)
-        self.settling.start()
-        self.addCleanup(self.settling.stop)
+        self.clock = ManualClock()
+        self.calls: list[str] = []
+        self.debouncer = Debouncer(self.calls.append, self.clock)
+        self.debouncer.start()
+        self.addCleanup(self.debouncer.stop)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and wait until the debouncer has done its work."""
+        self.clock.wait_until_waiting()
+        self.clock.advance(seconds)
+        self.clock.wait_until_waiting()
 
     def test_a_burst_is_reported_once(self) -> None:
-        start = time.monotonic()
         for _ in range(100):
-            self.settling.schedule(["one"])
-        self.assertEqual("one", self.calls.get(timeout=60))
-        self.assertGreaterEqual(time.monotonic() - start, QUIET_PERIOD_S)
-        self.assertRaises(
-            queue.Empty, self.calls.get, timeout=2 * QUIET_PERIOD_S
-        )
+            self.debouncer.schedule(["one"])
+        self.advance(QUIET_PERIOD_S / 2)
+        self.assertEqual([], self.calls)
+        for _ in range(3):
+            self.advance(QUIET_PERIOD_S)
+            self.assertEqual(["one"], self.calls)
 
     def test_an_endless_burst_is_reported_in_the_end(self) -> None:
-        start = time.monotonic()
-        while self.calls.empty():
-            self.settling.schedule(["one"])
-            time.sleep(QUIET_PERIOD_S / 3)
-            self.assertLess(time.monotonic() - start, MAX_DELAY_S + 60)
-        self.assertGreaterEqual(time.monotonic() - start, MAX_DELAY_S)
+        start = self.clock.monotonic()
+        while not self.calls:
+            self.debouncer.schedule(["one"])
+            self.advance(QUIET_PERIOD_S / 3)
+        passed = self.clock.monotonic() - start
+        self.assertTrue(0 <= passed - MAX_DELAY_S < QUIET_PERIOD_S)
 
-    def test_each_rests_by_itself(self) -> None:
-        self.settling.schedule(["late"], 2 * QUIET_PERIOD_S)
-        self.settling.schedule(["one", "two"])
-        keys = [self.calls.get(timeout=60) for _ in range(3)]
-        self.assertEqual({"one", "two"}, set(keys[:2]))
-        self.assertEqual("late", keys[2])
+    def test_each_name_has_its_own_delay(self) -> None:
+        self.debouncer.schedule(["late"], 2 * QUIET_PERIOD_S)
+        self.debouncer.schedule(["one", "two"])
+        self.advance(QUIET_PERIOD_S)
+        self.assertEqual(["one", "two"], self.calls)
+        self.advance(2 * QUIET_PERIOD_S)
+        self.assertEqual(["one", "two", "late"], self.calls)
 
     def test_nothing_is_reported_after_the_end(self) -> None:
-        self.settling.schedule(["one"])
-        self.settling.stop()
-        self.settling.schedule(["two"])
-        self.assertRaises(
-            queue.Empty, self.calls.get, timeout=2 * QUIET_PERIOD_S
-        )
+        self.debouncer.schedule(["one"])
+        self.debouncer.stop()
+        self.debouncer.schedule(["two"])
+        self.clock.advance(2 * QUIET_PERIOD_S)
+        self.debouncer._thread.join()
+        self.assertEqual([], self.calls)

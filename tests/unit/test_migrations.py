@@ -1,4 +1,4 @@
-"""The migrations lead to the tables that the models describe."""
+"""Migrations of the database schema."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ from tacker_cnf.db.types import VAULT, Vault
 
 
 class TestMigrations(testtools.TestCase):
-    def test_the_head_is_the_one_that_servers_ask_for(self) -> None:
-        made = config.Config()
-        where = schema.__file__.replace("schema.py", "migrations")
-        made.set_main_option("script_location", where)
-        scripts = script.ScriptDirectory.from_config(made)
+    def test_the_latest_revision_is_the_one_that_servers_require(self) -> None:
+        alembic_config = config.Config()
+        directory = schema.__file__.replace("schema.py", "migrations")
+        alembic_config.set_main_option("script_location", directory)
+        scripts = script.ScriptDirectory.from_config(alembic_config)
         self.assertEqual(schema.HEAD, scripts.get_current_head())
 
-    def test_they_give_what_the_models_say(self) -> None:
+    def test_the_migrated_schema_equals_the_models(self) -> None:
         store = Store("sqlite://")
         self.addCleanup(store.close)
         self.assertIsNone(schema.version(store))
@@ -40,7 +40,7 @@ class TestMigrations(testtools.TestCase):
 
 
 class TestFrom0001(testtools.TestCase):
-    """Rows of the first schema, which had more of them in the clear."""
+    """Rows of the first schema, which encrypted fewer columns."""
 
     hidden = '{"password":"hunter2"}'
 
@@ -79,14 +79,14 @@ class TestFrom0001(testtools.TestCase):
                 {"id": instance_id, "value": value},
             )
 
-    def lies(self) -> list[str]:
+    def stored_values(self) -> list[str]:
         columns = "vnf_configurable_properties, extensions, metadata"
         query = f"SELECT {columns} FROM vnf_instances WHERE id = 'full'"  # noqa: S608
         with self.store.engine.connect() as connection:
             return list(connection.execute(sa.text(query)).one())
 
     def check(self) -> None:
-        for text in self.lies():
+        for text in self.stored_values():
             self.assertNotIn("hunter2", text)
             self.assertNotIn("password", text)
         with self.store.reader() as session:
@@ -102,11 +102,11 @@ class TestFrom0001(testtools.TestCase):
                 ],
             )
 
-    def test_they_are_encrypted_and_can_be_read(self) -> None:
+    def test_plain_values_are_encrypted_and_can_be_read(self) -> None:
         schema.upgrade(self.store)
         self.check()
 
-    def test_an_upgrade_that_was_interrupted_goes_on(self) -> None:
+    def test_an_interrupted_upgrade_is_completed_by_the_next(self) -> None:
         done = VAULT.fernet.encrypt(self.hidden.encode()).decode()
         with self.store.engine.begin() as connection:
             connection.execute(
@@ -122,11 +122,11 @@ class TestFrom0001(testtools.TestCase):
         schema.upgrade(self.store)
         self.check()
 
-    def test_without_keys_nothing_is_touched(self) -> None:
+    def test_an_upgrade_without_keys_changes_nothing(self) -> None:
         fernet, VAULT._fernet = VAULT._fernet, Vault()._fernet
         self.addCleanup(setattr, VAULT, "_fernet", fernet)
-        before = self.lies()
+        before = self.stored_values()
         error = self.assertRaises(errors.VnfmError, schema.upgrade, self.store)
         self.assertEqual("No key file was loaded.", str(error))
         self.assertEqual("0001", schema.version(self.store))
-        self.assertEqual(before, self.lies())
+        self.assertEqual(before, self.stored_values())

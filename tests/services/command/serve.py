@@ -1,8 +1,8 @@
-"""The openstack command, loaded once and run many times.
+"""Server that loads the openstack command once and runs it for each call.
 
-Run by the Python that has it, as ``serve.py SOCKET``, until its input ends. Each call of it is a
-process of its own: a fork of this one, which gets the caller's arguments,
-environment, directory and standard streams, and ends as the command does.
+Run as ``serve.py SOCKET`` by the Python in which the command is installed; it
+exits at the end of its input. Each call runs in a fork of this process, with
+the caller's arguments, environment, working directory and standard streams.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from typing import Any
 from openstack.config import loader
 from openstackclient import shell
 
-#: what the command would look for, group by group, each time it starts
+#: groups of entry points that the command loads each time it starts
 GROUPS = (
     "cliff.formatter.",
     "keystoneauth1.plugin",
@@ -36,20 +36,20 @@ def load() -> None:
     for group in entry_points.groups:
         for point in entry_points.select(group=group):
             if group.startswith(GROUPS):
-                # some want what is not installed, and fail in many ways
+                # some require modules that are not installed
                 with contextlib.suppress(Exception):
                     point.load()
 
 
-def change_directory(place: str) -> None:
-    """Go to a directory, and look for clouds.yaml there: where to look was
-    found out when the library was loaded.
+def change_directory(directory: str) -> None:
+    """Change to a directory, and search clouds.yaml there: the library set its
+    search path when it was loaded.
     """
     before = Path.cwd()
-    os.chdir(place)
+    os.chdir(directory)
     for files in (loader.CONFIG_FILES, loader.SECURE_FILES):
         files[:] = [
-            str(Path(place, Path(path).name))
+            str(Path(directory, Path(path).name))
             if Path(path).parent == before
             else path
             for path in files
@@ -83,10 +83,10 @@ def main() -> None:
         signal.SIGCHLD, signal.SIG_IGN
     )  # their exit is not waited for
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-        place = Path(f"{sys.argv[1]}.new")
-        listening.bind(str(place))
+        path = Path(f"{sys.argv[1]}.new")
+        listening.bind(str(path))
         listening.listen(64)
-        place.rename(sys.argv[1])
+        path.rename(sys.argv[1])
         sources = [listening, sys.stdin]
         while sys.stdin not in select.select(sources, [], [])[0]:
             caller, _ = listening.accept()

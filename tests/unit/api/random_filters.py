@@ -66,25 +66,25 @@ class Simple(NamedTuple):
 
 
 def random_filter(
-    chance: random.Random, names: Mapping[tuple[str, ...], str]
+    rng: random.Random, names: Mapping[tuple[str, ...], str]
 ) -> list[Simple]:
     """Build a filter on these attributes, with values of their kinds."""
     found = []
-    for _ in range(chance.choice([1, 1, 1, 2, 3])):
-        path, kind = chance.choice(list(names.items()))
-        op = chance.choice(OPS[kind])
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        path, kind = rng.choice(list(names.items()))
+        op = rng.choice(OPS[kind])
         several = op in {"in", "nin", "cont", "ncont"}
-        count = chance.randint(1, 4) if several else 1
-        values = tuple(chance.choices(VALUES[kind], k=count))
+        count = rng.randint(1, 4) if several else 1
+        values = tuple(rng.choices(VALUES[kind], k=count))
         found.append(Simple(op, path, kind, values))
     return found
 
 
-def format_filter(chance: random.Random, simples: Iterable[Simple]) -> str:
+def format_filter(rng: random.Random, simples: Iterable[Simple]) -> str:
     """Return a filter in the syntax of SOL013."""
 
     def quoted(text: str) -> str:
-        if set(text) & set("',)") or chance.random() < 0.3:
+        if set(text) & set("',)") or rng.random() < 0.3:
             return "'" + text.replace("'", "''") + "'"
         return text
 

@@ -10,8 +10,9 @@ from testtools.content import text_content
 
 from tacker_cnf.api import filters
 from tacker_cnf.db import instances, models, op_occs, packages
-from tacker_cnf.db.listing import ListQuery, comparable
+from tacker_cnf.db.listing import comparable
 from tacker_cnf.db.session import Store
+from tacker_cnf.list_query import ListQuery
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import InstantiationState, VnfInstance
 from tacker_cnf.sol.vnf_lcm_op_occ import (
@@ -78,87 +79,87 @@ TABLES: tuple[tuple[Any, Any, Any], ...] = (
 NAMES = [t for t in TEXTS if t]
 
 
-def a_value(chance: random.Random) -> Any:
+def a_value(rng: random.Random) -> Any:
     """Build a random JSON value."""
-    return chance.choice(
+    return rng.choice(
         [
             None,
-            chance.choice(TEXTS),
-            chance.choice([True, False]),
-            chance.choice([0, 1, 5, -1, 1.5, 10]),
-            [chance.choice(TEXTS), 5, {"a": chance.choice(TEXTS)}],
-            {"a": chance.choice(TEXTS), "b": 1},
+            rng.choice(TEXTS),
+            rng.choice([True, False]),
+            rng.choice([0, 1, 5, -1, 1.5, 10]),
+            [rng.choice(TEXTS), 5, {"a": rng.choice(TEXTS)}],
+            {"a": rng.choice(TEXTS), "b": 1},
         ]
     )
 
 
-def any_instance(chance: random.Random, number: int) -> VnfInstance:
+def any_instance(rng: random.Random, number: int) -> VnfInstance:
     maybe = {
-        "vnf_instance_name": chance.choice(TEXTS),
-        "vnf_instance_description": chance.choice(TEXTS),
+        "vnf_instance_name": rng.choice(TEXTS),
+        "vnf_instance_description": rng.choice(TEXTS),
         "metadata": {
-            key: a_value(chance)
-            for key in chance.sample(["a", "x/y,~@", "deep", KEY, "b"], 3)
+            key: a_value(rng)
+            for key in rng.sample(["a", "x/y,~@", "deep", KEY, "b"], 3)
         },
         "vim_connection_info": {
-            key: VimConnectionInfo(vim_type=chance.choice(NAMES))
-            for key in chance.sample(["a", *NAMES], 2)
+            key: VimConnectionInfo(vim_type=rng.choice(NAMES))
+            for key in rng.sample(["a", *NAMES], 2)
         },
         "instantiated_vnf_info": an_info(
             *(
-                a_vnfc(name, uid=chance.choice([*TEXTS, None]))
-                for name in chance.sample(NAMES, chance.randint(0, 3))
+                a_vnfc(name, uid=rng.choice([*TEXTS, None]))
+                for name in rng.sample(NAMES, rng.randint(0, 3))
             ),
-            levels={n: chance.randint(0, 2) for n in chance.sample(NAMES, 2)},
+            levels={n: rng.randint(0, 2) for n in rng.sample(NAMES, 2)},
         ),
     }
-    given = {k: v for k, v in maybe.items() if chance.random() < 0.8}
+    given = {k: v for k, v in maybe.items() if rng.random() < 0.8}
     return an_instance(
-        id=f"{chance.choice(NAMES)[:30]}{number}",
-        vnf_provider=chance.choice(TEXTS),
-        instantiation_state=chance.choice(list(InstantiationState)),
+        id=f"{rng.choice(NAMES)[:30]}{number}",
+        vnf_provider=rng.choice(TEXTS),
+        instantiation_state=rng.choice(list(InstantiationState)),
         **given,
     )
 
 
 def any_op_occ(
-    chance: random.Random, number: int, instance_id: str
+    rng: random.Random, number: int, instance_id: str
 ) -> VnfLcmOpOcc:
-    pending = chance.choice([True, False])
+    pending = rng.choice([True, False])
     return an_op_occ(
-        op=chance.choice(list(LcmOperationType)),
-        id=f"{chance.choice(NAMES)[:30]}{number}",
-        operation_state=chance.choice(list(LcmOperationStateType)),
+        op=rng.choice(list(LcmOperationType)),
+        id=f"{rng.choice(NAMES)[:30]}{number}",
+        operation_state=rng.choice(list(LcmOperationStateType)),
         vnf_instance_id=instance_id,
-        is_automatic_invocation=chance.choice([True, False]),
+        is_automatic_invocation=rng.choice([True, False]),
         is_cancel_pending=pending,
-        cancel_mode=chance.choice(list(CancelModeType)) if pending else None,
-        grant_id=chance.choice([None, *TEXTS]),
-        operation_params={"a": a_value(chance)},
+        cancel_mode=rng.choice(list(CancelModeType)) if pending else None,
+        grant_id=rng.choice([None, *TEXTS]),
+        operation_params={"a": a_value(rng)},
     )
 
 
 class FilterComparison:
     """The resources of a store, and the filters on them."""
 
-    def __init__(self, store: Store, chance: random.Random) -> None:
+    def __init__(self, store: Store, rng: random.Random) -> None:
         self.store = store
-        self.chance = chance
+        self.rng = rng
 
     def fill(self, count: int) -> None:
-        chance = self.chance
+        rng = self.rng
         with self.store.writer() as session:
             packages.add(session, a_package(vnfd_id="a-vnfd"))
         with self.store.writer() as session:
             for number in range(count):
                 moment = NOW + datetime.timedelta(
-                    seconds=chance.randint(-2, 2),
-                    microseconds=chance.choice([0, 1, 500_000, 999_999]),
+                    seconds=rng.randint(-2, 2),
+                    microseconds=rng.choice([0, 1, 500_000, 999_999]),
                 )
-                instance = any_instance(chance, number)
+                instance = any_instance(rng, number)
                 instances.add(session, instance, moment)
                 session.flush()
-                op_occ = any_op_occ(chance, number, instance.id)
+                op_occ = any_op_occ(rng, number, instance.id)
                 op_occs.add(session, op_occ, {}, moment, 1)
 
     def compare(self, table: Any, kind: Any, names: Any, rounds: int) -> int:
@@ -172,8 +173,8 @@ class FilterComparison:
             ]
             hits = 0
             for _ in range(rounds):
-                simples = random_filter(self.chance, names)
-                text = format_filter(self.chance, simples)
+                simples = random_filter(self.rng, names)
+                text = format_filter(self.rng, simples)
                 expected = [r["id"] for r in resources if matches(r, simples)]
                 parsed = filters.parse(text, kind)
                 in_memory = [r["id"] for r in resources if parsed.matches(r)]
@@ -199,8 +200,8 @@ class TestAgreement(StoreTest):
             with self.store.writer() as session:
                 for table in reversed(models.Base.metadata.sorted_tables):
                     session.execute(sa.delete(table))
-            chance = random.Random(seed)  # noqa: S311
-            agreement = FilterComparison(self.store, chance)
+            rng = random.Random(seed)  # noqa: S311
+            agreement = FilterComparison(self.store, rng)
             agreement.fill(60)
             for table, kind, names in TABLES:
                 hits = agreement.compare(table, kind, names, ROUNDS)

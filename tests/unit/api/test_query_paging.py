@@ -6,7 +6,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.api import paging
-from tacker_cnf.db.listing import Position
+from tacker_cnf.list_query import Position
 from tests.factories import NOW
 
 POSITIONS = [
@@ -52,7 +52,7 @@ class TestMarker(testtools.TestCase):
             self.assertEqual(position, paging.decode_marker(marker))
             self.assertEqual(marker, parse.quote(marker, safe=""))
 
-    def test_a_foreign_marker_is_rejected(self) -> None:
+    def test_an_unknown_marker_is_rejected(self) -> None:
         for marker in BAD:
             error = self.assertRaises(
                 errors.InvalidMarker, paging.decode_marker, marker

@@ -1,4 +1,5 @@
 import errno
+import fcntl
 import hashlib
 import io
 import os
@@ -193,18 +194,21 @@ class TestStore(ContentTest):
         self.assertEqual(set(), self.list_files())
 
     def test_the_lock_is_exclusive(self) -> None:
-        entered = threading.Event()
+        order: list[str] = []
 
         def enter() -> None:
             with ContentStore(self.root).lock():
-                entered.set()
+                order.append("second")
 
         other = threading.Thread(target=enter)
         with self.store.lock():
+            with (self.root / "lock").open("w") as file:
+                flags = fcntl.LOCK_EX | fcntl.LOCK_NB
+                self.assertRaises(BlockingIOError, fcntl.flock, file, flags)
             other.start()
-            self.assertFalse(entered.wait(0.05))
-        self.assertTrue(entered.wait(60))
+            order.append("first")
         other.join()
+        self.assertEqual(["first", "second"], order)
 
     def test_the_lock_is_released_after_an_error(self) -> None:
         def fail() -> None:

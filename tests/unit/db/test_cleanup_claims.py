@@ -1,4 +1,4 @@
-"""The marks of instances that may have something left, and their claims."""
+"""Marks of instances that may have leftovers, and their claims."""
 
 from tacker_cnf.db import instances, leftovers, packages
 from tests.factories import NOW, an_instance

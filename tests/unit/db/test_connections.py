@@ -1,7 +1,7 @@
-"""What is registered of a VIM goes where it was registered for."""
+"""Completion of VIM connections by registered VIMs."""
 
+from tacker_cnf.db import connection_info
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.vims import connection_info
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_vim
 

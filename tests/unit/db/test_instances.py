@@ -5,11 +5,11 @@ import msgspec
 import sqlalchemy as sa
 
 from tacker_cnf import errors
+from tacker_cnf.api.vnf_instances import EXCLUDED_BY_DEFAULT
 from tacker_cnf.db import instances, models, packages, vims
-from tacker_cnf.db.listing import ListQuery
 from tacker_cnf.db.session import ReferenceError  # noqa: A004
+from tacker_cnf.list_query import ListQuery
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.vnf_instance import InstantiationState
 from tacker_cnf.sol.vnf_package import OperationalState
 from tests.factories import (
     NOW,
@@ -21,11 +21,9 @@ from tests.factories import (
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package, a_vim
 
-BRIEF = ListQuery(
-    attributes=instances.COLUMNS.keys() - instances.EXCLUDED_BY_DEFAULT
+DEFAULT_LIST = ListQuery(
+    attributes=instances.COLUMNS.keys() - EXCLUDED_BY_DEFAULT
 )
-OUT = InstantiationState.NOT_INSTANTIATED
-IN = InstantiationState.INSTANTIATED
 FULL = a_running_instance(
     info=an_info(a_vnfc(uid="1"), levels={"web_aspect": 1}),
     vnf_instance_name="ein Name",
@@ -52,9 +50,9 @@ class InstanceTest(StoreTest):
         with self.store.writer() as session:
             instances.add(session, instance, when)
 
-    def write(self, act: Any, *args: Any) -> None:
+    def write(self, function: Any, *args: Any) -> None:
         with self.store.writer() as session:
-            act(session, *args)
+            function(session, *args)
 
     def get(self, instance_id: str = "an-instance") -> Any:
         with self.store.reader() as session:
@@ -62,62 +60,64 @@ class InstanceTest(StoreTest):
 
 
 class TestReading(InstanceTest):
-    def test_an_instance_comes_back_as_it_went_in(self) -> None:
+    def test_an_instance_is_returned_as_stored(self) -> None:
         for name in ("bare", "full"):
             bare = {"bare": an_instance(), "full": FULL}[name]
             instance = msgspec.structs.replace(bare, id=name)
             self.add(instance)
             self.assertEqual(instance, self.get(name))
 
-    def test_an_update_changes_all_of_it(self) -> None:
+    def test_an_update_replaces_all_attributes(self) -> None:
         self.add(an_instance())
         self.write(instances.update, FULL)
         self.assertEqual(FULL, self.get())
         self.write(instances.update, an_instance())
         self.assertEqual(an_instance(), self.get())
 
-    def test_a_list_is_short_and_in_order(self) -> None:
+    def test_a_list_has_default_attributes_in_creation_order(self) -> None:
         for number, name in enumerate("bca"):
             self.add(an_instance(id=name, metadata={"a": 1}), number)
         with self.store.reader() as session:
-            found = list(instances.find(session, BRIEF))
+            found = list(instances.find(session, DEFAULT_LIST))
         self.assertEqual(
             [an_instance(id=name) for name in "bca"], [i for _, i in found]
         )
 
-    def test_there_is_none(self) -> None:
+    def test_an_unknown_instance_is_not_found(self) -> None:
         error = self.assertRaises(errors.NotFound, self.get, "none")
         self.assertEqual("There is no VNF instance none.", str(error))
 
-    def test_its_vnfd_has_to_be_there(self) -> None:
+    def test_the_vnfd_of_an_instance_has_to_exist(self) -> None:
         self.assertRaises(
-            ReferenceError, self.add, an_instance(vnfd_id="gone")
+            ReferenceError, self.add, an_instance(vnfd_id="unknown")
         )
 
 
 class TestReserve(InstanceTest):
-    def test_a_free_instance_that_is_as_it_was_seen(self) -> None:
-        # who holds it, its generation, the one that was seen
+    def test_only_a_free_instance_of_the_expected_generation_is_reserved(
+        self,
+    ) -> None:
+        # reserving operation, generation, expected generation
         cases = [
             (None, 0, 0, None),
             (None, 1, 0, errors.Stale),
             ("other", 0, 0, errors.OperationInProgress),
             ("other", 1, 0, errors.OperationInProgress),
         ]
-        for holder, now, seen, refusal in cases:
+        for reserved_by, current, expected, refusal in cases:
             with self.store.writer() as session:
                 session.execute(sa.delete(instances.Row))
             self.add(an_instance())
             with self.store.writer() as session:
-                held = {"busy_with": holder, "generation": now}
-                session.execute(sa.update(instances.Row).values(**held))
-            reserve_call = (instances.reserve, "an-instance", "me", seen)
+                values = {"busy_with": reserved_by, "generation": current}
+                session.execute(sa.update(instances.Row).values(**values))
+            reserve_call = (instances.reserve, "an-instance", "me", expected)
             if refusal:
                 self.assertRaises(refusal, self.write, *reserve_call)
             else:
                 self.write(*reserve_call)
 
-    def test_one_that_is_not_there(self) -> None:
+    def test_an_unknown_instance_is_not_reserved(self) -> None:
         self.assertRaises(
             errors.Stale, self.write, instances.reserve, "none", "me", 0
         )
@@ -133,29 +133,29 @@ class TestReserve(InstanceTest):
             "an-instance",
         )
         self.assertEqual(
-            "VNF instance an-instance is held by the lifecycle operation "
+            "VNF instance an-instance is reserved by the lifecycle operation "
             "op-1 (None, None).",
             str(error),
         )
 
-    def test_which_are_held(self) -> None:
-        for name in ("free", "held", "other"):
+    def test_busy_instances_are_listed(self) -> None:
+        for name in ("free", "busy", "other"):
             self.add(an_instance(id=name))
         with self.store.writer() as session:
-            held = instances.Row.id.in_(["held", "other"])
+            busy = instances.Row.id.in_(["busy", "other"])
             session.execute(
-                sa.update(instances.Row).where(held).values(busy_with="me")
+                sa.update(instances.Row).where(busy).values(busy_with="me")
             )
         with self.store.reader() as session:
             for instance_ids, expected in (
-                (["free", "held", "none"], ["held"]),
+                (["free", "busy", "none"], ["busy"]),
                 ([], []),
             ):
                 self.assertEqual(
                     expected, instances.list_busy(session, instance_ids)
                 )
 
-    def test_only_the_holder_lets_it_go(self) -> None:
+    def test_only_the_reserving_operation_releases_it(self) -> None:
         self.add(an_instance())
         self.write(instances.reserve, "an-instance", "op-1", 0)
         self.write(instances.release, "op-2")
@@ -178,17 +178,17 @@ class TestRelease(InstanceTest):
         with self.store.reader() as session:
             return list(session.scalars(sa.select(models.VimUse.vim_id)))
 
-    def test_only_the_vims_that_it_is_on_have_to_stay(self) -> None:
+    def test_a_release_keeps_only_the_vims_of_the_instance(self) -> None:
         vim_connections = {
             "v": VimConnectionInfo(vim_id="a-vim", vim_type="fake")
         }
-        on_it = msgspec.structs.replace(
+        with_vim = msgspec.structs.replace(
             FULL, vim_connection_info=vim_connections
         )
-        for instance, left in (
+        for instance, expected in (
             (an_instance(), []),
             (FULL, []),
-            (on_it, ["a-vim"]),
+            (with_vim, ["a-vim"]),
         ):
             with self.store.writer() as session:
                 session.execute(sa.delete(instances.Row))
@@ -199,15 +199,15 @@ class TestRelease(InstanceTest):
             )
             self.assertEqual(["a-vim"], self.uses())
             self.write(instances.release, "op-1")
-            self.assertEqual(left, self.uses())
+            self.assertEqual(expected, self.uses())
 
-    def test_a_use_is_noted_once(self) -> None:
+    def test_the_use_of_a_vim_is_recorded_once(self) -> None:
         self.add(an_instance())
         for used in (["a-vim"], [], ["a-vim", "not registered"]):
             self.write(vims.record_use, "an-instance", used)
             self.assertEqual(["a-vim"], self.uses())
 
-    def test_the_vnfd_that_it_was_taken_to_may_go(self) -> None:
+    def test_a_release_ends_the_use_of_another_package(self) -> None:
         self.add(an_instance())
         package = a_package(
             id="new",
@@ -225,17 +225,17 @@ class TestRelease(InstanceTest):
 
     def usage(self) -> str:
         with self.store.reader() as session:
-            package = packages.get(session, "new")
-            return packages.usage_state(session, package)
+            found = packages.get_attributes(session, "new")
+        return str(found["usage_state"])
 
 
 class TestDelete(InstanceTest):
-    def test_one_that_is_free_and_does_not_run(self) -> None:
+    def test_a_free_instance_that_is_not_instantiated_is_deleted(self) -> None:
         self.add(an_instance())
         self.write(instances.delete, "an-instance")
         self.assertRaises(errors.NotFound, self.get)
 
-    def test_others_stay(self) -> None:
+    def test_busy_or_instantiated_instances_are_not_deleted(self) -> None:
         self.add(FULL)
         self.add(an_instance(id="busy"))
         self.write(instances.reserve, "busy", "op-1", 0)

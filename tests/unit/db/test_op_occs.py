@@ -1,40 +1,81 @@
-"""Who works on an operation, who has lost it, and how it ends."""
+"""State, claims and decisions of operation occurrences."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from tacker_cnf import errors
+from tacker_cnf.api.vnf_lcm_op_occs import EXCLUDED_BY_DEFAULT
 from tacker_cnf.conductor.claims import Claims
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
-from tacker_cnf.db import instances, op_occs, packages
-from tacker_cnf.db.listing import ListQuery
+from tacker_cnf.db import (
+    conductors,
+    instances,
+    leftovers,
+    op_occs,
+    outbox,
+    packages,
+    vims,
+)
 from tacker_cnf.db.op_occs import ClaimedOperation, Result, Row
-from tacker_cnf.lcm.operations import TASKS
+from tacker_cnf.db.session import RowsLocked, epoch
+from tacker_cnf.lcm import grant_plan
+from tacker_cnf.lcm.operations.registry import TASKS
+from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
+from tacker_cnf.list_query import ListQuery
+from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.grant import GrantRequest
+from tacker_cnf.sol.lcm_request import (
+    InstantiateVnfRequest,
+    VnfInfoModifications,
+)
 from tacker_cnf.sol.problem import ProblemDetails
-from tacker_cnf.sol.vnf_instance import InstantiationState
-from tacker_cnf.sol.vnf_lcm_op_occ import CancelModeType
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    CancelModeType,
+    ModificationsTriggeredByVnfPkgChange,
+    ResourceChanges,
+)
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
-from tests.factories import NOW, an_instance, an_op_occ
+from tests.factories import (
+    NOW,
+    a_flavour,
+    a_running_instance,
+    a_target,
+    an_instance,
+    an_op_occ,
+)
 from tests.unit.db.base import StoreTest
 from tests.unit.db.test_types import a_package
+from tests.unit.lcm.test_granted import a_grant
 
-BRIEF = ListQuery(
-    attributes=op_occs.COLUMNS.keys() - op_occs.EXCLUDED_BY_DEFAULT
+DEFAULT_LIST = ListQuery(
+    attributes=op_occs.COLUMNS.keys() - EXCLUDED_BY_DEFAULT
 )
-OUT = InstantiationState.NOT_INSTANTIATED
 GRACEFUL, FORCEFUL = CancelModeType.GRACEFUL, CancelModeType.FORCEFUL
 PROBLEM = ProblemDetails(status=422, detail="it broke")
-#: seconds: never within a test, and long ago
+#: seconds: longer than a test, and expired
 VALID_LEASE_S, EXPIRED_LEASE_S = 1000.0, -1000.0
 
 
+def a_grant_request() -> GrantRequest:
+    return grant_plan.build(
+        an_op_occ(),
+        InstantiateVnfRequest(flavour_id="simple"),
+        an_instance(),
+        None,
+        a_target(),
+        a_flavour(),
+    )
+
+
 class OpOccTest(StoreTest):
-    """One instance, held by one operation."""
+    """One instance, reserved by one operation."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -52,7 +93,7 @@ class OpOccTest(StoreTest):
             op_occs.add(session, op_occ, vims, NOW, lease_s)
 
     def set(self, **values: Any) -> None:
-        """Bring the operation to some point of its life."""
+        """Set columns of the operation."""
         with self.store.writer() as session:
             session.execute(sa.update(Row).values(**values))
 
@@ -61,7 +102,15 @@ class OpOccTest(StoreTest):
         with self.store.reader() as session:
             return tuple(session.execute(sa.select(*chosen)).one())
 
-    def holder(self) -> str | None:
+    def announced(self) -> list[S]:
+        """Return the states that events announced."""
+        row = outbox.Row
+        with self.store.reader() as session:
+            found = session.scalars(sa.select(row).order_by(row.id)).all()
+            op_occs_ = [event.announcement.op_occ for event in found]
+            return [o.operation_state for o in op_occs_ if o]
+
+    def reserving_operation(self) -> str | None:
         with self.store.reader() as session:
             row = session.execute(sa.select(instances.Row.busy_with)).one()
             return row[0]
@@ -102,16 +151,39 @@ class OpOccTest(StoreTest):
             return list(op_occs.list_unclaimed(session))
 
 
+class TestAdd(OpOccTest):
+    def test_times_are_stored_with_microseconds(self) -> None:
+        with self.store.writer() as session:
+            instances.release(session, "an-op-occ")
+            session.execute(sa.delete(Row))
+            now = NOW.replace(microsecond=5)
+            op_occs.add(session, an_op_occ(), {}, now, VALID_LEASE_S)
+        self.assertEqual(
+            (now, now), self.row("start_time", "state_entered_time")
+        )
+
+    def test_a_new_operation_is_announced(self) -> None:
+        self.assertEqual([S.STARTING], self.announced())
+
+    def test_a_new_operation_has_a_wake_up_timeout(self) -> None:
+        with self.store.reader() as session:
+            until, now = session.execute(
+                sa.select(Row.lease_until, epoch())
+            ).one()
+        left = until - now
+        self.assertTrue(VALID_LEASE_S / 2 < left <= VALID_LEASE_S, left)
+
+
 class TestClaim(OpOccTest):
-    def test_only_what_is_active_and_nobodys(self) -> None:
-        # owner, lease_until; whether another one gets it
+    def test_only_active_unclaimed_operations_are_claimed(self) -> None:
+        # owner, lease_until; whether it can be claimed
         owners = [
             (None, 0.0, True),
             # its wake-up message may be on its way
             (None, 9e9, True),
             ("other", 9e9, False),
             ("other", 0.0, True),
-            # not even its own twice, while it works on it
+            # a conductor does not claim its own operation again
             ("me", 9e9, False),
         ]
         for state, (owner, until, free) in itertools.product(S, owners):
@@ -120,37 +192,87 @@ class TestClaim(OpOccTest):
             wanted = free and state in ACTIVE
             self.assertEqual(wanted, work is not None, f"{state} {owner}")
 
-    def test_an_operation_that_is_not_there(self) -> None:
+    def test_operation_not_found(self) -> None:
         with self.store.writer() as session:
             self.assertIsNone(
                 op_occs.claim(session, "none", "me", VALID_LEASE_S)
             )
 
-    def test_what_the_owner_gets(self) -> None:
+    def test_a_claim_returns_the_operation(self) -> None:
         work = self.claimed()
         self.assertEqual(an_op_occ(), work.op_occ)
         self.assertEqual({"vim1"}, set(work.vim_connections))
-        self.assertEqual((), work.notes)
+        self.assertEqual((), work.checkpoint)
         self.assertIsNone(work.step)
         self.assertIsNone(work.lost_owner)
         self.assertEqual(1, work.fence)
         self.assertEqual(("me", 1), self.row("owner", "fence"))
 
-    def test_each_claim_has_a_higher_token(self) -> None:
+    def test_a_claim_returns_the_results_recorded_before(self) -> None:
+        recorded = {
+            "grant_request": a_grant_request(),
+            "grant": a_grant(),
+            "script_changes": InstanceChanges(metadata={"a": 1}),
+            "step": "INFRA",
+            "recorded": 3,
+            "operation_params": {"a": 1},
+        }
+        self.set(owner="first", lease_until=0.0, **recorded)
+        claimed = self.claimed("second")
+        self.assertEqual(
+            an_op_occ(grant_id=None, operation_params={"a": 1}),
+            claimed.op_occ,
+        )
+        for name in recorded.keys() - {"operation_params"}:
+            self.assertEqual(recorded[name], getattr(claimed, name), name)
+        # a retry
+        self.set(owner=None)
+        self.assertIsNone(self.claimed("third").script_changes)
+
+    def test_a_claim_has_a_lease_of_the_given_length(self) -> None:
+        self.claimed()
+        with self.store.reader() as session:
+            until, now = session.execute(
+                sa.select(Row.lease_until, epoch())
+            ).one()
+        left = until - now
+        self.assertTrue(VALID_LEASE_S / 2 < left <= VALID_LEASE_S, left)
+
+    def test_a_locked_row_is_not_claimed(self) -> None:
+        self.lock_rows()
+        error = self.assertRaises(RowsLocked, self.claim)
+        self.assertEqual("an-op-occ", str(error))
+        self.assertEqual((None, 0), self.row("owner", "fence"))
+        self.claimed("other")
+        self.lock_rows()
+        self.assertIsNone(self.claim())
+
+    def test_a_claim_changes_no_other_operation(self) -> None:
+        with self.store.writer() as session:
+            op_occs.add(session, an_op_occ(id="b"), {}, NOW, VALID_LEASE_S)
+        self.claimed("me")
+        with self.store.reader() as session:
+            found = sa.select(Row.id, Row.owner).order_by(Row.id)
+            self.assertEqual(
+                [("an-op-occ", "me"), ("b", None)],
+                session.execute(found).tuples().all(),
+            )
+
+    def test_each_claim_has_a_higher_fence(self) -> None:
         tokens = [self.claimed(lease=EXPIRED_LEASE_S).fence for _ in range(3)]
         self.assertEqual([1, 2, 3], tokens)
 
-    def test_the_lost_conductor_is_named(self) -> None:
+    def test_a_claim_returns_the_lost_conductor(self) -> None:
         self.claimed("first", EXPIRED_LEASE_S)
         self.assertEqual("first", self.claimed("second").lost_owner)
 
-    def test_a_claim_that_comes_second_gets_nothing(self) -> None:
+    def test_a_second_claim_is_rejected(self) -> None:
         self.claimed("first")
         self.assertIsNone(self.claim("second"))
 
 
 class TestRecord(OpOccTest):
-    def test_every_event_of_a_running_operation(self) -> None:
+    def test_each_event_changes_the_state_and_the_reservation(self) -> None:
         for (state, event), after in TRANSITIONS.items():
             if state not in ACTIVE:
                 continue
@@ -160,13 +282,15 @@ class TestRecord(OpOccTest):
                     sa.update(instances.Row).values(busy_with="an-op-occ")
                 )
             self.assertEqual(after, self.record(self.claimed(), event))
-            owner, now_is = self.row("owner", "operation_state")
-            self.assertEqual(after, now_is)
+            owner, current = self.row("owner", "operation_state")
+            self.assertEqual(after, current)
             self.assertEqual("me" if after in ACTIVE else None, owner)
-            held = None if after in FINAL else "an-op-occ"
-            self.assertEqual(held, self.holder(), f"{state} {event}")
+            expected = None if after in FINAL else "an-op-occ"
+            self.assertEqual(
+                expected, self.reserving_operation(), f"{state} {event}"
+            )
 
-    def test_an_event_that_cannot_be_changes_nothing(self) -> None:
+    def test_an_event_not_allowed_in_a_state_changes_nothing(self) -> None:
         work = self.claimed()
         for event in Event:
             if (S.STARTING, event) not in TRANSITIONS:
@@ -178,14 +302,116 @@ class TestRecord(OpOccTest):
             self.row("operation_state", "owner", "error"),
         )
 
-    def test_what_a_step_left_behind(self) -> None:
+    def test_a_step_and_its_error_are_recorded(self) -> None:
         self.record(self.claimed(), Event.GRANTED, step="INFRA")
         self.assertEqual(("INFRA", None), self.row("step", "error"))
         self.set(owner=None)
         self.record(self.claimed(), Event.FAIL, step="INFRA", error=PROBLEM)
         self.assertEqual(("INFRA", PROBLEM), self.row("step", "error"))
 
-    def test_what_a_script_left_outlives_an_error_without_it(self) -> None:
+    def test_all_results_of_a_step_are_recorded(self) -> None:
+        changed_info = VnfInfoModifications(vnf_instance_name="a name")
+        triggered = ModificationsTriggeredByVnfPkgChange(vnfd_id="next")
+        results: dict[str, Any] = {
+            "grant_request": a_grant_request(),
+            "grant": a_grant(),
+            "resource_changes": ResourceChanges(),
+            "changed_ext_connectivity": (),
+            "changed_info": changed_info,
+            "modifications_triggered_by_vnf_pkg_change": triggered,
+            "script_changes": InstanceChanges(metadata={"a": 1}),
+        }
+        claimed = self.claimed()
+        with self.store.writer() as session:
+            result = Result(step="INFRA", progress="1 of 2", **results)
+            later = NOW.replace(minute=5)
+            op_occs.record(session, claimed, 1, Event.GRANTED, result, later)
+        for name, value in results.items():
+            self.assertEqual((value,), self.row(name), name)
+        self.assertEqual(
+            ("INFRA", "1 of 2", "g", 1, later),
+            self.row(
+                "step",
+                "progress",
+                "grant_id",
+                "recorded",
+                "state_entered_time",
+            ),
+        )
+        # a later step keeps what it does not set
+        self.record(claimed, Event.STEPPED, step="END")
+        self.assertEqual(
+            ("END", "END", changed_info, "g", later),
+            self.row(
+                "step",
+                "progress",
+                "changed_info",
+                "grant_id",
+                "state_entered_time",
+            ),
+        )
+
+    def test_each_change_of_the_state_is_announced(self) -> None:
+        claimed = self.claimed()
+        self.record(claimed, Event.GRANTED)
+        self.record(claimed, Event.STEPPED)
+        self.record(claimed, Event.DONE)
+        self.assertEqual(
+            [S.STARTING, S.PROCESSING, S.COMPLETED], self.announced()
+        )
+
+    def finish(self, event: Event, **result: Any) -> Any:
+        """End the operation; return the instance and its leftovers."""
+        self.set(operation_state=S.PROCESSING, owner=None, error=None)
+        with self.store.writer() as session:
+            session.execute(
+                sa.update(instances.Row).values(
+                    busy_with="an-op-occ",
+                    vnf_instance_name="before",
+                    leftovers=(),
+                )
+            )
+        self.record(self.claimed(), event, **result)
+        with self.store.reader() as session:
+            instance = instances.get(session, "an-instance")
+            return instance.vnf_instance_name, leftovers.get(
+                session, "an-instance"
+            )
+
+    def test_the_instance_changes_when_the_operation_completes(self) -> None:
+        after = an_instance(vnf_instance_name="after")
+        for event, op, result, expected in (
+            (Event.DONE, Op.INSTANTIATE, after, ("after", None)),
+            (Event.DONE, Op.MODIFY_INFO, after, ("after", ())),
+            (Event.DONE, Op.INSTANTIATE, None, ("before", ())),
+            (Event.STEPPED, Op.INSTANTIATE, after, ("before", ())),
+            (Event.FAIL, Op.INSTANTIATE, after, ("before", ())),
+        ):
+            self.set(operation=op)
+            found = self.finish(event, instance=result, error=None)
+            self.assertEqual(expected, found, f"{event} {op}")
+
+    def provided_vims(self) -> set[str]:
+        with self.store.reader() as session:
+            found = vims.list_provided(session, "an-instance")
+            return {vim.name for vim in found}
+
+    def test_provided_vims(self) -> None:
+        vim = ProvidedVim(
+            type="kubernetes", auth_url="https://a", auth_cred={}
+        )
+        self.finish(Event.FAIL, vims={"a": vim}, error=PROBLEM)
+        self.assertEqual(set(), self.provided_vims())
+        self.finish(Event.STEPPED, vims={"a": vim, "b": vim})
+        self.assertEqual({"a", "b"}, self.provided_vims())
+        self.finish(Event.STEPPED, vims={"a": None})
+        self.assertEqual({"b"}, self.provided_vims())
+        self.finish(Event.DONE, instance=a_running_instance(), vims={"c": vim})
+        self.assertEqual({"b", "c"}, self.provided_vims())
+        self.finish(Event.DONE, instance=an_instance())
+        self.assertEqual(set(), self.provided_vims())
+
+    def test_script_data_is_kept_by_errors_that_have_none(self) -> None:
         left, other = (
             ProblemDetails(
                 status=422, detail="x", user_script_err_handling_data={"n": n}
@@ -199,20 +425,20 @@ class TestRecord(OpOccTest):
             self.assertEqual(error.detail, found.detail)
             self.assertEqual({"n": kept}, found.user_script_err_handling_data)
 
-    def test_a_superseded_owner_changes_nothing(self) -> None:
+    def test_a_previous_owner_changes_nothing(self) -> None:
         for state, event in TRANSITIONS:
             if state not in ACTIVE:
                 continue
             self.set(operation_state=state, owner=None, lease_until=0.0)
             stale = self.claimed("first", EXPIRED_LEASE_S)
             self.claimed("second")
-            self.assertRaises(errors.LostClaim, self.record, stale, event)
+            self.assertRaises(errors.LeaseLost, self.record, stale, event)
             self.assertEqual(
                 (state, "second"), self.row("operation_state", "owner")
             )
-            self.assertEqual("an-op-occ", self.holder())
+            self.assertEqual("an-op-occ", self.reserving_operation())
 
-    def test_what_was_recorded_before_is_not_recorded_again(self) -> None:
+    def test_a_recorded_event_is_not_recorded_again(self) -> None:
         work = self.claimed()
         self.record(work, Event.GRANTED, step="PREAMBLE")
         with self.store.writer() as session:
@@ -221,38 +447,95 @@ class TestRecord(OpOccTest):
         self.assertEqual(S.PROCESSING, state)
         self.assertEqual(("PREAMBLE", 1), self.row("step", "recorded"))
 
-    def test_after_a_decision_the_former_conductor_is_not_heard(self) -> None:
+    def test_a_decision_fences_the_previous_conductor(self) -> None:
         work = self.claimed()
         self.record(work, Event.GRANTED)
         self.record(work, Event.FAIL, error=PROBLEM)
         self.decide(Event.RETRY)
         self.assertRaises(
-            errors.LostClaim, self.record, work, Event.FAIL, error=PROBLEM
+            errors.LeaseLost, self.record, work, Event.FAIL, error=PROBLEM
         )
         self.assertEqual((S.PROCESSING,), self.row("operation_state"))
 
-    def test_an_operation_that_is_no_more(self) -> None:
+    def test_the_memory_and_the_log_of_scripts_are_fenced(self) -> None:
+        stale = self.claimed("first", EXPIRED_LEASE_S)
+        claimed = self.claimed("second")
+        longest = op_occs.MAX_SCRIPT_LOG_CHARS
+        self.assertEqual(262_144, longest)
+        with self.store.writer() as session:
+            self.assertEqual("", op_occs.get_script_log(session, claimed))
+            op_occs.save_script_memory(session, claimed, {"a": 1})
+            op_occs.write_script_log(session, claimed, "a" + "b" * longest)
+            log = op_occs.get_script_log(session, claimed)
+            self.assertEqual("b" * longest, log)
+            for refused in (
+                lambda: op_occs.save_script_memory(session, stale, {}),
+                lambda: op_occs.write_script_log(session, stale, "x"),
+                lambda: op_occs.get_script_log(session, stale),
+            ):
+                self.assertRaises(errors.LeaseLost, refused)
+            self.assertEqual(log, op_occs.get_script_log(session, claimed))
+            memory = session.scalar(sa.select(instances.Row.script_memory))
+            self.assertEqual({"a": 1}, memory)
+
+    def test_a_change_locks_the_row_first(self) -> None:
+        claimed = self.claimed()
+        result = Result(step=None)
+        cases: list[tuple[S, Callable[[orm.Session], Any]]] = [
+            (
+                S.PROCESSING,
+                lambda session: op_occs.record(
+                    session, claimed, 1, Event.FAIL, result, NOW
+                ),
+            ),
+            (
+                S.FAILED_TEMP,
+                lambda session: op_occs.decide(
+                    session, "an-op-occ", Event.RETRY, NOW, 1
+                ),
+            ),
+            (
+                S.PROCESSING,
+                lambda session: op_occs.cancel(session, "an-op-occ", GRACEFUL),
+            ),
+            (
+                S.PROCESSING,
+                lambda session: op_occs.get(session, "an-op-occ", lock=True),
+            ),
+        ]
+        for state, change in cases:
+            self.set(operation_state=state)
+            with self.store.writer() as session:
+                locks = self.record_locks()
+                change(session)
+            self.assertTrue(locks[0], str(state))
+        with self.store.reader() as session:
+            locks = self.record_locks()
+            op_occs.get(session, "an-op-occ")
+        self.assertEqual([False], locks)
+
+    def test_an_event_of_a_deleted_operation_is_rejected(self) -> None:
         work = self.claimed()
         with self.store.writer() as session:
             session.execute(sa.delete(Row))
-        self.assertRaises(errors.LostClaim, self.record, work, Event.GRANTED)
+        self.assertRaises(errors.LeaseLost, self.record, work, Event.GRANTED)
 
-    def test_notes_are_kept_for_the_next_try(self) -> None:
+    def test_checkpoints_are_kept_for_a_retry(self) -> None:
         work = self.claimed("first", EXPIRED_LEASE_S)
         with self.store.writer() as session:
             op_occs.save_checkpoint(session, work, ("a", "b"))
-        self.assertEqual(("a", "b"), self.claimed("second").notes)
+        self.assertEqual(("a", "b"), self.claimed("second").checkpoint)
 
-    def test_a_superseded_owner_records_nothing(self) -> None:
+    def test_a_previous_owner_saves_no_checkpoint(self) -> None:
         stale = self.claimed("first", EXPIRED_LEASE_S)
         self.claimed("second")
 
-        def note() -> None:
+        def save() -> None:
             with self.store.writer() as session:
                 op_occs.save_checkpoint(session, stale, ("a",))
 
-        self.assertRaises(errors.LostClaim, note)
-        self.assertEqual(((),), self.row("notes"))
+        self.assertRaises(errors.LeaseLost, save)
+        self.assertEqual(((),), self.row("checkpoint"))
 
 
 class TestCancel(OpOccTest):
@@ -263,27 +546,27 @@ class TestCancel(OpOccTest):
     def cancelled(self) -> Any:
         return self.row("is_cancel_pending", "cancel_mode")
 
-    def test_it_is_kept_for_the_conductor_of_the_operation(self) -> None:
+    def test_a_cancel_is_stored_for_the_conductor(self) -> None:
         for state in ACTIVE:
             self.set(operation_state=state)
             self.cancel()
             self.assertEqual((True, GRACEFUL), self.cancelled())
             self.assertEqual((state,), self.row("operation_state"))
 
-    def test_an_absent_owner_is_not_recorded(self) -> None:
+    def test_an_inactive_operation_is_not_cancelled(self) -> None:
         for state in set(S) - ACTIVE:
             self.set(operation_state=state)
             error = self.assertRaises(errors.WrongState, self.cancel)
             self.assertIn(f"the operation is {state}, not", str(error))
             self.assertEqual((False, None), self.cancelled())
 
-    def test_it_can_become_more_urgent_and_not_less(self) -> None:
+    def test_a_cancel_can_only_become_more_urgent(self) -> None:
         self.cancel()
         self.cancel(FORCEFUL)
         self.cancel()
         self.assertEqual((True, FORCEFUL), self.cancelled())
 
-    def test_a_step_that_ended_well_then_counts_as_failed(self) -> None:
+    def test_a_completed_step_of_a_cancelled_operation_fails(self) -> None:
         # state, what happened, state after
         cases = [
             (S.STARTING, Event.GRANTED, S.ROLLED_BACK),
@@ -309,7 +592,9 @@ class TestCancel(OpOccTest):
             instance = instances.get(session, "an-instance")
         self.assertIsNone(instance.vnf_instance_name)
 
-    def test_what_failed_by_itself_says_so(self) -> None:
+    def test_a_failed_step_of_a_cancelled_operation_keeps_its_error(
+        self,
+    ) -> None:
         self.set(operation_state=S.PROCESSING)
         work = self.claimed()
         self.cancel()
@@ -318,7 +603,7 @@ class TestCancel(OpOccTest):
             (PROBLEM, False), self.row("error", "is_cancel_pending")
         )
 
-    def test_the_heartbeat_hears_it(self) -> None:
+    def test_the_renewal_returns_the_cancel_mode(self) -> None:
         self.claimed()
         self.assertEqual({"an-op-occ": None}, self.renew_lease())
         self.cancel(FORCEFUL)
@@ -333,39 +618,90 @@ class TestCancel(OpOccTest):
             )
             return found.cancel_modes
 
-    def test_an_operation_that_is_not_there(self) -> None:
+    def test_operation_not_found(self) -> None:
         def cancel() -> None:
             with self.store.writer() as session:
                 op_occs.cancel(session, "another", GRACEFUL)
 
         self.assertRaises(errors.NotFound, cancel)
 
+    def test_the_cancel_mode_of_one_operation_is_read(self) -> None:
+        with self.store.reader() as session:
+            read = op_occs.get_cancel_mode
+            self.assertIsNone(read(session, "an-op-occ"))
+        self.cancel(FORCEFUL)
+        with self.store.reader() as session:
+            self.assertEqual(FORCEFUL, read(session, "an-op-occ"))
+            self.assertIsNone(read(session, "another"))
+
+    def test_a_renewal_skips_locked_rows(self) -> None:
+        self.claimed("me", EXPIRED_LEASE_S)
+        self.lock_rows()
+        with self.store.writer() as session:
+            renewed = op_occs.heartbeat(
+                session, "me", ["an-op-occ", "another"], VALID_LEASE_S
+            )
+        self.assertEqual(
+            op_occs.Renewed({}, frozenset({"an-op-occ"})), renewed
+        )
+        self.assertEqual(["an-op-occ"], self.list_unclaimed())
+
 
 class TestProgress(OpOccTest):
+    def test_the_progress_limit_is_the_length_of_the_column(self) -> None:
+        length = op_occs.COLUMNS.get("progress", Row.progress).type
+        self.assertEqual(op_occs.MAX_PROGRESS_CHARS, vars(length)["length"])
+
+    def test_published_progress_is_returned(self) -> None:
+        self.claimed("me")
+        with self.store.writer() as session:
+            for line, expected in (
+                ("a", {"an-op-occ": "a"}),
+                (None, {}),
+                ("", {}),
+            ):
+                found = op_occs.publish_progress(
+                    session,
+                    "me",
+                    ["an-op-occ", "b"],
+                    {"an-op-occ": line}.get,
+                )
+                self.assertEqual(expected, found)
+            self.lock_rows()
+            self.assertEqual(
+                {},
+                op_occs.publish_progress(
+                    session, "me", ["an-op-occ"], lambda _: "b"
+                ),
+            )
+            found = op_occs.publish_progress(session, "me", [], lambda _: "b")
+            self.assertEqual({}, found)
+        self.assertEqual(("a",), self.row("progress"))
+
     def publish_progress(self, owner: str) -> None:
         with self.store.writer() as session:
             op_occs.publish_progress(
                 session, owner, ["an-op-occ"], lambda _: "INFRA: 1 of 2"
             )
 
-    def test_only_the_owner_reports_it(self) -> None:
+    def test_only_the_owner_publishes_progress(self) -> None:
         self.claimed("me")
         self.publish_progress("other")
         self.assertEqual((None,), self.row("progress"))
         self.publish_progress("me")
         self.assertEqual(("INFRA: 1 of 2",), self.row("progress"))
 
-    def test_the_next_step_starts_again(self) -> None:
+    def test_the_next_step_replaces_the_progress(self) -> None:
         work = self.claimed("me")
         self.publish_progress("me")
         self.record(work, Event.GRANTED, step="PREAMBLE")
         self.assertEqual(("PREAMBLE",), self.row("progress"))
 
-    def test_the_step_before_is_not_published_afterwards(self) -> None:
+    def test_progress_of_a_previous_step_is_not_published(self) -> None:
         claims = Claims(self.store, VALID_LEASE_S)
-        taken = claims.acquire("an-op-occ")
-        assert taken is not None
-        work, claim = taken
+        acquired = claims.acquire("an-op-occ")
+        assert acquired is not None
+        work, claim = acquired
         claim.enter_step("GRANT")
         claims.publish()
         self.assertEqual(("GRANT",), self.row("progress"))
@@ -378,19 +714,21 @@ class TestProgress(OpOccTest):
 
 
 class TestDecide(OpOccTest):
-    def test_a_failed_operation_goes_on_or_ends(self) -> None:
-        # event, state after, whether the instance is still held
+    def test_each_decision_changes_the_state_and_the_reservation(self) -> None:
+        # event, state after, whether the instance is still reserved
         cases = [
             (Event.RETRY, S.PROCESSING, True),
             (Event.ROLLBACK, S.ROLLING_BACK, True),
             (Event.GIVE_UP, S.FAILED, False),
         ]
-        for event, after, held in cases:
+        for event, after, reserved in cases:
             self.set(operation_state=S.FAILED_TEMP, owner=None)
             self.assertEqual(after, self.decide(event))
-            self.assertEqual("an-op-occ" if held else None, self.holder())
+            self.assertEqual(
+                "an-op-occ" if reserved else None, self.reserving_operation()
+            )
 
-    def test_other_states_refuse(self) -> None:
+    def test_a_decision_in_another_state_is_rejected(self) -> None:
         decisions = TASKS.keys() - {Event.CANCEL}
         for state, event in itertools.product(S, decisions):
             if state == S.FAILED_TEMP:
@@ -398,25 +736,99 @@ class TestDecide(OpOccTest):
             self.set(operation_state=state)
             self.assertRaises(errors.WrongState, self.decide, event)
             self.assertEqual((state,), self.row("operation_state"))
-            self.assertEqual("an-op-occ", self.holder())
+            self.assertEqual("an-op-occ", self.reserving_operation())
 
-    def test_what_cannot_be_undone_is_not_rolled_back(self) -> None:
+    def test_heal_and_terminate_cannot_be_rolled_back(self) -> None:
         for op in (Op.HEAL, Op.TERMINATE):
             self.set(operation_state=S.FAILED_TEMP, operation=op)
             self.assertRaises(errors.WrongState, self.decide, Event.ROLLBACK)
 
-    def test_of_two_decisions_the_first_counts(self) -> None:
+    def test_a_decision_begins_a_new_attempt(self) -> None:
+        self.set(
+            operation_state=S.FAILED_TEMP,
+            step="INFRA",
+            progress="1 of 2",
+            owner="me",
+            lease_until=0.0,
+            fence=4,
+        )
+        later = NOW.replace(minute=5)
+        with self.store.writer() as session:
+            decided = op_occs.decide(
+                session, "an-op-occ", Event.ROLLBACK, later, VALID_LEASE_S
+            )
+            until, now = session.execute(
+                sa.select(Row.lease_until, epoch())
+            ).one()
+        self.assertTrue(VALID_LEASE_S / 2 < until - now <= VALID_LEASE_S)
+        self.assertEqual(S.ROLLING_BACK, decided.operation_state)
+        self.assertEqual(
+            (None, None, None, 5, later),
+            self.row(
+                "step", "progress", "owner", "fence", "state_entered_time"
+            ),
+        )
+        self.assertEqual([S.STARTING, S.ROLLING_BACK], self.announced())
+
+    def test_a_failed_instantiation_is_marked_for_cleanup(self) -> None:
+        for op, event, expected in (
+            (Op.INSTANTIATE, Event.RETRY, None),
+            (Op.SCALE, Event.GIVE_UP, None),
+            (Op.INSTANTIATE, Event.GIVE_UP, ()),
+        ):
+            self.set(operation_state=S.FAILED_TEMP, operation=op, owner=None)
+            self.decide(event)
+            with self.store.reader() as session:
+                found = leftovers.get(session, "an-instance")
+            self.assertEqual(expected, found, f"{op} {event}")
+
+    def test_a_change_requires_a_matching_entity_tag(self) -> None:
+        def decide(tag: str) -> None:
+            with self.store.writer() as session:
+                op_occs.decide(
+                    session,
+                    "an-op-occ",
+                    Event.RETRY,
+                    NOW,
+                    VALID_LEASE_S,
+                    Preconditions(frozenset({tag})),
+                )
+
+        def cancel(tag: str) -> None:
+            with self.store.writer() as session:
+                op_occs.cancel(
+                    session,
+                    "an-op-occ",
+                    GRACEFUL,
+                    Preconditions(frozenset({tag})),
+                )
+
+        for state, change, after in (
+            (S.FAILED_TEMP, decide, (S.PROCESSING, None)),
+            (S.PROCESSING, cancel, (S.PROCESSING, GRACEFUL)),
+        ):
+            self.set(operation_state=state, owner=None)
+            with self.store.reader() as session:
+                tag = op_occs.etag(session, "an-op-occ")
+            self.assertRaises(errors.PreconditionFailed, change, "another")
+            before = (state, None)
+            columns = "operation_state", "cancel_mode"
+            self.assertEqual(before, self.row(*columns))
+            change(tag)
+            self.assertEqual(after, self.row(*columns))
+
+    def test_the_second_of_two_decisions_is_rejected(self) -> None:
         self.set(operation_state=S.FAILED_TEMP)
         self.decide(Event.RETRY)
         self.assertRaises(errors.WrongState, self.decide, Event.GIVE_UP)
         self.assertEqual((S.PROCESSING,), self.row("operation_state"))
 
-    def test_an_operation_that_is_not_there(self) -> None:
+    def test_operation_not_found(self) -> None:
         with self.store.writer() as session:
             session.execute(sa.delete(Row))
         self.assertRaises(errors.NotFound, self.decide, Event.RETRY)
 
-    def test_a_retry_waits_for_its_wake_up_call(self) -> None:
+    def test_a_retry_waits_for_its_wake_up(self) -> None:
         self.set(operation_state=S.FAILED_TEMP, lease_until=0.0)
         self.decide(Event.RETRY)
         self.assertEqual([], self.list_unclaimed())
@@ -448,12 +860,12 @@ class TestDecide(OpOccTest):
 
 
 class TestLease(OpOccTest):
-    def heartbeat(self, owner: str, *held: str) -> None:
+    def heartbeat(self, owner: str, *op_occ_ids: str) -> None:
         with self.store.writer() as session:
-            op_occs.heartbeat(session, owner, held, VALID_LEASE_S)
+            op_occs.heartbeat(session, owner, op_occ_ids, VALID_LEASE_S)
 
-    def test_waiting_operations_without_a_live_owner(self) -> None:
-        # owner, lease_until; whether the sweep looks for it
+    def test_active_operations_without_a_valid_lease_are_listed(self) -> None:
+        # owner, lease_until; whether the sweep lists it
         owners = [
             (None, 9e9, False),
             (None, 0.0, True),
@@ -465,33 +877,35 @@ class TestLease(OpOccTest):
             wanted = ["an-op-occ"] if lost and state in ACTIVE else []
             self.assertEqual(wanted, self.list_unclaimed(), f"{state} {owner}")
 
-    def test_patience_is_how_long_a_wake_up_call_may_take(self) -> None:
+    def test_the_sweep_waits_for_the_wake_up_timeout(self) -> None:
         self.assertEqual([], self.list_unclaimed())
         with self.store.writer() as session:
             instances.release(session, "an-op-occ")
         self.add(lease_s=EXPIRED_LEASE_S, id="another")
         self.assertEqual(["another"], self.list_unclaimed())
 
-    def test_a_sign_of_life_keeps_it(self) -> None:
+    def test_a_renewal_extends_the_lease(self) -> None:
         self.claimed("me", EXPIRED_LEASE_S)
         self.assertEqual(["an-op-occ"], self.list_unclaimed())
         self.heartbeat("me", "an-op-occ", "another")
         self.assertEqual([], self.list_unclaimed())
         self.assertIsNone(self.claim("other"))
 
-    def test_only_of_what_is_really_worked_on(self) -> None:
+    def test_only_named_operations_are_renewed(self) -> None:
         self.claimed("me", EXPIRED_LEASE_S)
         self.heartbeat("me", "another")
         self.heartbeat("me")
         self.assertEqual(["an-op-occ"], self.list_unclaimed())
 
-    def test_a_superseded_owner_does_not_restore_it(self) -> None:
+    def test_a_previous_owner_does_not_renew_the_lease(self) -> None:
         self.claimed("first", EXPIRED_LEASE_S)
         self.claimed("second", EXPIRED_LEASE_S)
         self.heartbeat("first", "an-op-occ")
         self.assertEqual(["an-op-occ"], self.list_unclaimed())
 
-    def test_expired_leases_can_be_claimed_at_once(self) -> None:
+    def test_an_operation_with_an_expired_lease_is_claimed_at_once(
+        self,
+    ) -> None:
         self.claimed("me")
         with self.store.writer() as session:
             op_occs.expire_leases(session, "another")
@@ -501,19 +915,105 @@ class TestLease(OpOccTest):
         self.assertEqual(["an-op-occ"], self.list_unclaimed())
         self.assertEqual("me", self.claimed("other").lost_owner)
 
+    def test_the_oldest_unclaimed_operation_is_first(self) -> None:
+        self.set(lease_until=0.0)
+        with self.store.writer() as session:
+            for name, minute in (("b", 20), ("c", 10)):
+                op_occ = an_op_occ(id=name)
+                now = NOW.replace(minute=minute)
+                op_occs.add(session, op_occ, {}, now, EXPIRED_LEASE_S)
+        self.assertEqual(["an-op-occ", "c", "b"], self.list_unclaimed())
+
+    def test_only_a_starting_operation_is_requeued(self) -> None:
+        def requeue(owner: str, op_occ_id: str = "an-op-occ") -> bool:
+            with self.store.writer() as session:
+                return op_occs.requeue(session, owner, op_occ_id)
+
+        claimed = self.claimed("me")
+        self.assertFalse(requeue("other"))
+        self.assertFalse(requeue("me", "another"))
+        for state in set(S) - {S.STARTING}:
+            self.set(operation_state=state)
+            self.assertFalse(requeue("me"))
+        self.assertEqual(("me", 1), self.row("owner", "fence"))
+        self.set(operation_state=S.STARTING)
+        self.assertTrue(requeue("me"))
+        self.assertEqual((None, 2), self.row("owner", "fence"))
+        self.assertEqual((0.0,), self.row("lease_until"))
+        self.assertRaises(errors.LeaseLost, self.record, claimed, Event.FAIL)
+
+    def test_leases_of_ended_operations_are_not_expired(self) -> None:
+        self.set(operation_state=S.FAILED_TEMP, owner="me", lease_until=9.0)
+        with self.store.writer() as session:
+            op_occs.expire_leases(session, "me")
+        self.assertEqual((9.0,), self.row("lease_until"))
+
 
 class TestReading(OpOccTest):
-    def test_a_list_leaves_out_what_is_heavy(self) -> None:
+    def test_the_entity_tag_differs_after_each_change(self) -> None:
+        def tag() -> str:
+            with self.store.reader() as session:
+                return op_occs.etag(session, "an-op-occ")
+
+        tags = [tag()]
+        self.assertEqual(tags, [tag()])
+        self.assertEqual(32, len(tags[0]))
+        for changed in (
+            {"operation_state": S.PROCESSING},
+            {"state_entered_time": NOW.replace(minute=5)},
+            {"step": "INFRA"},
+            {"progress": "1 of 2"},
+            {"cancel_mode": GRACEFUL},
+            {"fence": 7},
+            {"script_log": "x"},
+            {"script_log": "y"},
+        ):
+            self.set(**changed)
+            tags.append(tag())
+        conductors.report(self.store, "me", VALID_LEASE_S)
+        tags.append(tag())
+        self.assertEqual(len(tags), len(set(tags)))
+        self.set(lease_until=1.0)
+        self.assertEqual(tags[-1], tag())
+        self.set(operation_state=S.COMPLETED)
+        ended = tag()
+        conductors.unregister(self.store, "me")
+        self.assertEqual(ended, tag())
+        with self.store.reader() as session:
+            error = self.assertRaises(
+                errors.NotFound, op_occs.etag, session, "none"
+            )
+        self.assertIn("operation occurrence none.", str(error))
+
+    def test_only_stored_operations_exist(self) -> None:
+        with self.store.reader() as session:
+            self.assertTrue(op_occs.exists(session, "an-op-occ"))
+            self.assertFalse(op_occs.exists(session, "none"))
+
+    def test_the_oldest_operation_is_first(self) -> None:
+        with self.store.writer() as session:
+            for name, minute in (("b", 20), ("c", 10), ("a", 10)):
+                now = NOW.replace(minute=minute)
+                op_occs.add(
+                    session, an_op_occ(id=name), {}, now, VALID_LEASE_S
+                )
+        with self.store.reader() as session:
+            found = list(op_occs.find(session, DEFAULT_LIST))
+        expected = ["an-op-occ", "a", "c", "b"]
+        self.assertEqual(expected, [op_occ.id for _, op_occ in found])
+        self.assertEqual(expected, [position.id for position, _ in found])
+
+    def test_a_list_omits_large_attributes(self) -> None:
         self.set(error=PROBLEM)
         with self.store.reader() as session:
-            ((_, listed),) = op_occs.find(session, BRIEF)
+            ((_, listed),) = op_occs.find(session, DEFAULT_LIST)
             whole = op_occs.get(session, "an-op-occ")
         self.assertIsNone(listed.error)
         self.assertIsNone(listed.operation_params)
         self.assertEqual(PROBLEM, whole.error)
         self.assertEqual({}, whole.operation_params)
 
-    def test_an_operation_that_is_not_there(self) -> None:
+    def test_operation_not_found(self) -> None:
         with self.store.reader() as session:
             error = self.assertRaises(
                 errors.NotFound, op_occs.get, session, "none"
@@ -521,3 +1021,107 @@ class TestReading(OpOccTest):
         self.assertEqual(
             "There is no lifecycle operation occurrence none.", str(error)
         )
+
+
+class TestOthers(OpOccTest):
+    """An operation among others of the same conductor."""
+
+    NAMES = ("a", "an-op-occ", "z")
+
+    def setUp(self) -> None:
+        super().setUp()
+        with self.store.writer() as session:
+            for name in ("a", "z"):
+                op_occs.add(
+                    session, an_op_occ(id=name), {}, NOW, VALID_LEASE_S
+                )
+        self.set(owner="me", fence=1, error=PROBLEM)
+        self.claimed_op = self.read_claimed()
+
+    def read_claimed(self) -> ClaimedOperation:
+        self.set(owner=None, fence=0)
+        claimed = self.claimed()
+        self.set(owner="me", fence=1)
+        return claimed
+
+    def rows(self) -> dict[str, Any]:
+        with self.store.reader() as session:
+            found = session.execute(sa.select(Row.__table__)).mappings()
+            return {row["id"]: dict(row) for row in found}
+
+    def test_a_change_affects_only_its_operation(self) -> None:
+        op, claimed = "an-op-occ", self.claimed_op
+        cases: list[tuple[S, Callable[[orm.Session], Any]]] = [
+            (
+                S.STARTING,
+                lambda s: op_occs.record(
+                    s, claimed, 1, Event.GRANTED, Result(step="INFRA"), NOW
+                ),
+            ),
+            (
+                S.FAILED_TEMP,
+                lambda s: op_occs.decide(s, op, Event.RETRY, NOW, 1),
+            ),
+            (S.STARTING, lambda s: op_occs.cancel(s, op, GRACEFUL)),
+            (S.STARTING, lambda s: op_occs.requeue(s, "me", op)),
+            (
+                S.STARTING,
+                lambda s: op_occs.heartbeat(s, "me", [op], 1.0),
+            ),
+            (
+                S.STARTING,
+                lambda s: op_occs.publish_progress(
+                    s, "me", [op], lambda _: "x"
+                ),
+            ),
+            (
+                S.STARTING,
+                lambda s: op_occs.save_checkpoint(s, claimed, ("x",)),
+            ),
+            (
+                S.STARTING,
+                lambda s: op_occs.write_script_log(s, claimed, "x"),
+            ),
+        ]
+        for state, change in cases:
+            self.set(
+                operation_state=state,
+                owner="me",
+                fence=1,
+                recorded=0,
+                lease_until=5.0,
+                is_cancel_pending=False,
+                cancel_mode=None,
+            )
+            before = self.rows()
+            with self.store.writer() as session:
+                change(session)
+            after = self.rows()
+            changed = [n for n in self.NAMES if before[n] != after[n]]
+            self.assertEqual([op], changed)
+
+    def test_a_read_returns_only_its_operation(self) -> None:
+        self.set(operation_state=S.PROCESSING)
+        data = {"n": 1}
+        left = ProblemDetails(
+            status=422, detail="x", user_script_err_handling_data=data
+        )
+        with self.store.writer() as session:
+            for name in ("a", "z"):
+                session.execute(
+                    sa.update(Row)
+                    .where(Row.id == name)
+                    .values(
+                        error=left, cancel_mode=FORCEFUL, script_log="other"
+                    )
+                )
+        with self.store.reader() as session:
+            self.assertIsNone(op_occs.get_cancel_mode(session, "an-op-occ"))
+            found = op_occs.get(session, "an-op-occ")
+            self.assertEqual(PROBLEM, found.error)
+            log = op_occs.get_script_log(session, self.claimed_op)
+            self.assertEqual("", log)
+        self.record(self.claimed_op, Event.FAIL, error=PROBLEM)
+        with self.store.reader() as session:
+            found = op_occs.get(session, "an-op-occ")
+        self.assertEqual(PROBLEM, found.error)

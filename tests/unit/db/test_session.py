@@ -19,7 +19,7 @@ COUNT = sa.select(sa.func.count()).select_from(models.Vim)
 
 
 class Interrupted(Exception):
-    """Something went wrong in the middle."""
+    """An error in the middle of a transaction."""
 
 
 def fail() -> None:
@@ -31,36 +31,36 @@ class TestWriter(StoreTest):
         with self.store.reader() as session:
             return session.scalar(COUNT)
 
-    def test_all_of_it_is_kept(self) -> None:
+    def test_a_transaction_is_committed(self) -> None:
         with self.store.writer() as session:
             session.add_all([a_vim(id=name, name=name) for name in "ab"])
         self.assertEqual(2, self.count())
 
-    def test_or_nothing(self) -> None:
-        def half() -> None:
+    def test_a_failed_transaction_is_rolled_back(self) -> None:
+        def write_and_fail() -> None:
             with self.store.writer() as session:
                 session.add(a_vim())
                 session.flush()
                 fail()
 
-        self.assertRaises(Interrupted, half)
+        self.assertRaises(Interrupted, write_and_fail)
         self.assertEqual(0, self.count())
 
-    def test_what_breaks_a_constraint_takes_the_rest_with_it(self) -> None:
-        def twice() -> None:
+    def test_a_constraint_violation_rolls_back_the_transaction(self) -> None:
+        def add_duplicate() -> None:
             with self.store.writer() as session:
                 session.add(a_vim(id="a"))
                 session.flush()
                 session.add(a_vim(id="b"))
 
-        self.assertRaises(DuplicateEntry, twice)
+        self.assertRaises(DuplicateEntry, add_duplicate)
         self.assertEqual(0, self.count())
 
-    def test_an_error_contains_no_values(self) -> None:
+    def test_a_database_error_contains_no_values(self) -> None:
         with self.store.writer() as session:
             session.add_all([a_vim(id=name, name=name) for name in "ab"])
 
-        def clash() -> None:
+        def rename_to_existing() -> None:
             change = {"name": "b", "description": "hunter2"}
             with self.store.writer() as session:
                 session.execute(
@@ -69,19 +69,19 @@ class TestWriter(StoreTest):
                     .values(**change)
                 )
 
-        error = self.assertRaises(DuplicateEntry, clash)
+        error = self.assertRaises(DuplicateEntry, rename_to_existing)
         self.assertIn("UPDATE vims SET", str(error))
         self.assertNotIn("hunter2", str(error))
 
-    def test_a_row_may_not_refer_to_nothing(self) -> None:
-        def orphan() -> None:
+    def test_a_reference_to_a_missing_row_is_rejected(self) -> None:
+        def refer_to_missing_rows() -> None:
             with self.store.writer() as session:
                 use = models.VimUse(vnf_instance_id="no", vim_id="none")
                 session.add(use)
 
-        self.assertRaises(ReferenceError, orphan)
+        self.assertRaises(ReferenceError, refer_to_missing_rows)
 
-    def test_after_a_failure_others_may_write(self) -> None:
+    def test_a_failed_transaction_does_not_block_writers(self) -> None:
         def broken() -> None:
             with self.store.writer():
                 fail()
@@ -94,7 +94,7 @@ class TestWriter(StoreTest):
 
 
 class TestReader(StoreTest):
-    def test_it_sees_nothing_that_is_not_whole(self) -> None:
+    def test_a_reader_sees_only_committed_rows(self) -> None:
         other = self.open()
         with self.store.writer() as writer:
             writer.add(a_vim())
@@ -104,14 +104,14 @@ class TestReader(StoreTest):
         with other.reader() as reader:
             self.assertEqual(1, reader.scalar(COUNT))
 
-    def test_it_sees_one_moment(self) -> None:
+    def test_a_reader_has_a_snapshot(self) -> None:
         with self.store.reader() as reader:
             self.assertEqual(0, reader.scalar(COUNT))
             with self.open().writer() as writer:
                 writer.add(a_vim())
             self.assertEqual(0, reader.scalar(COUNT))
 
-    def test_it_does_not_wait_for_a_writer(self) -> None:
+    def test_a_reader_does_not_wait_for_a_writer(self) -> None:
         with self.store.writer() as writer:
             writer.add(a_vim())
             writer.flush()
@@ -125,7 +125,7 @@ class TestReader(StoreTest):
             threading.Thread(target=read).start()
             self.assertTrue(done.wait(60))
 
-    def test_nothing_it_changes_is_kept(self) -> None:
+    def test_changes_of_a_reader_are_rolled_back(self) -> None:
         with self.store.reader() as session:
             session.add(a_vim())
             session.flush()
@@ -138,7 +138,7 @@ class TestSqlite(StoreTest):
         with self.store.engine.connect() as connection:
             return connection.exec_driver_sql(f"PRAGMA {name}").scalar()
 
-    def test_settings(self) -> None:
+    def test_pragmas_are_set_on_each_connection(self) -> None:
         for name, value in (
             ("journal_mode", "wal"),
             ("foreign_keys", 1),
@@ -154,29 +154,32 @@ class TestSqlite(StoreTest):
         def add_one(store: Any) -> None:
             with store.writer() as session:
                 row = session.get(models.VnfPackage, "a-package")
-                a_moment.wait(0.01)
                 row.user_defined_data = {"n": row.user_defined_data["n"] + 1}
 
-        a_moment = threading.Event()
+        def add_all(store: Any) -> None:
+            for _ in range(3):
+                at_once.wait()
+                add_one(store)
+
         stores = [self.open() for _ in range(4)]
-        self.together(
-            lambda store=store: [add_one(store) for _ in range(3)]
-            for store in stores
+        at_once = threading.Barrier(len(stores), timeout=60)
+        self.run_concurrently(
+            lambda store=store: add_all(store) for store in stores
         )
         with self.store.reader() as session:
             row = session.get_one(models.VnfPackage, "a-package")
             self.assertEqual({"n": 12}, row.user_defined_data)
 
-    def together(self, acts: Any) -> None:
+    def run_concurrently(self, functions: Any) -> None:
         failures: list[Exception] = []
 
-        def run(act: Callable[[], object]) -> None:
+        def run(function: Callable[[], object]) -> None:
             try:
-                act()
+                function()
             except Exception as error:  # noqa: BLE001
                 failures.append(error)
 
-        threads = [threading.Thread(target=run, args=(a,)) for a in acts]
+        threads = [threading.Thread(target=run, args=(f,)) for f in functions]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -184,8 +187,8 @@ class TestSqlite(StoreTest):
         self.assertEqual([], failures)
 
 
-class TestDeletedWith(StoreTest):
-    def test_the_use_of_a_vim_ends_with_its_instance(self) -> None:
+class TestCascades(StoreTest):
+    def test_the_use_of_a_vim_is_deleted_with_its_instance(self) -> None:
         with self.store.writer() as session:
             session.add(a_vim())
             session.add(a_package(vnfd_id="a-vnfd"))
@@ -204,7 +207,7 @@ class TestDeletedWith(StoreTest):
 
 
 class TestEpoch(StoreTest):
-    def test_it_is_the_time_of_now(self) -> None:
+    def test_epoch_is_the_current_time(self) -> None:
         with self.store.reader() as session:
             first = session.scalar(sa.select(epoch()))
             second = session.scalar(sa.select(epoch() + 10.0))

@@ -55,7 +55,7 @@ class ColumnTest(StoreTest):
 
 
 class TestTimes(ColumnTest):
-    def test_they_come_out_in_utc_to_the_microsecond(self) -> None:
+    def test_times_are_returned_in_utc_with_microseconds(self) -> None:
         instant = NOW.replace(microsecond=123456)
         tokyo = datetime.timezone(datetime.timedelta(hours=9))
         for number, given in enumerate((instant, instant.astimezone(tokyo))):
@@ -65,7 +65,7 @@ class TestTimes(ColumnTest):
             self.assertEqual(instant, read.created_at)
             self.assertEqual(datetime.UTC, read.created_at.tzinfo)
 
-    def test_they_are_compared_as_instants(self) -> None:
+    def test_times_in_different_zones_are_compared_as_instants(self) -> None:
         west = datetime.timezone(datetime.timedelta(hours=-5))
         self.save_and_load(a_package(created_at=NOW.astimezone(west)))
         later = NOW + datetime.timedelta(seconds=1)
@@ -75,7 +75,7 @@ class TestTimes(ColumnTest):
                 query = sa.select(sa.func.count()).where(column < bound)
                 self.assertEqual(found, session.scalar(query))
 
-    def test_none_is_none(self) -> None:
+    def test_an_unset_time_is_none(self) -> None:
         self.assertIsNone(self.save_and_load(a_vim()).updated_at)
         column = UtcDateTime()
         dialect = self.store.engine.dialect
@@ -83,16 +83,16 @@ class TestTimes(ColumnTest):
 
 
 class TestEnums(ColumnTest):
-    def test_they_lie_as_their_value_and_come_out_as_members(self) -> None:
+    def test_enums_are_stored_as_values_and_returned_as_members(self) -> None:
         for state in OnboardingState:
             read = self.save_and_load(
                 a_package(id=state, onboarding_state=state)
             )
             self.assertIs(state, read.onboarding_state)
-        lies = self.raw("group_concat(onboarding_state)", "vnf_packages")
-        self.assertEqual(set(OnboardingState), set(lies.split(",")))
+        stored = self.raw("group_concat(onboarding_state)", "vnf_packages")
+        self.assertEqual(set(OnboardingState), set(stored.split(",")))
 
-    def test_a_value_that_is_no_member_is_an_error(self) -> None:
+    def test_a_stored_value_that_is_no_member_is_an_error(self) -> None:
         self.save_and_load(a_package())
         with self.store.writer() as session:
             session.execute(
@@ -105,35 +105,35 @@ class TestEnums(ColumnTest):
 
 
 class TestJson(ColumnTest):
-    def test_values_come_back_as_they_went_in(self) -> None:
+    def test_json_values_are_returned_unchanged(self) -> None:
         for value in ({}, {"a": [1, 2.5, None, True, {"ü": "\0"}]}):
             read = self.save_and_load(
                 a_package(id=str(value), user_defined_data=value)
             )
             self.assertEqual(value, read.user_defined_data)
 
-    def test_none_is_null(self) -> None:
+    def test_none_is_stored_as_null(self) -> None:
         self.save_and_load(a_package())
         self.assertIsNone(self.raw("additional_artifacts", "vnf_packages"))
 
 
 class TestSecrets(ColumnTest):
-    def test_they_lie_encrypted(self) -> None:
+    def test_secrets_are_stored_encrypted(self) -> None:
         read = self.save_and_load(a_vim())
         self.assertEqual(CREDENTIALS, read.auth_cred)
-        lies = self.raw("auth_cred", "vims")
-        self.assertNotIn("hunter2", lies)
-        self.assertNotIn("password", lies)
-        plain = keys.load(self.key_file).decrypt(lies)
+        stored = self.raw("auth_cred", "vims")
+        self.assertNotIn("hunter2", stored)
+        self.assertNotIn("password", stored)
+        plain = keys.load(self.key_file).decrypt(stored)
         self.assertEqual(b'{"username":"me","password":"hunter2"}', plain)
 
-    def test_nothing_of_them_is_in_the_file(self) -> None:
+    def test_database_files_contain_no_plain_secret(self) -> None:
         self.save_and_load(a_vim())
         self.store.close()
         for file in self.folder.iterdir():
             self.assertNotIn(b"hunter2", file.read_bytes(), file.name)
 
-    def test_nor_of_what_an_instance_has_or_receives(self) -> None:
+    def test_attributes_and_events_of_an_instance_are_encrypted(self) -> None:
         hidden = {"password": "hunter2"}
         with self.store.writer() as session:
             session.add(a_package(vnfd_id="a-vnfd"))
@@ -147,12 +147,12 @@ class TestSecrets(ColumnTest):
             )
             instances.add(session, instance, NOW)
         columns = "extensions || metadata || vnf_configurable_properties"
-        lies = self.raw(columns, "vnf_instances")
-        lies += self.raw("announcement", "lifecycle_events")
+        stored = self.raw(columns, "vnf_instances")
+        stored += self.raw("announcement", "lifecycle_events")
         for part in ("hunter2", "password", "a-name"):
-            self.assertNotIn(part, lies)
+            self.assertNotIn(part, stored)
 
-    def test_the_same_secret_lies_differently_each_time(self) -> None:
+    def test_a_secret_is_encrypted_differently_each_time(self) -> None:
         self.save_and_load(a_vim())
         first = self.raw("auth_cred", "vims")
         with self.store.writer() as session:
@@ -161,7 +161,7 @@ class TestSecrets(ColumnTest):
         self.save_and_load(a_vim())
         self.assertNotEqual(first, self.raw("auth_cred", "vims"))
 
-    def test_after_a_rotation_they_can_be_read(self) -> None:
+    def test_secrets_can_be_read_after_a_key_rotation(self) -> None:
         self.save_and_load(a_vim())
         keys.rotate(self.key_file)
         VAULT.open(keys.load(self.key_file))
@@ -169,7 +169,7 @@ class TestSecrets(ColumnTest):
             vim = session.get_one(models.Vim, "a-vim")
             self.assertEqual(CREDENTIALS, vim.auth_cred)
 
-    def test_a_foreign_key_cannot_read_them_and_leaks_nothing(self) -> None:
+    def test_an_unknown_key_fails_without_revealing_data(self) -> None:
         self.save_and_load(a_vim())
         other = self.folder / "other.key"
         keys.create(other)
@@ -184,7 +184,7 @@ class TestSecrets(ColumnTest):
             str(error),
         )
 
-    def test_a_vault_without_keys_says_so(self) -> None:
+    def test_a_vault_without_keys_is_reported(self) -> None:
         key_vault = Vault()
         error = self.assertRaises(errors.VnfmError, lambda: key_vault.fernet)
         self.assertEqual("No key file was loaded.", str(error))

@@ -54,13 +54,13 @@ def faults(
     path: str = "/vnflcm/v2/things/x", method: str = "GET", **other: Any
 ) -> str:
     """Return the faults of a response that deviates from GOOD."""
-    response = GOOD | other
-    answer = webob.Response(status=response["status"])
-    answer.content_type = response.get("type", "application/json")
-    answer.json_body = response["json"]
-    answer.headers.update(response["headers"])
+    values = GOOD | other
+    response = webob.Response(status=values["status"])
+    response.content_type = values.get("type", "application/json")
+    response.json_body = values["json"]
+    response.headers.update(values["headers"])
     request = webob.Request.blank(path, method=method)
-    return "; ".join(Conformance(DOCUMENT).find_faults(request, answer))
+    return "; ".join(Conformance(DOCUMENT).find_faults(request, response))
 
 
 class ConformanceTest(testtools.TestCase):

@@ -3,6 +3,8 @@
 from typing import Any
 
 from tacker_cnf import errors
+from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 Object = dict[str, Any]
 
@@ -45,7 +47,13 @@ def a_faulty_pod(name: str = "web-1", vdu: str = "web") -> Object:
 class EventsOnly:
     """A cluster that returns events, or forbids them."""
 
-    def __init__(self, *events: Object, forbidden: bool = False) -> None:
+    def __init__(
+        self,
+        *events: Object,
+        forbidden: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.cancel_token = CancelToken(clock=clock)
         self._events = list(events)
         self._forbidden = forbidden
 

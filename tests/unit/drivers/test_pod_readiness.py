@@ -1,5 +1,4 @@
 import copy
-import time
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from tacker_cnf.drivers.kubernetes.readiness_checks import (
     PodReadiness,
     is_ready,
 )
+from tests.fixtures.clock import ManualClock
 from tests.unit.drivers.pods import (
     EventsOnly,
     Object,
@@ -21,8 +21,7 @@ from tests.unit.drivers.pods import (
     an_event,
 )
 
-#: seconds: longer than any test, and just long enough to measure
-LONG_S, SHORT_S = 100.0, 0.02
+GRACE_S = 100.0
 
 
 def workload(
@@ -133,34 +132,42 @@ class TestReadyChecks(testtools.TestCase):
 
 
 class TestFaultGrace(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.clock = ManualClock()
+
     def test_each_object_has_its_own_grace(self) -> None:
-        fault_grace = FaultGrace(SHORT_S)
+        fault_grace = FaultGrace(GRACE_S, self.clock)
         self.assertGreater(fault_grace.remaining("a"), 0)
-        time.sleep(SHORT_S)
+        self.clock.advance(GRACE_S)
         self.assertLessEqual(fault_grace.remaining("a"), 0)
         self.assertGreater(fault_grace.remaining("b"), 0)
 
     def test_clear_starts_the_grace_again(self) -> None:
-        fault_grace = FaultGrace(SHORT_S)
+        fault_grace = FaultGrace(GRACE_S, self.clock)
         fault_grace.remaining("a")
-        time.sleep(SHORT_S)
+        self.clock.advance(GRACE_S)
         fault_grace.clear("a")
         self.assertGreater(fault_grace.remaining("a"), 0)
 
     def test_zero_grace(self) -> None:
-        self.assertLessEqual(FaultGrace(0.0).remaining("a"), 0)
+        self.assertLessEqual(FaultGrace(0.0, self.clock).remaining("a"), 0)
 
 
 class PodReadinessTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.clock = ManualClock()
+
     def pod_readiness(
         self,
         expected: Mapping[str, int],
-        grace: float = LONG_S,
+        grace: float = GRACE_S,
         daemons: Container[str] = (),
         **cluster: Any,
     ) -> PodReadiness:
         events = [an_event("Failed", "no image")]
-        api: Any = EventsOnly(*events, **cluster)
+        api: Any = EventsOnly(*events, clock=self.clock, **cluster)
         return PodReadiness(api, "here", expected, grace, daemons)
 
 
@@ -212,12 +219,12 @@ class TestPodReadiness(PodReadinessTest):
 
 class TestFaults(PodReadinessTest):
     def test_a_fault_is_tolerated_during_the_grace(self) -> None:
-        check = self.pod_readiness({"web": 1}, SHORT_S)
+        check = self.pod_readiness({"web": 1})
         pods = [a_faulty_pod()]
         pending = check(pods)
         assert pending is not None
-        self.assertTrue(0 < pending.recheck_after_s <= SHORT_S)
-        time.sleep(SHORT_S)
+        self.assertTrue(0 < pending.recheck_after_s <= GRACE_S)
+        self.clock.advance(GRACE_S)
         error = self.assertRaises(errors.NotReady, check, pods)
         self.assertEqual(
             "Pod web-1 is not ready: ImagePullBackOff: no such; "
@@ -238,16 +245,16 @@ class TestFaults(PodReadinessTest):
         self.assertRaises(errors.NotReady, check, [a_faulty_pod()])
 
     def test_a_pod_that_recovered_is_tolerated_again(self) -> None:
-        check = self.pod_readiness({"web": 1}, SHORT_S)
+        check = self.pod_readiness({"web": 1})
         check([a_faulty_pod()])
         self.assertIsNone(check([a_ready_pod()]))
-        time.sleep(SHORT_S)
+        self.clock.advance(GRACE_S)
         self.assertIsNotNone(check([a_faulty_pod()]))
 
     def test_a_restart_does_not_start_the_grace_again(self) -> None:
-        check = self.pod_readiness({"web": 1}, SHORT_S)
+        check = self.pod_readiness({"web": 1})
         check([a_faulty_pod()])
-        time.sleep(SHORT_S)
+        self.clock.advance(GRACE_S)
         self.assertIsNotNone(check([a_pod()]))
         self.assertRaises(errors.NotReady, check, [a_faulty_pod()])
 

@@ -1,7 +1,5 @@
 import threading
-import time
 from collections.abc import Iterable
-from typing import Self
 
 import testtools
 
@@ -13,78 +11,91 @@ from tacker_cnf.drivers.kubernetes.api_errors import (
 from tacker_cnf.drivers.progress import MAX_LINE_CHARS, Progress
 from tacker_cnf.drivers.retry_policy import RetryPolicy, Unreachable
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tests.fixtures.clock import ManualClock, SteppingClock
 
 LONG_S = 600.0
 
 
 class ScriptedResponses:
-    """Returns one answer per call, the last one repeatedly; raises errors."""
+    """Returns one result per call, the last one repeatedly; raises errors."""
 
-    def __init__(self, *answers: object) -> None:
-        self._answers = list(answers)
+    def __init__(self, *responses: object) -> None:
+        self._responses = list(responses)
         self.call_count = 0
 
     def __call__(self) -> object:
         self.call_count += 1
-        several = len(self._answers) > 1
-        answer = self._answers.pop(0) if several else self._answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-def build_policy(
-    contact_timeout: float = LONG_S,
-    outage_timeout: float = LONG_S,
-    within: float = LONG_S,
-    cancel_token: CancelToken | None = None,
-) -> RetryPolicy:
-    return RetryPolicy(
-        Deadline.within(within),
-        cancel_token,
-        contact_timeout=contact_timeout,
-        outage_timeout=outage_timeout,
-    )
+        several = len(self._responses) > 1
+        response = self._responses.pop(0) if several else self._responses[0]
+        if isinstance(response, Exception):
+            raise response
+        return response
 
 
 class TestRetryPolicy(testtools.TestCase):
-    def test_an_answer_is_returned(self) -> None:
-        self.assertEqual("so", build_policy().call(ScriptedResponses("so")))
+    def setUp(self) -> None:
+        super().setUp()
+        self.clock = SteppingClock()
+
+    def build_policy(
+        self,
+        contact_timeout: float = LONG_S,
+        outage_timeout: float = LONG_S,
+        within: float = LONG_S,
+        cancel_token: CancelToken | None = None,
+    ) -> RetryPolicy:
+        return RetryPolicy(
+            Deadline.within(within, self.clock),
+            cancel_token or CancelToken(clock=self.clock),
+            contact_timeout=contact_timeout,
+            outage_timeout=outage_timeout,
+        )
+
+    def round_waits(self) -> list[float]:
+        return [round(seconds, 6) for seconds in self.clock.waits]
+
+    def test_a_result_is_returned(self) -> None:
+        self.assertEqual(
+            "so", self.build_policy().call(ScriptedResponses("so"))
+        )
 
     def test_a_request_is_repeated_while_the_cluster_is_unreachable(
         self,
     ) -> None:
-        answers = ScriptedResponses(
+        responses = ScriptedResponses(
             Unreachable("1"), ConnectionDropped("2"), "so"
         )
-        self.assertEqual("so", build_policy().call(answers))
-        self.assertEqual(3, answers.call_count)
+        self.assertEqual("so", self.build_policy().call(responses))
+        self.assertEqual(3, responses.call_count)
 
     def test_a_rejected_request_is_not_repeated(self) -> None:
-        answers = ScriptedResponses(Forbidden("no"), "so")
-        self.assertRaises(Forbidden, build_policy().call, answers)
-        self.assertEqual(1, answers.call_count)
+        responses = ScriptedResponses(Forbidden("no"), "so")
+        self.assertRaises(Forbidden, self.build_policy().call, responses)
+        self.assertEqual(1, responses.call_count)
 
-    def test_contact_timeout_before_the_first_answer(self) -> None:
-        retry_policy = build_policy(contact_timeout=0.1, outage_timeout=LONG_S)
-        with Stopwatch() as stopwatch:
-            self.assertRaises(
-                Unreachable,
-                retry_policy.call,
-                ScriptedResponses(Unreachable("down")),
-            )
-        self.assertLess(stopwatch.seconds, 60)
+    def test_contact_timeout_before_the_first_response(self) -> None:
+        retry_policy = self.build_policy(
+            contact_timeout=1.0, outage_timeout=LONG_S
+        )
+        self.assertRaises(
+            Unreachable,
+            retry_policy.call,
+            ScriptedResponses(Unreachable("down")),
+        )
+        self.assertEqual([0.05, 0.2, 0.5, 0.25], self.round_waits())
 
-    def test_outage_timeout_after_an_answer(self) -> None:
-        retry_policy = build_policy(contact_timeout=0.0, outage_timeout=LONG_S)
+    def test_outage_timeout_after_a_response(self) -> None:
+        retry_policy = self.build_policy(
+            contact_timeout=0.0, outage_timeout=LONG_S
+        )
         retry_policy.call(ScriptedResponses("so"))
-        answers = ScriptedResponses(
+        responses = ScriptedResponses(
             Unreachable("1"), Unreachable("2"), "again"
         )
-        self.assertEqual("again", retry_policy.call(answers))
+        self.assertEqual("again", retry_policy.call(responses))
 
     def test_outage_timeout_after_a_rejection(self) -> None:
-        retry_policy = build_policy(contact_timeout=0.0)
+        retry_policy = self.build_policy(contact_timeout=0.0)
         self.assertRaises(
             Forbidden, retry_policy.call, ScriptedResponses(Forbidden("no"))
         )
@@ -94,38 +105,29 @@ class TestRetryPolicy(testtools.TestCase):
         )
 
     def test_no_retry_after_the_deadline(self) -> None:
-        with Stopwatch() as stopwatch:
-            self.assertRaises(
-                Unreachable,
-                build_policy(within=0.1).call,
-                ScriptedResponses(Unreachable("down")),
-            )
-        self.assertLess(stopwatch.seconds, 60)
+        self.assertRaises(
+            Unreachable,
+            self.build_policy(within=0.1).call,
+            ScriptedResponses(Unreachable("down")),
+        )
+        self.assertEqual([0.05, 0.05], self.round_waits())
 
     def test_a_forceful_cancellation_ends_the_retries(self) -> None:
-        cancel_token = CancelToken()
-        cancelled = errors.Cancelled("Cancelled.")
-        threading.Timer(
-            0.1, cancel_token.cancel, (cancelled,), {"forceful": True}
-        ).start()
-        with Stopwatch() as stopwatch:
-            self.assertRaises(
-                errors.Cancelled,
-                build_policy(cancel_token=cancel_token).call,
-                ScriptedResponses(Unreachable("down")),
-            )
-        self.assertLess(stopwatch.seconds, 60)
+        clock = ManualClock()
+        cancel_token = CancelToken(clock=clock)
 
+        def cancel() -> None:
+            clock.wait_until_waiting()
+            cancel_token.cancel(errors.Cancelled("Cancelled."), forceful=True)
 
-class Stopwatch:
-    """Measures the duration of a with block."""
-
-    def __enter__(self) -> Self:
-        self._start = time.monotonic()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds = time.monotonic() - self._start
+        caller = threading.Thread(target=cancel)
+        caller.start()
+        self.addCleanup(caller.join)
+        self.assertRaises(
+            errors.Cancelled,
+            self.build_policy(cancel_token=cancel_token).call,
+            ScriptedResponses(Unreachable("down")),
+        )
 
 
 class TestProgress(testtools.TestCase):

@@ -4,6 +4,7 @@ import testtools
 from tacker_cnf.lcm import changes
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.virtual_link import (
     ExtLinkPortInfo,
     ExtVirtualLinkInfo,
@@ -14,7 +15,16 @@ from tacker_cnf.sol.vnf_instance import (
     VirtualStorageResourceInfo,
     VnfcResourceInfo,
 )
-from tacker_cnf.sol.vnf_lcm_op_occ import ChangeType, ResourceChanges
+from tacker_cnf.sol.vnf_lcm_op_occ import (
+    AffectedExtLinkPort,
+    AffectedVirtualLink,
+    AffectedVirtualStorage,
+    AffectedVnfc,
+    ChangeType,
+    ExtLinkPortChangeType,
+    ResourceChanges,
+    VirtualLinkChangeType,
+)
 from tests.factories import a_vnfc, an_info
 
 ONE = a_vnfc("web-1", uid="1")
@@ -77,9 +87,11 @@ class TestBetween(testtools.TestCase):
                 a_vnfc(name), storage_resource_ids=storages
             )
 
-        after = vnfc("same", "b", "c"), vnfc("new", "d")
+        after = vnfc("same", "b", "c"), vnfc("less", "f"), vnfc("new", "d")
         found = changes.between(
-            an_info(vnfc("same", "a", "b"), vnfc("old", "e")),
+            an_info(
+                vnfc("same", "a", "b"), vnfc("less", "g"), vnfc("old", "e")
+            ),
             InfraResult(vnfc_resource_info=after),
         ).affected_vnfcs
         kind = ChangeType
@@ -87,6 +99,7 @@ class TestBetween(testtools.TestCase):
             {
                 "old": (kind.REMOVED, (), ("e",)),
                 "same": (kind.MODIFIED, ("c",), ("a",)),
+                "less": (kind.MODIFIED, ("f",), ("g",)),
                 "new": (kind.ADDED, ("d",), ()),
             },
             {
@@ -182,3 +195,112 @@ class TestBetween(testtools.TestCase):
         self.assertEqual("web", change.vdu_id)
         self.assertEqual(ONE.compute_resource, change.compute_resource)
         self.assertEqual({"uid": "1"}, change.metadata)
+
+    def test_a_lost_vnfc_is_removed(self) -> None:
+        lost = msgspec.structs.replace(ONE, metadata={"lost": True})
+        (change,) = changes.between(
+            an_info(ONE), InfraResult(vnfc_resource_info=(lost,))
+        ).affected_vnfcs
+        self.assertEqual(ChangeType.REMOVED, change.change_type)
+        self.assertEqual(
+            ResourceChanges(), changes.between(an_info(lost), None)
+        )
+
+    def test_unused_external_ports_are_left_out(self) -> None:
+        port = ExtLinkPortInfo(
+            id="p", resource_handle=ResourceHandle(resource_id="p")
+        )
+        link = ExtVirtualLinkInfo(
+            id="outside",
+            resource_handle=ResourceHandle(resource_id="net"),
+            ext_link_ports=(port,),
+            current_vnf_ext_cp_data=(),
+        )
+        found = InfraResult(ext_virtual_link_info=(link,))
+        self.assertEqual(ResourceChanges(), changes.between(None, found))
+
+    def test_all_attributes(self) -> None:
+        handle = ResourceHandle(resource_id="r", vim_connection_id="v")
+        vnfc = msgspec.structs.replace(
+            ONE,
+            zone_id="z",
+            vnfc_cp_info=(VnfcCpInfo(id="cp-1", cpd_id="cp"),),
+            storage_resource_ids=("d",),
+        )
+        link = VnfVirtualLinkResourceInfo(
+            id="l",
+            vnf_virtual_link_desc_id="inside",
+            network_resource=handle,
+            zone_id="z",
+            metadata={"a": 1},
+            vnf_link_ports=(VnfLinkPortInfo(id="p", resource_handle=handle),),
+        )
+        ext_link = ExtVirtualLinkInfo(
+            id="outside",
+            resource_handle=handle,
+            ext_link_ports=(
+                ExtLinkPortInfo(
+                    id="e", resource_handle=handle, cp_instance_id="cp-1"
+                ),
+            ),
+            current_vnf_ext_cp_data=(),
+        )
+        storage = VirtualStorageResourceInfo(
+            id="d",
+            virtual_storage_desc_id="disk",
+            storage_resource=handle,
+            zone_id="z",
+            metadata={"b": 2},
+        )
+        found = InfraResult(
+            vnfc_resource_info=(vnfc,),
+            vnf_virtual_link_resource_info=(link,),
+            ext_virtual_link_info=(ext_link,),
+            virtual_storage_resource_info=(storage,),
+        )
+        self.assertEqual(
+            ResourceChanges(
+                affected_vnfcs=(
+                    AffectedVnfc(
+                        id="web-1",
+                        vdu_id="web",
+                        change_type=ChangeType.ADDED,
+                        compute_resource=ONE.compute_resource,
+                        zone_id="z",
+                        metadata={"uid": "1"},
+                        affected_vnfc_cp_ids=("cp-1",),
+                        added_storage_resource_ids=("d",),
+                    ),
+                ),
+                affected_virtual_links=(
+                    AffectedVirtualLink(
+                        id="l",
+                        vnf_virtual_link_desc_id="inside",
+                        change_type=VirtualLinkChangeType.ADDED,
+                        network_resource=handle,
+                        vnf_link_port_ids=("p",),
+                        zone_id="z",
+                        metadata={"a": 1},
+                    ),
+                ),
+                affected_ext_link_ports=(
+                    AffectedExtLinkPort(
+                        id="e",
+                        change_type=ExtLinkPortChangeType.ADDED,
+                        ext_cp_instance_id="cp-1",
+                        resource_handle=handle,
+                    ),
+                ),
+                affected_virtual_storages=(
+                    AffectedVirtualStorage(
+                        id="d",
+                        virtual_storage_desc_id="disk",
+                        change_type=ChangeType.ADDED,
+                        storage_resource=handle,
+                        zone_id="z",
+                        metadata={"b": 2},
+                    ),
+                ),
+            ),
+            changes.between(None, found),
+        )

@@ -5,8 +5,19 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import connectivity
-from tacker_cnf.sol.common import ExtVirtualLinkData, ResourceHandle
-from tacker_cnf.sol.virtual_link import ExtLinkPortInfo, ExtVirtualLinkInfo
+from tacker_cnf.sol.common import (
+    ExtLinkPortData,
+    ExtManagedVirtualLinkData,
+    ExtVirtualLinkData,
+    ResourceHandle,
+    VnfLinkPortData,
+)
+from tacker_cnf.sol.virtual_link import (
+    ExtLinkPortInfo,
+    ExtManagedVirtualLinkInfo,
+    ExtVirtualLinkInfo,
+    VnfLinkPortInfo,
+)
 from tacker_cnf.vnfd.model import ConnectionPoint
 from tests.factories import a_flavour
 
@@ -91,7 +102,9 @@ class TestChanged(testtools.TestCase):
         info = ExtVirtualLinkInfo(
             id="one",
             resource_handle=ResourceHandle(
-                vim_connection_id="vim1", resource_id=link.resource_id
+                vim_connection_id="vim1",
+                resource_provider_id="provider",
+                resource_id=link.resource_id,
             ),
             ext_link_ports=(
                 ExtLinkPortInfo(id="req-p1", resource_handle=handle),
@@ -102,18 +115,89 @@ class TestChanged(testtools.TestCase):
             ),
             current_vnf_ext_cp_data=link.ext_cps,
         )
-        again = connectivity.of_external(info)
-        self.assertEqual(link.ext_cps, again.ext_cps)
-        self.assertEqual(link.resource_id, again.resource_id)
-        (port,) = again.ext_link_ports
-        self.assertEqual(("p1", handle), (port.id, port.resource_handle))
+        self.assertEqual(
+            msgspec.structs.replace(
+                link,
+                vim_connection_id="vim1",
+                resource_provider_id="provider",
+                ext_link_ports=(
+                    ExtLinkPortData(id="p1", resource_handle=handle),
+                ),
+            ),
+            connectivity.of_external(info),
+        )
+
+    def test_current_managed_links_can_be_requested_again(self) -> None:
+        handle = ResourceHandle(resource_id="theirs")
+        info = ExtManagedVirtualLinkInfo(
+            id="one",
+            vnf_virtual_link_desc_id="inner",
+            network_resource=ResourceHandle(
+                vim_connection_id="vim1",
+                resource_provider_id="provider",
+                resource_id="net",
+            ),
+            vnf_link_ports=(
+                VnfLinkPortInfo(id="req-p1", resource_handle=handle),
+                VnfLinkPortInfo(
+                    id="of-heat",
+                    resource_handle=ResourceHandle(resource_id="x"),
+                ),
+            ),
+            ext_managed_multisite_virtual_link_id="multi",
+        )
+        self.assertEqual(
+            ExtManagedVirtualLinkData(
+                id="one",
+                vnf_virtual_link_desc_id="inner",
+                vim_connection_id="vim1",
+                resource_provider_id="provider",
+                resource_id="net",
+                vnf_link_port=(
+                    VnfLinkPortData(
+                        vnf_link_port_id="p1", resource_handle=handle
+                    ),
+                ),
+                ext_managed_multisite_virtual_link_id="multi",
+            ),
+            connectivity.of_managed(info),
+        )
+
+    def test_ports_of_a_link_are_merged(self) -> None:
+        def link(**ports: str) -> ExtVirtualLinkData:
+            return msgspec.structs.replace(
+                a_link("one", web={"a": {"linkPortId": "p1"}}),
+                ext_link_ports=tuple(
+                    ExtLinkPortData(
+                        id=port,
+                        resource_handle=ResourceHandle(resource_id=resource),
+                    )
+                    for port, resource in ports.items()
+                ),
+            )
+
+        current, requested = link(p1="old", p2="old"), link(p2="new", p3="new")
+        (found,) = connectivity.changed((current,), (requested,))
+        self.assertEqual(
+            link(p1="old", p2="new", p3="new").ext_link_ports,
+            found.ext_link_ports,
+        )
+
+    def test_a_point_without_configurations_is_removed(self) -> None:
+        current = (a_link("one", web={"a": DYNAMIC}, store={"b": DYNAMIC}),)
+        requested = (a_link("one", web={"a": None}),)
+        self.assertEqual(
+            {"one": {"store": ["b"]}},
+            keys_by_link(connectivity.changed(current, requested)),
+        )
 
 
 class TestCheck(testtools.TestCase):
     def test_an_unknown_connection_point_is_rejected(self) -> None:
         flavour = a_flavour(
             connection_points={
-                "web_cp": ConnectionPoint(id="web_cp", external=True)
+                "web_cp": ConnectionPoint(id="web_cp", external=True),
+                "inner_cp": ConnectionPoint(id="inner_cp"),
             }
         )
         current = (a_link("one", web_cp={"a": DYNAMIC}),)
@@ -125,6 +209,10 @@ class TestCheck(testtools.TestCase):
             flavour,
         )
         self.assertIn(
-            "flavour simple has no connection point 'web', only web_cp",
+            "flavour simple has no connection point 'web', only web_cp.",
             str(error),
         )
+        error = self.assertRaises(
+            errors.InvalidParameters, connectivity.check, current, a_flavour()
+        )
+        self.assertIn("no connection point 'web_cp', only none.", str(error))

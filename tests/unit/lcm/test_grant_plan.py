@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import testtools
 
+from tacker_cnf import errors
 from tacker_cnf.lcm import grant_plan, target
 from tacker_cnf.lcm.connectivity import REQUEST_PORT_PREFIX
 from tacker_cnf.sol.base import SolType
@@ -17,7 +18,10 @@ from tacker_cnf.sol.common import (
 )
 from tacker_cnf.sol.connection_point import VnfcCpInfo
 from tacker_cnf.sol.grant import (
+    ConstraintResourceIdType,
+    ConstraintResourceRef,
     GrantedLcmOperationType,
+    GrantInfo,
     GrantRequest,
     ResourceDefinition,
     ResourceDefinitionType,
@@ -52,13 +56,16 @@ from tacker_cnf.vnfd.model import (
 from tests.factories import (
     a_flavour,
     a_running_instance,
+    a_target,
     a_vdu,
     a_vnfc,
     a_vnfd,
     an_info,
     an_instance,
     an_op_occ,
+    desired_state,
 )
+from tests.unit.lcm.test_granted import a_grant
 
 RUNNING = a_running_instance(
     info=an_info(
@@ -77,7 +84,7 @@ def build(
 ) -> GrantRequest:
     current = target.of_instance(instance)
     simple = a_flavour(**flavour)
-    desired = target.desired(request, current, a_vnfd(simple))
+    desired = desired_state(request, current, a_vnfd(simple))
     return grant_plan.build(
         an_op_occ(op), request, instance, current, desired, simple
     )
@@ -202,6 +209,27 @@ class TestBuild(testtools.TestCase):
             {"colour": "red", "login": {"user": "me"}},
             grant.additional_params,
         )
+
+    def test_an_instance_that_was_terminated(self) -> None:
+        terminated = an_instance(instantiated_vnf_info=an_info())
+        self.assertEqual(
+            build(Op.INSTANTIATE, INSTANTIATE, an_instance()),
+            build(Op.INSTANTIATE, INSTANTIATE, terminated),
+        )
+
+    def test_vdus_that_the_target_does_not_have(self) -> None:
+        grant = grant_plan.build(
+            an_op_occ(Op.SCALE),
+            a_scale(ScaleType.SCALE_IN, 1),
+            RUNNING,
+            target.of_instance(RUNNING),
+            a_target(counts={"agent": 1}),
+            a_flavour(),
+        )
+        self.assertEqual(
+            ["web web-1", "web web-2"], summaries(grant.remove_resources)
+        )
+        self.assertEqual((), grant.add_resources)
 
     def test_a_vdu_with_fewer_vnfcs_than_counted(self) -> None:
         info = an_info(a_vnfc("web-1"), levels={"web_aspect": 1})
@@ -357,6 +385,11 @@ class TestResourcesOfVnfcs(testtools.TestCase):
             "STORAGE disk web d",
         )
 
+    def test_heal_of_nothing(self) -> None:
+        request = HealVnfRequest(additional_params={"all": True})
+        grant = build(Op.HEAL, request, an_instance(), **FULL_FLAVOUR)
+        self.assertEqual((), grant.remove_resources)
+
     def test_heal_of_all(self) -> None:
         self.assert_replaced(
             self.heal(all=True),
@@ -457,7 +490,7 @@ class TestPackageChange(testtools.TestCase):
             vnfd_id="next", additional_params=additional_params if vdus else {}
         )
         current = target.of_instance(OUTSIDE)
-        desired = target.desired(
+        desired = desired_state(
             request, current, a_vnfd(self.new_flavour), a_vnfd(self.former)
         )
         grant = grant_plan.build(
@@ -469,6 +502,7 @@ class TestPackageChange(testtools.TestCase):
             self.former,
             new_flavour=self.new_flavour,
         )
+        self.assertEqual("next", grant.dst_vnfd_id)
         self.assertEqual((), grant.placement_constraints)
         return describe_resources(grant.add_resources), describe_resources(
             grant.remove_resources
@@ -546,15 +580,15 @@ BUSY = InstantiateVnfRequest(
     flavour_id="simple", instantiation_level_id="busy"
 )
 OUT = a_scale(ScaleType.SCALE_OUT, 1)
-APART = a_rule("ANTI_AFFINITY", "ZONE", "web")
+ANTI_AFFINITY = a_rule("ANTI_AFFINITY", "ZONE", "web")
 #: operation, request, instance, rule, resources of the constraint
 RULES: list[tuple[Op, Any, VnfInstance, AffinityRule, list[str]]] = [
-    (Op.INSTANTIATE, BUSY, an_instance(), APART, ["new web"] * 3),
+    (Op.INSTANTIATE, BUSY, an_instance(), ANTI_AFFINITY, ["new web"] * 3),
     (
         Op.INSTANTIATE,
         BUSY,
         an_instance(),
-        a_rule("AFFINITY", "NFVI_NODE", "crowd"),
+        a_rule("AFFINITY", "NFVI_NODE", "group"),
         ["new web", "new web", "new web", "new agent"],
     ),
     (
@@ -571,14 +605,37 @@ RULES: list[tuple[Op, Any, VnfInstance, AffinityRule, list[str]]] = [
         a_rule("AFFINITY", "NETWORK_LINK_AND_NODE", "web"),
         [],  # a scope that SOL003 does not have
     ),
-    (Op.SCALE, OUT, RUNNING, APART, ["new web", "web-1", "web-2"]),
-    (Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), RUNNING, APART, []),
-    (Op.HEAL, HealVnfRequest(), RUNNING, APART, []),
-    (Op.TERMINATE, TERMINATE, RUNNING, APART, []),
+    (Op.SCALE, OUT, RUNNING, ANTI_AFFINITY, ["new web", "web-1", "web-2"]),
+    (Op.SCALE, a_scale(ScaleType.SCALE_IN, 1), RUNNING, ANTI_AFFINITY, []),
+    (Op.HEAL, HealVnfRequest(), RUNNING, ANTI_AFFINITY, []),
+    (Op.TERMINATE, TERMINATE, RUNNING, ANTI_AFFINITY, []),
 ]
 
 
 class TestPlacement(testtools.TestCase):
+    def test_each_rule_is_applied(self) -> None:
+        link_rule = a_rule("AFFINITY", "NFVI_POP", "web", "inner")
+        rules = (
+            a_rule("AFFINITY", "NETWORK_LINK_AND_NODE", "web"),
+            a_rule("AFFINITY", "ZONE", "agent"),
+            ANTI_AFFINITY,
+            link_rule,
+        )
+        flavour = {**FULL_FLAVOUR, "affinity_rules": rules}
+        grant = build(Op.INSTANTIATE, BUSY, an_instance(), **flavour)
+        self.assertEqual(
+            {None},
+            {c.fallback_best_effort for c in grant.placement_constraints},
+        )
+        webs = ["new web"] * 3
+        self.assertEqual(
+            [
+                (ANTI_AFFINITY.kind, ANTI_AFFINITY.scope, webs),
+                (link_rule.kind, link_rule.scope, [*webs, "new inner"]),
+            ],
+            describe_constraints(grant),
+        )
+
     def test_affinity_rules_become_constraints(self) -> None:
         for op, request, instance, rule, resources in RULES:
             grant = build(
@@ -586,7 +643,7 @@ class TestPlacement(testtools.TestCase):
                 request,
                 instance,
                 affinity_rules=(rule,),
-                placement_groups={"crowd": ("web", "agent")},
+                placement_groups={"group": ("web", "agent")},
             )
             expected = (
                 [(rule.kind, rule.scope, resources)] if resources else []
@@ -596,9 +653,9 @@ class TestPlacement(testtools.TestCase):
             )
 
     def test_a_best_effort_constraint_is_marked(self) -> None:
-        flavour = a_flavour(affinity_rules=(APART,))
+        flavour = a_flavour(affinity_rules=(ANTI_AFFINITY,))
         current = target.of_instance(RUNNING)
-        desired = target.desired(OUT, current, a_vnfd(flavour))
+        desired = desired_state(OUT, current, a_vnfd(flavour))
         for best_effort, expected in ((True, True), (False, None)):
             grant = grant_plan.build(
                 an_op_occ(Op.SCALE),
@@ -613,12 +670,71 @@ class TestPlacement(testtools.TestCase):
             self.assertIs(expected, rule.fallback_best_effort)
 
     def test_existing_resources_are_named_by_their_vim_id(self) -> None:
-        grant = build(Op.SCALE, OUT, RUNNING, affinity_rules=(APART,))
+        grant = build(Op.SCALE, OUT, RUNNING, affinity_rules=(ANTI_AFFINITY,))
         (constraint,) = grant.placement_constraints
         self.assertEqual(
             ["GRANT", "RES_MGMT", "RES_MGMT"],
             [str(resource.id_type) for resource in constraint.resource],
         )
+
+    def test_existing_resources_have_their_vim(self) -> None:
+        handle = ResourceHandle(
+            resource_id="r", vim_connection_id="v", resource_provider_id="p"
+        )
+        web = msgspec.structs.replace(a_vnfc(), compute_resource=handle)
+        running = a_running_instance(
+            info=an_info(web, levels={"web_aspect": 0})
+        )
+        grant = build(Op.SCALE, OUT, running, affinity_rules=(ANTI_AFFINITY,))
+        (constraint,) = grant.placement_constraints
+        self.assertEqual(
+            ConstraintResourceRef(
+                id_type=ConstraintResourceIdType.RES_MGMT,
+                resource_id="r",
+                vim_connection_id="v",
+                resource_provider_id="p",
+            ),
+            constraint.resource[1],
+        )
+
+
+class TestCheckGranted(testtools.TestCase):
+    """A grant has to have all resources that were requested."""
+
+    def test_missing_resources(self) -> None:
+        def resource(id_: str) -> ResourceDefinition:
+            return ResourceDefinition(
+                id=id_,
+                type=ResourceDefinitionType.COMPUTE,
+                resource_template_id="web",
+            )
+
+        request = msgspec.structs.replace(
+            build(Op.TERMINATE, TERMINATE, an_instance()),
+            add_resources=(resource("a"), resource("b")),
+            remove_resources=(resource("c"),),
+            update_resources=(resource("d"),),
+        )
+        kinds = ("add", "add", "remove", "update")
+        for missing in ("", "a", "b", "c", "d", "ad", "abcd"):
+            infos: dict[str, Any] = {}
+            for kind, id_ in zip(kinds, "abcd", strict=True):
+                if id_ not in missing:
+                    info = GrantInfo(resource_definition_id=id_)
+                    found = infos.setdefault(f"{kind}_resources", [])
+                    found.append(info)
+            grant = msgspec.structs.replace(a_grant(), **infos)
+            if not missing:
+                grant_plan.check_granted(request, grant)
+                continue
+            error = self.assertRaises(
+                errors.GrantRejected, grant_plan.check_granted, request, grant
+            )
+            self.assertEqual(
+                f"The NFVO granted {4 - len(missing)} of 4 requested "
+                "resources.",
+                str(error),
+            )
 
 
 class TestConnectivity(testtools.TestCase):

@@ -1,5 +1,6 @@
 """Overrides of an operation by its grant."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -7,6 +8,9 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import grant_overrides, grant_plan
+from tacker_cnf.lcm.operations.instantiate import Instantiate
+from tacker_cnf.lcm.operations.scale import Scale
+from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import (
     ExtManagedVirtualLinkData,
     ExtVirtualLinkData,
@@ -14,13 +18,24 @@ from tacker_cnf.sol.common import (
     VnfExtCpConfig,
     VnfExtCpData,
 )
-from tacker_cnf.sol.grant import Grant, GrantRequest
+from tacker_cnf.sol.grant import (
+    Grant,
+    GrantRequest,
+    ResourceDefinition,
+    ResourceDefinitionType,
+)
 from tacker_cnf.sol.lcm_request import (
     InstantiateVnfRequest,
     ScaleType,
     ScaleVnfRequest,
 )
-from tests.factories import a_flavour, a_target, an_instance, an_op_occ
+from tests.factories import (
+    a_flavour,
+    a_target,
+    an_instance,
+    an_op_occ,
+    operation_of,
+)
 
 SCALE = ScaleVnfRequest(
     type=ScaleType.SCALE_OUT,
@@ -94,11 +109,21 @@ VIMS: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 ]
 
 
+def vim_connections(
+    request: SolType,
+    chosen: Mapping[str, VimConnectionInfo],
+    grant: Grant | None,
+) -> Mapping[str, VimConnectionInfo]:
+    return grant_overrides.vim_connections(
+        operation_of(request), request, chosen, grant
+    )
+
+
 class TestVims(testtools.TestCase):
     def test_granted_connections_override_chosen_ones(self) -> None:
         for request, chosen, granted_vims, expected in VIMS:
             grant = a_grant(vim_connection_info=granted_vims)
-            found = grant_overrides.vim_connections(request, chosen, grant)
+            found = vim_connections(request, chosen, grant)
             self.assertEqual(expected, found, f"{chosen} {granted_vims}")
 
     def test_credentials_are_not_sent_to_a_granted_address(self) -> None:
@@ -113,7 +138,7 @@ class TestVims(testtools.TestCase):
             ):
                 error = self.assertRaises(
                     errors.InvalidVimConnection,
-                    grant_overrides.vim_connections,
+                    vim_connections,
                     request,
                     chosen,
                     a_grant(vim_connection_info={"v": moved}),
@@ -123,15 +148,15 @@ class TestVims(testtools.TestCase):
                 interface_info=interface_info, access_info={"token": "t"}
             )
             grant = a_grant(vim_connection_info={"v": own})
-            found = grant_overrides.vim_connections(request, chosen, grant)
+            found = vim_connections(request, chosen, grant)
             self.assertEqual({"v": own}, found)
             # a conductor that takes over applies the grant again
-            again = grant_overrides.vim_connections(request, found, grant)
+            again = vim_connections(request, found, grant)
             self.assertEqual({"v": own}, again)
 
     def test_without_a_grant_chosen_connections_are_used(self) -> None:
         chosen = {"v": HERE}
-        found = grant_overrides.vim_connections(instantiate(), chosen, None)
+        found = vim_connections(instantiate(), chosen, None)
         self.assertEqual(chosen, found)
 
 
@@ -139,14 +164,14 @@ class TestTarget(testtools.TestCase):
     def test_parameters_are_kept_at_instantiation(self) -> None:
         grant = a_grant(additional_params={"a": 3, "c": 4})
         desired = a_target(parameters={"a": 1, "b": 2})
-        found = grant_overrides.target(desired, instantiate(), grant)
+        found = grant_overrides.target(Instantiate(), desired, grant)
         assert found
         self.assertEqual({"a": 3, "b": 2, "c": 4}, found.parameters)
 
     def test_later_parameters_apply_to_their_operation_only(self) -> None:
         grant = a_grant(additional_params={"a": 3})
         desired = a_target(parameters={"kept": True})
-        found = grant_overrides.target(desired, SCALE, grant)
+        found = grant_overrides.target(Scale(), desired, grant)
         assert found
         self.assertEqual({"kept": True}, found.parameters)
         parameters = grant_overrides.parameters(SCALE, grant)
@@ -159,20 +184,20 @@ class TestTarget(testtools.TestCase):
         desired = a_target(
             ext_virtual_links=(LINK,), ext_managed_virtual_links=(MANAGED,)
         )
-        found = grant_overrides.target(desired, instantiate(), a_grant())
+        found = grant_overrides.target(Instantiate(), desired, a_grant())
         self.assertEqual(desired, found)
         other = msgspec.structs.replace(LINK, resource_id="other")
         managed = msgspec.structs.replace(MANAGED, resource_id="other")
         grant = a_grant(
             ext_virtual_links=(other,), ext_managed_virtual_links=(managed,)
         )
-        found = grant_overrides.target(desired, instantiate(), grant)
+        found = grant_overrides.target(Instantiate(), desired, grant)
         assert found
         self.assertEqual((other,), found.ext_virtual_links)
         self.assertEqual((managed,), found.ext_managed_virtual_links)
 
     def test_no_target_after_terminate(self) -> None:
-        self.assertIsNone(grant_overrides.target(None, SCALE, a_grant()))
+        self.assertIsNone(grant_overrides.target(Scale(), None, a_grant()))
 
 
 class TestHasOverrides(testtools.TestCase):
@@ -189,6 +214,8 @@ class TestHasOverrides(testtools.TestCase):
 
 
 class TestZones(testtools.TestCase):
+    """The zones and the VIMs of added VNFCs."""
+
     def request(self) -> GrantRequest:
         return grant_plan.build(
             an_op_occ(),
@@ -234,3 +261,50 @@ class TestZones(testtools.TestCase):
         self.assertEqual({}, self.zones(None, None, None, None))
         self.assertEqual({}, grant_overrides.zones(None, None))
         self.assertEqual({}, grant_overrides.zones(self.request(), None))
+
+    def mixed(self, *infos: dict[str, str]) -> tuple[GrantRequest, Grant]:
+        """Grant a network, a VNFC of no VDU and two web servers."""
+        kind = ResourceDefinitionType
+        resources = tuple(
+            ResourceDefinition(
+                id=str(number),
+                type=type_,
+                vdu_id=vdu,
+                resource_template_id="x",
+            )
+            for number, (type_, vdu) in enumerate(
+                [
+                    (kind.LINKPORT, "web"),
+                    (kind.COMPUTE, None),
+                    (kind.COMPUTE, "web"),
+                    (kind.COMPUTE, "web"),
+                ]
+            )
+        )
+        request = msgspec.structs.replace(
+            self.request(), add_resources=resources
+        )
+        granted = [
+            {"resourceDefinitionId": str(number)} | info
+            for number, info in enumerate(infos)
+        ]
+        grant = msgspec.to_builtins(a_grant()) | {"addResources": granted}
+        return request, msgspec.convert(grant, Grant)
+
+    def test_only_vnfcs_have_zones(self) -> None:
+        request, grant = self.mixed(*({"zoneId": n} for n in "abcd"))
+        self.assertEqual(
+            {"web": ("c", "d")}, grant_overrides.zones(request, grant)
+        )
+
+    def test_the_vims_of_each_vdu(self) -> None:
+        ids = ({"vimConnectionId": name} for name in "abcd")
+        request, grant = self.mixed(*ids)
+        by_vdu = grant_overrides.vim_connections_by_vdu
+        self.assertEqual({"web": {"c", "d"}}, by_vdu(request, grant))
+        request, grant = self.mixed({}, {}, {}, {"vimConnectionId": "d"})
+        self.assertEqual({"web": {"d"}}, by_vdu(request, grant))
+        self.assertEqual({}, by_vdu(*self.mixed({}, {}, {}, {})))
+        self.assertEqual({}, by_vdu(*self.mixed()))
+        self.assertEqual({}, by_vdu(request, None))
+        self.assertEqual({}, by_vdu(None, grant))

@@ -2,8 +2,10 @@ import msgspec
 import testtools
 
 from tacker_cnf.lcm import instantiated_info
-from tacker_cnf.lcm.instantiated_info import InfraResult
+from tacker_cnf.lcm.instantiated_info import UNMATCHED, InfraResult
+from tacker_cnf.lcm.operations.instantiate import Instantiate
 from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
     InstantiationState,
@@ -15,6 +17,7 @@ from tests.factories import (
     a_running_instance,
     a_target,
     a_vnfc,
+    a_vnfd,
     an_info,
     an_instance,
 )
@@ -122,4 +125,79 @@ class TestSetNotInstantiated(testtools.TestCase):
                 flavour_id="simple", vnf_state=VnfOperationalState.STOPPED
             ),
             terminated.instantiated_vnf_info,
+        )
+
+
+class TestUnmatched(testtools.TestCase):
+    """VNFC counts that match no scale level."""
+
+    def info(self, *counted: str, web: int = 5) -> InstantiatedVnfInfo:
+        unmatched = {aspect: {"web": web} for aspect in counted}
+        metadata = {"a": 1} | ({UNMATCHED: unmatched} if counted else {})
+        vnfcs = [a_vnfc(f"web-{number}") for number in range(web)]
+        return an_info(*vnfcs, metadata=metadata)
+
+    def test_they_are_kept_in_the_metadata(self) -> None:
+        info = self.info("web_aspect")
+        self.assertEqual(
+            {"web_aspect": {"web": 5}}, instantiated_info.unmatched(info)
+        )
+        self.assertEqual({}, instantiated_info.unmatched(self.info()))
+        self.assertEqual({}, instantiated_info.unmatched(None))
+        for before in (info, self.info()):
+            self.assertEqual(
+                self.info(), instantiated_info.with_unmatched(before, {})
+            )
+            self.assertEqual(
+                info,
+                instantiated_info.with_unmatched(
+                    before, {"web_aspect": {"web": 5}}
+                ),
+            )
+
+    def test_an_operation_counts_again(self) -> None:
+        before = self.info("web_aspect", "removed_aspect")
+        # number of web servers, counts that match no level
+        for web, expected in (
+            (5, {"web_aspect": {"web": 5}}),
+            (6, {"web_aspect": {"web": 6}}),
+            (2, {}),
+        ):
+            vnfcs = self.info(web=web).vnfc_resource_info
+            found = InfraResult(vnfc_resource_info=vnfcs)
+            after = running(before, found)
+            self.assertEqual(expected, instantiated_info.unmatched(after))
+            after = running(None, found)
+            self.assertEqual({}, instantiated_info.unmatched(after))
+
+    def test_an_update_of_the_resources_keeps_them(self) -> None:
+        before = self.info("web_aspect")
+        vnfc = a_vnfc("web-9")
+        found = InfraResult(vnfc_resource_info=(vnfc,), metadata={"b": 2})
+        after = instantiated_info.update_resources(before, found, {})
+        unmatched = {"web_aspect": {"web": 5}}
+        self.assertEqual(
+            an_info(vnfc, metadata={"b": 2, UNMATCHED: unmatched}), after
+        )
+
+
+class TestApplyRequest(testtools.TestCase):
+    def test_values_of_the_request_are_merged(self) -> None:
+        instance = an_instance(
+            extensions={"a": 1, "b": 2},
+            vnf_configurable_properties={"c": 3},
+            metadata={"d": 4},
+        )
+        request = InstantiateVnfRequest(
+            flavour_id="simple",
+            extensions={"a": None, "e": 5},
+            vnf_configurable_properties={"c": 6},
+        )
+        self.assertEqual(
+            an_instance(
+                extensions={"b": 2, "e": 5},
+                vnf_configurable_properties={"c": 6},
+                metadata={"d": 4},
+            ),
+            Instantiate().finish(request, instance, a_vnfd(), {}),
         )

@@ -5,12 +5,17 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import modification
-from tacker_cnf.sol.common import VimConnectionInfo
+from tacker_cnf.lcm.operations.modify import Modify
+from tacker_cnf.sol.common import ResourceHandle, VimConnectionInfo
 from tacker_cnf.sol.lcm_request import (
     VnfInfoModificationRequest,
     VnfInfoModifications,
 )
-from tacker_cnf.sol.vnf_instance import VnfInstance
+from tacker_cnf.sol.virtual_link import VnfVirtualLinkResourceInfo
+from tacker_cnf.sol.vnf_instance import (
+    VirtualStorageResourceInfo,
+    VnfInstance,
+)
 from tests.factories import (
     a_flavour,
     a_running_instance,
@@ -125,6 +130,41 @@ class TestVimConnections(testtools.TestCase):
         )
         self.assert_rejected({"two": None}, "the connection two")
         self.assertEqual({"two": VIM}, self.patched_connections({"one": None}))
+
+    def test_all_resources_use_connections(self) -> None:
+        handle = ResourceHandle(resource_id="r", vim_connection_id="two")
+        storage = VirtualStorageResourceInfo(
+            id="d", virtual_storage_desc_id="disk", storage_resource=handle
+        )
+        link = VnfVirtualLinkResourceInfo(
+            id="l", vnf_virtual_link_desc_id="in", network_resource=handle
+        )
+        cases: list[dict[str, Any]] = [
+            {"virtual_storage_resource_info": (storage,)},
+            {"vnf_virtual_link_resource_info": (link,)},
+        ]
+        for more in cases:
+            self.instance = a_running_instance(
+                info=an_info(**more),
+                vim_connection_info={"one": VIM, "two": VIM},
+            )
+            self.assert_rejected({"two": None}, "the connection two")
+
+    def test_the_vims_that_the_instance_provides_are_not_its_own(self) -> None:
+        request = a_patch(vimConnectionInfo={"b": None, "a": None, "two": {}})
+        error = self.assertRaises(
+            errors.InvalidVimConnection,
+            modification.connections,
+            self.instance,
+            request,
+            ["c", "b", "a"],
+        )
+        self.assertIn("vimConnectionInfo.a: VNF instance an-", str(error))
+        request = a_patch(vimConnectionInfo={"two": None})
+        found = modification.connections(self.instance, request, ["a"])
+        self.assertEqual({"one": VIM}, found)
+        no_patch = a_patch(metadata={})
+        modification.connections(self.instance, no_patch, ["two"])
 
     def test_an_incomplete_entry_is_rejected(self) -> None:
         self.assert_rejected(
@@ -306,10 +346,10 @@ class TestVnfd(testtools.TestCase):
     def test_the_current_vnfd_is_no_change(self) -> None:
         instance = an_instance(vnfd_id="new-vnfd")
         request = a_patch(vnfdId="new-vnfd")
-        self.assertIsNone(modification.next_vnfd_id(instance, request))
+        self.assertIsNone(Modify().next_vnfd_id(request, instance))
         other = an_instance()
-        self.assertEqual("new-vnfd", modification.next_vnfd_id(other, request))
-        self.assertIsNone(modification.next_vnfd_id(other, a_patch()))
+        self.assertEqual("new-vnfd", Modify().next_vnfd_id(request, other))
+        self.assertIsNone(Modify().next_vnfd_id(a_patch(), other))
 
 
 class TestChanged(testtools.TestCase):
@@ -351,3 +391,15 @@ class TestChanged(testtools.TestCase):
         for patch in ({}, {"vnfInstanceName": "a"}, {"metadata": {"b": None}}):
             after = patched(before, **patch)
             self.assertIsNone(modification.changed(before, after))
+
+    def test_replaced_vnfcs_are_left_out(self) -> None:
+        before = a_running_instance(a_vnfc("web-1"), a_vnfc("web-2"))
+        change = {"id": "web-web-2", "vnfcConfigurableProperties": {"p": 1}}
+        new = a_running_instance(a_vnfc("web-9"), a_vnfc("web-2"))
+        after = patched(new, vnfcInfoModifications=[change])
+        self.assertEqual(
+            msgspec.convert(
+                {"vnfcInfoModifications": [change]}, VnfInfoModifications
+            ),
+            modification.changed(before, after),
+        )

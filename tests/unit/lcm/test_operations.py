@@ -4,8 +4,8 @@ import msgspec
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import operations
-from tacker_cnf.lcm.operations import OPERATIONS, TASKS
+from tacker_cnf.lcm.operations import registry
+from tacker_cnf.lcm.operations.registry import OPERATIONS, TASKS
 from tacker_cnf.lcm.states import ACTIVE, FINAL, Event
 from tacker_cnf.sol import lcm_request
 from tacker_cnf.sol.common import (
@@ -71,7 +71,7 @@ class TestTable(testtools.TestCase):
         self.assertEqual(set(FACTS), set(OPERATIONS))
 
     def test_an_operation_without_grant_starts_in_processing(self) -> None:
-        first_states = {op: operations.first_state(op) for op in FACTS}
+        first_states = {op: registry.first_state(op) for op in FACTS}
         self.assertEqual(S.PROCESSING, first_states.pop(Op.MODIFY_INFO))
         self.assertEqual({S.STARTING}, set(first_states.values()))
 
@@ -83,10 +83,10 @@ class TestCheckState(testtools.TestCase):
         ):
             instance = an_instance(instantiation_state=state)
             if required in {None, state}:
-                operations.check_state(op, instance)
+                registry.check_state(op, instance)
                 continue
             error = self.assertRaises(
-                errors.WrongState, operations.check_state, op, instance
+                errors.WrongState, registry.check_state, op, instance
             )
             self.assertEqual(
                 f"{op} is not possible: VNF instance an-instance is {state}.",
@@ -100,25 +100,25 @@ class TestDecisions(testtools.TestCase):
             rollback = {Event.ROLLBACK} if reversible else set()
             self.assertEqual(
                 {Event.RETRY, Event.GIVE_UP} | rollback,
-                operations.decisions(op, S.FAILED_TEMP),
+                registry.decisions(op, S.FAILED_TEMP),
             )
 
     def test_an_active_operation_can_be_cancelled(self) -> None:
         for op, state in itertools.product(FACTS, ACTIVE):
-            self.assertEqual({Event.CANCEL}, operations.decisions(op, state))
+            self.assertEqual({Event.CANCEL}, registry.decisions(op, state))
 
     def test_a_finished_operation_has_no_decisions(self) -> None:
         for op, state in itertools.product(FACTS, FINAL):
-            self.assertEqual(set(), operations.decisions(op, state))
+            self.assertEqual(set(), registry.decisions(op, state))
 
     def test_exactly_the_possible_decisions_are_accepted(self) -> None:
         for op, state, event in itertools.product(FACTS, S, TASKS):
-            if event in operations.decisions(op, state):
-                operations.check_decision(op, state, event)
+            if event in registry.decisions(op, state):
+                registry.check_decision(op, state, event)
             else:
                 self.assertRaises(
                     errors.WrongState,
-                    operations.check_decision,
+                    registry.check_decision,
                     op,
                     state,
                     event,
@@ -127,7 +127,7 @@ class TestDecisions(testtools.TestCase):
     def test_decisions_are_formatted_as_task_names(self) -> None:
         for op, (_, reversible) in FACTS.items():
             choices = "retry, rollback, fail" if reversible else "retry, fail"
-            self.assertEqual(choices, operations.format_decisions(op))
+            self.assertEqual(choices, registry.format_decisions(op))
 
     def test_an_error_names_the_reason(self) -> None:
         cases = {
@@ -140,7 +140,7 @@ class TestDecisions(testtools.TestCase):
         for (op, state), message in cases.items():
             error = self.assertRaises(
                 errors.WrongState,
-                operations.check_decision,
+                registry.check_decision,
                 op,
                 state,
                 Event.ROLLBACK,
@@ -154,7 +154,7 @@ class TestRequestOf(testtools.TestCase):
             op_occ = an_op_occ(
                 op, operation_params=msgspec.to_builtins(request)
             )
-            self.assertEqual(request, operations.request_of(op_occ))
+            self.assertEqual(request, registry.request_of(op_occ))
 
     def test_the_default_number_of_steps_is_encoded(self) -> None:
         scale_body = msgspec.to_builtins(REQUESTS[Op.SCALE])

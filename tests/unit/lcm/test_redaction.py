@@ -6,15 +6,16 @@ import testtools
 from tacker_cnf.lcm import redaction
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import VnfInfoModifications
+from tacker_cnf.sol.problem import ProblemDetails
 from tacker_cnf.sol.vnf_lcm_op_occ import ModificationsTriggeredByVnfPkgChange
 from tests.factories import a_vnfc, an_info, an_instance, an_op_occ
 
 SECRETS = ("password", "adminPass", "access_key", "tls.key", "credentials")
 HIDDEN = {
     "password": "a-secret",
-    "env": [{"name": "TOKEN", "value": "a-secret"}],
+    "env": [{"name": "TOKEN", "value": "a-secret", "z": 1, "a": 2}],
 }
-SHOWN = {"env": [{"name": "TOKEN"}]}
+SHOWN = {"env": [{"name": "TOKEN", "z": 1, "a": 2}]}
 PLAIN = ("username", "author", "tokenEndpoint", "keyName", "key", "")
 
 
@@ -103,7 +104,11 @@ class TestOpOcc(testtools.TestCase):
         names = ("extensions", "metadata", "vnfConfigurableProperties")
         free_form = dict.fromkeys(names, HIDDEN)
         change = {"id": "v", "vnfcConfigurableProperties": HIDDEN}
-        info = free_form | {"vnfcInfoModifications": [change]}
+        vim = {"vimType": "fake", "accessInfo": {"username": "u", "pin": 1}}
+        info = free_form | {
+            "vnfcInfoModifications": [change],
+            "vimConnectionInfo": {"vim1": vim},
+        }
         triggered = msgspec.convert(
             free_form, ModificationsTriggeredByVnfPkgChange
         )
@@ -115,8 +120,16 @@ class TestOpOcc(testtools.TestCase):
         )
         expected = dict.fromkeys(names, SHOWN)
         change = {"id": "v", "vnfcConfigurableProperties": SHOWN}
+        vim = {"vimType": "fake", "accessInfo": {"username": "u"}}
         self.assertEqual(
-            (expected | {"vnfcInfoModifications": (change,)}, expected),
+            (
+                expected
+                | {
+                    "vnfcInfoModifications": (change,),
+                    "vimConnectionInfo": {"vim1": vim},
+                },
+                expected,
+            ),
             (
                 msgspec.to_builtins(shown.changed_info),
                 msgspec.to_builtins(
@@ -148,3 +161,32 @@ class TestOpOcc(testtools.TestCase):
     def test_an_operation_without_parameters(self) -> None:
         shown = redaction.op_occ(an_op_occ(operation_params=None))
         self.assertIsNone(shown.operation_params)
+
+    def test_secrets_are_removed_from_the_data_of_a_script(self) -> None:
+        def problem(data: Any) -> ProblemDetails:
+            return ProblemDetails(
+                status=500, detail="x", user_script_err_handling_data=data
+            )
+
+        shown = redaction.op_occ(an_op_occ(error=problem(HIDDEN)))
+        self.assertEqual(problem(SHOWN), shown.error)
+        self.assertIsNone(redaction.op_occ(an_op_occ()).error)
+
+
+class TestVimSecrets(testtools.TestCase):
+    def test_only_vim_connections_are_changed(self) -> None:
+        connection = VimConnectionInfo(
+            vim_type="fake", access_info={"username": "u", "pin": 1}
+        )
+        instance = an_instance(
+            vim_connection_info={"vim1": connection}, metadata=HIDDEN
+        )
+        connection = VimConnectionInfo(
+            vim_type="fake", access_info={"username": "u"}
+        )
+        self.assertEqual(
+            an_instance(
+                vim_connection_info={"vim1": connection}, metadata=HIDDEN
+            ),
+            redaction.without_vim_secrets(instance),
+        )

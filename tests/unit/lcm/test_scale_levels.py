@@ -1,10 +1,16 @@
 from typing import Any
 
+import msgspec
 import testtools
 
 from tacker_cnf.lcm.instantiated_info import InfraResult
-from tacker_cnf.lcm.scale_level_matching import match_levels
-from tests.factories import a_flavour, a_target, a_vnfc
+from tacker_cnf.lcm.scale_level_matching import (
+    build_observed_info,
+    match_levels,
+)
+from tacker_cnf.sol.vnf_instance import InstantiatedVnfInfo
+from tacker_cnf.vnfd.model import Aspect
+from tests.factories import a_flavour, a_target, a_vdu, a_vnfc, an_info
 
 
 def found(web: int) -> InfraResult:
@@ -55,3 +61,82 @@ class TestMatchLevels(testtools.TestCase):
         self.assertEqual(
             {"removed": 1, "web_aspect": 1}, match.target.scale_levels
         )
+
+    def test_each_aspect_is_matched(self) -> None:
+        names = [f"aspect_{number}" for number in range(8)]
+        aspects = {
+            name: Aspect(
+                id=name,
+                name=name,
+                max_scale_level=3,
+                step_deltas=("one",),
+                deltas={f"vdu_{name}": {"one": 1}},
+            )
+            for name in names
+        }
+        flavour = a_flavour(
+            aspects=aspects,
+            vdus={f"vdu_{name}": a_vdu(f"vdu_{name}") for name in names},
+            levels={},
+            default_level=None,
+        )
+        # one of them did not change
+        counts = {f"vdu_{name}": 2 for name in names} | {"vdu_aspect_3": 1}
+        vnfcs = tuple(
+            a_vnfc(f"{vdu}-{number}", vdu)
+            for vdu, count in counts.items()
+            for number in range(count)
+        )
+        match = match_levels(
+            a_target(
+                scale_levels=dict.fromkeys(names, 0),
+                counts={f"vdu_{name}": 1 for name in names},
+            ),
+            flavour,
+            InfraResult(vnfc_resource_info=vnfcs),
+            {},
+        )
+        self.assertEqual(
+            dict.fromkeys(names, 1) | {"aspect_3": 0},
+            match.target.scale_levels,
+        )
+        self.assertEqual({}, match.unmatched)
+
+
+class TestObservedInfo(testtools.TestCase):
+    def build(self, before: Any, web: int) -> InstantiatedVnfInfo:
+        return build_observed_info(
+            before,
+            a_target(scale_levels={"web_aspect": 0}),
+            a_flavour(),
+            found(web),
+            {},
+        )
+
+    def test_levels_and_unmatched_counts(self) -> None:
+        unmatched = {"unmatched_counts": {"web_aspect": {"web": 5}}}
+        before = an_info(metadata=unmatched)
+        for was, web, level, metadata in (
+            (None, 1, 0, {}),
+            (None, 3, 2, {}),
+            (None, 5, 0, unmatched),
+            (before, 5, 0, unmatched),
+            (before, 1, 0, {}),
+        ):
+            info = self.build(was, web)
+            (scale,) = info.scale_status
+            self.assertEqual(level, scale.scale_level)
+            self.assertEqual(metadata, info.metadata)
+            self.assertEqual(web + 1, len(info.vnfc_info))
+
+    def test_the_metadata_of_the_instance_names_vnfcs(self) -> None:
+        vnfc = a_vnfc("web-0")
+        indexed = msgspec.structs.replace(vnfc, metadata={"vdu_idx": 0})
+        info = build_observed_info(
+            None,
+            a_target(),
+            a_flavour(),
+            InfraResult(vnfc_resource_info=(indexed,)),
+            {"VDU_VNFc_mapping": {"web": ["first"]}},
+        )
+        self.assertEqual(["first"], [v.id for v in info.vnfc_info])

@@ -49,4 +49,5 @@ class TestAccess(testtools.TestCase):
     def test_names_of_access_info(self) -> None:
         for name in ("accessInfo", "access_info"):
             self.assertTrue(secret_names.is_access(name))
-        self.assertFalse(secret_names.is_access("interfaceInfo"))
+        for name in ("interfaceInfo", "", "access", "accessInfos", "zone"):
+            self.assertFalse(secret_names.is_access(name))

@@ -1,8 +1,18 @@
+import msgspec
 import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import target
+from tacker_cnf.sol.common import (
+    ExtManagedVirtualLinkData,
+    ExtVirtualLinkData,
+    ResourceHandle,
+    VnfExtCpConfig,
+    VnfExtCpData,
+)
 from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
+    ChangeExtVnfConnectivityRequest,
     HealVnfRequest,
     InstantiateVnfRequest,
     ScaleType,
@@ -10,7 +20,11 @@ from tacker_cnf.sol.lcm_request import (
     TerminateVnfRequest,
     TerminationType,
 )
-from tacker_cnf.vnfd.model import Aspect
+from tacker_cnf.sol.virtual_link import (
+    ExtManagedVirtualLinkInfo,
+    ExtVirtualLinkInfo,
+)
+from tacker_cnf.vnfd.model import Aspect, ConnectionPoint
 from tests.factories import (
     a_flavour,
     a_running_instance,
@@ -20,6 +34,7 @@ from tests.factories import (
     a_vnfd,
     an_info,
     an_instance,
+    desired_state,
 )
 
 
@@ -69,7 +84,7 @@ class TestInstantiate(testtools.TestCase):
             a_target(
                 parameters={"namespace": "here"}, localization_language="en"
             ),
-            target.desired(request, None, a_vnfd()),
+            desired_state(request, None, a_vnfd()),
         )
 
     def test_the_requested_level(self) -> None:
@@ -80,7 +95,7 @@ class TestInstantiate(testtools.TestCase):
             a_target(
                 counts={"web": 3, "agent": 1}, scale_levels={"web_aspect": 2}
             ),
-            target.desired(request, None, a_vnfd()),
+            desired_state(request, None, a_vnfd()),
         )
 
     def test_an_unknown_flavour_error_lists_the_known_ones(
@@ -89,7 +104,7 @@ class TestInstantiate(testtools.TestCase):
         vnfd = a_vnfd(a_flavour(id="small"), a_flavour(id="large"))
         error = self.assertRaises(
             errors.UnknownFlavour,
-            target.desired,
+            desired_state,
             InstantiateVnfRequest(flavour_id="huge"),
             None,
             vnfd,
@@ -102,7 +117,7 @@ class TestInstantiate(testtools.TestCase):
     def test_an_unknown_level_is_rejected(self) -> None:
         self.assertRaises(
             errors.UnknownLevel,
-            target.desired,
+            desired_state,
             InstantiateVnfRequest(
                 flavour_id="simple", instantiation_level_id="frantic"
             ),
@@ -132,26 +147,26 @@ class TestScale(testtools.TestCase):
                     scale_levels={"web_aspect": new_level},
                     counts={"web": new_count, "agent": 1},
                 ),
-                target.desired(a_scale(steps), current, a_vnfd()),
+                desired_state(a_scale(steps), current, a_vnfd()),
             )
 
     def test_the_current_target_is_not_changed(self) -> None:
         current = a_target()
-        target.desired(a_scale(1), current, a_vnfd())
+        desired_state(a_scale(1), current, a_vnfd())
         self.assertEqual(a_target(), current)
 
     def test_parameters_of_instantiation_stay(self) -> None:
         current = a_target(
             parameters={"namespace": "here"}, localization_language="en"
         )
-        desired = target.desired(a_scale(1), current, a_vnfd())
+        desired = desired_state(a_scale(1), current, a_vnfd())
         assert desired is not None
         self.assertEqual({"namespace": "here"}, desired.parameters)
         self.assertEqual("en", desired.localization_language)
 
     def test_a_vdu_without_a_vnfc_can_scale_out(self) -> None:
         current = a_target(counts={"agent": 1})
-        desired = target.desired(a_scale(1), current, a_vnfd())
+        desired = desired_state(a_scale(1), current, a_vnfd())
         assert desired is not None
         self.assertEqual({"web": 1, "agent": 1}, desired.counts)
 
@@ -166,7 +181,7 @@ class TestScale(testtools.TestCase):
         vnfd = a_vnfd(
             a_flavour(aspects={"both": both}, levels={}, default_level=None)
         )
-        desired = target.desired(
+        desired = desired_state(
             a_scale(2, "both"), a_target(scale_levels={}), vnfd
         )
         assert desired is not None
@@ -186,13 +201,13 @@ class TestScale(testtools.TestCase):
         for request, counts, expected_error in cases:
             current = a_target(scale_levels=at, counts=counts)
             self.assertRaises(
-                expected_error, target.desired, request, current, a_vnfd()
+                expected_error, desired_state, request, current, a_vnfd()
             )
 
     def test_an_error_names_the_vdu_with_too_few_vnfcs(self) -> None:
         error = self.assertRaises(
             errors.ScaleOutOfRange,
-            target.desired,
+            desired_state,
             a_scale(-1),
             a_target(scale_levels={"web_aspect": 1}, counts={}),
             a_vnfd(),
@@ -204,7 +219,7 @@ class TestScale(testtools.TestCase):
     def test_an_instance_of_an_unknown_flavour_is_rejected(self) -> None:
         self.assertRaises(
             errors.UnknownFlavour,
-            target.desired,
+            desired_state,
             a_scale(1),
             a_target(flavour_id="removed"),
             a_vnfd(),
@@ -219,22 +234,46 @@ class TestOthers(testtools.TestCase):
             HealVnfRequest(vnfc_instance_id=("web-1",)),
         ):
             self.assertEqual(
-                current, target.desired(request, current, a_vnfd())
+                current, desired_state(request, current, a_vnfd())
             )
 
     def test_a_heal_of_the_whole_vnf_restores_lost_vnfcs(self) -> None:
         lost = a_target(counts={})
-        healed = target.desired(HealVnfRequest(), lost, a_vnfd())
+        healed = desired_state(HealVnfRequest(), lost, a_vnfd())
         assert healed is not None
         self.assertEqual(1, healed.counts["web"])
         vnfc_heal = HealVnfRequest(vnfc_instance_id=("web-1",))
-        self.assertEqual(lost, target.desired(vnfc_heal, lost, a_vnfd()))
+        self.assertEqual(lost, desired_state(vnfc_heal, lost, a_vnfd()))
+
+    def test_a_heal_adds_nothing_to_a_vdu_that_may_be_empty(self) -> None:
+        aspect = Aspect(
+            id="db_aspect",
+            name="db",
+            max_scale_level=3,
+            step_deltas=("one",),
+            deltas={"db": {"one": 1}},
+        )
+        db = msgspec.structs.replace(a_vdu("db"), min_instances=0)
+        flavour = a_flavour(
+            vdus={"web": a_vdu("web"), "db": db},
+            aspects={"db_aspect": aspect},
+            levels={},
+            default_level=None,
+        )
+        for counts, expected in (
+            ({}, {"web": 1, "db": 0}),
+            ({"web": 2, "db": 1, "old": 1}, {"web": 2, "db": 1, "old": 1}),
+        ):
+            current = a_target(counts=counts, scale_levels={"db_aspect": 2})
+            healed = desired_state(HealVnfRequest(), current, a_vnfd(flavour))
+            assert healed is not None
+            self.assertEqual(expected, healed.counts)
 
     def test_terminate_leaves_no_target(self) -> None:
         request = TerminateVnfRequest(
             termination_type=TerminationType.FORCEFUL
         )
-        self.assertIsNone(target.desired(request, a_target(), a_vnfd()))
+        self.assertIsNone(desired_state(request, a_target(), a_vnfd()))
 
     def test_only_vdus_of_the_flavour_are_counted(self) -> None:
         vnfd = a_vnfd(
@@ -242,8 +281,158 @@ class TestOthers(testtools.TestCase):
                 vdus={"web": a_vdu("web")}, levels={}, default_level=None
             )
         )
-        desired = target.desired(
+        desired = desired_state(
             InstantiateVnfRequest(flavour_id="simple"), None, vnfd
         )
         assert desired is not None
         self.assertEqual({"web": 1}, desired.counts)
+
+
+def a_link(cpd: str) -> ExtVirtualLinkData:
+    config: dict[str, VnfExtCpConfig | None] = {
+        "c": VnfExtCpConfig(link_port_id="p")
+    }
+    return ExtVirtualLinkData(
+        id=f"of-{cpd}",
+        resource_id="net",
+        ext_cps=(VnfExtCpData(cpd_id=cpd, cp_config=config),),
+    )
+
+
+def a_managed_link(id_: str) -> ExtManagedVirtualLinkData:
+    return ExtManagedVirtualLinkData(
+        id=id_, vnf_virtual_link_desc_id="inner", resource_id="net"
+    )
+
+
+class LinksTest(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        points = {
+            name: ConnectionPoint(id=name, external=True) for name in "ab"
+        }
+        self.vnfd = a_vnfd(a_flavour(connection_points=points))
+        self.current = a_target(
+            ext_virtual_links=(a_link("a"),),
+            ext_managed_virtual_links=(a_managed_link("old"),),
+        )
+
+
+class TestConnectivity(LinksTest):
+    """External and managed links."""
+
+    def test_of_an_instance(self) -> None:
+        handle = ResourceHandle(resource_id="net")
+        info = an_info(
+            ext_virtual_link_info=(
+                ExtVirtualLinkInfo(
+                    id="of-a",
+                    resource_handle=handle,
+                    current_vnf_ext_cp_data=a_link("a").ext_cps,
+                ),
+            ),
+            ext_managed_virtual_link_info=(
+                ExtManagedVirtualLinkInfo(
+                    id="old",
+                    vnf_virtual_link_desc_id="inner",
+                    network_resource=handle,
+                ),
+            ),
+        )
+        found = target.of_instance(a_running_instance(info=info))
+        assert found
+        self.assertEqual((a_link("a"),), found.ext_virtual_links)
+        self.assertEqual(
+            (a_managed_link("old"),), found.ext_managed_virtual_links
+        )
+
+    def test_of_a_request(self) -> None:
+        request = InstantiateVnfRequest(
+            flavour_id="simple",
+            ext_virtual_links=(a_link("a"),),
+            ext_managed_virtual_links=(a_managed_link("m"),),
+            localization_language="en",
+            additional_params={"p": 1},
+        )
+        self.assertEqual(
+            a_target(
+                ext_virtual_links=(a_link("a"),),
+                ext_managed_virtual_links=(a_managed_link("m"),),
+                localization_language="en",
+                parameters={"p": 1},
+            ),
+            desired_state(request, None, self.vnfd),
+        )
+
+    def test_links_change(self) -> None:
+        request = ChangeExtVnfConnectivityRequest(
+            ext_virtual_links=(a_link("b"),)
+        )
+        self.assertEqual(
+            msgspec.structs.replace(
+                self.current, ext_virtual_links=(a_link("a"), a_link("b"))
+            ),
+            desired_state(request, self.current, self.vnfd),
+        )
+
+    def test_unknown_connection_points_are_rejected(self) -> None:
+        links = (a_link("c"),)
+        for request in (
+            ChangeExtVnfConnectivityRequest(ext_virtual_links=links),
+            ChangeCurrentVnfPkgRequest(
+                vnfd_id="next", ext_virtual_links=links
+            ),
+        ):
+            self.assertRaises(
+                errors.InvalidParameters,
+                desired_state,
+                request,
+                self.current,
+                self.vnfd,
+            )
+
+
+class TestPackage(LinksTest):
+    """A change of package."""
+
+    def test_what_the_package_and_the_request_add(self) -> None:
+        log = Aspect(id="log_aspect", name="log", max_scale_level=2)
+        flavour = self.vnfd.flavours["simple"]
+        new_vnfd = a_vnfd(
+            msgspec.structs.replace(
+                flavour,
+                vdus={**flavour.vdus, "log": a_vdu("log")},
+                aspects={**flavour.aspects, "log_aspect": log},
+            )
+        )
+        current = msgspec.structs.replace(
+            self.current,
+            scale_levels={"web_aspect": 2},
+            counts={"web": 3, "old": 1},
+            parameters={"p": 1, "q": 1},
+        )
+        request = ChangeCurrentVnfPkgRequest(
+            vnfd_id="next",
+            ext_virtual_links=(a_link("b"),),
+            ext_managed_virtual_links=(a_managed_link("new"),),
+            additional_params={"q": 2, "r": 3},
+        )
+        self.assertEqual(
+            msgspec.structs.replace(
+                current,
+                scale_levels={"web_aspect": 2, "log_aspect": 0},
+                counts={"web": 3, "old": 1, "log": 1},
+                parameters={"p": 1, "q": 2, "r": 3},
+                ext_virtual_links=(a_link("a"), a_link("b")),
+                ext_managed_virtual_links=(a_managed_link("new"),),
+            ),
+            desired_state(request, current, new_vnfd, self.vnfd),
+        )
+
+    def test_nothing_new(self) -> None:
+        request = ChangeCurrentVnfPkgRequest(vnfd_id="next")
+        for old_vnfd in (self.vnfd, None):
+            self.assertEqual(
+                self.current,
+                desired_state(request, self.current, self.vnfd, old_vnfd),
+            )

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import fixtures
 import testtools
 
 from tacker_cnf import errors
@@ -12,6 +11,7 @@ from tacker_cnf.mgmt_drivers.cluster import etcd
 from tacker_cnf.mgmt_drivers.cluster.etcd import Member
 from tacker_cnf.mgmt_drivers.remote.commands import CommandResult
 from tacker_cnf.runtime.cancellation import Deadline
+from tests.fixtures.clock import SteppingClock
 
 
 def members(count: int) -> list[Member]:
@@ -177,12 +177,10 @@ class RefusingHost:
 class RemoveTest(testtools.TestCase):
     def remove(self, host: Any) -> None:
         member = Member(id="1", address="10.0.0.1")
-        etcd.Etcd(host, 1.0).remove(member, Deadline.within(60.0))
+        deadline = Deadline.within(60.0, SteppingClock())
+        etcd.Etcd(host, 1.0).remove(member, deadline)
 
     def test_removal_is_retried_while_a_member_has_just_joined(self) -> None:
-        self.useFixture(
-            fixtures.MonkeyPatch(f"{etcd.__name__}.POLL_INTERVAL_S", 0.0)
-        )
         host = RefusingHost(*2 * [f"exit code 1: Error: {etcd.UNHEALTHY}"])
         self.remove(host)
         self.assertEqual(3, host.commands)

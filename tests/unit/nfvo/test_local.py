@@ -23,6 +23,7 @@ from tests.factories import (
     a_vnfd,
     an_instance,
     an_op_occ,
+    desired_state,
 )
 
 RUNNING = a_running_instance(a_vnfc("web-1"), a_vnfc("agent-1", "agent"))
@@ -32,7 +33,7 @@ BUSY = InstantiateVnfRequest(
 OUT = ScaleVnfRequest(
     type=ScaleType.SCALE_OUT, aspect_id="web_aspect", number_of_steps=1
 )
-APART = AffinityRule(
+ANTI_AFFINITY = AffinityRule(
     id="rule", kind="ANTI_AFFINITY", scope="ZONE", targets=("web",)
 )
 
@@ -42,14 +43,14 @@ def build_grant_request(
 ) -> GrantRequest:
     current = target.of_instance(instance)
     simple = a_flavour(**flavour)
-    wanted = target.desired(request, current, a_vnfd(simple))
+    wanted = desired_state(request, current, a_vnfd(simple))
     return grant_plan.build(
         an_op_occ(op), request, instance, current, wanted, simple
     )
 
 
 def grant_zones(request: GrantRequest, *zones: str) -> Grant:
-    return LocalNfvo(zones).grant(request, CancelToken(), Deadline.within(1))
+    return LocalNfvo(zones).grant(request, CancelToken(), Deadline.within(600))
 
 
 def placed(request: GrantRequest, grant: Grant) -> list[str]:
@@ -81,7 +82,10 @@ class TestLocalNfvo(testtools.TestCase):
 
     def test_anti_affinity_separates_as_far_as_zones_suffice(self) -> None:
         request = build_grant_request(
-            Op.INSTANTIATE, BUSY, an_instance(), affinity_rules=(APART,)
+            Op.INSTANTIATE,
+            BUSY,
+            an_instance(),
+            affinity_rules=(ANTI_AFFINITY,),
         )
         self.assertEqual(
             ["agent a", "web a", "web a", "web b"],
@@ -90,7 +94,7 @@ class TestLocalNfvo(testtools.TestCase):
 
     def test_anti_affinity_separates_new_from_existing_vnfcs(self) -> None:
         request = build_grant_request(
-            Op.SCALE, OUT, RUNNING, affinity_rules=(APART,)
+            Op.SCALE, OUT, RUNNING, affinity_rules=(ANTI_AFFINITY,)
         )
         self.assertEqual(["web b"], self.zones(request, "a", "b"))
 

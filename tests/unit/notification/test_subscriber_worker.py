@@ -19,9 +19,10 @@ from tacker_cnf.sol.subscription import (
     NotificationType,
 )
 from tests.factories import NOW, an_instance
+from tests.fixtures.clock import SteppingLoop
 
 POLICY = DeliveryPolicy(
-    max_requests=3, retry_interval=0.001, max_retry_interval=0.002
+    max_requests=3, retry_interval=10.0, max_retry_interval=20.0
 )
 
 
@@ -47,15 +48,15 @@ class FakeStore:
         self.done = asyncio.Event()
         self.count = 0
 
-    def made(self, delivery: Delivery) -> None:
+    def record_delivered(self, delivery: Delivery) -> None:
         self.delivered.append(delivery.event_id)
         if len(self.delivered) + len(self.parked_events) >= self.count:
             self.done.set()
 
-    def recovered(self, _: str) -> None:
+    def record_recovered(self, _: str) -> None:
         self.recoveries += 1
 
-    async def failed(
+    async def record_failed(
         self, delivery: Delivery, outcome: DeliveryResult
     ) -> frozenset[int]:
         self.failures.append((delivery.event_id, outcome.problem))
@@ -96,12 +97,12 @@ class SubscriberTest(testtools.TestCase):
             )
             worker.offer(deliveries)
             running = asyncio.create_task(worker.run())
-            async with asyncio.timeout(20):
-                await store.done.wait()
+            await store.done.wait()
             running.cancel()
             return store
 
-        return asyncio.run(run())
+        with asyncio.Runner(loop_factory=SteppingLoop) as runner:
+            return runner.run(run())
 
 
 class TestOrder(SubscriberTest):
@@ -110,7 +111,7 @@ class TestOrder(SubscriberTest):
 
         async def deliver(_: Subscriber, body: bytes) -> DeliveryResult:
             event = int(body.split(b'"event-')[1].split(b'"')[0])
-            await asyncio.sleep(0.0005 * (event % 3))
+            await asyncio.sleep(5.0 * (event % 3))
             if fails.get(event, 0):
                 fails[event] -= 1
                 return DeliveryResult(problem="no", everything=event == 4)
@@ -145,7 +146,7 @@ class TestOrder(SubscriberTest):
         async def deliver(_: Subscriber, body: bytes) -> DeliveryResult:
             event = int(body.split(b'"event-')[1].split(b'"')[0])
             tries[event] += 1
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(10.0)
             return DeliveryResult(
                 problem=None if event == 9 else "no", everything=True
             )
@@ -176,6 +177,23 @@ class TestOrder(SubscriberTest):
         self.assertEqual([1], store.delivered)
 
 
+class TestRetryAfter(SubscriberTest):
+    def test_it_is_respected_if_it_is_longer_than_the_delay(self) -> None:
+        times: list[float] = []
+
+        async def deliver(_: Subscriber, __: bytes) -> DeliveryResult:
+            times.append(asyncio.get_running_loop().time())
+            if len(times) > 1:
+                return DeliveryResult()
+            return DeliveryResult(
+                problem="no", everything=True, retry_after=100.0
+            )
+
+        self.run_worker(deliver, [delivery(1)])
+        first, second = times
+        self.assertEqual(100.0, second - first)
+
+
 class TestCapacity(SubscriberTest):
     def test_deliveries_above_the_capacity_are_read_later(self) -> None:
         async def deliver(_: Subscriber, __: bytes) -> DeliveryResult:
@@ -194,7 +212,7 @@ class TestCapacity(SubscriberTest):
 
         async def deliver(_: Subscriber, __: bytes) -> DeliveryResult:
             in_flight[0] += 1
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(10.0)
             fails = len(seen) < 12
             if fails:
                 seen.append(in_flight[0])

@@ -1,8 +1,5 @@
 """The protocols of scripts."""
 
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import fixtures
@@ -97,39 +94,3 @@ class TestOutput(testtools.TestCase):
             b" \n",
         )
         self.assertIn("it wrote no output", str(error))
-
-    def test_a_driver_writes_its_output_also_after_sys_exit(self) -> None:
-        self.assertEqual(
-            (b'{"userScriptErrHandlingData":{"a":1},"memory":{}}', 3),
-            self.run_driver(3),
-        )
-        self.assertEqual(0, self.run_driver(0)[1])
-
-    def run_driver(self, code: int) -> tuple[bytes, int]:
-        """Run a hook that calls sys.exit; return stdout and exit code."""
-        script = f"""\
-            import sys
-            from tacker_cnf.mgmt_drivers.base import MgmtDriver
-
-            class Driver(MgmtDriver):
-                def heal_end(self, script_input):
-                    self.user_script_err_handling_data = {{"a": 1}}
-                    sys.exit({code})
-
-            Driver.main()
-        """
-        stdin = (
-            b'{"operation": "heal_end", "vnfLcmOpOccId": "1", "request": {},'
-            b' "vnfInstance": {"id": "1", "vnfdId": "1", "vnfProvider": "a",'
-            b' "vnfProductName": "a", "vnfSoftwareVersion": "1",'
-            b' "vnfdVersion": "1", "instantiationState": "INSTANTIATED"},'
-            b' "packageDir": "/", "stateDir": "/",'
-            b' "vnfdId": "1", "timeout": 1}'
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(script)],
-            input=stdin,
-            capture_output=True,
-            check=False,
-        )
-        return done.stdout, done.returncode

@@ -30,9 +30,9 @@ def capture(
 class TestStderrCapture(testtools.TestCase):
     def test_no_text_contains_a_secret(self) -> None:
         text = f"äpfel hunter-2\n{KEY}\nx{KEY}y\nhunter-2hunter-2 end"
-        chance = random.Random(1)  # noqa: S311
+        rng = random.Random(1)  # noqa: S311
         for _ in range(200):
-            sizes = [chance.randint(1, 20) for _ in range(40)]
+            sizes = [rng.randint(1, 20) for _ in range(40)]
             masked, texts = capture(text.encode(), sizes)
             self.assertIn("äpfel ***", masked)
             self.assertTrue(masked.endswith("****** end"), masked)

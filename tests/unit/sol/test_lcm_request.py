@@ -56,22 +56,6 @@ class TestRoundTrips(base.TestCase):
             },
         ),
         (
-            lcm_request.ScaleVnfToLevelRequest,
-            {"instantiationLevelId": "l2", "additionalParams": {"a": 1}},
-        ),
-        (
-            lcm_request.ScaleVnfToLevelRequest,
-            {"scaleInfo": [{"aspectId": "a", "scaleLevel": 1}]},
-        ),
-        (
-            lcm_request.ChangeVnfFlavourRequest,
-            {
-                "newFlavourId": "complex",
-                "instantiationLevelId": "l1",
-                **CONNECTIVITY,
-            },
-        ),
-        (
             lcm_request.TerminateVnfRequest,
             {
                 "terminationType": "GRACEFUL",
@@ -87,22 +71,6 @@ class TestRoundTrips(base.TestCase):
                 "healScript": "Scripts/heal.sh",
                 "additionalParams": {"all": True},
             },
-        ),
-        (
-            lcm_request.OperateVnfRequest,
-            {
-                "vnfcInstanceId": ["v1"],
-                "changeStateTo": "STOPPED",
-                "stopType": "GRACEFUL",
-                "gracefulStopTimeout": 10,
-                "additionalParams": {"a": 1},
-            },
-        ),
-        (lcm_request.OperateVnfRequest, {"changeStateTo": "STARTED"}),
-        (lcm_request.OperateVnfRequest, {"changeStateTo": "STOPPED"}),
-        (
-            lcm_request.OperateVnfRequest,
-            {"changeStateTo": "STOPPED", "stopType": "FORCEFUL"},
         ),
         (
             lcm_request.ChangeExtVnfConnectivityRequest,
@@ -159,8 +127,6 @@ Refusal = tuple[type[SolType], dict[str, Any], str]
 
 
 class TestErrors(base.TestCase):
-    GRACEFUL_ONLY = "gracefulStopTimeout requires stopType GRACEFUL"
-    ONE_LEVEL = "exactly one of instantiationLevelId and scaleInfo is required"
     CASES: tuple[Refusal, ...] = (
         (
             lcm_request.ScaleVnfRequest,
@@ -177,20 +143,6 @@ class TestErrors(base.TestCase):
             {"type": "SCALE_OUT", "aspectId": "a", "numberOfSteps": "1"},
             "Expected `int`, got `str` - at `$.numberOfSteps`",
         ),
-        (lcm_request.ScaleVnfToLevelRequest, {}, ONE_LEVEL),
-        (
-            lcm_request.ScaleVnfToLevelRequest,
-            {
-                "instantiationLevelId": "l2",
-                "scaleInfo": [{"aspectId": "a", "scaleLevel": 1}],
-            },
-            ONE_LEVEL,
-        ),
-        (
-            lcm_request.ScaleVnfToLevelRequest,
-            {"scaleInfo": [{"aspectId": "a", "scaleLevel": -1}]},
-            "Expected `int` >= 0 - at `$.scaleInfo[0].scaleLevel`",
-        ),
         (
             lcm_request.TerminateVnfRequest,
             {"terminationType": "GRACEFUL", "gracefulTerminationTimeout": 0},
@@ -200,35 +152,6 @@ class TestErrors(base.TestCase):
             lcm_request.HealVnfRequest,
             {"vnfcInstanceId": "VDU1-pod1"},
             "Expected `array`, got `str` - at `$.vnfcInstanceId`",
-        ),
-        (
-            lcm_request.OperateVnfRequest,
-            {"changeStateTo": "STARTED", "stopType": "FORCEFUL"},
-            "stopType requires changeStateTo STOPPED",
-        ),
-        (
-            lcm_request.OperateVnfRequest,
-            {"changeStateTo": "STARTED", "gracefulStopTimeout": 5},
-            GRACEFUL_ONLY,
-        ),
-        (
-            lcm_request.OperateVnfRequest,
-            {
-                "changeStateTo": "STOPPED",
-                "stopType": "FORCEFUL",
-                "gracefulStopTimeout": 5,
-            },
-            GRACEFUL_ONLY,
-        ),
-        (
-            lcm_request.OperateVnfRequest,
-            {"changeStateTo": "STOPPED", "gracefulStopTimeout": 5},
-            GRACEFUL_ONLY,
-        ),
-        (
-            lcm_request.OperateVnfRequest,
-            {"changeStateTo": "STOPPED", "stopType": "GRACEFUL"},
-            "stopType GRACEFUL requires gracefulStopTimeout",
         ),
         (
             lcm_request.ChangeExtVnfConnectivityRequest,

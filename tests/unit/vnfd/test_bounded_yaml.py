@@ -1,3 +1,6 @@
+from pathlib import Path
+
+import fixtures
 import testtools
 
 from tacker_cnf import errors
@@ -78,6 +81,9 @@ class TestValues(testtools.TestCase):
             ("<<: *x\n  b: 3", {"a": 1, "b": 3}),
             ("b: 3\n  <<: *x", {"a": 1, "b": 3}),
             ("<<: [*x, *y]", {"a": 1, "b": 1, "c": 2}),
+            ("<<: [*y, *x]", {"a": 1, "b": 2, "c": 2}),
+            ("<<: {d: 1}\n  <<: {e: 2}", {"d": 1, "e": 2}),
+            ("<<: []\n  a: 1", {"a": 1}),
         ):
             value = bounded_yaml.load(f"{text}z:\n  {merge}", NAME)
             self.assertEqual(expected, value["z"])
@@ -170,6 +176,10 @@ class TestFaults(testtools.TestCase):
                 ", line 1, column 4: the number is too large",
             ),
             (
+                "a: -9223372036854775809",
+                ", line 1, column 4: the number is too large",
+            ),
+            (
                 "a: 1" + "0" * 5000,
                 ", line 1, column 4: the number is too large",
             ),
@@ -246,3 +256,82 @@ class TestFaults(testtools.TestCase):
             NAME,
         )
         self.assertIn("there are more than 200000 values", str(error))
+
+
+#: a text, the number of its values and keys, and how deep they are nested
+SIZES = (
+    ("1", 1, 1),
+    ("[1, 2, 3, 4, 5]", 6, 2),
+    ("a: 1", 3, 2),
+    ("a: 1\n---\nb: [1]", 7, 3),
+    ("&k a: *k", 3, 2),
+    ("a: &x [1, 2]\nb: *x", 9, 3),
+    ("a: &x [[1]]\nb: [*x]", 10, 5),
+    ("a: &x {b: &y [1]}\nc: *y\nd: [*x]", 15, 5),
+    # the height of an anchored value is its own
+    ("- [[[1]]]\n- &x [1]\n- [[*x]]", 11, 5),
+    ("- &x [[1]]\n- [&y [1], [[*y]]]\n- [*x]", 15, 6),
+)
+
+
+class TestSizes(testtools.TestCase):
+    def test_values_and_nesting_are_counted(self) -> None:
+        for text, nodes, depth in SIZES:
+            limits = Limits(max_yaml_nodes=nodes, max_yaml_depth=depth)
+            bounded_yaml.load_all(text, NAME, limits)
+            for fewer, message in (
+                (Limits(max_yaml_nodes=nodes - 1), "there are more than"),
+                (Limits(max_yaml_depth=depth - 1), "nested deeper than"),
+            ):
+                error = self.assertRaises(
+                    errors.InvalidPackage,
+                    bounded_yaml.load_all,
+                    text,
+                    NAME,
+                    fewer,
+                )
+                self.assertIn(message, str(error), text)
+
+    def test_a_text_may_be_as_long_as_the_limit(self) -> None:
+        limits = Limits(max_yaml_bytes=100)
+        self.assertEqual("b" * 100, bounded_yaml.load("b" * 100, "", limits))
+
+
+class TestTextOf(testtools.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = Path(self.useFixture(fixtures.TempDir()).path) / "file"
+
+    def refused(self, limit: int | None = None) -> str:
+        error = self.assertRaises(
+            errors.InvalidPackage,
+            bounded_yaml.text_of,
+            self.path,
+            NAME,
+            limit,
+        )
+        return str(error)
+
+    def test_files_up_to_a_limit(self) -> None:
+        self.path.write_bytes(b"abc")
+        for limit in (None, 4, 3):
+            text = bounded_yaml.text_of(self.path, NAME, limit)
+            self.assertEqual("abc", text)
+        for limit in (2, 1, 0):
+            self.assertEqual(
+                f"{NAME}: longer than the {limit} bytes accepted here",
+                self.refused(limit),
+            )
+
+    def test_the_usual_limit(self) -> None:
+        limit = Limits().max_yaml_bytes
+        self.path.write_bytes(b"a" * limit)
+        self.assertEqual("a" * limit, bounded_yaml.text_of(self.path, NAME))
+        self.path.write_bytes(b"a" * (limit + 1))
+        self.assertIn(f"longer than the {limit} bytes", self.refused())
+
+    def test_only_utf8(self) -> None:
+        self.path.write_bytes(b"\xef\xbb\xbfa")
+        self.assertEqual("a", bounded_yaml.text_of(self.path, NAME))
+        self.path.write_bytes(b"\xff")
+        self.assertEqual(f"{NAME}: not UTF-8", self.refused())

@@ -4,6 +4,7 @@ import struct
 import warnings
 import zipfile
 
+from tacker_cnf import errors
 from tacker_cnf.vnfd import csar
 from tacker_cnf.vnfd.csar import Limits
 from tests.unit.vnfd import packages
@@ -51,8 +52,40 @@ class TestHostileArchives(CsarTest):
         ):
             self._write((name, b""))
             self.assertEqual(
-                f"the archive holds {name!r:.200}, {expected}",
+                f"the archive contains {name!r:.200}, {expected}",
                 self.refused(),
+            )
+
+    def test_the_longest_names(self) -> None:
+        longest = "/".join([*["n" * 250] * 4, "m" * 19])
+        self.assertEqual(1023, len(longest))
+        for name in (longest, "o" * 255, "\u00e4" * 127, "d/" * 31 + "f"):
+            self._write((name, b"x"))
+            tree = self.root / name[0]
+            csar.unpack(self.archive, tree)
+            self.assertEqual(b"x", (tree / name).read_bytes())
+        self._write((f"{longest}m", b""))
+        self.assertIn("which is too long", self._refusal())
+
+    def _refusal(self) -> str:
+        error = self.assertRaises(
+            errors.InvalidPackage,
+            csar.unpack,
+            self.archive,
+            self.root / "refused",
+        )
+        return str(error)
+
+    def test_content_that_is_shorter_than_its_entry_says(self) -> None:
+        self._write(("file", b"some content"))
+        data = bytearray(self.archive.read_bytes())
+        at = data.rindex(b"PK\x01\x02")
+        for size in (13, 100):
+            struct.pack_into("<I", data, at + 24, size)
+            self.archive.write_bytes(data)
+            self.assertEqual(
+                f"file: 12 bytes, where the archive claims {size}",
+                self._refusal(),
             )
 
     def test_a_name_with_a_nul(self) -> None:
@@ -69,33 +102,39 @@ class TestHostileArchives(CsarTest):
         struct.pack_into("<H", data, at + 32, 1)  # the comment's
         self.archive.write_bytes(data)
         self.assertEqual(
-            "the archive holds '', which is not a relative path",
+            "the archive contains '', which is not a relative path",
             self.refused(),
         )
 
     def test_names_that_collide(self) -> None:
         entry = zipfile.ZipInfo
         for names, expected in (
-            (["a", "a"], "the archive holds 'a' twice"),
+            (["a", "a"], "the archive contains 'a' twice"),
             (
                 ["a", "A"],
-                "the archive holds 'a' and 'A', which differ by case only",
+                "the archive contains 'a' and 'A', which differ by case only",
             ),
             (
                 ["d/x", "D/y"],
-                "the archive holds 'd' and 'D', which differ by case only",
+                "the archive contains 'd' and 'D', which differ by case only",
             ),
             (
                 ["stra\u00dfe", "STRASSE"],
                 (
-                    "the archive holds 'stra\u00dfe' and 'STRASSE', which differ"
-                    " by case only"
+                    "the archive contains 'stra\u00dfe' and 'STRASSE', which"
+                    " differ by case only"
                 ),
             ),
-            (["a", "a/b"], "the archive holds 'a' as file and as directory"),
-            (["a/b", "a"], "the archive holds 'a' as file and as directory"),
-            (["a/", "a"], "the archive holds 'a' as file and as directory"),
-            (["a", "a/"], "the archive holds 'a' as file and as directory"),
+            (
+                ["a", "a/b"],
+                "the archive contains 'a' as file and as directory",
+            ),
+            (
+                ["a/b", "a"],
+                "the archive contains 'a' as file and as directory",
+            ),
+            (["a/", "a"], "the archive contains 'a' as file and as directory"),
+            (["a", "a/"], "the archive contains 'a' as file and as directory"),
         ):
             with warnings.catch_warnings(action="ignore"):
                 self._write(*[(entry(name), b"") for name in names])
@@ -121,7 +160,7 @@ class TestHostileArchives(CsarTest):
             entry.external_attr = (kind | 0o777) << 16
             self._write((entry, b"/etc/passwd"))
             self.assertEqual(
-                f"the archive holds {name!r}, which is neither a file nor a"
+                f"the archive contains {name!r}, which is neither a file nor a"
                 " directory",
                 self.refused(),
             )
@@ -186,7 +225,8 @@ class TestLimits(CsarTest):
         self.unpack(files, Limits(max_files=9))
         packages.write_zip(self.archive, files)
         self.assertEqual(
-            "the archive holds more than the 8 files and directories accepted",
+            "the archive contains more than the 8 files and directories"
+            " accepted",
             self.refused(Limits(max_files=8)),
         )
 

@@ -246,7 +246,9 @@ class TestUnimported(DescriptorTest):
         files["Definitions/copy.yaml"] = copy.deepcopy(files[SIMPLE])
         files["Definitions/none.yaml"] = {"imports": ["missing.yaml"]}
         files["Definitions/broken.yaml"] = "substitution_mappings: {"
+        logged = self.useFixture(fixtures.FakeLogger())
         found = self.read(files)
+        self.assertNotIn("none.yaml", logged.output)
         self.assertEqual({"simple"}, set(found.flavours))
         self.assertEqual({ENTRY, SIMPLE, TYPES}, set(found.files))
 

@@ -54,21 +54,21 @@ TOKENS = (
 )
 
 
-def mutated_bytes(chance: random.Random, data: bytes) -> bytes:
+def mutated_bytes(rng: random.Random, data: bytes) -> bytes:
     """Change, drop, repeat or insert a few bytes."""
     changed = bytearray(data)
-    for _ in range(chance.randint(1, 8)):
-        at = chance.randrange(len(changed) or 1)
-        length = chance.choice((1, 1, 2, 4, 50))
-        piece = bytes(chance.choice(TOKENS) for _ in range(length))
+    for _ in range(rng.randint(1, 8)):
+        at = rng.randrange(len(changed) or 1)
+        length = rng.choice((1, 1, 2, 4, 50))
+        piece = bytes(rng.choice(TOKENS) for _ in range(length))
         some = bytes(changed[at : at + length])
-        changed[at : at + length] = chance.choice(
-            (piece, b"", some * 2, chance.randbytes(length)),
+        changed[at : at + length] = rng.choice(
+            (piece, b"", some * 2, rng.randbytes(length)),
         )
     return bytes(changed)
 
 
-def mutated_value(chance: random.Random, value: Any) -> Any:
+def mutated_value(rng: random.Random, value: Any) -> Any:
     """Set an unusual value at a random place of a tree of values."""
     changed = copy.deepcopy(value)
     place: Any = {"root": changed}
@@ -76,13 +76,13 @@ def mutated_value(chance: random.Random, value: Any) -> Any:
     while isinstance(place[key], (dict, list)) and place[key]:
         place = place[key]
         keys = list(place) if isinstance(place, dict) else range(len(place))
-        key = chance.choice(keys)
-        if chance.random() < 0.1:
+        key = rng.choice(keys)
+        if rng.random() < 0.1:
             break
-    if isinstance(place, dict) and chance.random() < 0.2:
-        place[chance.choice(("", "type", "x" * 300))] = place.pop(key)
+    if isinstance(place, dict) and rng.random() < 0.2:
+        place[rng.choice(("", "type", "x" * 300))] = place.pop(key)
     else:
-        place[key] = chance.choice(ODD)
+        place[key] = rng.choice(ODD)
     return changed
 
 
@@ -90,7 +90,7 @@ class TestMutations(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
-        self.chance = random.Random(20261120)  # noqa: S311
+        self.rng = random.Random(20261120)  # noqa: S311
 
     def _package(self) -> dict[str, str | bytes]:
         definitions = {
@@ -121,9 +121,9 @@ class TestMutations(testtools.TestCase):
         for round_, tree in enumerate(places):
             head, tail = right[:directory], right[directory:]
             if round_ % 2:
-                head = mutated_bytes(self.chance, head)
+                head = mutated_bytes(self.rng, head)
             else:
-                tail = mutated_bytes(self.chance, tail)
+                tail = mutated_bytes(self.rng, tail)
             archive.write_bytes(head + tail)
             self._open(archive, tree)
         self.assertEqual(
@@ -136,7 +136,7 @@ class TestMutations(testtools.TestCase):
             META + "\nName: Scripts/run.py\nContent-Type: text\n"
         ).encode()
         for round_ in range(ROUNDS):
-            meta = mutated_bytes(self.chance, right)
+            meta = mutated_bytes(self.rng, right)
             files = self._package() | {"TOSCA-Metadata/TOSCA.meta": meta}
             archive = packages.write_zip(self.root / "a.zip", files)
             self._open(archive, self.root / str(round_))
@@ -145,9 +145,9 @@ class TestMutations(testtools.TestCase):
         right = vnfd_files()
         outcomes = []
         for round_ in range(2 * ROUNDS):
-            files = mutated_value(self.chance, right)
-            for _ in range(self.chance.choice((0, 0, 1, 3))):
-                files = mutated_value(self.chance, files)
+            files = mutated_value(self.rng, right)
+            for _ in range(self.rng.choice((0, 0, 1, 3))):
+                files = mutated_value(self.rng, files)
             tree = self.root / str(round_)
             try:
                 packages.write_tree(
@@ -170,8 +170,8 @@ class TestMutations(testtools.TestCase):
             "a: &x {b: [1, 2]}\nc: *x\n<<: *x\nd: !!str 5\n---\ne: |\n f"
         )
         for _ in range(ROUNDS):
-            right = self.chance.choice(texts).encode()
-            text = mutated_bytes(self.chance, right).decode(errors="replace")
+            right = self.rng.choice(texts).encode()
+            text = mutated_bytes(self.rng, right).decode(errors="replace")
             try:
                 values = bounded_yaml.load_all(text, "a.yaml", SMALL)
             except errors.InvalidPackage as error:

@@ -1,3 +1,4 @@
+import msgspec
 import testtools
 
 from tacker_cnf import errors
@@ -157,6 +158,30 @@ class TestStep(testtools.TestCase):
         still = Aspect(id="still", name="still", max_scale_level=2)
         flavour = a_flavour(aspects={"still": still})
         self.assertEqual({}, scaling.step(flavour, "still", 0, 1))
+        still = msgspec.structs.replace(still, deltas={"front": {}})
+        flavour = a_flavour(aspects={"still": still})
+        self.assertEqual({"front": 0}, scaling.step(flavour, "still", 0, 1))
+
+
+class TestCounts(testtools.TestCase):
+    def test_counts_at_scale_levels(self) -> None:
+        flavour = a_flavour()
+        base = scaling.counts_at(flavour, {})
+        self.assertEqual(base, scaling.counts_at(flavour, {"web": 0}))
+        self.assertEqual(set(flavour.vdus), set(base))
+        for level in range(6):
+            change = scaling.step(flavour, "web", 0, level)
+            self.assertEqual(
+                {vdu: n + change.get(vdu, 0) for vdu, n in base.items()},
+                scaling.counts_at(flavour, {"web": level, "other": 9}),
+            )
+
+    def test_counts_of_an_aspect(self) -> None:
+        counts = {"front": 3, "other": 9}
+        self.assertEqual(
+            {"front": 3, "cache": 0},
+            scaling.counts_of_aspect(a_flavour(), "web", counts),
+        )
 
 
 class TestLevelOf(testtools.TestCase):
@@ -184,6 +209,15 @@ class TestLevelOf(testtools.TestCase):
         flavour = a_flavour(aspects={"web": aspect})
         counts = {"front": 2 + 2 * 999_999}
         self.assertEqual(999_999, scaling.level_of(flavour, "web", counts))
+        for level, expected in (
+            (1_000_000, 1_000_000),
+            (1_000_001, None),
+            (1_000_002, None),
+            (-1, None),
+        ):
+            counts = {"front": 2 + 2 * level}
+            found = scaling.level_of(flavour, "web", counts)
+            self.assertEqual(expected, found, str(level))
 
     def test_a_vdu_without_a_count_has_none(self) -> None:
         flavour = a_flavour(initial_deltas={"front": 0, "cache": 0})

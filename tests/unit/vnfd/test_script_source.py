@@ -73,7 +73,7 @@ class Cycle:
         self.itself = self
 
     def __del__(self) -> None:
-        time.sleep(0.001)
+        time.sleep(0)  # releases the GIL
 
 
 class TestParse(testtools.TestCase):
@@ -88,3 +88,95 @@ class TestParse(testtools.TestCase):
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             sizes = set(threads.map(parse, range(400)))
         self.assertEqual({100}, sizes)
+
+    def test_what_cannot_be_parsed_is_empty(self) -> None:
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        script = folder / "script.py"
+        self.assertEqual([], script_source.parse(script).body)
+        self.assertFalse(script_source.is_inert(script))
+        for data in (b"def", b"\0", b"\xff", b"(" * 1000):
+            script.write_bytes(data)
+            self.assertEqual([], script_source.parse(script).body)
+            self.assertFalse(script_source.is_inert(script), data)
+
+    def test_long_scripts_are_not_parsed(self) -> None:
+        script = Path(self.useFixture(fixtures.TempDir()).path) / "script.py"
+        longest = b"a = 1\n" + b"#" * (1024**2 - 6)
+        script.write_bytes(longest)
+        self.assertEqual(1, len(script_source.parse(script).body))
+        self.assertTrue(script_source.is_inert(script))
+        script.write_bytes(longest + b"#")
+        self.assertEqual([], script_source.parse(script).body)
+        self.assertFalse(script_source.is_inert(script))
+
+    def test_inert_modules(self) -> None:
+        script = Path(self.useFixture(fixtures.TempDir()).path) / "script.py"
+        for text, expected in (
+            ("", True),
+            ("import os\ndef f(): os.remove('x')", True),
+            ("import os\nos.remove('x')", False),
+            ("class A:\n    x = 1\nA", False),
+        ):
+            script.write_text(text)
+            self.assertEqual(expected, script_source.is_inert(script), text)
+
+
+class TestNames(testtools.TestCase):
+    def test_imports_at_any_depth(self) -> None:
+        for text, expected in (
+            ("x = 1", set()),
+            ("import a, b.c as d", {"a", "b.c"}),
+            ("from a.b import c, d as e", {"a.b", "a.b.c", "a.b.d"}),
+            ("from a import *", {"a", "a.*"}),
+            ("from . import a\nfrom .b import c", set()),
+            ("from .. import a\nimport b", {"b"}),
+            ("def f():\n    if 1:\n        import a", {"a"}),
+        ):
+            tree = ast.parse(text)
+            self.assertEqual(expected, script_source.imports(tree), text)
+
+    def test_methods_of_classes(self) -> None:
+        text = (
+            "def f(): ...\n"
+            "class A:\n"
+            "    x = 1\n"
+            "    def b(self): ...\n"
+            "    async def c(self): ...\n"
+            "class D: ...\n"
+            "if 1:\n"
+            "    class E: ...\n"
+        )
+        self.assertEqual(
+            {"A": {"b", "c"}, "D": set()},
+            script_source.classes(ast.parse(text)),
+        )
+
+    def test_what_uses_its_own_definitions(self) -> None:
+        for text, expected in (
+            ("x = 1", False),
+            ("def f(): ...", True),
+            ("async def f(): ...", True),
+            ("class A: ...", True),
+            ("def f(): ...\nf", False),
+            ("def f(): ...\nx = f", False),
+            ("def f(): ...\nx = g", True),
+            ("def f(): ...\ndel x[0]", False),
+            ("def f(): ...\nx.y = 1", False),
+            ("def f(): ...\nx[0] = 1", False),
+            ("def f(): ...\ny = x[0].z", True),
+            ("def f(): ...\ny = (lambda: 1)()", False),
+            ("def f(): ...\ny = a.len(1)", False),
+            ("def f(): ...\ny = len([])", True),
+            ("class A:\n    def f(self): g()", True),
+            ("class A:\n    g()", False),
+            ("class A:\n    ...", True),
+            ("class A:\n    @g\n    def f(self): ...", True),
+            ("class A:\n    class B:\n        g()", False),
+            ("class A:\n    class B:\n        def f(self): g()", True),
+            ("@g\nclass A: ...", False),
+            ("def f(): ...\nwhile 1:\n    pass", True),
+            ("def f(): ...\nassert 1", False),
+        ):
+            tree = ast.parse(text)
+            found = script_source.does_nothing(tree)
+            self.assertEqual(expected, found, text)

@@ -1,6 +1,6 @@
 from typing import Any
 
-from tacker_cnf.lcm import operations
+from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.vnfd import scripts
 from tests.unit.vnfd.packages import vnfd_files
 from tests.unit.vnfd.testcases import (
@@ -124,7 +124,7 @@ class TestScripts(DescriptorTest):
         self.assertEqual(set(names), set(found))
 
     def test_each_hook_may_be_named(self) -> None:
-        for operation in operations.OPERATIONS.values():
+        for operation in OPERATIONS.values():
             for phase in ("start", "end", "rollback_start", "rollback_end"):
                 self.assertIn(f"{operation.hook}_{phase}", scripts.OPERATIONS)
 
@@ -200,3 +200,24 @@ class TestScripts(DescriptorTest):
             node["artifacts"] = artifact
             node["interfaces"] = {"Vnflcm": {"heal_start": operation}}
             self.assertEqual(f"{SIMPLE}: {expected}", self.refused(files))
+
+    def test_scripts_that_do_nothing_are_rejected(self) -> None:
+        names = [f"Class{number:03}" for number in range(100)]
+        many = "".join(f"class {name}: ...\n" for name in names)
+        for text, defines, end in (
+            ("def main(): ...\n", "functions", "main()"),
+            ("class B: ...\nclass A: ...\n", "A, B", "A.main()"),
+            (many, ", ".join(names)[:200], "Class000.main()"),
+        ):
+            files = vnfd_files() | {"Scripts/a.py": text}
+            node = files[SIMPLE]["topology_template"]["node_templates"]["VNF"]
+            node["interfaces"] = {"Vnflcm": {"heal_end": "../Scripts/a.py"}}
+            self.assertEqual(
+                f"{SIMPLE}: topology_template.node_templates.VNF.interfaces"
+                f".Vnflcm.heal_end: Scripts/a.py defines {defines} and never"
+                " calls anything, so that the script would do nothing: it has"
+                f" to end with a call such as {end}",
+                self.refused(files),
+            )
+            files["Scripts/a.py"] += "print(1)\n"
+            self.read(files)

@@ -28,23 +28,25 @@ CONNECTION = VimConnectionInfo(
 class TestClouds(testtools.TestCase):
     def test_concurrent_callers_share_one_session(self) -> None:
         created: list[Any] = []
-        several = threading.Event()
+        callers = 4
+        together = threading.Barrier(callers, timeout=60)
 
         def create_api(*args: Any) -> object:
             created.append(args)
-            if len(created) > 1:
-                several.set()
-            several.wait(0.2)
             return object()
+
+        def connect() -> object:
+            together.wait()
+            return openstacks.connect(CONNECTION, retry_policy)
 
         openstacks = clouds.Clouds(1)
         retry_policy = RetryPolicy(
-            Deadline.within(1), contact_timeout=1, outage_timeout=1
+            Deadline.within(600), contact_timeout=600, outage_timeout=600
         )
         with (
             mock.patch.object(clouds, "OpenstackApi", create_api),
-            concurrent.futures.ThreadPoolExecutor(4) as pool,
+            concurrent.futures.ThreadPoolExecutor(callers) as pool,
         ):
-            for _ in range(4):
-                pool.submit(openstacks.connect, CONNECTION, retry_policy)
+            for future in [pool.submit(connect) for _ in range(callers)]:
+                future.result()
         self.assertEqual(1, len(created))

@@ -31,6 +31,7 @@ from tests.factories import (
     a_vnfd,
     an_info,
 )
+from tests.fixtures.clock import SteppingClock
 from tests.unit.drivers.openstack import stack_resources
 
 HOT = BaseHot(template="the package's", files={"a.yaml": "nested"})
@@ -48,7 +49,7 @@ class ScriptedHeat:
     """A Heat whose stack has the next of the statuses at each read."""
 
     def __init__(self, *statuses: str | None, refuses: int = 0) -> None:
-        self.cancel_token = CancelToken()
+        self.cancel_token = CancelToken(clock=SteppingClock())
         self._statuses = list(statuses)
         self._refuses = refuses
         self.done: list[str] = []
@@ -140,7 +141,7 @@ def build_task(
         a_task(**task),
         heat,
         StackLocation("vim1", "project"),
-        Deadline.within(within),
+        Deadline.within(within, heat.cancel_token.clock),
         zones,
     )
 

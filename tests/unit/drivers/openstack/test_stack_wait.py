@@ -1,6 +1,5 @@
 """Wait for a stack: which events are read, and how often."""
 
-import time
 import types
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from tacker_cnf.drivers.openstack.stack_wait import PollBackoff, Waiter
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tests.fixtures.clock import SteppingClock
 from tests.unit.drivers.openstack import stack_resources
 
 IDENTITY = "vnf-1/root"
@@ -27,17 +27,6 @@ def event(number: int, status: str, of: str = "front") -> Any:
     )
 
 
-class RecordingToken(CancelToken):
-    """Records the seconds of each wait, and returns at once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waited: list[float] = []
-
-    def wait(self, seconds: float) -> None:
-        self.waited.append(seconds)
-
-
 class FakeHeat:
     """A Heat that returns the next events and state at each read."""
 
@@ -47,7 +36,8 @@ class FakeHeat:
         states: Iterable[str | None],
         reason: str = "why",
     ) -> None:
-        self.cancel_token = RecordingToken()
+        self.clock = SteppingClock()
+        self.cancel_token = CancelToken(clock=self.clock)
         self._reason = reason
         #: the resources, one listing for each read; the last one is repeated
         self.listings = [stack_resources.grouped("a")]
@@ -80,7 +70,7 @@ class FakeHeat:
 
 
 def build_waiter(heat: Any, within: float = 60) -> Waiter:
-    return Waiter(heat, Deadline.within(within), Progress())
+    return Waiter(heat, Deadline.within(within, heat.clock), Progress())
 
 
 class TestMarker(testtools.TestCase):
@@ -146,7 +136,7 @@ class TestMarker(testtools.TestCase):
             None,
         )
         self.assertIn("did not complete its action on stack vnf-1", str(error))
-        self.assertEqual([], heat.cancel_token.waited)
+        self.assertEqual([], heat.clock.waits)
 
     def test_an_interrupted_update_is_distinguished_from_a_failed_one(
         self,
@@ -193,7 +183,7 @@ class TestMarker(testtools.TestCase):
         )
         stack = Stack(id="root", name="vnf-1", status="UPDATE_FAILED")
         build_waiter(heat).wait_resources_idle(stack)
-        self.assertEqual(1, len(heat.cancel_token.waited))
+        self.assertEqual(1, len(heat.clock.waits))
 
     def test_the_deadline_ends_the_wait_for_resources(self) -> None:
         heat = FakeHeat(states=["UPDATE_FAILED"])
@@ -214,23 +204,22 @@ class TestPollBackoff(testtools.TestCase):
     def measure_pause(self, passed: float, left: float = 10000) -> float:
         """Return the poll interval after so many seconds."""
         heat: Any = FakeHeat(states=[None])
-        backoff = PollBackoff(heat, Deadline.within(left))
-        backoff._started_at = time.monotonic() - passed
+        backoff = PollBackoff(heat, Deadline.within(passed + left, heat.clock))
+        heat.clock.advance(passed)
         backoff.wait()
-        return float(heat.cancel_token.waited[0])
+        return float(heat.clock.waits[0])
 
     def test_the_interval_grows_with_the_time(self) -> None:
-        for passed, least, most in (
-            (0, 0.2, 0.2),
-            (4, 0.2, 0.21),
-            (20, 1.0, 1.1),
-            (60, 3.0, 3.1),
-            (100, 5.0, 5.0),
-            (10000, 5.0, 5.0),
+        for passed, pause in (
+            (0, 0.2),
+            (4, 0.2),
+            (20, 1.0),
+            (60, 3.0),
+            (100, 5.0),
+            (10000, 5.0),
         ):
-            pause = self.measure_pause(passed)
-            self.assertTrue(least <= pause <= most, (passed, pause))
+            self.assertEqual(pause, self.measure_pause(passed), str(passed))
 
     def test_the_interval_ends_at_the_deadline(self) -> None:
-        self.assertTrue(self.measure_pause(100, left=1) <= 1)
+        self.assertEqual(1.0, self.measure_pause(100, left=1))
         self.assertEqual(0.0, self.measure_pause(100, left=0))

@@ -73,7 +73,7 @@ class TestConnectionPool(testtools.TestCase):
         self.assertTrue(any(h.startswith("Host: 127.0.0.1:") for h in headers))
 
     def test_connections_are_reused_if_safe(self) -> None:
-        for responses, made in (
+        for sent, made in (
             (b"HTTP/1.1 204 \r\n\r\n", 1),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 1),
             (b"HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 204 OK\r\n\r\n", 1),
@@ -84,14 +84,16 @@ class TestConnectionPool(testtools.TestCase):
             (b"HTTP/1.1 500 X\r\nContent-Length: 99999999\r\n\r\n", 2),
             (b"HTTP/1.1 500 X\r\nContent-Length: -1\r\n\r\n", 2),
         ):
-            answers, connections = self.send(responses, responses, calls=2)
-            self.assertEqual(made, connections, responses.decode())
-            self.assertEqual(answers[0], answers[1])
+            responses, connections = self.send(sent, sent, calls=2)
+            self.assertEqual(made, connections, sent.decode())
+            self.assertEqual(responses[0], responses[1])
 
     def test_a_connection_closed_while_idle_is_replaced(self) -> None:
         good = b"HTTP/1.1 204 OK\r\n\r\n"
-        answers, connections = self.send(good, b"", good, calls=2)
-        self.assertEqual([204, 204], [answer.status for answer in answers])
+        responses, connections = self.send(good, b"", good, calls=2)
+        self.assertEqual(
+            [204, 204], [response.status for response in responses]
+        )
         self.assertEqual(2, connections)
 
     def test_invalid_responses_are_reported(self) -> None:

@@ -20,7 +20,12 @@ from tacker_cnf.sol.subscription import (
     LcmOpOccNotificationVerbosityType,
 )
 from tests.factories import NOW, an_instance
-from tests.fixtures.http_receiver import HttpReceiver
+from tests.fixtures import waiting
+from tests.fixtures.http_receiver import (
+    HttpReceiver,
+    ReceivedRequest,
+    Response,
+)
 from tests.unit.db.base import StoreTest
 
 PACE = DeliveryPolicy(
@@ -69,8 +74,8 @@ class DeliveryManagerTest(StoreTest):
     @contextlib.asynccontextmanager
     async def run_manager(self) -> AsyncIterator[DeliveryManager]:
         with contextlib.suppress(asyncio.CancelledError):
-            async with asyncio.timeout(30), asyncio.TaskGroup() as work:
-                manager = DeliveryManager(
+            async with asyncio.timeout(600), asyncio.TaskGroup() as work:
+                self.manager = manager = DeliveryManager(
                     self.delivery_store,
                     self.in_thread,
                     PACE,
@@ -87,9 +92,16 @@ class DeliveryManagerTest(StoreTest):
                 await manager.stop_unsubscribed()
 
     async def wait_received(self, count: int) -> list[str]:
-        """Wait for exactly so many notifications; return their ids."""
+        """Wait for exactly so many notifications, and until no delivery is
+        queued; return their ids.
+        """
         await asyncio.to_thread(self.receiver.wait, count)
-        await asyncio.sleep(0.3)
+        worker = await self.manager._get_worker("s")
+        assert worker
+        queues = worker.subscriber._queues
+        await asyncio.to_thread(
+            waiting.until, lambda: not queues, "the end of the deliveries"
+        )
         return [request.json["id"] for request in self.receiver.received]
 
     def assert_delivered_once(self, ids: list[str], count: int) -> None:
@@ -212,14 +224,17 @@ class TestResent(DeliveryManagerTest):
                     session.query(models.Delivery).update(
                         {"state": models.DeliveryState.RESENT}
                     )
-                self.receiver.delay = 0.02
-                await manager.fan_out()
                 worker = await manager._get_worker("s")
                 assert worker
-                while len(self.receiver.received) < 21:
-                    queued = len(worker.subscriber._queued_ids)
-                    self.assertLess(queued, 2 * CAPACITY)
-                    await asyncio.sleep(0.001)
+                queued: list[int] = []
+
+                def respond(request: ReceivedRequest) -> Response:
+                    queued.append(len(worker.subscriber._queued_ids))
+                    return self.receiver._default_response(request)
+
+                self.receiver.responder = respond
+                await manager.fan_out()
                 self.assert_delivered_once(await self.wait_received(21), 21)
+                self.assertLess(max(queued), 2 * CAPACITY)
 
         asyncio.run(deliver_all())

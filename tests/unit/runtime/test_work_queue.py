@@ -73,7 +73,7 @@ class TestWorkQueue(testtools.TestCase):
         self.queue.put("a")
         self.wait_started()
         self.queue.close()
-        self.assertFalse(self.queue.join(0.05))
+        self.assertFalse(self.queue.join(0.0))
         self.assertTrue(self.finish_all())
 
     def test_an_error_does_not_end_the_queue(self) -> None:

@@ -1,23 +1,39 @@
 """Cancellation tokens, and the leases that limit them."""
 
+import functools
 import threading
+from collections.abc import Callable
 
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.runtime.cancellation import CancelToken
-from tacker_cnf.runtime.lease import Lease, boottime
-from tests.fixtures import waiting
+from tacker_cnf.runtime.cancellation import RENEWAL_POLL_S, CancelToken
+from tacker_cnf.runtime.lease import Lease
+from tests.fixtures.clock import ManualClock
 
 CANCELLED = errors.Cancelled("enough")
 WAIT_TIMEOUT_S = 60.0
 
 
-class TestCancelToken(testtools.TestCase):
+class CancelTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.cancel_token = CancelToken()
+        self.clock = ManualClock()
+        self.cancel_token = CancelToken(clock=self.clock)
 
+    def call_when_waiting(self, call: Callable[[], None]) -> None:
+        """Call from another thread, when this one waits on the clock."""
+
+        def run() -> None:
+            self.clock.wait_until_waiting()
+            call()
+
+        caller = threading.Thread(target=run)
+        caller.start()
+        self.addCleanup(caller.join)
+
+
+class TestCancelToken(CancelTest):
     def test_nothing_is_raised_before_the_cancellation(self) -> None:
         self.cancel_token.check()
         self.cancel_token.raise_if_cancelled()
@@ -40,7 +56,7 @@ class TestCancelToken(testtools.TestCase):
             self.assertIs(CANCELLED, self.refused(check))
 
     def test_the_reason_of_a_forceful_cancellation_wins(self) -> None:
-        lost = errors.LostClaim()
+        lost = errors.LeaseLost()
         self.cancel_token.cancel(CANCELLED, forceful=False)
         self.cancel_token.cancel(lost, forceful=True)
         self.assertIs(lost, self.refused(self.wait))
@@ -68,21 +84,15 @@ class TestCancelToken(testtools.TestCase):
 
     def test_an_idle_wait_ends_on_either_cancellation(self) -> None:
         for forceful in (False, True):
-            self.cancel_token = CancelToken()
-            caller = threading.Thread(
-                target=self.cancel_idle_wait, args=(forceful,)
+            self.cancel_token = CancelToken(clock=self.clock)
+            self.call_when_waiting(
+                functools.partial(
+                    self.cancel_token.cancel, CANCELLED, forceful=forceful
+                )
             )
-            caller.start()
-            self.addCleanup(caller.join)
             self.assertIs(CANCELLED, self.refused(self.wait_idle))
             # nor does another wait begin
             self.assertIs(CANCELLED, self.refused(self.wait_idle))
-
-    def cancel_idle_wait(self, forceful: bool) -> None:
-        waiting.until(
-            lambda: self.cancel_token._idle_events, "a thread that waits"
-        )
-        self.cancel_token.cancel(CANCELLED, forceful=forceful)
 
     def wait_idle(self) -> None:
         self.cancel_token.wait_idle(WAIT_TIMEOUT_S)
@@ -135,39 +145,41 @@ class TestCancelToken(testtools.TestCase):
         return self.assertRaises(errors.VnfmError, check)
 
 
-class TestLease(testtools.TestCase):
+class TestLease(CancelTest):
     def setUp(self) -> None:
         super().setUp()
-        self.lease = Lease.new(margin=WAIT_TIMEOUT_S)
-        self.cancel_token = CancelToken(self.lease)
+        self.lease = Lease.new(margin=WAIT_TIMEOUT_S, clock=self.clock)
+        self.cancel_token = CancelToken(self.lease, self.clock)
 
     def test_no_change_after_the_end(self) -> None:
         for check in (self.cancel_token.check, self.cancel_token.check_lease):
-            self.assertRaises(errors.LostClaim, check)
+            self.assertRaises(errors.LeaseLost, check)
         self.cancel_token.raise_if_cancelled()
 
     def test_a_change_is_allowed_before_the_end(self) -> None:
-        self.lease.renew(boottime() + 2 * WAIT_TIMEOUT_S)
+        self.lease.renew(self.clock.boottime() + 2 * WAIT_TIMEOUT_S)
         self.cancel_token.check()
         self.cancel_token.check_lease()
 
     def test_near_the_end_a_change_waits_for_the_renewal(self) -> None:
-        self.lease.renew(boottime() + WAIT_TIMEOUT_S)
-        renewal = threading.Timer(
-            0.1, self.lease.renew, (boottime() + 3 * WAIT_TIMEOUT_S,)
-        )
-        renewal.start()
-        self.addCleanup(renewal.join)
+        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S)
+
+        def renew() -> None:
+            self.lease.renew(self.clock.boottime() + 3 * WAIT_TIMEOUT_S)
+            self.clock.advance(RENEWAL_POLL_S)
+
+        self.call_when_waiting(renew)
         self.cancel_token.check()
         self.assertTrue(self.lease.allows_request)
 
     def test_a_change_waits_for_the_renewal_until_the_end(self) -> None:
-        self.lease.renew(boottime() + 0.1)
-        self.assertRaises(errors.LostClaim, self.cancel_token.check)
+        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S)
+        self.call_when_waiting(lambda: self.clock.advance(WAIT_TIMEOUT_S))
+        self.assertRaises(errors.LeaseLost, self.cancel_token.check)
 
     def test_the_wait_for_the_renewal_can_be_cancelled(self) -> None:
-        self.lease.renew(boottime() + WAIT_TIMEOUT_S)
-        threading.Timer(
-            0.1, self.cancel_token.cancel, (CANCELLED,), {"forceful": True}
-        ).start()
+        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S)
+        self.call_when_waiting(
+            lambda: self.cancel_token.cancel(CANCELLED, forceful=True)
+        )
         self.assertRaises(errors.Cancelled, self.cancel_token.check)

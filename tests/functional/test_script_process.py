@@ -10,7 +10,8 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.secret_masking import SecretMasker
-from tacker_cnf.runtime.lease import Lease, boottime
+from tacker_cnf.runtime.clock import SYSTEM_CLOCK
+from tacker_cnf.runtime.lease import Lease
 from tacker_cnf.scripts import process
 from tacker_cnf.scripts.process import ScriptProcess
 from tests.fixtures import waiting
@@ -70,12 +71,12 @@ class TestChild(testtools.TestCase):
     def test_a_script_is_killed_when_its_lease_expires(self) -> None:
         """Its conductor does nothing meanwhile, as if it were stopped."""
         lease = Lease.new(margin=0.0)
-        lease.renew(boottime() + 600.0)
+        lease.renew(SYSTEM_CLOCK.boottime() + 600.0)
         with lease.shared() as fd, self.sleeping(fd) as child:
             started = self.folder / "pid"
             waiting.until(started.exists, "the start of the script")
             script = int(started.read_text())
-            lease.renew(boottime() + 0.1)
+            lease.renew(SYSTEM_CLOCK.boottime() + 0.1)
             waiting.until(lambda: not is_running(script), "the script's end")
             self.assertEqual(128 + 15, child._process.wait(60))
 

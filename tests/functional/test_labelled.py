@@ -37,7 +37,7 @@ class ApiServer:
         self.agents: set[str] = set()
         self._namespace = namespace
 
-    def answer(self, request: ReceivedRequest) -> Response:
+    def respond(self, request: ReceivedRequest) -> Response:
         path = request.path.split("?")[0]
         self.agents.add(request.headers["User-Agent"])
         for (method, end), status in self.refused.items():
@@ -90,7 +90,7 @@ class TestLabelSearch(testtools.TestCase):
         super().setUp()
         receiver = self.useFixture(HttpReceiver())
         self.api = ApiServer("open")
-        receiver.responder = self.api.answer
+        receiver.responder = self.api.respond
         self.driver = KubernetesDriver(configuration.load([]))
         self.url = receiver.url
 

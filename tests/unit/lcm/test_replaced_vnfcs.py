@@ -1,8 +1,14 @@
 import testtools
 
 from tacker_cnf import errors
-from tacker_cnf.lcm import vnfcs
-from tacker_cnf.sol.lcm_request import HealVnfRequest, InstantiateVnfRequest
+from tacker_cnf.lcm.operations import change_package
+from tacker_cnf.lcm.operations.heal import Heal
+from tacker_cnf.lcm.operations.instantiate import Instantiate
+from tacker_cnf.sol.lcm_request import (
+    ChangeCurrentVnfPkgRequest,
+    HealVnfRequest,
+    InstantiateVnfRequest,
+)
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tests.factories import a_running_instance, a_vnfc, an_instance
 
@@ -22,18 +28,18 @@ NAMES: list[tuple[tuple[str, ...], tuple[VnfcResourceInfo, ...]]] = [
 ]
 
 
-class TestFindRequested(testtools.TestCase):
+class TestRequestedVnfcs(testtools.TestCase):
     def test_vnfcs_are_found_by_either_id(self) -> None:
         for names, expected in NAMES:
             request = HealVnfRequest(vnfc_instance_id=names)
-            self.assertEqual(expected, vnfcs.find_requested(request, INSTANCE))
+            self.assertEqual(expected, Heal().vnfcs(request, INSTANCE))
 
     def test_every_unknown_name_is_reported(self) -> None:
         request = HealVnfRequest(
             vnfc_instance_id=("web-web-1", "moon", "web-web-9")
         )
         error = self.assertRaises(
-            errors.UnknownVnfc, vnfcs.find_requested, request, INSTANCE
+            errors.UnknownVnfc, Heal().vnfcs, request, INSTANCE
         )
         self.assertEqual(
             "vnfcInstanceId: VNF instance an-instance has no VNFC instance "
@@ -45,7 +51,7 @@ class TestFindRequested(testtools.TestCase):
         many = [a_vnfc(f"web-{number:02}") for number in range(25)]
         error = self.assertRaises(
             errors.UnknownVnfc,
-            vnfcs.find_requested,
+            Heal().vnfcs,
             HealVnfRequest(vnfc_instance_id=("moon",)),
             a_running_instance(*many),
         )
@@ -55,7 +61,7 @@ class TestFindRequested(testtools.TestCase):
     def test_an_instance_that_is_not_instantiated_has_no_vnfcs(self) -> None:
         error = self.assertRaises(
             errors.UnknownVnfc,
-            vnfcs.find_requested,
+            Heal().vnfcs,
             HealVnfRequest(vnfc_instance_id=("web-1",)),
             an_instance(),
         )
@@ -63,25 +69,28 @@ class TestFindRequested(testtools.TestCase):
 
     def test_other_requests_name_no_vnfcs(self) -> None:
         request = InstantiateVnfRequest(flavour_id="simple")
-        self.assertEqual((), vnfcs.find_requested(request, INSTANCE))
+        self.assertEqual((), Instantiate().vnfcs(request, INSTANCE))
 
 
-class TestListReplaced(testtools.TestCase):
-    def test_a_heal_replaces_named_vnfcs_or_all(self) -> None:
-        for names, expected in NAMES:
-            request = HealVnfRequest(vnfc_instance_id=names)
-            self.assertEqual(
-                expected or (ONE, TWO, AGENT),
-                vnfcs.list_replaced(request, INSTANCE),
+class TestListUpdated(testtools.TestCase):
+    def test_a_change_of_package_replaces_those_of_named_vdus(self) -> None:
+        entry = {"vdu_id": "agent"}
+        for vdu_params, expected in (
+            (None, (ONE, TWO, AGENT)),
+            ([], (ONE, TWO, AGENT)),
+            ([entry], (AGENT,)),
+            ([entry, "x", {"vdu_id": "web"}], (ONE, TWO, AGENT)),
+            (["x"], (ONE, TWO, AGENT)),
+            ([{"vdu_id": "none"}], ()),
+        ):
+            request = ChangeCurrentVnfPkgRequest(
+                vnfd_id="next", additional_params={"vdu_params": vdu_params}
             )
+            found = change_package.list_updated(request, INSTANCE)
+            self.assertEqual(expected, found, str(vdu_params))
 
-    def test_other_requests_replace_none(self) -> None:
-        request = InstantiateVnfRequest(flavour_id="simple")
-        self.assertEqual((), vnfcs.list_replaced(request, INSTANCE))
-
-    def test_an_instance_that_is_not_instantiated_has_none_to_replace(
-        self,
-    ) -> None:
+    def test_an_instance_that_is_not_instantiated_has_none(self) -> None:
+        request = ChangeCurrentVnfPkgRequest(vnfd_id="next")
         self.assertEqual(
-            (), vnfcs.list_replaced(HealVnfRequest(), an_instance())
+            (), change_package.list_updated(request, an_instance())
         )
