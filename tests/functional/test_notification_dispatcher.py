@@ -17,7 +17,7 @@ from tacker_cnf.cmd import manage
 from tacker_cnf.cmd.dispatcher_supervisor import DispatcherSupervisor
 from tests.fixtures import waiting
 from tests.fixtures.http_receiver import HttpReceiver
-from tests.fixtures.processes import is_running
+from tests.fixtures.processes import children, is_running
 from tests.fixtures.vnfm import Csar, Vnfm
 
 ROOT = Path(__file__).parents[2]
@@ -31,14 +31,6 @@ lease = 3.0
 poll_interval = 3600
 loopback_callbacks = true
 """
-
-
-def children(pid: int) -> list[int]:
-    """Return the pids of the child processes of a process."""
-    found: list[int] = []
-    for children_file in Path(f"/proc/{pid}/task").glob("*/children"):
-        found += map(int, children_file.read_text().split())
-    return found
 
 
 class TestDispatcherProcess(testtools.TestCase):

@@ -16,7 +16,7 @@ from testtools.content import text_content
 
 from tacker_cnf import conf as configuration
 from tacker_cnf.db import keys, schema, session
-from tests.fixtures import waiting
+from tests.fixtures import processes, waiting
 from tests.services import programs
 from tests.services.backends import Broker, Database
 from tests.services.client import Client
@@ -116,11 +116,7 @@ class Program(fixtures.Fixture):
 
     def pids(self) -> list[int]:
         """Return the pids of it and of each child."""
-        threads = Path(f"/proc/{self.pid}/task")
-        pids = [self.pid]
-        for children in threads.glob("*/children"):
-            pids += map(int, children.read_text().split())
-        return pids
+        return [self.pid, *processes.children(self.pid)]
 
     def memory(self) -> Mapping[int, float]:
         """Return the resident MiB of it and of each child: pid -> MiB."""

@@ -29,6 +29,7 @@ StrictModes no
 UsePAM no
 PasswordAuthentication yes
 PermitRootLogin yes
+MaxStartups 100
 LogLevel VERBOSE
 """
 

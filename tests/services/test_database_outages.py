@@ -13,6 +13,7 @@ import testtools
 
 from tests.fixtures import waiting
 from tests.fixtures.closable_port import ClosablePort
+from tests.fixtures.processes import children
 from tests.services.backends import POSTGRESQL
 from tests.services.client import Client, instantiation
 from tests.services.cluster import CORE, Cluster
@@ -49,7 +50,7 @@ class TestApi(DatabaseOutageCase):
         waiting.until(
             lambda: self.status(api) == 503, "a response of the new worker"
         )
-        self.assertEqual(1, len(children(api.pid) - {worker}))
+        self.assertEqual(1, len(set(children(api.pid)) - {worker}))
         self.proxy.open()
         waiting.until(lambda: self.status(api) == 200, "a healthy worker")
         self.assertTrue(api.is_running)
@@ -140,8 +141,3 @@ class TestConductor(DatabaseOutageCase):
             done = client.wait_operation(op_occ_id)
             self.assertEqual("COMPLETED", done["operationState"], done)
         return namespaces
-
-
-def children(pid: int) -> set[int]:
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return set(map(int, found.split()))

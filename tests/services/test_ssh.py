@@ -13,10 +13,13 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.cluster import snapshots
-from tacker_cnf.mgmt_drivers.remote import Host, Login, on_all
+from tacker_cnf.mgmt_drivers.remote import Host, Login, on_all, ssh_transport
+from tacker_cnf.mgmt_drivers.remote.ssh_transport import SshTarget
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK
 from tacker_cnf.runtime.lease import LEASE_FD, Lease
 from tests.fixtures import waiting
+from tests.fixtures.clock import SteppingClock
 from tests.fixtures.ports import free_port
 from tests.fixtures.processes import is_running
 from tests.fixtures.tcp_proxy import TcpProxy
@@ -403,6 +406,11 @@ class TestUsers(TestCase):
         self.assertIn(f"{self.user.name}@127.0.0.1", error)
         self.assertIn("rejects the login", error)
         self.assertNotIn("hunter2", error)
+        # sshd may respond to a login before it logs it
+        waiting.until(
+            lambda: "authenticating user" in self.machine.log(),
+            "the end of the connection",
+        )
         log = self.machine.log()
         self.assertEqual(1, log.count("Failed password for"), log)
 
@@ -440,7 +448,8 @@ class TestConnecting(TestCase):
     def test_no_login_is_sent_to_a_changed_host_key(self) -> None:
         with self.machine.host() as host:
             known = host.key
-        logins = self.logins()
+        # sshd may accept a login before it logs it
+        logins = waiting.until(self.logins, "the login")
         other = make_key(self.folder / "other", "ed25519")
         self.machine.stop()
         self.machine.start(other)
@@ -507,12 +516,17 @@ class TestConnecting(TestCase):
             responder = threading.Thread(target=respond)
             responder.start()
             try:
-                error = self.connect_error(host, errors.RemoteUnreachable)
+                refused = self.assertRaises(
+                    errors.RemoteUnreachable,
+                    ssh_transport.connect,
+                    SshTarget("127.0.0.1", self.machine.login(), port=port),
+                    Deadline.within(TIMEOUT_S, SteppingClock()),
+                )
             finally:
                 with socket.create_connection(("127.0.0.1", port)) as last:
                     last.sendall(b"x")
                 responder.join()
-        self.assertIn("no SSH server listens there", error)
+        self.assertIn("no SSH server listens there", str(refused))
 
     def test_connecting_is_retried_while_a_machine_boots(self) -> None:
         self.machine.stop()
@@ -546,15 +560,15 @@ class TestConnecting(TestCase):
 
 class TestOnAll(TestCase):
     def test_twenty_machines_in_parallel(self) -> None:
-        before = set(threading.enumerate())
+        before = threading.enumerate()
         hosts = [self.machine.host() for _ in range(20)]
         numbers = {host: str(n) for n, host in enumerate(hosts)}
         found = on_all(hosts, lambda h: h.check(f"echo {numbers[h]}").text)
         self.assertEqual(tuple(f"{n}\n" for n in range(20)), found)
-        self.assertEqual(before, set(threading.enumerate()))
+        self.assertEqual(set(), set(threading.enumerate()).difference(before))
 
     def test_each_failure_is_reported(self) -> None:
-        before = set(threading.enumerate())
+        before = threading.enumerate()
         closed = free_port()
         good, bad = self.machine.host(), self.machine.host()
         unreachable_host = self.machine.host(port=closed, connect_timeout=0.5)
@@ -574,7 +588,7 @@ class TestOnAll(TestCase):
         self.assertRaises(
             errors.RemoteUnreachable, on_all, [unreachable_host, good], do
         )
-        self.assertEqual(before, set(threading.enumerate()))
+        self.assertEqual(set(), set(threading.enumerate()).difference(before))
 
     def test_no_machine(self) -> None:
         self.assertEqual((), on_all((), str))

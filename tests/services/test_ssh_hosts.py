@@ -92,6 +92,10 @@ def ssh_responds(address: str, port: int = 22) -> bool:
         return False
 
 
+def wait_for_ssh(address: str) -> None:
+    waiting.until(lambda: ssh_responds(address), f"SSH of {address}")
+
+
 def links() -> set[str]:
     return {path.name for path in Path("/sys/class/net").iterdir()}
 
@@ -179,9 +183,7 @@ class TestHosts(HostCase):
             begin()
             self.assertFalse(ssh_responds(host.address))
             end()
-            waiting.until(
-                lambda: ssh_responds(host.address), "SSH to respond again"
-            )
+            wait_for_ssh(host.address)
         host.power_off()
         self.assertFalse(host.is_on)
         self.assertFalse(ssh_responds(host.address))
@@ -218,7 +220,7 @@ class TestCleanup(testtools.TestCase):
             assert maker.stdout is not None
             network = maker.stdout.readline().strip()
             host = network.rpartition(".")[0] + ".2"
-            self.assertTrue(ssh_responds(host))
+            wait_for_ssh(host)
             self.assertEqual(1, len(links() - before))
             maker.send_signal(signal.SIGKILL)
         waiting.until(lambda: links() <= before, "the end of the link")
@@ -492,7 +494,7 @@ class TestHypervisor(testtools.TestCase):
         self.assertIn(server_id, project.servers("one"))
         (seen,) = project.visible("ports").values()
         self.assertEqual(host.address, seen["fixed_ips"][0]["ip_address"])
-        self.assertTrue(ssh_responds(host.address))
+        wait_for_ssh(host.address)
         project.heat("DELETE", f"/stacks/one/{project.stacks()['one']['id']}")
         waiting.until(lambda: not hypervisor.servers, "the end of the host")
         waiting.until(lambda: not ssh_responds(host.address), "the end of SSH")
