@@ -13,7 +13,7 @@ from tacker_cnf.drivers.kubernetes.driver import KubernetesDriver
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tests.fixtures import waiting
 from tests.fixtures.clock import SteppingClock
-from tests.fixtures.cluster import CORE, CnfCase
+from tests.fixtures.cluster import CORE, CnfCase, start_pods
 
 POLICY = "/apis/policy/v1"
 WEB = {"matchLabels": {"tacker_vdu_id": "web"}}
@@ -209,7 +209,7 @@ class TestBatches(BudgetCase):
 
         def on_progress(line: str) -> None:
             if "pods are" in line:
-                self.start_pods()
+                start_pods(self.cluster.sandbox)
             if line == "2 of 3 pods to heal":
                 cancel_token.cancel(
                     errors.Cancelled("Cancelled."), forceful=False
@@ -224,15 +224,6 @@ class TestBatches(BudgetCase):
         )
         self.assertRaises(errors.Cancelled, self.driver.replace, first)
         return dataclasses.replace(task, checkpoint=checkpoints[-1])
-
-    def start_pods(self) -> None:
-        """Let pods start from now on, and replace those that do not run."""
-        self.cluster.sandbox.set_pod_start_delay(0.0)
-        for pod in self.pods():
-            if pod["status"]["phase"] == "Pending":
-                meta = pod["metadata"]
-                place = f"{CORE}/namespaces/{meta['namespace']}/pods"
-                self.cluster.call("DELETE", f"{place}/{meta['name']}")
 
     def delete_pod_and_wait(self, uid: str) -> None:
         """Delete a pod as another client can, and wait for its replacement."""

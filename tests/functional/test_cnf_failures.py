@@ -1,13 +1,11 @@
 """Failures on a cluster, and the objects that they leave."""
 
-import contextlib
-import socket
-from collections.abc import Iterator
 from typing import Any
 
 import testtools
 
 from tests.fixtures.cluster import APPS, CORE, DEF_FILES, CnfService
+from tests.fixtures.ports import ReservedPort
 from tests.fixtures.vnfm import SAMPLES, Csar
 
 POD = """\
@@ -17,14 +15,6 @@ metadata: {name: probe}
 spec:
   containers: [{name: probe, image: %s}]
 """
-
-
-@contextlib.contextmanager
-def closed_port() -> Iterator[int]:
-    """Return a port at which no process listens."""
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        yield reserved.getsockname()[1]
 
 
 class FailureCase(testtools.TestCase):
@@ -280,9 +270,9 @@ class TestVim(FailureCase):
         return self.vnfm.run(self.vnfm.create(), "instantiate", request)
 
     def test_an_unreachable_cluster(self) -> None:
-        with closed_port() as port:
+        with ReservedPort() as reserved:
             vim = self.cluster.vim()
-            endpoint = f"https://127.0.0.1:{port}"
+            endpoint = f"https://127.0.0.1:{reserved.port}"
             vim["vim1"]["interfaceInfo"]["endpoint"] = endpoint
             op_occ = self.instantiate(vim)
             self.assertEqual("FAILED_TEMP", op_occ["operationState"])
@@ -350,11 +340,11 @@ class TestVim(FailureCase):
     def test_registration_connects_to_the_cluster(self) -> None:
         sandbox = self.cluster.sandbox
         access = {"bearer_token": sandbox.token, "ssl_ca_cert": sandbox.ca_pem}
-        with closed_port() as port:
+        with ReservedPort() as reserved:
             cases: tuple[tuple[dict[str, str], str, int], ...] = (
                 (access, sandbox.endpoint, 201),
                 (access | {"bearer_token": "x"}, sandbox.endpoint, 422),
-                (access, f"https://127.0.0.1:{port}", 422),
+                (access, f"https://127.0.0.1:{reserved.port}", 422),
                 (access | {"ssl_ca_cert": "no PEM"}, sandbox.endpoint, 400),
                 ({}, sandbox.endpoint, 400),
                 (access, "no URL", 400),

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final
 import yaml
 
 from tests.fixtures import reference_scripts, waiting
-from tests.fixtures.cluster import APPS, CORE, CnfCase
+from tests.fixtures.cluster import APPS, CORE, CnfCase, start_pods
 from tests.fixtures.vnfm import SAMPLES, Csar
 
 MANIFESTS = "Files/kubernetes"
@@ -32,8 +32,8 @@ class Impatient(ContainerUpdate):
 Impatient.main()
 """
 SCRIPT = "Scripts/update.py"
-#: seconds for which pods start, so that an update waits until its cancel
-POD_START_DELAY_S: Final = 8.0
+#: seconds, longer than any test
+POD_START_DELAY_S: Final = 3600.0
 
 
 class UpdateCase(CnfCase):
@@ -519,7 +519,7 @@ class TestFailure(UpdateCase):
             op_occ = self.vnfm.wait_operation(location)
             self.assertEqual("FAILED_TEMP", op_occ["operationState"])
             self.assertIn("cancelled", op_occ["error"]["detail"])
-            self.cluster.sandbox.set_pod_start_delay(0.02)
+            start_pods(self.cluster.sandbox)
             end = self.vnfm.decide(op_occ["id"], decision)
             self.assertEqual(state, end["operationState"], str(end))
             config = self.config("configmaps", "update-config")

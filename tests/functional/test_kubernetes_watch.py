@@ -5,6 +5,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import fixtures
 import msgspec
@@ -30,9 +31,8 @@ class WatchCase(CnfCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.tcp_proxy = self.useFixture(
-            TcpProxy(self.cluster.sandbox.endpoint)
-        )
+        port = urlsplit(self.cluster.sandbox.endpoint).port
+        self.tcp_proxy = self.useFixture(TcpProxy(port or 0))
         self.driver = KubernetesDriver(self.vnfm.conf)
         self.cancel_token = CancelToken()
         self.events: queue.SimpleQueue[tuple[str, str | None]]
@@ -59,7 +59,7 @@ class WatchCase(CnfCase):
                 vim,
                 interface_info={
                     **vim.interface_info,
-                    "endpoint": self.tcp_proxy.endpoint,
+                    "endpoint": f"https://127.0.0.1:{self.tcp_proxy.port}",
                 },
             ),
             tenants=lambda: set(self.tenants),
@@ -154,8 +154,7 @@ class TestWatch(WatchCase):
     def test_a_cluster_that_is_lost(self) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
-        self.tcp_proxy.refuse()
-        self.tcp_proxy.break_connections()
+        self.tcp_proxy.close()
         self.assertIsInstance(
             self.results.get(timeout=EVENT_TIMEOUT_S), errors.VimUnreachable
         )
@@ -179,11 +178,10 @@ class TestExpiredEvents(WatchCase):
     ) -> None:
         self.watch()
         self.assert_events(MISSED_EVERYWHERE)
-        self.tcp_proxy.refuse()
-        self.tcp_proxy.break_connections()
+        self.tcp_proxy.close()
         for number in range(5):
             self.pod(f"p{number}", "one")
-        self.tcp_proxy.listen()
+        self.tcp_proxy.open()
         self.assert_events(MISSED_EVERYWHERE)
         self.drain_events()
         self.pod("a", "two")
@@ -301,8 +299,7 @@ class TestNamespaces(WatchCase):
         self.allow(self.vnfm.namespace)
         self.watch(bearer_token=self.cluster.sandbox.viewer_token)
         self.assert_events(("missed", self.vnfm.namespace))
-        self.tcp_proxy.refuse()
-        self.tcp_proxy.break_connections()
+        self.tcp_proxy.close()
         self.assertIsInstance(
             self.results.get(timeout=EVENT_TIMEOUT_S), errors.VimUnreachable
         )

@@ -20,6 +20,7 @@ from tests.fixtures import waiting
 from tests.fixtures.clock import ManualClock
 from tests.fixtures.http_receiver import HttpReceiver, ReceivedRequest
 from tests.fixtures.http_receiver import Response as ServerResponse
+from tests.fixtures.ports import ReservedPort
 from tests.fixtures.vnfm import Response, Vnfm
 from tests.functional import test_packages
 from tests.functional.test_packages import PACKAGES
@@ -160,8 +161,7 @@ class TestFetch(UploadTest):
         self.assert_failed(path, "answered 401")
 
     def test_the_server_is_unreachable(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = self.useFixture(ReservedPort()).port
         path = self.create_package()
         self.request_upload(path, f"http://127.0.0.1:{port}/")
         self.assert_failed(path, "cannot be reached")
@@ -267,18 +267,22 @@ class TestRebinding(UploadTest):
             address = "10.255.255.1" if first else "127.0.0.1"
             return getaddrinfo(address, port, *rest, **more)
 
+        def refuse(address: tuple[str, int], *_: Any, **__: Any) -> None:
+            connected_to.add(address)
+            raise ConnectionRefusedError
+
+        connected_to: set[tuple[str, int]] = set()
         self.useFixture(fixtures.MonkeyPatch("socket.getaddrinfo", resolve))
-        self.serve(
-            outgoing={"connect_timeout": 0.5},
-            upload_hosts=["packages.example"],
-            upload_schemes=["http"],
+        self.useFixture(
+            fixtures.MonkeyPatch("socket.create_connection", refuse)
         )
+        self.serve(upload_hosts=["packages.example"], upload_schemes=["http"])
         path = self.create_package()
         port = self.source.port
         self.request_upload(path, f"http://packages.example:{port}/")
         self.assert_failed(path, "packages.example")
         self.assertEqual(["packages.example"], looked_up)
-        self.assertEqual([], self.source.requests)
+        self.assertEqual({("10.255.255.1", port)}, connected_to)
         self.request_upload(path, f"http://packages.example:{port}/")
         self.assert_failed(
             path, "has an address from which packages cannot be"

@@ -8,6 +8,7 @@ from typing import Any
 import fixtures
 from kubernetes_sandbox.cluster import SandboxCluster
 
+from tests.fixtures.cluster import start_pods
 from tests.fixtures.write_log import WriteLogProxy
 
 CORE = "/api/v1"
@@ -80,13 +81,8 @@ class Cluster(fixtures.Fixture):
         return {pod["metadata"]["name"]: pod for pod in found["items"]}
 
     def start_pods(self) -> None:
-        """Let pods start from now on, and replace those that do not run."""
-        self.sandbox.set_pod_start_delay(0.1)
-        for pod in self.call("GET", f"{CORE}/pods")["items"]:
-            if pod["status"]["phase"] == "Pending":
-                metadata = pod["metadata"]
-                place = f"{CORE}/namespaces/{metadata['namespace']}/pods"
-                self.call("DELETE", f"{place}/{metadata['name']}")
+        """Start the pods that wait for their start delay."""
+        start_pods(self.sandbox)
 
     def list_all(self) -> set[tuple[str, str, str]]:
         """Return all objects of VNFs: (kind, namespace, name)."""

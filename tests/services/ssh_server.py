@@ -15,7 +15,7 @@ import testtools
 from tacker_cnf.mgmt_drivers.remote import Host, Login
 from tacker_cnf.runtime.cancellation import Deadline
 from tests.fixtures import waiting
-from tests.fixtures.ports import free_port
+from tests.fixtures.ports import ReservedPort
 from tests.services.backends import skip_or_fail
 
 SSHD = "/usr/sbin/sshd"
@@ -71,7 +71,7 @@ class SshServer(fixtures.Fixture):
         ]
         self.key = make_key(self.folder / "user", "ed25519")
         self.authorize(self.key)
-        self.port = free_port()
+        self.port = self.useFixture(ReservedPort()).port
         self.start()
 
     def authorize(self, *keys: Path) -> None:

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 import testtools
 
 from tests.fixtures import waiting
-from tests.fixtures.closable_port import ClosablePort
 from tests.fixtures.processes import children
+from tests.fixtures.tcp_proxy import TcpProxy
 from tests.services.backends import POSTGRESQL
 from tests.services.client import Client, instantiation
 from tests.services.cluster import CORE, Cluster
@@ -30,7 +30,7 @@ class DatabaseOutageCase(testtools.TestCase):
             Deployment(self, POSTGRESQL, **options)
         )
         url = sa.make_url(self.deployment.database.url)
-        self.proxy = self.useFixture(ClosablePort(url.port or 5432))
+        self.proxy = self.useFixture(TcpProxy(url.port or 5432))
         through = url.set(host="127.0.0.1", port=self.proxy.port)
         return self.deployment.configure(
             "proxied.conf",

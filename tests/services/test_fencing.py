@@ -127,7 +127,7 @@ class TestDatabase(FencingCase):
     def test_a_conductor_of_a_stalled_database_is_fenced(self) -> None:
         """No connection is closed, and no server responds."""
         url = sa.make_url(self.deployment.database.url)
-        proxy = self.useFixture(TcpProxy(f"tcp://{url.host}:{url.port}"))
+        proxy = self.useFixture(TcpProxy(url.port or 0))
         through = url.set(host="127.0.0.1", port=proxy.port)
         connection = through.render_as_string(hide_password=False)
         conf = self.deployment.configure(

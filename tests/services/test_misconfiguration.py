@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 import testtools
 
-from tests.fixtures.closable_port import ClosablePort
-from tests.fixtures.ports import free_port
+from tests.fixtures.ports import ReservedPort
+from tests.fixtures.tcp_proxy import TcpProxy
 from tests.services.backends import MARIADB, POSTGRESQL
 from tests.services.client import instantiation
 from tests.services.cluster import Cluster
@@ -95,7 +95,8 @@ class TestUnreachableQueue(testtools.TestCase):
         self.cluster = self.useFixture(Cluster())
 
     def test_unreachable_broker(self) -> None:
-        self.check_without(f"guest:guest@127.0.0.1:{free_port()}/")
+        port = self.useFixture(ReservedPort()).port
+        self.check_without(f"guest:guest@127.0.0.1:{port}/")
 
     def test_silent_broker(self) -> None:
         silent_socket = self.enterContext(socket.socket())
@@ -116,7 +117,7 @@ class TestUnreachableQueue(testtools.TestCase):
 
     def test_broker_that_starts_late_and_stops_early(self) -> None:
         broker_url = sa.make_url(self.deployment.broker.url)
-        proxy = self.useFixture(ClosablePort(broker_url.port or 5672))
+        proxy = self.useFixture(TcpProxy(broker_url.port or 5672))
         proxy.close()
         through = broker_url.set(host="127.0.0.1", port=proxy.port)
         conf = self.deployment.configure(

@@ -5,6 +5,7 @@ the cluster, the NFVO or the subscriber becomes unreachable, the steps
 continue, and the dependency recovers. No operation needs a decision.
 """
 
+import re
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +15,13 @@ import sqlalchemy as sa
 import testtools
 
 from tests.fixtures import waiting
-from tests.fixtures.closable_port import ClosablePort
 from tests.fixtures.http_receiver import (
     HttpReceiver,
     ReceivedRequest,
     Response,
 )
 from tests.fixtures.nfvo import NfvoServer
+from tests.fixtures.tcp_proxy import TcpProxy
 from tests.fixtures.vnfm import Csar
 from tests.functional.test_scripts import (
     FLAVOUR,
@@ -34,14 +35,18 @@ from tests.services.cluster import Cluster
 from tests.services.deployment import Deployment
 
 SMALL: Final = "configmap secret deployment"
-#: seconds from the begin of an outage until the steps continue, and from there
-#: to its end
-BLOCKED_S: Final = 1.0
+#: what a conductor logs while a dependency is unreachable
+LOGGED: Final = {
+    "cluster": "VIM unreachable",
+    "database": "Database unreachable",
+    "nfvo": "NFVO unreachable",
+}
+#: seconds from the continuation of the steps to the end of the outage
 OUTAGE_S: Final = 4.0
 #: number of instances that are prepared at a time
 WORKERS: Final = 8
-#: seconds that a pod takes to start, so that it is waited for
-POD_START_DELAY_S: Final = 2.0
+#: seconds, longer than the test
+POD_START_DELAY_S: Final = 3600.0
 
 #: creates a file when it runs, and waits while its phase is blocked
 SCRIPT_TEXT: Final = """\
@@ -104,9 +109,7 @@ class OutageCase(testtools.TestCase):
         }
         self.deployment = self.useFixture(self.service())
         url = sa.make_url(self.deployment.database.url)
-        self.ports["database"] = self.useFixture(
-            ClosablePort(url.port or 5432)
-        )
+        self.ports["database"] = self.useFixture(TcpProxy(url.port or 5432))
         through = url.set(host="127.0.0.1", port=self.ports["database"].port)
         conf = self.deployment.configure(
             "proxied.conf",
@@ -117,11 +120,11 @@ class OutageCase(testtools.TestCase):
         self.folder = self.deployment.folder / "scripts"
         self.folder.mkdir()
         self.client: Client = self.deployment.api(conf).client
-        self.deployment.conductor(conf)
+        self.conductor = self.deployment.conductor(conf)
         self.prepare()
 
-    def add_port(self, url: str) -> ClosablePort:
-        return self.useFixture(ClosablePort(int(url.rpartition(":")[2])))
+    def add_port(self, url: str) -> TcpProxy:
+        return self.useFixture(TcpProxy(int(url.rpartition(":")[2])))
 
     def service(self) -> Deployment:
         return Deployment(
@@ -132,7 +135,8 @@ class OutageCase(testtools.TestCase):
                 "endpoint": f"http://127.0.0.1:{self.ports['nfvo'].port}",
                 "poll_interval": 0.2,
             },
-            kubernetes={"contact_timeout": 300.0},
+            conductor={"lease": 300.0},
+            kubernetes={"contact_timeout": 300.0, "outage_timeout": 300.0},
             notification={"retry_interval": 0.2},
         )
 
@@ -190,7 +194,7 @@ class OutageCase(testtools.TestCase):
         self.nfvo.released.set()
         for path in self.folder.glob("block-*"):
             path.unlink()
-        self.cluster.sandbox.set_pod_start_delay(0.1)
+        self.cluster.start_pods()
 
     def is_at_step(self, operation: Operation, op_occ_id: str) -> bool:
         if operation.step == "GRANT":
@@ -236,7 +240,7 @@ class OutageCase(testtools.TestCase):
         started = self.start_operations(
             [one for one in operations if one.step != "INFRA"]
         )
-        # last, as a pod is waited for only so long
+        # last, as no pod starts from now on
         self.cluster.sandbox.set_pod_start_delay(POD_START_DELAY_S)
         started |= self.start_operations(
             [one for one in operations if one.step == "INFRA"]
@@ -244,7 +248,8 @@ class OutageCase(testtools.TestCase):
         for port in ports:
             port.close()
         self.check_api(dependencies)
-        threading.Event().wait(BLOCKED_S)
+        for name in LOGGED.keys() & set(names):
+            self.conductor.wait_for_output(re.compile(f"({LOGGED[name]})"))
         self.release_all()
         threading.Event().wait(OUTAGE_S)
         for port in ports:

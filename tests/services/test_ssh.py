@@ -20,7 +20,7 @@ from tacker_cnf.runtime.clock import SYSTEM_CLOCK
 from tacker_cnf.runtime.lease import LEASE_FD, Lease
 from tests.fixtures import waiting
 from tests.fixtures.clock import SteppingClock
-from tests.fixtures.ports import free_port
+from tests.fixtures.ports import ReservedPort
 from tests.fixtures.processes import is_running
 from tests.fixtures.tcp_proxy import TcpProxy
 from tests.services.ssh_server import (
@@ -42,8 +42,7 @@ class TestCase(testtools.TestCase):
         self.folder = self.machine.folder
 
     def proxy(self) -> TcpProxy:
-        upstream = f"ssh://127.0.0.1:{self.machine.port}"
-        return self.useFixture(TcpProxy(upstream))
+        return self.useFixture(TcpProxy(self.machine.port))
 
     def connected(self, host: Host | None = None) -> Host:
         entered = (host or self.machine.host()).__enter__()
@@ -569,7 +568,7 @@ class TestOnAll(TestCase):
 
     def test_each_failure_is_reported(self) -> None:
         before = threading.enumerate()
-        closed = free_port()
+        closed = self.useFixture(ReservedPort()).port
         good, bad = self.machine.host(), self.machine.host()
         unreachable_host = self.machine.host(port=closed, connect_timeout=0.5)
         done = []

@@ -8,7 +8,6 @@ from tacker_cnf.db import leases, schema
 from tacker_cnf.db.session import DATABASE_DOWN, Store
 from tacker_cnf.db.timeouts import Timeouts
 from tests.fixtures import waiting
-from tests.fixtures.closable_port import ClosablePort
 from tests.fixtures.tcp_proxy import TcpProxy
 from tests.services.backends import MARIADB, POSTGRESQL, Database
 
@@ -90,7 +89,7 @@ class TestStalled(testtools.TestCase):
     def test_a_transaction_on_a_stalled_server_fails(self) -> None:
         """The kernel, or a proxy, acknowledges; the server does not respond."""
         url = sa.make_url(self.url)
-        proxy = self.useFixture(TcpProxy(f"tcp://{url.host}:{url.port}"))
+        proxy = self.useFixture(TcpProxy(url.port or 0))
         through = url.set(host="127.0.0.1", port=proxy.port)
         store = Store(
             through.render_as_string(hide_password=False),
@@ -107,7 +106,7 @@ class TestStalled(testtools.TestCase):
     def test_an_outage_is_logged_once(self) -> None:
         """A transaction that was open when the outage began logs nothing."""
         url = sa.make_url(self.url)
-        proxy = self.useFixture(ClosablePort(url.port or 0))
+        proxy = self.useFixture(TcpProxy(url.port or 0))
         through = url.set(host="127.0.0.1", port=proxy.port)
         store = Store(
             through.render_as_string(hide_password=False),

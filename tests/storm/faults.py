@@ -95,10 +95,9 @@ class ConductorFaults(FaultLoop):
 
     def _cut(self) -> None:
         """Break its connections, and refuse new ones for a short time."""
-        self._slot.database.refuse()
-        self._slot.database.break_connections()
+        self._slot.database.close()
         self.wait(DOWN_S)
-        self._slot.database.listen()
+        self._slot.database.open()
 
     def _stall(self) -> None:
         self._slot.database.stall()

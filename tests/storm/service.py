@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import testtools
 
 from tests.fixtures.http_receiver import HttpReceiver
-from tests.fixtures.ports import free_port
+from tests.fixtures.ports import ReservedPort
 from tests.fixtures.tcp_proxy import TcpProxy
 from tests.fixtures.vnfm import SAMPLES, Csar
 from tests.services.client import Client
@@ -56,7 +56,7 @@ class ConductorSlot(fixtures.Fixture):
     def _setUp(self) -> None:
         url = sa.make_url(self._service.deployment.database.url)
         port = url.port or PORTS[url.get_backend_name()]
-        self.database = self.useFixture(TcpProxy(f"tcp://{url.host}:{port}"))
+        self.database = self.useFixture(TcpProxy(port))
         through = url.set(host="127.0.0.1", port=self.database.port)
         self._conf = self._service.deployment.configure(
             f"{self._name}.conf",
@@ -81,7 +81,7 @@ class ApiSlot(fixtures.Fixture):
         self._name = name
 
     def _setUp(self) -> None:
-        port = free_port()
+        port = self.useFixture(ReservedPort()).port
         self._conf = self._service.deployment.configure(
             f"{self._name}.conf", api={"port": port}
         )
