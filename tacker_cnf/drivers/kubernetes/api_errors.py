@@ -7,10 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.retry_policy import Unreachable
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 
 class Conflict(errors.VimRejected):

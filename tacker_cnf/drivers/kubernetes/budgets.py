@@ -1,10 +1,9 @@
 """PodDisruptionBudgets: which pods they cover, and what they allow."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
+from tacker_cnf.drivers.kubernetes.objects import Object
 
 
 def _in(labels: Mapping[str, str], key: str, values: Iterable[str]) -> bool:

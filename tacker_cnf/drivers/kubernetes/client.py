@@ -17,13 +17,12 @@ from tacker_cnf.drivers.kubernetes.cluster_session import (
     ClusterSession,
     GroupVersion,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 FIELD_MANAGER: Final = "tacker_cnf"
 #: Accept header of a list of metadata

@@ -22,12 +22,10 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     sort_for_creation,
     without_labels,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.readiness import Waiter
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 PODS: Final = ("v1", "Pod")
 #: attempts to change an object that other clients change too

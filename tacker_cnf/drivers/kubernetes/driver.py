@@ -5,7 +5,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from oslo_config import cfg
 from oslo_log import log
@@ -49,8 +49,6 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
 
 LOG = log.getLogger(__name__)
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: all additionalParams that this driver reads
 PARAMETERS: Final = parameters.names_of(

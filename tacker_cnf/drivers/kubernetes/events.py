@@ -1,13 +1,11 @@
 """Faults of pods and workloads, as the cluster reports them."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.client import Cluster
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
+from tacker_cnf.drivers.kubernetes.objects import Object
 
 #: reasons of waiting containers that are considered faults
 FAULT_REASONS: Final = frozenset(

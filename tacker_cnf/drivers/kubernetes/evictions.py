@@ -1,7 +1,7 @@
 """Eviction of several pods, as their PodDisruptionBudgets allow."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from oslo_log import log
 
@@ -13,14 +13,13 @@ from tacker_cnf.drivers.kubernetes.api_errors import (
     NotFound,
 )
 from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: interval of retries that do not depend on a change of a budget
 RETRY_DELAY_S: Final = 1.0

@@ -1,15 +1,13 @@
 """Finalizers that block the deletion of objects."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.readiness_checks import FaultGrace
 from tacker_cnf.drivers.kubernetes.waiting import MAX_WATCH_S
 from tacker_cnf.runtime.clock import Clock
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: finalizers of the garbage collector, removed with the dependents
 GC_FINALIZERS: Final = frozenset({"foregroundDeletion", "orphan"})

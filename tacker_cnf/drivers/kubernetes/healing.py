@@ -1,7 +1,6 @@
 """Heals: delete pods or all objects, and wait for their replacement."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.base import InfraTask
@@ -13,10 +12,8 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     VDU_LABEL,
     Manifest,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 
 def replace_all(cluster_tasks: Sequence[ClusterTask], task: InfraTask) -> None:

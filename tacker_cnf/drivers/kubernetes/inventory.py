@@ -1,17 +1,15 @@
 """The resources of an instance in a cluster, as SOL003 types."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import VDU_LABEL, Rendered
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.sol.common import ResourceHandle
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: key of the instance's metadata: the kinds of which it may have objects
 OBJECT_KINDS_KEY: Final = "object_kinds"

@@ -16,11 +16,10 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     CREATE_FIRST,
     INSTANCE_LABEL,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 
 LOG = log.getLogger(__name__)
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 #: kinds that copy the labels of another object, and are deleted with it
 DERIVED_KINDS: Final = frozenset({"Endpoints", "EndpointSlice", "Event"})
 #: maximum number of failures in an error

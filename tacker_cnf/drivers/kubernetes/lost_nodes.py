@@ -1,18 +1,17 @@
 """Deletion of pods on lost nodes, where no kubelet confirms it."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: delay until the nodes of deleted pods are checked first, and the longest
 #: interval of checks

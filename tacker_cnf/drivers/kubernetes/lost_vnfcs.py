@@ -6,17 +6,14 @@ same names, others under new ones.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.manifests import Manifest, Rendered
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.lcm.vnfc_ids import LOST
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 
 def find(

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tacker_cnf.drivers.kubernetes.client import FIELD_MANAGER
+from tacker_cnf.drivers.kubernetes.objects import Object
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 #: a set of fields, in the format of FieldsV1
 Fields = Mapping[str, Any]
 

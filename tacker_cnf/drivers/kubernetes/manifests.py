@@ -15,11 +15,10 @@ from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers import parameters
 from tacker_cnf.drivers.base import InfraTask
 from tacker_cnf.drivers.kubernetes.api_errors import Invalid
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.vnfd import bounded_yaml
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 #: group, kind and name
 Key = tuple[str, str, str]
 

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -22,15 +22,13 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     pod_templates,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.package_change import (
     PackageChange,
     PreviousState,
 )
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: kinds that create pods, or are pods
 POD_OWNER_KINDS: Final = VDU_KINDS | POD_TEMPLATE_KINDS | {"CronJob"}

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
+from tacker_cnf.drivers.kubernetes.objects import Object
+
 #: (kind, name) of an object of the core API
 Reference = tuple[str, str]
 #: path to a name -> kind of the object that it refers to

@@ -4,7 +4,7 @@ import copy
 import dataclasses
 import json
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import (
@@ -14,11 +14,9 @@ from tacker_cnf.drivers.kubernetes import (
 )
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import Manifest
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: annotation: id of the operation that has changed the object
 MARK: Final = "tacker_updated_by"

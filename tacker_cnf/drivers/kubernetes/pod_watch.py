@@ -18,12 +18,11 @@ from tacker_cnf.drivers.kubernetes.api_errors import Expired, Forbidden
 from tacker_cnf.drivers.kubernetes.client import Cluster
 from tacker_cnf.drivers.kubernetes.inventory import is_living
 from tacker_cnf.drivers.kubernetes.manifests import INSTANCE_LABEL
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.runtime.cancellation import CancelToken
 
 LOG = log.getLogger(__name__)
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: duration of a watch request; it is repeated from its last resourceVersion
 WATCH_TIMEOUT_S: Final = 60

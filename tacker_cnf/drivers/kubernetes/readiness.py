@@ -15,12 +15,10 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Manifest,
     Rendered,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import Deadline
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 
 def workload_not_found(manifest: Manifest) -> errors.NotReady:

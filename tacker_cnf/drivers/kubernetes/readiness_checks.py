@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import events
@@ -12,11 +12,9 @@ from tacker_cnf.drivers.kubernetes.inventory import (
     is_living,
     vdu_of,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending
 from tacker_cnf.runtime.clock import Clock
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 
 def is_ready(pod: Object) -> bool:

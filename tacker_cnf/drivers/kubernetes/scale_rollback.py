@@ -9,7 +9,7 @@ always deletes the pods with the highest ordinals.
 import contextlib
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final
+from typing import Final
 
 from oslo_log import log
 
@@ -25,13 +25,12 @@ from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.inventory import is_living, vdu_of
 from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
 from tacker_cnf.drivers.kubernetes.manifests import Manifest
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending, wait
 from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 LOWEST_COST: Final = str(-(2**31))

@@ -24,6 +24,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     Key,
     Manifest,
 )
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.pod_references import SECRET, Reference
 from tacker_cnf.drivers.kubernetes.pod_update import (
     MARK,
@@ -31,9 +32,6 @@ from tacker_cnf.drivers.kubernetes.pod_update import (
     PodUpdate,
     changed_images,
 )
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: fields of a ConfigMap or Secret that an update changes
 CONTENT_FIELDS: Final = ("data", "binaryData")

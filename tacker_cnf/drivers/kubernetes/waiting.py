@@ -7,10 +7,8 @@ from typing import Any, Final
 
 from tacker_cnf.drivers.kubernetes.api_errors import Expired
 from tacker_cnf.drivers.kubernetes.client import Cluster
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.runtime.cancellation import Deadline
-
-#: a Kubernetes object, or part of one, as JSON values
-Object = dict[str, Any]
 
 #: minimum duration of a watch; shorter ones were cut by a proxy
 MIN_WATCH_S: Final = 0.5

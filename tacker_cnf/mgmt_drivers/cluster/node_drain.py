@@ -8,12 +8,11 @@ from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import readiness_checks, waiting
 from tacker_cnf.drivers.kubernetes.inventory import controller_of
 from tacker_cnf.drivers.kubernetes.lost_nodes import LostNodes
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending
 from tacker_cnf.mgmt_drivers.cluster.api import Api
 from tacker_cnf.mgmt_drivers.cluster.nodes import name_of, pods_on
 from tacker_cnf.runtime.cancellation import Deadline
-
-Object = dict[str, Any]
 
 #: kinds of owners whose pods are bound to their node
 NODE_BOUND_KINDS: Final = frozenset({"DaemonSet", "Node"})

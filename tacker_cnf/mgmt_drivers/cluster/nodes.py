@@ -6,11 +6,10 @@ from typing import Any, Final
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes import waiting
 from tacker_cnf.drivers.kubernetes.lost_nodes import is_lost
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending
 from tacker_cnf.mgmt_drivers.cluster.api import Api
 from tacker_cnf.runtime.cancellation import Deadline
-
-Object = dict[str, Any]
 
 INTERNAL_IP: Final = "InternalIP"
 

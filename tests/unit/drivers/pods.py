@@ -3,10 +3,9 @@
 from typing import Any
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
-
-Object = dict[str, Any]
 
 #: status of a container that waits, and of one that runs
 PULLING: Object = {

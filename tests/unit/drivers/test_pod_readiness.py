@@ -5,6 +5,7 @@ from typing import Any
 import testtools
 
 from tacker_cnf import errors
+from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.readiness_checks import (
     READY_CHECKS,
     FaultGrace,
@@ -14,7 +15,6 @@ from tacker_cnf.drivers.kubernetes.readiness_checks import (
 from tests.fixtures.clock import ManualClock
 from tests.unit.drivers.pods import (
     EventsOnly,
-    Object,
     a_faulty_pod,
     a_pod,
     a_ready_pod,
