@@ -280,7 +280,7 @@ class PeerUnreachable(PeerFailed):
 
 
 class LeaseLost(VnfmError):
-    """Another process holds the lease now."""
+    """Another process owns the lease now."""
 
 
 def problem_details(error: Exception) -> ProblemDetails:

@@ -22,7 +22,7 @@ class LeaseSet:
         self._lease = lease
         self._clock = clock
         #: name -> boottime at which its lease expires
-        self._held: dict[str, float] = {}
+        self._expirations: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def acquire(self, name: str) -> bool:
@@ -31,12 +31,12 @@ class LeaseSet:
         if not leases.acquire(self._store, name, self._owner, self._lease):
             return False
         with self._lock:
-            self._held[name] = since + self._lease
+            self._expirations[name] = since + self._lease
         return True
 
-    def holds(self, name: str) -> bool:
+    def owns(self, name: str) -> bool:
         """Return whether a lease has not expired by the clock of this host."""
-        return self._clock.boottime() < self._held.get(name, 0.0)
+        return self._clock.boottime() < self._expirations.get(name, 0.0)
 
     def renew(self) -> None:
         """Renew all leases, and drop the lost ones.
@@ -44,18 +44,18 @@ class LeaseSet:
         :raises RowsLocked: other transactions lock some; retry these soon
         """
         with self._lock:
-            held = frozenset(self._held)
-        if not held:
+            names = frozenset(self._expirations)
+        if not names:
             return
         since = self._clock.boottime()
-        found = leases.renew(self._store, held, self._owner, self._lease)
+        found = leases.renew(self._store, names, self._owner, self._lease)
         with self._lock:
             # some may have been released meanwhile
-            for name in held & self._held.keys() - found.locked:
+            for name in names & self._expirations.keys() - found.locked:
                 if name in found.renewed:
-                    self._held[name] = since + self._lease
+                    self._expirations[name] = since + self._lease
                 else:
-                    del self._held[name]
+                    del self._expirations[name]
         if found.locked:
             raise RowsLocked(", ".join(sorted(found.locked)))
 
@@ -63,12 +63,12 @@ class LeaseSet:
         """Release leases."""
         with self._lock:
             for name in names:
-                self._held.pop(name, None)
+                self._expirations.pop(name, None)
         leases.release(self._store, names, self._owner)
 
     def release_all(self) -> None:
         """Release all leases."""
         with self._lock:
-            held = tuple(self._held)
-        if held:
-            self.release(*held)
+            names = tuple(self._expirations)
+        if names:
+            self.release(*names)

@@ -230,9 +230,7 @@ class Synchronizer:
             futures = concurrent.futures.wait(futures, STOP_TIMEOUT_S).not_done
 
     def _holds_resync_lease(self) -> bool:
-        return not self._stopped.is_set() and self.lease_set.holds(
-            RESYNC_LEASE
-        )
+        return not self._stopped.is_set() and self.lease_set.owns(RESYNC_LEASE)
 
     def _submit(
         self, func: Callable[[T], None], arguments: Iterable[T]

@@ -101,7 +101,7 @@ class Watches:
             )
         elif key not in used_vims:
             self._end(key)
-        elif not self._lease_set.holds(_lease_name(key)):
+        elif not self._lease_set.owns(_lease_name(key)):
             LOG.warning("Watch lease lost: vim=%s", _describe(watch))
             self._end(key)
         else:

@@ -23,14 +23,14 @@ def acquire(store: Store, name: str, owner: str, seconds: float) -> bool:
             free = sa.or_(Row.owner == owner, Row.lease_until < epoch())
             if _renew(session, owner, seconds, Row.name == name, free):
                 return True
-            held = session.scalar(
+            exists = session.scalar(
                 sa.select(sa.func.count()).where(Row.name == name)
             )
-            if not held:
+            if not exists:
                 until = epoch() + seconds
                 values = {"name": name, "owner": owner, "lease_until": until}
                 session.execute(sa.insert(Row).values(values))
-            return not held
+            return not exists
     except DuplicateEntry:
         return False  # another process has just acquired it
 

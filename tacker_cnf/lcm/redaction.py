@@ -62,7 +62,7 @@ def _redact(value: Any, is_hidden: SecretPredicate) -> Any:
 
 
 def is_secret_pair(value: Mapping[str, Any]) -> bool:
-    """Check whether a value is a name-value pair that holds a secret."""
+    """Check whether a value is a name-value pair that contains a secret."""
     return is_secret(str(value.get("name", "")))
 
 

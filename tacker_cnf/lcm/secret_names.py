@@ -1,4 +1,4 @@
-"""Decide by their names which attributes hold secrets.
+"""Decide by their names which attributes contain secrets.
 
 Names are compared without case and separators: ``adminPass``, ``admin_pass``
 and ``admin.pass`` are one name.
@@ -48,7 +48,7 @@ def _normalized(name: str) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Check by its name whether an attribute holds a secret."""
+    """Check by its name whether an attribute contains a secret."""
     return bool(_SECRET.search(_normalized(name)))
 
 

@@ -41,7 +41,7 @@ UNSUBSCRIBE_CHECK_INTERVAL_S: Final = 1.0
 
 
 class Dispatcher:
-    """Delivers notifications, while this process holds the lease."""
+    """Delivers notifications, while this process owns the lease."""
 
     def __init__(self, conf: cfg.ConfigOpts, store: Store) -> None:
         self._conf = conf.notification

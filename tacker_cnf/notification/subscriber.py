@@ -1,6 +1,6 @@
 """The pending deliveries of one subscriber, and the workers that send them.
 
-An instance queue holds the deliveries about one VNF instance, in order; a few
+An instance queue has the deliveries about one VNF instance, in order; a few
 workers take the head of one queue after another. When the subscriber as a
 whole fails, one worker at a time probes it.
 """

@@ -366,7 +366,7 @@ class TestPeriodicSync(testtools.TestCase):
         both = [self.vnfm.conductor, other]
 
         def owners() -> list[Conductor]:
-            return [c for c in both if c.synchronizer.lease_set.holds("sync")]
+            return [c for c in both if c.synchronizer.lease_set.owns("sync")]
 
         (owner,) = waiting.until(owners, "an owner")
         vnf = self.vnfm.create_instantiated()

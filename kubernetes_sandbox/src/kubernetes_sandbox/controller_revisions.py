@@ -14,7 +14,7 @@ from kubernetes_sandbox.objects import (
 
 _KEY = "controllerrevisions.apps"
 HASH = "controller-revision-hash"
-#: The label that holds the hash, by the kind of the owner.
+#: The label with the hash, by the kind of the owner.
 _LABELS = {"StatefulSet": "controller.kubernetes.io/hash"}
 
 

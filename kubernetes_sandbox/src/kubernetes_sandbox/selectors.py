@@ -159,9 +159,9 @@ _OPERATORS_OF_RULES: Mapping[
 
 
 def _expression(rule: Obj, labels: Labels) -> bool:
-    holds = _OPERATORS_OF_RULES.get(rule["operator"])
+    matches = _OPERATORS_OF_RULES.get(rule["operator"])
     values = rule.get("values") or ()
-    return holds is not None and holds(labels.get(rule["key"]), values)
+    return matches is not None and matches(labels.get(rule["key"]), values)
 
 
 def expressions_match(rules: Sequence[Obj], labels: Labels) -> bool:

@@ -8,7 +8,7 @@
 #   -m  addresses of all masters, separated by commas
 #   -n  address of this host, which is to be a master
 #   -w  address of this host, which is to be a worker
-#   -i  virtual IP address of the cluster, which one of the masters holds
+#   -i  virtual IP address of the cluster, which one of the masters has
 #   -p  network of the pods
 #   -a  network of the services
 #   -e  external address of the cluster, if it is another

@@ -34,7 +34,7 @@ POD_TEMPLATE_KINDS: Final = SCALABLE | {
     "Job",
     "ReplicationController",
 }
-#: kinds that a heal of the whole VNF keeps: they hold data or have dependents
+#: kinds with data or dependents, which a heal of the whole VNF keeps
 RETAINED_KINDS: Final = frozenset(
     {
         "CustomResourceDefinition",

@@ -136,7 +136,7 @@ class PackageChangeTask:
 
     def _delete_obsolete(self) -> None:
         """Delete the instance's objects that the package does not have: first
-        what creates pods, then what no remaining pod needs. Kinds that hold
+        what creates pods, then what no remaining pod needs. Kinds with
         data are kept.
         """
         wanted = {manifest.key for manifest in self._change.after.objects}

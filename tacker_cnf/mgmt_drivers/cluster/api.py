@@ -1,6 +1,6 @@
 """The Kubernetes API of the cluster, at the cluster's virtual IP address.
 
-HAProxy on the master that holds this address forwards to any API server that
+HAProxy on the master that has this address forwards to any API server that
 responds.
 """
 

@@ -38,20 +38,20 @@ class TestLeaseSet(StoreTest):
             )
 
     def test_a_lease_has_one_owner_until_it_expires(self) -> None:
-        self.assertFalse(self.leases.holds("a"))
+        self.assertFalse(self.leases.owns("a"))
         self.assertTrue(self.leases.acquire("a"))
         other = self.lease_set("other")
         self.assertFalse(other.acquire("a"))
-        self.assertFalse(other.holds("a"))
+        self.assertFalse(other.owns("a"))
         self.clock.advance(LEASE_S - 1)
-        self.assertTrue(self.leases.holds("a"))
-        self.assertFalse(self.leases.holds("b"))
+        self.assertTrue(self.leases.owns("a"))
+        self.assertFalse(self.leases.owns("b"))
         self.assertEqual({"a": "me"}, self.rows())
         self.assertTrue(self.leases.acquire("a"))
         self.clock.advance(LEASE_S - 1)
-        self.assertTrue(self.leases.holds("a"))
+        self.assertTrue(self.leases.owns("a"))
         self.clock.advance(1)
-        self.assertFalse(self.leases.holds("a"))
+        self.assertFalse(self.leases.owns("a"))
 
     def test_an_expired_lease_can_be_acquired(self) -> None:
         self.leases.acquire("a")
@@ -68,8 +68,8 @@ class TestLeaseSet(StoreTest):
         self.leases.renew()
         self.assertEqual({"a": "me", "b": "me"}, self.rows())
         self.clock.advance(LEASE_S - 1)
-        self.assertTrue(self.leases.holds("a"))
-        self.assertTrue(self.leases.holds("b"))
+        self.assertTrue(self.leases.owns("a"))
+        self.assertTrue(self.leases.owns("b"))
 
     def test_lost_leases_are_dropped(self) -> None:
         self.leases.acquire("a")
@@ -81,8 +81,8 @@ class TestLeaseSet(StoreTest):
                 .values(owner="other")
             )
         self.leases.renew()
-        self.assertFalse(self.leases.holds("a"))
-        self.assertTrue(self.leases.holds("b"))
+        self.assertFalse(self.leases.owns("a"))
+        self.assertTrue(self.leases.owns("b"))
 
     def test_locked_leases_are_kept(self) -> None:
         self.leases.acquire("b")
@@ -92,22 +92,22 @@ class TestLeaseSet(StoreTest):
         error = self.assertRaises(RowsLocked, self.leases.renew)
         self.assertEqual("a, b", str(error))
         self.clock.advance(LEASE_S - 2)
-        self.assertTrue(self.leases.holds("a"))
+        self.assertTrue(self.leases.owns("a"))
         self.clock.advance(1)
-        self.assertFalse(self.leases.holds("a"))
+        self.assertFalse(self.leases.owns("a"))
 
     def test_only_named_leases_are_released(self) -> None:
         for name in "abcd":
             self.leases.acquire(name)
         self.leases.release("a", "b", "none")
         self.assertEqual(
-            [False, False, True, True], [*map(self.leases.holds, "abcd")]
+            [False, False, True, True], [*map(self.leases.owns, "abcd")]
         )
         self.assertEqual({"c": "me", "d": "me"}, self.rows())
         self.lease_set("other").release("c")
         self.assertEqual({"c": "me", "d": "me"}, self.rows())
         self.leases.release_all()
-        self.assertFalse(self.leases.holds("c"))
+        self.assertFalse(self.leases.owns("c"))
         self.assertEqual({}, self.rows())
         self.leases.release_all()
 
