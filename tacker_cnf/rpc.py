@@ -47,7 +47,7 @@ def open_transport(conf: cfg.ConfigOpts, url: str | None = None) -> Any:
     return messaging.get_rpc_transport(conf, url=url)
 
 
-class Client:
+class ConductorClient:
     """Sends messages to conductors."""
 
     def __init__(self, transport: Any) -> None:
@@ -117,7 +117,7 @@ def _log_failed_connection(reason: str) -> None:
     LOG.warning("Broker connection failed, retrying: error=%s", reason)
 
 
-class Endpoint:
+class ConductorEndpoint:
     """Passes the messages that a conductor receives to callbacks."""
 
     target = messaging.Target(namespace=NAMESPACE, version=VERSION)
@@ -169,7 +169,9 @@ class Listener:
     broker is unreachable, and a conductor works without it.
     """
 
-    def __init__(self, transport: Any, host: str, endpoint: Endpoint) -> None:
+    def __init__(
+        self, transport: Any, host: str, endpoint: ConductorEndpoint
+    ) -> None:
         self._transport = transport
         self._target = messaging.Target(topic=TOPIC, server=host)
         self._endpoint = endpoint

@@ -17,7 +17,7 @@ from tacker_cnf.api import (
     openapi_parameters,
     schemas,
 )
-from tacker_cnf.api.openapi_operation import Operation
+from tacker_cnf.api.openapi_operation import OperationObject
 from tacker_cnf.api.routing import Methods
 from tacker_cnf.api.schemas import Schemas
 from tacker_cnf.sol import base
@@ -104,16 +104,16 @@ def document(
     return spec
 
 
-def _operations(table: Mapping[str, Methods]) -> Iterator[Operation]:
+def _operations(table: Mapping[str, Methods]) -> Iterator[OperationObject]:
     seen = set()
     for path, methods in table.items():
         for method, handler in methods.items():
             if handler not in seen:
                 seen.add(handler)
-                yield Operation(path, method, handler)
+                yield OperationObject(path, method, handler)
 
 
-def _schemas(operations: Iterable[Operation]) -> Schemas:
+def _schemas(operations: Iterable[OperationObject]) -> Schemas:
     endpoints = [operation.endpoint for operation in operations]
     bodies = [e.body for e in endpoints if e.body is not None]
     responses = [e.response for e in endpoints if e.response is not None]
@@ -136,7 +136,7 @@ def _without_python_syntax(schema: Any) -> Any:
     }
 
 
-def _tags(operations: Iterable[Operation]) -> list[Json]:
+def _tags(operations: Iterable[OperationObject]) -> list[Json]:
     owners = dict.fromkeys(operation.owner for operation in operations)
     return [
         {"name": owner.__name__, "description": inspect.getdoc(owner) or ""}

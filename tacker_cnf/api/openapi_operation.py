@@ -34,7 +34,7 @@ _LOOKUP_ERRORS: Final = (errors.NotFound,)
 _BODY_ERRORS: Final = (errors.PayloadTooLarge, errors.UnsupportedMediaType)
 
 
-class Operation:
+class OperationObject:
     """A method of a path, and its handler."""
 
     def __init__(self, path: str, method: str, handler: Handler) -> None:

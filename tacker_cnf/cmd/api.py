@@ -14,7 +14,7 @@ from tacker_cnf.cmd import compose, start
 from tacker_cnf.cmd.notification_waker import NotificationWaker
 
 
-class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
+class ApiServer(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
     """gunicorn with the configuration of this service instead of its own."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
@@ -55,7 +55,7 @@ def application() -> Wsgi:
 def _application(conf: cfg.ConfigOpts) -> Wsgi:
     # a worker that starts without a database answers 503 until it is up
     shared = compose.parts(conf, connect=False)
-    NotificationWaker(shared.store, rpc.Client(shared.transport))
+    NotificationWaker(shared.store, rpc.ConductorClient(shared.transport))
     return compose.application(shared)
 
 
@@ -64,7 +64,7 @@ def serve(conf: cfg.ConfigOpts) -> None:
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     shared.store.close()
-    Server(conf).run()
+    ApiServer(conf).run()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -78,7 +78,7 @@ def application(shared: Parts) -> "Wsgi":
     from tacker_cnf.services.vnf_instances import VnfInstanceService
 
     base.precompile_types()
-    conductors = rpc.Client(shared.transport)
+    conductors = rpc.ConductorClient(shared.transport)
     packages = packages_of(shared)
     operations = OperationService(
         shared.store,

@@ -12,7 +12,7 @@ from oslo_config import cfg
 from tacker_cnf import conf as configuration
 from tacker_cnf.cmd import leftovers, start, undelivered
 from tacker_cnf.db import conductors, keys, schema, session
-from tacker_cnf.db.conductors import Conductor
+from tacker_cnf.db.conductors import LiveConductor
 from tacker_cnf.db.types import VAULT
 
 
@@ -56,7 +56,7 @@ def conductors_list(conf: cfg.ConfigOpts, _: argparse.Namespace) -> str:
     return "\n".join([header, *map(_conductor, found)])
 
 
-def _conductor(conductor: Conductor) -> str:
+def _conductor(conductor: LiveConductor) -> str:
     host, pid, _ = conductor.owner.rsplit(":", 2)
     times = (
         f"{t:%Y-%m-%dT%H:%M:%SZ}"

@@ -12,7 +12,7 @@ class NotificationWaker:
     No request waits for the broker. A message may be lost: dispatchers poll.
     """
 
-    def __init__(self, store: Store, conductors: rpc.Client) -> None:
+    def __init__(self, store: Store, conductors: rpc.ConductorClient) -> None:
         self._conductors = conductors
         self._pending = threading.Event()
         threading.Thread(

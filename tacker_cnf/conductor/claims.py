@@ -12,7 +12,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.db import op_occs
-from tacker_cnf.db.op_occs import ClaimedOperation, Renewed
+from tacker_cnf.db.op_occs import ClaimedOperation, RenewedOperations
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
     UNREACHABLE,
@@ -214,7 +214,9 @@ class Claims:
             raise RowsLocked(", ".join(sorted(renewed.locked)))
 
     @transaction
-    def _renew(self, claimed: tuple[str, ...]) -> tuple[float, Renewed]:
+    def _renew(
+        self, claimed: tuple[str, ...]
+    ) -> tuple[float, RenewedOperations]:
         since = self._clock.boottime()
         with self._store.writer() as session:
             return since, op_occs.heartbeat(

@@ -104,7 +104,7 @@ class Conductor:
 
         :param transport: of oslo.messaging
         """
-        endpoint = rpc.Endpoint(
+        endpoint = rpc.ConductorEndpoint(
             self.queue.put,
             self.claims.check_cancel,
             self.synchronizer.synchronize,

@@ -24,7 +24,7 @@ SOME_ALIVE: Final = sa.exists().where(_IS_ALIVE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Conductor:
+class LiveConductor:
     """A conductor that is alive."""
 
     #: host, process id and a UUID, with colons between
@@ -68,7 +68,7 @@ def count(session: orm.Session) -> int:
     return session.scalar(query) or 0
 
 
-def list_alive(session: orm.Session) -> tuple[Conductor, ...]:
+def list_alive(session: orm.Session) -> tuple[LiveConductor, ...]:
     """List the conductors that are alive, the longest-running first."""
     working = (
         sa.select(sa.func.count())
@@ -84,7 +84,7 @@ def list_alive(session: orm.Session) -> tuple[Conductor, ...]:
         .order_by(Row.started)
     )
     return tuple(
-        Conductor(
+        LiveConductor(
             owner=owner,
             started=_to_datetime(started),
             heartbeat=_to_datetime(heartbeat),

@@ -55,7 +55,7 @@ def _renew(
     return names
 
 
-class Renewed(NamedTuple):
+class RenewedLeases(NamedTuple):
     """The result of a renewal: names of leases."""
 
     renewed: frozenset[str]
@@ -66,13 +66,13 @@ class Renewed(NamedTuple):
 @transaction
 def renew(
     store: Store, names: Collection[str], owner: str, seconds: float
-) -> Renewed:
+) -> RenewedLeases:
     """Renew leases of an owner; skip locked rows."""
     owned = (Row.owner == owner, Row.name.in_(names))
     with store.writer() as session:
         renewed = _renew(session, owner, seconds, *owned)
         skipped = sa.select(Row.name).where(*owned, Row.name.not_in(renewed))
-        return Renewed(renewed, frozenset(session.scalars(skipped)))
+        return RenewedLeases(renewed, frozenset(session.scalars(skipped)))
 
 
 @transaction

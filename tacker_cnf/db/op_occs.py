@@ -537,7 +537,7 @@ def get_cancel_mode(
     )
 
 
-class Renewed(msgspec.Struct, frozen=True):
+class RenewedOperations(msgspec.Struct, frozen=True):
     """The result of a renewal of the leases of an owner."""
 
     #: operation with a renewed lease -> its cancel mode
@@ -548,7 +548,7 @@ class Renewed(msgspec.Struct, frozen=True):
 
 def heartbeat(
     session: orm.Session, owner: str, op_occ_ids: Sequence[str], lease: float
-) -> Renewed:
+) -> RenewedOperations:
     """Renew the leases of a conductor; skip locked rows, so that they do not
     delay the others.
 
@@ -565,7 +565,7 @@ def heartbeat(
     skipped = session.scalars(
         sa.select(Row.id).where(*owned, Row.id.not_in(renewed))
     )
-    return Renewed(renewed, frozenset(skipped))
+    return RenewedOperations(renewed, frozenset(skipped))
 
 
 def publish_progress(

@@ -34,7 +34,7 @@ from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 ACTION_PLACEHOLDER: Final = "to_be_set_by_the_script"
 
 
-class Parameters(msgspec.Struct, frozen=True, kw_only=True):
+class CoordinationParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The additionalParams that name the scripts: ``new`` for the VNFCs of
     the new package, ``old`` for those of the old one, in a rollback.
     """
@@ -53,7 +53,7 @@ def check(task: InfraTask) -> None:
 
     :raises InvalidParameters: a script is not found
     """
-    params = parameters.read(task.parameters, Parameters)
+    params = parameters.read(task.parameters, CoordinationParameters)
     scripts = (
         ("new", params.new, task.package),
         ("old", params.old, task.current_package),
@@ -74,7 +74,7 @@ class Coordination:
         self._endpoint = str(conf.api.endpoint or "").rstrip("/")
         self._task = task
         self._which = "old" if task.is_rollback else "new"
-        self._params = parameters.read(task.parameters, Parameters)
+        self._params = parameters.read(task.parameters, CoordinationParameters)
         self._script = getattr(self._params, self._which)
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import grant_resources, placement
-from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.redaction import without_secrets
 from tacker_cnf.lcm.target import Target
@@ -109,7 +109,7 @@ def _links(op_occ: VnfLcmOpOcc, instance: VnfInstance) -> GrantRequestLinks:
 
 def _added(
     current: Target | None, target: Target | None, flavour: Flavour
-) -> Iterator[Resource]:
+) -> Iterator[GrantResource]:
     if target is None:
         return
     had = current.counts if current else {}
@@ -138,7 +138,7 @@ def _removed(
     instance: VnfInstance,
     target: Target | None,
     removed_vnfcs: Iterable[VnfcResourceInfo],
-) -> Iterator[Resource]:
+) -> Iterator[GrantResource]:
     info = instance.instantiated_vnf_info
     if info is None:
         return

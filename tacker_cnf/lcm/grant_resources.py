@@ -19,7 +19,7 @@ _STORAGE = ResourceDefinitionType.STORAGE
 _VL = ResourceDefinitionType.VL
 
 
-class Resource(msgspec.Struct, frozen=True, kw_only=True):
+class GrantResource(msgspec.Struct, frozen=True, kw_only=True):
     """A ResourceDefinition without an id."""
 
     type: ResourceDefinitionType
@@ -30,7 +30,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_definitions(
-    op_occ_id: str, resources: Iterable[Resource]
+    op_occ_id: str, resources: Iterable[GrantResource]
 ) -> Iterator[ResourceDefinition]:
     """Build resource definitions with stable ids, so that an operation that
     repeats its grant request sends the same one.
@@ -46,9 +46,9 @@ def build_definitions(
         )
 
 
-def compute_of(vnfc: VnfcResourceInfo) -> Resource:
+def compute_of(vnfc: VnfcResourceInfo) -> GrantResource:
     """Return the virtual machine or the pod of a VNFC."""
-    return Resource(
+    return GrantResource(
         type=_COMPUTE,
         template=vnfc.vdu_id,
         vdu=vnfc.vdu_id,
@@ -56,19 +56,19 @@ def compute_of(vnfc: VnfcResourceInfo) -> Resource:
     )
 
 
-def port(cpd: str, vdu: str) -> Resource:
+def port(cpd: str, vdu: str) -> GrantResource:
     """Return a new port of a VNFC."""
-    return Resource(type=_LINKPORT, template=cpd, vdu=vdu)
+    return GrantResource(type=_LINKPORT, template=cpd, vdu=vdu)
 
 
-def storage(template: str, vdu: str) -> Resource:
+def storage(template: str, vdu: str) -> GrantResource:
     """Return a new storage of a VNFC."""
-    return Resource(type=_STORAGE, template=template, vdu=vdu)
+    return GrantResource(type=_STORAGE, template=template, vdu=vdu)
 
 
-def new(flavour: Flavour, vdu: str) -> Iterator[Resource]:
+def new(flavour: Flavour, vdu: str) -> Iterator[GrantResource]:
     """List the resources of one more VNFC of a VDU."""
-    yield Resource(type=_COMPUTE, template=vdu, vdu=vdu)
+    yield GrantResource(type=_COMPUTE, template=vdu, vdu=vdu)
     for point in flavour.connection_points.values():
         if point.vdu == vdu:
             yield port(point.id, vdu)
@@ -79,17 +79,17 @@ def new(flavour: Flavour, vdu: str) -> Iterator[Resource]:
 
 def new_links(
     flavour: Flavour, managed: tuple[ExtManagedVirtualLinkData, ...]
-) -> Iterator[Resource]:
+) -> Iterator[GrantResource]:
     """List the virtual links that the VNFM creates: those not provided."""
     provided = {link.vnf_virtual_link_desc_id for link in managed}
     for link in flavour.virtual_links:
         if link not in provided:
-            yield Resource(type=_VL, template=link)
+            yield GrantResource(type=_VL, template=link)
 
 
 def of_vnfc(
     vnfc: VnfcResourceInfo, info: InstantiatedVnfInfo
-) -> Iterator[Resource]:
+) -> Iterator[GrantResource]:
     """List the resources of a VNFC."""
     yield compute_of(vnfc)
     yield from ports_of(vnfc, info)
@@ -100,7 +100,7 @@ def ports_of(
     vnfc: VnfcResourceInfo,
     info: InstantiatedVnfInfo,
     points: Iterable[VnfcCpInfo] | None = None,
-) -> Iterator[Resource]:
+) -> Iterator[GrantResource]:
     """List the ports of a VNFC without those that a request provided.
 
     :param points: connection points of the VNFC; None: all
@@ -111,7 +111,7 @@ def ports_of(
             point.vnf_link_port_id or ""
         ) or external_ports.get(point.vnf_ext_cp_id or "")
         if found and not found.id.startswith(REQUEST_PORT_PREFIX):
-            yield Resource(
+            yield GrantResource(
                 type=_LINKPORT,
                 template=point.cpd_id,
                 vdu=vnfc.vdu_id,
@@ -121,11 +121,11 @@ def ports_of(
 
 def storages_of(
     vnfc: VnfcResourceInfo, info: InstantiatedVnfInfo | None
-) -> Iterator[Resource]:
+) -> Iterator[GrantResource]:
     """List the storages of a VNFC."""
     for existing in info.virtual_storage_resource_info if info else ():
         if existing.id in vnfc.storage_resource_ids:
-            yield Resource(
+            yield GrantResource(
                 type=_STORAGE,
                 template=existing.virtual_storage_desc_id,
                 vdu=vnfc.vdu_id,
@@ -133,10 +133,10 @@ def storages_of(
             )
 
 
-def links_of(info: InstantiatedVnfInfo) -> Iterator[Resource]:
+def links_of(info: InstantiatedVnfInfo) -> Iterator[GrantResource]:
     """List the virtual links that the VNFM has created."""
     for link in info.vnf_virtual_link_resource_info:
-        yield Resource(
+        yield GrantResource(
             type=_VL,
             template=link.vnf_virtual_link_desc_id,
             handle=link.network_resource,
@@ -161,6 +161,6 @@ def _ext_ports(info: InstantiatedVnfInfo) -> dict[str, ExtLinkPortInfo]:
     }
 
 
-def replacement_of(resource: Resource) -> Resource:
+def replacement_of(resource: GrantResource) -> GrantResource:
     """Return the resource that replaces a deleted one."""
     return msgspec.structs.replace(resource, handle=None)

@@ -17,7 +17,7 @@ from tacker_cnf.drivers.kubernetes import cluster_assignment, inventory
 from tacker_cnf.drivers.kubernetes.client import ClusterPool
 from tacker_cnf.drivers.kubernetes.cluster_task import ClusterTask
 from tacker_cnf.drivers.kubernetes.manifests import Rendered
-from tacker_cnf.drivers.kubernetes.readiness import Waiter
+from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.drivers.retry_policy import RetryPolicy
@@ -133,7 +133,7 @@ class ContainerUpdate(MgmtDriver):
         clusters = ClusterPool(self.request_timeout)
         cluster = clusters.connect(connection, retry_policy)
         progress = Progress(self.log)
-        waiter = Waiter(
+        waiter = ObjectWaiter(
             cluster, rendered, self.failure_grace, deadline, progress
         )
         return ClusterTask(key, cluster, rendered, waiter, progress)

@@ -39,7 +39,7 @@ from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.states import Event
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
-from tacker_cnf.rpc import Client
+from tacker_cnf.rpc import ConductorClient
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.services.idempotency import run_once
 from tacker_cnf.services.vnf_instances import cleanup_on_leftovers
@@ -76,7 +76,7 @@ class OperationService:
         store: Store,
         catalogue: PackageSource,
         drivers: DriverRegistry,
-        rpc: Client,
+        rpc: ConductorClient,
         *,
         vim_from_grant: bool = False,
     ) -> None:

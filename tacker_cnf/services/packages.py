@@ -20,7 +20,7 @@ from tacker_cnf.db.session import (
 from tacker_cnf.lcm import merge
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
-from tacker_cnf.rpc import Client
+from tacker_cnf.rpc import ConductorClient
 from tacker_cnf.services.idempotency import run_once
 from tacker_cnf.sol.common import Checksum
 from tacker_cnf.sol.vnf_package import (
@@ -44,7 +44,7 @@ class PackageService:
         store: Store,
         catalogue: Packages,
         policy: DownloadPolicy,
-        rpc: Client,
+        rpc: ConductorClient,
     ) -> None:
         self._store = store
         self._catalogue = catalogue

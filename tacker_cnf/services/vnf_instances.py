@@ -27,7 +27,7 @@ from tacker_cnf.db.session import (
 from tacker_cnf.lcm import merge
 from tacker_cnf.list_query import ListQuery, Position
 from tacker_cnf.preconditions import Preconditions
-from tacker_cnf.rpc import Client
+from tacker_cnf.rpc import ConductorClient
 from tacker_cnf.services.idempotency import run_once
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.lcm_request import CreateVnfRequest
@@ -45,7 +45,7 @@ class VnfInstanceService:
     """
 
     def __init__(
-        self, store: Store, catalogue: PackageSource, rpc: Client
+        self, store: Store, catalogue: PackageSource, rpc: ConductorClient
     ) -> None:
         self._store = store
         self._catalogue = catalogue
@@ -139,7 +139,9 @@ class VnfInstanceService:
 
 
 @contextlib.contextmanager
-def cleanup_on_leftovers(rpc: Client, instance_id: str) -> Iterator[None]:
+def cleanup_on_leftovers(
+    rpc: ConductorClient, instance_id: str
+) -> Iterator[None]:
     """Request a cleanup if the block raises Leftovers."""
     try:
         yield

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tacker_cnf.vnfd import scripts
-from tacker_cnf.vnfd.topology import Node
+from tacker_cnf.vnfd.topology import NodeTemplate
 from tacker_cnf.vnfd.values import Value
 
 
-def names_of(vnf: Node) -> tuple[str, ...]:
+def names_of(vnf: NodeTemplate) -> tuple[str, ...]:
     """Return the names of the inputs of lifecycle operations, and of the
     properties of their data types, such as ``additional_parameters``.
     """
@@ -20,7 +20,7 @@ def names_of(vnf: Node) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _inputs(vnf: Node, interface: Value) -> Iterator[dict[str, Value]]:
+def _inputs(vnf: NodeTemplate, interface: Value) -> Iterator[dict[str, Value]]:
     """Return the inputs of an interface, its type and its operations."""
     definitions = [interface]
     kind = _kind(interface)
@@ -35,7 +35,7 @@ def _inputs(vnf: Node, interface: Value) -> Iterator[dict[str, Value]]:
                     yield _map(operation.get("inputs"))
 
 
-def _names(vnf: Node, inputs: dict[str, Value]) -> Iterator[str]:
+def _names(vnf: NodeTemplate, inputs: dict[str, Value]) -> Iterator[str]:
     for name, value in inputs.items():
         yield name
         kind = _kind(value)

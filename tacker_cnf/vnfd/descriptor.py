@@ -22,7 +22,7 @@ from tacker_cnf.vnfd.model import (
     VirtualStorage,
     Vnfd,
 )
-from tacker_cnf.vnfd.topology import Node, Topology
+from tacker_cnf.vnfd.topology import NodeTemplate, Topology
 
 LOG = log.getLogger(__name__)
 
@@ -121,7 +121,9 @@ def _unimported_topologies(
     return unimported
 
 
-def _read_unimported(reader: Reader, path: str, vnf: Node | None) -> Topology:
+def _read_unimported(
+    reader: Reader, path: str, vnf: NodeTemplate | None
+) -> Topology:
     """Read a topology that no file imports.
 
     :raises InvalidPackage: it cannot be read, or is of another VNF
@@ -144,7 +146,7 @@ def _add(found: dict[str, Topology], new: Topology, entry: str) -> None:
 
 def _vnf(
     definitions: Definitions, flavour_topologies: Mapping[str, Topology]
-) -> Node:
+) -> NodeTemplate:
     """Return the node that describes the VNF.
 
     :raises InvalidPackage: there is none
@@ -160,7 +162,7 @@ def _vnf(
 
 def _find_vnf(
     definitions: Definitions, flavour_topologies: Mapping[str, Topology]
-) -> Node | None:
+) -> NodeTemplate | None:
     """Find the node that describes the VNF: the entry's, or a flavour's."""
     entry = topology.read(
         definitions.documents[definitions.entry], definitions
@@ -174,7 +176,7 @@ def _find_vnf(
 
 
 def _default_flavour(
-    vnf: Node,
+    vnf: NodeTemplate,
     flavour_topologies: Mapping[str, Topology],
 ) -> str | None:
     """Return the flavour that the VNF node names, or the only one."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from tacker_cnf.vnfd import additional_parameters, nodes, policies, scripts
 from tacker_cnf.vnfd.model import Flavour, LcmDefaults
-from tacker_cnf.vnfd.topology import Node, Topology
+from tacker_cnf.vnfd.topology import NodeTemplate, Topology
 from tacker_cnf.vnfd.values import Value
 
 VNF_TYPE: Final = "tosca.nodes.nfv.VNF"
@@ -27,7 +27,7 @@ def flavour_id_of(topology: Topology, entry: str) -> str | None:
     return None if found.absent else _constant(found).text()
 
 
-def vnf_of(topology: Topology) -> Node | None:
+def vnf_of(topology: Topology) -> NodeTemplate | None:
     """Return the node of the VNF itself.
 
     :raises InvalidPackage: there are several
@@ -38,13 +38,13 @@ def vnf_of(topology: Topology) -> Node | None:
     return found[0] if found else None
 
 
-def substituted_vnf_of(topology: Topology) -> Node | None:
+def substituted_vnf_of(topology: Topology) -> NodeTemplate | None:
     """Return the VNF node that the template can substitute, by its type."""
     kind = _mappings_of(topology).get("node_type")
     if kind.absent:
         return None
     name = topology.definitions.check_type("node_types", kind)
-    node = Node(
+    node = NodeTemplate(
         "VNF", Value(None, kind.file, kind.path), name, topology.definitions
     )
     return node if node.is_a(VNF_TYPE) else None
@@ -117,12 +117,12 @@ def _constant(value: Value) -> Value:
     return value
 
 
-def _description(topology: Topology, vnf: Node | None) -> str | None:
+def _description(topology: Topology, vnf: NodeTemplate | None) -> str | None:
     own = vnf.property("flavour_description").text_or_none() if vnf else None
     return own or topology.document.get("description").text_or_none()
 
 
-def _lcm_defaults(vnf: Node) -> LcmDefaults:
+def _lcm_defaults(vnf: NodeTemplate) -> LcmDefaults:
     configuration = vnf.property("lcm_operations_configuration")
     scale = configuration.get("scale")
     terminate = configuration.get("terminate")

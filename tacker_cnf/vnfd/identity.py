@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from tacker_cnf.vnfd.definitions import Definitions
-from tacker_cnf.vnfd.topology import Node
+from tacker_cnf.vnfd.topology import NodeTemplate
 from tacker_cnf.vnfd.values import Value
 
 MAX_NESTING: Final = 16
@@ -15,7 +15,7 @@ STANDARD_PROPERTIES: Final = {
 }
 
 
-def identity_of(vnf: Node) -> dict[str, Any]:
+def identity_of(vnf: NodeTemplate) -> dict[str, Any]:
     """Return the identifying attributes of a Vnfd, by name.
 
     :raises InvalidPackage: a required one is missing
@@ -40,7 +40,7 @@ def identity_of(vnf: Node) -> dict[str, Any]:
     }
 
 
-def modifiable_of(vnf: Node) -> dict[str, Any]:
+def modifiable_of(vnf: NodeTemplate) -> dict[str, Any]:
     """Return the defaults of attributes that a PATCH may set, by name."""
     attributes = _defaults(vnf, "modifiable_attributes")
     return {
@@ -50,7 +50,7 @@ def modifiable_of(vnf: Node) -> dict[str, Any]:
     }
 
 
-def _required(vnf: Node, name: str) -> str:
+def _required(vnf: NodeTemplate, name: str) -> str:
     value = vnf.property(name)
     if value.absent or not value.text():
         raise value.fault("the property is required and not set")
@@ -59,7 +59,7 @@ def _required(vnf: Node, name: str) -> str:
     return value.text()
 
 
-def _configurable(vnf: Node) -> dict[str, Any]:
+def _configurable(vnf: NodeTemplate) -> dict[str, Any]:
     """Return the configurable properties as a flat map, as in SOL003."""
     written = _defaults(vnf, "configurable_properties")
     additional = _map_of(vnf, written, "additional_configurable_properties")
@@ -71,7 +71,9 @@ def _configurable(vnf: Node) -> dict[str, Any]:
     return standard | additional
 
 
-def _map_of(vnf: Node, written: dict[str, Any], name: str) -> dict[str, Any]:
+def _map_of(
+    vnf: NodeTemplate, written: dict[str, Any], name: str
+) -> dict[str, Any]:
     return _map(written.get(name), vnf.value, name)
 
 
@@ -81,7 +83,7 @@ def _map(found: Any, place: Value, name: str) -> dict[str, Any]:
     return found or {}
 
 
-def _check_size(found: dict[str, Any], vnf: Node) -> dict[str, Any]:
+def _check_size(found: dict[str, Any], vnf: NodeTemplate) -> dict[str, Any]:
     """Reject values that are too large with shared parts counted each time."""
     number = 0
     rest: list[dict[str, Any] | list[Any]] = [found]
@@ -97,7 +99,7 @@ def _check_size(found: dict[str, Any], vnf: Node) -> dict[str, Any]:
     return found
 
 
-def _defaults(vnf: Node, name: str) -> dict[str, Any]:
+def _defaults(vnf: NodeTemplate, name: str) -> dict[str, Any]:
     """Return a property with its defaults, including those of data types."""
     found: dict[str, Any] = {}
     for definition in reversed(list(vnf.type_definitions())):

@@ -12,7 +12,7 @@ from tacker_cnf.vnfd.model import (
     VirtualLink,
     VirtualStorage,
 )
-from tacker_cnf.vnfd.topology import Node, Topology
+from tacker_cnf.vnfd.topology import NodeTemplate, Topology
 from tacker_cnf.vnfd.values import Value
 
 VDU_TYPES: Final = (
@@ -106,7 +106,7 @@ def software_images_of(topology: Topology, tree: Path) -> list[SoftwareImage]:
     ]
 
 
-def _vdu(node: Node, storages: Container[str]) -> Vdu:
+def _vdu(node: NodeTemplate, storages: Container[str]) -> Vdu:
     profile = node.property("vdu_profile")
     low = profile.get("min_number_of_instances").count()
     high = profile.get("max_number_of_instances").count()
@@ -127,7 +127,7 @@ def _vdu(node: Node, storages: Container[str]) -> Vdu:
     )
 
 
-def _compute(node: Node) -> dict[str, Any]:
+def _compute(node: NodeTemplate) -> dict[str, Any]:
     """Read the virtual_compute requirements of a VDU."""
     compute = node.value.get("capabilities", "virtual_compute", "properties")
     capabilities = compute.get("requested_additional_capabilities").entries()
@@ -144,7 +144,7 @@ def _compute(node: Node) -> dict[str, Any]:
     }
 
 
-def _storage(kind: str, node: Node) -> VirtualStorage:
+def _storage(kind: str, node: NodeTemplate) -> VirtualStorage:
     data = node.property(f"virtual_{kind}_storage_data")
     size = data.get("size_of_storage").size()
     if kind == "object":
@@ -157,7 +157,7 @@ def _storage(kind: str, node: Node) -> VirtualStorage:
     )
 
 
-def _has_image(node: Node) -> bool:
+def _has_image(node: NodeTemplate) -> bool:
     """Check whether a node has a software image.
 
     :raises InvalidPackage: it has an image file but no sw_image_data
@@ -168,7 +168,7 @@ def _has_image(node: Node) -> bool:
     return not data.absent
 
 
-def _image(node: Node, tree: Path) -> SoftwareImage:
+def _image(node: NodeTemplate, tree: Path) -> SoftwareImage:
     data = node.property("sw_image_data")
     return SoftwareImage(
         id=node.name,
@@ -185,7 +185,7 @@ def _image(node: Node, tree: Path) -> SoftwareImage:
     )
 
 
-def _image_path(node: Node, tree: Path) -> str | None:
+def _image_path(node: NodeTemplate, tree: Path) -> str | None:
     """Find the image's file; many packages do not include their images."""
     files = _image_files(node)
     if len(files) > 1:
@@ -198,7 +198,7 @@ def _image_path(node: Node, tree: Path) -> str | None:
     return path if definitions.is_file(tree, path) else None
 
 
-def _image_files(node: Node) -> list[Value]:
+def _image_files(node: NodeTemplate) -> list[Value]:
     return [
         artifact.reference
         for artifact in node.artifacts().values()

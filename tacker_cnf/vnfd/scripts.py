@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tacker_cnf.vnfd import definitions, script_source
-from tacker_cnf.vnfd.topology import Artifact, Node
+from tacker_cnf.vnfd.topology import ArtifactDefinition, NodeTemplate
 from tacker_cnf.vnfd.values import Value
 
 INTERFACE: Final = "Vnflcm"
@@ -35,7 +35,7 @@ OPERATIONS: Final = tuple(
 )
 
 
-def scripts_of(vnf: Node, tree: Path) -> dict[str, str]:
+def scripts_of(vnf: NodeTemplate, tree: Path) -> dict[str, str]:
     """Return operation -> path of its script.
 
     :raises InvalidPackage: an artifact or its file is missing, or there is
@@ -82,7 +82,7 @@ def _check_entry(operation: Value, tree: Path, path: str) -> None:
     )
 
 
-def is_lifecycle(vnf: Node, name: str, interface: Value) -> bool:
+def is_lifecycle(vnf: NodeTemplate, name: str, interface: Value) -> bool:
     """Check whether an interface is the lifecycle interface (Vnflcm)."""
     if name == INTERFACE:
         return True
@@ -108,7 +108,7 @@ def operations(interface: Value) -> dict[str, Value]:
 
 def _script(
     operation: Value,
-    artifacts: dict[str, Artifact],
+    artifacts: dict[str, ArtifactDefinition],
     tree: Path,
 ) -> str | None:
     implementation = operation
@@ -117,7 +117,7 @@ def _script(
     if isinstance(implementation.raw, dict):
         implementation = implementation.get("primary")
     if isinstance(implementation.raw, dict):
-        return Artifact("", implementation.get("file")).path(tree)
+        return ArtifactDefinition("", implementation.get("file")).path(tree)
     if implementation.absent or implementation.raw == []:
         return None
     name = implementation.text()

@@ -10,7 +10,7 @@ from tacker_cnf.vnfd.values import Value
 
 
 @dataclasses.dataclass(frozen=True)
-class Artifact:
+class ArtifactDefinition:
     """A file that a node template or its type names."""
 
     kind: str
@@ -30,7 +30,7 @@ class Artifact:
 
 
 @dataclasses.dataclass(frozen=True)
-class Node:
+class NodeTemplate:
     """A node template with the definitions of its type."""
 
     name: str
@@ -69,8 +69,8 @@ class Node:
                 targets.append(value.get("node") if is_map else value)
         return [target for target in targets if not target.absent]
 
-    def artifacts(self) -> dict[str, Artifact]:
-        found: dict[str, Artifact] = {}
+    def artifacts(self) -> dict[str, ArtifactDefinition]:
+        found: dict[str, ArtifactDefinition] = {}
         for holder in (self.value, *self.type_definitions()):
             for name, value in holder.get("artifacts").entries().items():
                 found.setdefault(name, _artifact(value))
@@ -100,9 +100,9 @@ class Topology:
 
     document: Value
     definitions: Definitions
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, NodeTemplate]
 
-    def nodes_of_type(self, *bases: str) -> dict[str, Node]:
+    def nodes_of_type(self, *bases: str) -> dict[str, NodeTemplate]:
         """Return the nodes whose type is, or derives from, one of these."""
         return {
             name: node
@@ -144,12 +144,12 @@ def read(document: Value, vnfd_definitions: Definitions) -> Topology:
     section = document.get("topology_template", "node_templates")
     for name, value in section.entries().items():
         kind = vnfd_definitions.check_type("node_types", value.get("type"))
-        nodes[name] = Node(name, value, kind, vnfd_definitions)
+        nodes[name] = NodeTemplate(name, value, kind, vnfd_definitions)
     return Topology(document, vnfd_definitions, nodes)
 
 
-def _artifact(value: Value) -> Artifact:
+def _artifact(value: Value) -> ArtifactDefinition:
     if not isinstance(value.raw, dict):
-        return Artifact("tosca.artifacts.File", value)
+        return ArtifactDefinition("tosca.artifacts.File", value)
     kind = value.get("type").text_or_none() or "tosca.artifacts.File"
-    return Artifact(kind, value.get("file"))
+    return ArtifactDefinition(kind, value.get("file"))

@@ -467,7 +467,9 @@ class TestOtherProcesses(NotificationTest):
         self.receiver.wait(1)
         store = session.open_store(self.vnfm.conf)
         self.addCleanup(store.close)
-        NotificationWaker(store, rpc.Client(self.vnfm.parts.transport))
+        NotificationWaker(
+            store, rpc.ConductorClient(self.vnfm.parts.transport)
+        )
         now = datetime.datetime.now(datetime.UTC)
         for count in (2, 3):
             with store.writer() as writer:

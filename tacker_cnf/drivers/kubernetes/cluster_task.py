@@ -23,7 +23,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
     without_labels,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.drivers.kubernetes.readiness import Waiter
+from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 
@@ -40,7 +40,7 @@ class ClusterTask:
         key: str,
         cluster: Cluster,
         rendered: Rendered,
-        waiter: Waiter,
+        waiter: ObjectWaiter,
         progress: Progress,
     ) -> None:
         self._key = key

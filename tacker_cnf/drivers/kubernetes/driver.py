@@ -35,7 +35,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 )
 from tacker_cnf.drivers.kubernetes.package_change import PackageChange
 from tacker_cnf.drivers.kubernetes.package_change_task import PackageChangeTask
-from tacker_cnf.drivers.kubernetes.readiness import Waiter
+from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters
 from tacker_cnf.drivers.progress import Progress
@@ -52,9 +52,9 @@ LOG = log.getLogger(__name__)
 
 #: all additionalParams that this driver reads
 PARAMETERS: Final = parameters.names_of(
-    manifests.Parameters,
-    package_change.Parameters,
-    coordination.Parameters,
+    manifests.InstantiationParameters,
+    package_change.KubernetesChangePackageParameters,
+    coordination.CoordinationParameters,
     HealParameters,
 ) - {inventory.OBJECT_KINDS_KEY}
 #: seconds of retries when a cluster is probed, searched or watched
@@ -222,7 +222,7 @@ class KubernetesDriver:
             task.vim_connections[key],
             RetryPolicy.of_conf(self._conf, deadline, task.cancel_token),
         )
-        waiter = Waiter(
+        waiter = ObjectWaiter(
             cluster,
             rendered,
             self._conf.failure_grace,

@@ -21,7 +21,7 @@ ERRORS: Final = (
 )
 
 
-class Client(kubernetes.dynamic.DynamicClient):
+class DynamicClient(kubernetes.dynamic.DynamicClient):
     """Raises 503 as an error that the discovery of the library does not catch;
     it would treat the API group as one without kinds.
     """
@@ -58,5 +58,5 @@ def dynamic_client(
     api = kubernetes.client.ApiClient(configuration)
     api.rest_client.pool_manager = pool
     api.user_agent = f"tacker_cnf ({socket.gethostname()}:{os.getpid()})"
-    client_class: Any = Client
+    client_class: Any = DynamicClient
     return client_class(api, None, Discoverer)

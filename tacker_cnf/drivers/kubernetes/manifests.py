@@ -57,7 +57,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
-class Parameters(msgspec.Struct, frozen=True, kw_only=True):
+class InstantiationParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The additionalParams of an instantiation that this driver reads."""
 
     def_files: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = (
@@ -161,12 +161,12 @@ class Rendered:
         return f"{INSTANCE_LABEL}={self.instance_id}"
 
 
-def parameters_of(target: Target) -> Parameters:
+def parameters_of(target: Target) -> InstantiationParameters:
     """Read the parameters of a target.
 
     :raises InvalidParameters: a parameter is missing or malformed
     """
-    return parameters.read(target.parameters, Parameters)
+    return parameters.read(target.parameters, InstantiationParameters)
 
 
 def render(task: InfraTask, target: Target) -> Rendered:
@@ -202,7 +202,7 @@ def namespace_of(
 
     :raises InvalidParameters: a parameter is missing or malformed
     """
-    parsed = parameters.read(params, Parameters)
+    parsed = parameters.read(params, InstantiationParameters)
     if parsed.namespace or package is None:
         return parsed.namespace or "default"
     return _common_namespace(load(package, parsed.def_files))

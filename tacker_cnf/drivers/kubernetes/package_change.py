@@ -29,7 +29,7 @@ from tacker_cnf.drivers.kubernetes.update_task import ManifestChange
 ROLLING_KIND: Final = "Deployment"
 
 
-class Parameters(
+class KubernetesChangePackageParameters(
     parameters.ChangePackageParameters, frozen=True, kw_only=True
 ):
     """The additionalParams of a change of package that this driver reads."""
@@ -37,7 +37,7 @@ class Parameters(
     namespace: str | None = None
 
 
-class PreviousState(msgspec.Struct, frozen=True):
+class PreviousDeployment(msgspec.Struct, frozen=True):
     """State of a Deployment before its change, as saved in the checkpoint."""
 
     key: manifests.Key
@@ -61,11 +61,13 @@ class PackageChange:
         self.templates = {
             previous.key: previous.template
             for previous in (
-                msgspec.json.decode(entry, type=PreviousState)
+                msgspec.json.decode(entry, type=PreviousDeployment)
                 for entry in task.checkpoint
             )
         }
-        self._params = parameters.read(task.parameters, Parameters)
+        self._params = parameters.read(
+            task.parameters, KubernetesChangePackageParameters
+        )
         self.before = _render_current(task)
         self.after = rendered
         manifest_validation.check(self.before, self.after)

@@ -25,7 +25,7 @@ from tacker_cnf.drivers.kubernetes.manifests import (
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.package_change import (
     PackageChange,
-    PreviousState,
+    PreviousDeployment,
 )
 from tacker_cnf.drivers.kubernetes.pod_references import Reference
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
@@ -72,7 +72,9 @@ class PackageChangeTask:
             live = cluster.get(resource, manifest.name, namespace)
             if live is None:
                 raise readiness.workload_not_found(manifest)
-            previous = PreviousState(manifest.key, live["spec"]["template"])
+            previous = PreviousDeployment(
+                manifest.key, live["spec"]["template"]
+            )
             yield msgspec.json.encode(previous).decode()
 
     def apply(

@@ -30,7 +30,7 @@ def workload_not_found(manifest: Manifest) -> errors.NotReady:
     )
 
 
-class Waiter:
+class ObjectWaiter:
     """Waits until objects of an instance are ready or deleted."""
 
     def __init__(

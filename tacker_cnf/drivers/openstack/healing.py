@@ -20,7 +20,7 @@ from tacker_cnf.drivers.openstack.stacks import Stack
 from tacker_cnf.vnfd import bounded_yaml
 from tacker_cnf.vnfd.base_hot import BaseHot
 
-#: first entry of a checkpoint; the ids to delete, or a PreviousState follow
+#: first entry of a checkpoint; the ids to delete, or a PreviousStack follow
 SERVERS_CHECKPOINT: Final = "servers"
 STACK_CHECKPOINT: Final = "whole"
 #: end of the error when a server is not in the stack
@@ -112,7 +112,7 @@ def _ids_to_delete(vnfcs: Iterable[Vnfc], task: InfraTask) -> Iterable[str]:
             yield from (v.physical_id for v in vnfc.volumes.values())
 
 
-class PreviousState(msgspec.Struct, frozen=True):
+class PreviousStack(msgspec.Struct, frozen=True):
     """A stack to recreate, as saved in the checkpoint before its deletion."""
 
     #: None: it did not exist
@@ -137,7 +137,7 @@ def recreate(
     """
     found = stack_task.find()
     if task.checkpoint:
-        previous = msgspec.json.decode(task.checkpoint[1], type=PreviousState)
+        previous = msgspec.json.decode(task.checkpoint[1], type=PreviousStack)
         recreate_fields = _recreate_fields(previous, fields)
     else:
         previous = _previous_state(stack_task, task, found, base_hot, fields)
@@ -161,20 +161,20 @@ def _previous_state(
     found: Stack | None,
     base_hot: BaseHot,
     fields: StackFields,
-) -> PreviousState:
+) -> PreviousStack:
     # the template of a stack that is being deleted is empty
     if found is None or found.action == "DELETE":
         if fields.template is None or fields.existing:
             _check_template_is_packages(stack_task, task)
         stack_id = found.id if found else None
-        return PreviousState(stack_id, base_hot.template, dict(base_hot.files))
+        return PreviousStack(stack_id, base_hot.template, dict(base_hot.files))
     template, files = stack_task.heat.template(found)
     parameters = {
         name: value
         for name, value in found.parameters.items()
         if name != "nfv" and value is not None
     }
-    return PreviousState(found.id, template, dict(files), parameters)
+    return PreviousStack(found.id, template, dict(files), parameters)
 
 
 def _check_template_is_packages(
@@ -205,7 +205,7 @@ def _check_template_is_packages(
 
 
 def _recreate_fields(
-    previous: PreviousState, fields: StackFields
+    previous: PreviousStack, fields: StackFields
 ) -> StackFields:
     """Return the fields of the stack that replaces a previous one.
 

@@ -20,7 +20,9 @@ LOG = log.getLogger(__name__)
 
 #: all additionalParams that this driver reads
 PARAMETERS: Final = parameters.names_of(
-    ChangePackageParameters, HealParameters, coordination.Parameters
+    ChangePackageParameters,
+    HealParameters,
+    coordination.CoordinationParameters,
 ) | {
     "lcm-operation-user-data",
     "lcm-operation-user-data-class",

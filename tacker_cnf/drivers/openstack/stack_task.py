@@ -25,8 +25,8 @@ from tacker_cnf.drivers.openstack.inventory import StackLocation, Vnfc
 from tacker_cnf.drivers.openstack.stack_fields import StackFields
 from tacker_cnf.drivers.openstack.stack_wait import (
     PollBackoff,
+    StackWaiter,
     UpdateInterrupted,
-    Waiter,
 )
 from tacker_cnf.drivers.openstack.stacks import Resource, Stack, Tree
 from tacker_cnf.drivers.openstack.zones import ZoneFallback
@@ -86,7 +86,7 @@ class StackTask:
         self.heat = heat
         self._location = location
         self._progress = Progress(task.report_progress)
-        self.waiter = Waiter(heat, deadline, self._progress)
+        self.waiter = StackWaiter(heat, deadline, self._progress)
         self.name = stack_name(task.instance.id)
         #: whether an update was requested since the last marked()
         self._update_sent = False

@@ -56,7 +56,7 @@ class PollBackoff:
         self._cancel_token.wait(min(interval, self._deadline.remaining))
 
 
-class Waiter:
+class StackWaiter:
     """Waits for stacks until a deadline."""
 
     def __init__(

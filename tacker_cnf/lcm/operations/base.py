@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -26,9 +26,9 @@ R = TypeVar("R", bound=SolType)
 class GrantChanges(NamedTuple):
     """Resources of existing VNFCs in a grant request."""
 
-    add: Sequence[Resource] = ()
-    remove: Sequence[Resource] = ()
-    update: Sequence[Resource] = ()
+    add: Sequence[GrantResource] = ()
+    remove: Sequence[GrantResource] = ()
+    update: Sequence[GrantResource] = ()
     #: whether ``add`` replaces ``remove``; placement constraints then stay
     is_replacement: bool = False
 

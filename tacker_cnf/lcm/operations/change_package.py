@@ -12,7 +12,7 @@ from tacker_cnf.lcm import (
     modification,
     vnfd_compatibility,
 )
-from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.base import (
     GrantChanges,
     Modifications,
@@ -175,7 +175,7 @@ class _PackageChange:
         self._old_flavour = old_flavour
         self._new_flavour = new_flavour
 
-    def removed(self) -> Iterator[Resource]:
+    def removed(self) -> Iterator[GrantResource]:
         """List the resources that are deleted: the servers or pods of the
         updated VNFCs and their storages, and ports and links that the new
         flavour does not have.
@@ -192,7 +192,7 @@ class _PackageChange:
             if link.template not in self._new_flavour.virtual_links:
                 yield link
 
-    def added(self) -> Iterator[Resource]:
+    def added(self) -> Iterator[GrantResource]:
         """List the resources that are created: replacements, and what the
         new flavour adds to these VNFCs.
         """
@@ -211,7 +211,7 @@ class _PackageChange:
             if link.template not in self._old_flavour.virtual_links:
                 yield link
 
-    def _storages(self, vnfc: VnfcResourceInfo) -> Iterator[Resource]:
+    def _storages(self, vnfc: VnfcResourceInfo) -> Iterator[GrantResource]:
         vdu = vnfc.vdu_id
         old_storages = self._old_flavour.vdus[vdu].storages
         new_storages = self._new_flavour.vdus[vdu].storages

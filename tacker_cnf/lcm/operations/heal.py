@@ -6,7 +6,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.lcm import grant_resources
-from tacker_cnf.lcm.grant_resources import Resource
+from tacker_cnf.lcm.grant_resources import GrantResource
 from tacker_cnf.lcm.operations.base import GrantChanges, Operation
 from tacker_cnf.lcm.target import Target, flavour_of
 from tacker_cnf.sol.lcm_request import HealVnfRequest
@@ -101,13 +101,13 @@ class Heal(Operation[HealVnfRequest]):
 
     def _removed(
         self, request: HealVnfRequest, instance: VnfInstance
-    ) -> list[Resource]:
+    ) -> list[GrantResource]:
         info = instance.instantiated_vnf_info
         if info is None:
             return []
         include_storages = request.additional_params.get("all") is True
         whole_vnf = include_storages and not request.vnfc_instance_id
-        removed: list[Resource] = []
+        removed: list[GrantResource] = []
         for vnfc in self.vnfcs(request, instance) or info.vnfc_resource_info:
             if whole_vnf:
                 removed += grant_resources.of_vnfc(vnfc, info)

@@ -6,7 +6,9 @@ from typing import Final
 
 import msgspec
 
-from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
+from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
+    InstallationParameters,
+)
 from tacker_cnf.mgmt_drivers.cluster.memory import Node
 from tacker_cnf.mgmt_drivers.remote import Host
 
@@ -78,7 +80,7 @@ class NodeInstaller:
     def __init__(
         self,
         script: bytes,
-        parameters: Parameters,
+        parameters: InstallationParameters,
         address: str,
         external_address: str,
     ) -> None:

@@ -106,7 +106,7 @@ class Drain(_StrictStruct, frozen=True, kw_only=True):
     disable_eviction: bool = False
 
 
-class Parameters(_StrictStruct, frozen=True, kw_only=True):
+class InstallationParameters(_StrictStruct, frozen=True, kw_only=True):
     """k8s_cluster_installation_param."""
 
     #: path in the package of the script that installs a node
@@ -171,7 +171,7 @@ def persistent_parameters(
     }
 
 
-def read(values: Mapping[str, Any], package: Path) -> Parameters:
+def read(values: Mapping[str, Any], package: Path) -> InstallationParameters:
     """Parse and validate the parameters.
 
     :raises InvalidParameters: one is missing, invalid or unknown
@@ -182,7 +182,7 @@ def read(values: Mapping[str, Any], package: Path) -> Parameters:
             "in the earlier ones of the VNF instance."
         )
     try:
-        parameters = msgspec.convert(values, Parameters)
+        parameters = msgspec.convert(values, InstallationParameters)
     except msgspec.ValidationError as error:
         message = str(error).replace(
             "`$", f"`additionalParams.{PARAMETER_NAME}"
@@ -201,7 +201,7 @@ def read(values: Mapping[str, Any], package: Path) -> Parameters:
     return parameters
 
 
-def script(parameters: Parameters, package: Path) -> bytes:
+def script(parameters: InstallationParameters, package: Path) -> bytes:
     """Return the content of the installation script.
 
     :raises InvalidParameters: the package has no file of this path

@@ -4,7 +4,9 @@ import contextlib
 import threading
 from typing import Final
 
-from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
+from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
+    InstallationParameters,
+)
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, Memory, Node
 from tacker_cnf.mgmt_drivers.remote import Host
 from tacker_cnf.runtime.cancellation import Deadline
@@ -19,7 +21,10 @@ class SshPool:
     """
 
     def __init__(
-        self, parameters: Parameters, memory: Memory, deadline: Deadline
+        self,
+        parameters: InstallationParameters,
+        memory: Memory,
+        deadline: Deadline,
     ) -> None:
         self._parameters = parameters
         self._memory = memory

@@ -10,8 +10,8 @@ from tacker_cnf.drivers.openstack.inventory import SERVER
 from tacker_cnf.drivers.openstack.stacks import NUMBER_SUFFIX, Resource
 from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
+    InstallationParameters,
     NodeGroup,
-    Parameters,
 )
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
 from tacker_cnf.runtime.cancellation import Deadline
@@ -44,7 +44,7 @@ class StackAddresses:
             raise errors.InfraError(f"Heat has no stack {stack_id}.")
         self._tree = self._heat.tree(self._stack)
 
-    def nodes(self, parameters: Parameters) -> list[Node]:
+    def nodes(self, parameters: InstallationParameters) -> list[Node]:
         """List the VNFCs of the instance that are nodes or are to become
         nodes, in the instance's order.
 
@@ -58,7 +58,9 @@ class StackAddresses:
         ]
 
     def all_nodes(
-        self, parameters: Parameters, matches: Callable[[str], bool]
+        self,
+        parameters: InstallationParameters,
+        matches: Callable[[str], bool],
     ) -> list[Node]:
         """List the servers of the stack that are nodes, also those that are
         not among the instance's VNFCs.
@@ -77,14 +79,14 @@ class StackAddresses:
             if group is not None
         ]
 
-    def cluster_address(self, parameters: Parameters) -> str:
+    def cluster_address(self, parameters: InstallationParameters) -> str:
         """Return the cluster's virtual IP address.
 
         :raises InfraError: Heat has no such address
         """
         return self._main_stack_address(parameters.master_node.cluster_cp_name)
 
-    def external_address(self, parameters: Parameters) -> str:
+    def external_address(self, parameters: InstallationParameters) -> str:
         """Return the cluster's address for clients outside of the network.
 
         :raises InfraError: Heat has no such address
@@ -95,7 +97,10 @@ class StackAddresses:
         )
 
     def _node(
-        self, parameters: Parameters, group: NodeGroup, server: Resource
+        self,
+        parameters: InstallationParameters,
+        group: NodeGroup,
+        server: Resource,
     ) -> Node:
         is_master = group is parameters.master_node
         return Node(

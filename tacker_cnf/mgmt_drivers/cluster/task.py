@@ -8,7 +8,9 @@ from pathlib import Path
 from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers import remote
 from tacker_cnf.mgmt_drivers.cluster.etcd import Etcd
-from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
+from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
+    InstallationParameters,
+)
 from tacker_cnf.mgmt_drivers.cluster.kubectl import Kubectl
 from tacker_cnf.mgmt_drivers.cluster.memory import Memory, Node
 from tacker_cnf.mgmt_drivers.cluster.ssh_pool import SshPool
@@ -21,7 +23,7 @@ from tacker_cnf.runtime.cancellation import Deadline
 class Task:
     """The context of one hook that works on a cluster."""
 
-    parameters: Parameters
+    parameters: InstallationParameters
     memory: Memory
     ssh_pool: SshPool
     steps: Steps

@@ -642,7 +642,7 @@ class TestCancel(OpOccTest):
                 session, "me", ["an-op-occ", "another"], VALID_LEASE_S
             )
         self.assertEqual(
-            op_occs.Renewed({}, frozenset({"an-op-occ"})), renewed
+            op_occs.RenewedOperations({}, frozenset({"an-op-occ"})), renewed
         )
         self.assertEqual(["an-op-occ"], self.list_unclaimed())
 

@@ -8,7 +8,9 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.cluster import installation_parameters
-from tacker_cnf.mgmt_drivers.cluster.installation_parameters import Parameters
+from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
+    InstallationParameters,
+)
 
 SCRIPT = "Scripts/install.sh"
 
@@ -43,7 +45,7 @@ class ReadTest(testtools.TestCase):
         script.write_text("#!/bin/bash\n")
         (self.package.parent / "secret").write_text("of others")
 
-    def read(self, param: dict[str, Any]) -> Parameters:
+    def read(self, param: dict[str, Any]) -> InstallationParameters:
         return installation_parameters.read(param, self.package)
 
     def rejection(self, param: dict[str, Any]) -> str:

@@ -190,15 +190,15 @@ class StackCase(testtools.TestCase):
 
 class TestStack(StackCase):
     def checkpoint(self, stack_id: str | None) -> tuple[str, str]:
-        previous = healing.PreviousState(stack_id, "noted", {})
+        previous = healing.PreviousStack(stack_id, "noted", {})
         return "whole", msgspec.json.encode(previous).decode()
 
     def test_the_stack_is_saved_deleted_and_created(self) -> None:
         done, saved = self.done(stack_resources.a_stack())
         self.assertEqual(["remove root", "the stack's"], done)
         self.assertEqual(
-            healing.PreviousState("root", "the stack's", {"a.yaml": "its"}),
-            msgspec.json.decode(saved[0][1], type=healing.PreviousState),
+            healing.PreviousStack("root", "the stack's", {"a.yaml": "its"}),
+            msgspec.json.decode(saved[0][1], type=healing.PreviousStack),
         )
 
     def test_user_data_may_replace_the_template(self) -> None:

@@ -8,7 +8,7 @@ import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import api_errors, stack_wait
-from tacker_cnf.drivers.openstack.stack_wait import PollBackoff, Waiter
+from tacker_cnf.drivers.openstack.stack_wait import PollBackoff, StackWaiter
 from tacker_cnf.drivers.openstack.stacks import Stack, Tree
 from tacker_cnf.drivers.progress import Progress
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
@@ -69,8 +69,8 @@ class FakeHeat:
         return listing.tree()
 
 
-def build_waiter(heat: Any, within: float = 60) -> Waiter:
-    return Waiter(heat, Deadline.within(within, heat.clock), Progress())
+def build_waiter(heat: Any, within: float = 60) -> StackWaiter:
+    return StackWaiter(heat, Deadline.within(within, heat.clock), Progress())
 
 
 class TestMarker(testtools.TestCase):
