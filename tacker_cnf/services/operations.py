@@ -60,6 +60,9 @@ COMPARABLE: Final = listing.comparable(op_occs.COLUMNS)
 NONE_ALIVE: Final = conductors.NONE_ALIVE
 #: progress of an operation while no conductor is alive
 WAITING_FOR_CONDUCTOR: Final = "Waiting: no conductor is running"
+#: an instance, the VIMs of an operation on it, and the generation of the
+#: instance, by which its reservation notices a change
+Snapshot = tuple[VnfInstance, Mapping[str, VimConnectionInfo], int]
 #: how often a request is checked if the instance changes meanwhile
 MAX_ATTEMPTS: Final = 5
 
@@ -107,24 +110,16 @@ class OperationService:
         :raises PreconditionFailed: the instance has another entity tag
         """
 
-        def attempt() -> str:
+        def check() -> Snapshot:
             with cleanup_on_leftovers(self._rpc, instance_id):
-                instance, vim_connections, generation = self._store.read(
+                snapshot = self._store.read(
                     context, _read_instance, instance_id, op, request
                 )
+            instance, vim_connections, _ = snapshot
             self._check(instance, op, request, vim_connections)
-            op_occ = _new_op_occ(instance_id, op, request)
-            vnfd_id = OPERATIONS[op].next_vnfd_id(request, instance)
-            return self._accept(
-                context,
-                op_occ,
-                preconditions,
-                vim_connections,
-                generation,
-                vnfd_id,
-            )
+            return snapshot
 
-        return self._run_once(context, preconditions, attempt)
+        return self._accept(context, op, request, preconditions, check)
 
     def modify(
         self,
@@ -144,59 +139,46 @@ class OperationService:
         :raises PreconditionFailed: the instance has another entity tag
         """
 
-        def attempt() -> str:
-            instance, vim_connections, generation = self._store.read(
+        def check() -> Snapshot:
+            snapshot = self._store.read(
                 context, _read_for_modification, instance_id, request
             )
+            instance, vim_connections, _ = snapshot
             self._check_modification(instance, request, vim_connections)
-            op_occ = _new_op_occ(
-                instance_id, LcmOperationType.MODIFY_INFO, request
-            )
-            vnfd_id = modification.other_vnfd_id(instance, request.vnfd_id)
-            return self._accept(
+            return snapshot
+
+        op = LcmOperationType.MODIFY_INFO
+        return self._accept(context, op, request, preconditions, check)
+
+    def _accept(
+        self,
+        context: RequestContext,
+        op: LcmOperationType,
+        request: SolType,
+        preconditions: Preconditions,
+        check: Callable[[], Snapshot],
+    ) -> str:
+        def attempt() -> str:
+            instance, vim_connections, generation = check()
+            op_occ = _new_op_occ(instance.id, op, request)
+            self._store.write(
                 context,
+                _insert,
                 op_occ,
                 preconditions,
                 vim_connections,
                 generation,
-                vnfd_id,
+                OPERATIONS[op].next_vnfd_id(request, instance),
             )
+            self._rpc.wake(op_occ.id)
+            return op_occ.id
 
-        return self._run_once(context, preconditions, attempt)
-
-    def _run_once(
-        self,
-        context: RequestContext,
-        preconditions: Preconditions,
-        attempt: Callable[[], str],
-    ) -> str:
         return run_once(
             self._store,
             context,
             preconditions,
             lambda: _retry_if_stale(attempt),
         )
-
-    def _accept(
-        self,
-        context: RequestContext,
-        op_occ: VnfLcmOpOcc,
-        preconditions: Preconditions,
-        vim_connections: Mapping[str, VimConnectionInfo],
-        generation: int,
-        vnfd_id: str | None,
-    ) -> str:
-        self._store.write(
-            context,
-            _insert,
-            op_occ,
-            preconditions,
-            vim_connections,
-            generation,
-            vnfd_id,
-        )
-        self._rpc.wake(op_occ.id)
-        return op_occ.id
 
     def _check_modification(
         self,
@@ -432,7 +414,7 @@ class OperationService:
 
 def _read_instance(
     session: Session, instance_id: str, op: LcmOperationType, request: SolType
-) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
+) -> Snapshot:
     generation = instances.generation(session, instance_id)
     instance = instances.get(session, instance_id)
     # first: the operation in progress is the better explanation
@@ -449,7 +431,7 @@ def _read_instance(
 
 def _read_for_modification(
     session: Session, instance_id: str, request: VnfInfoModificationRequest
-) -> tuple[VnfInstance, dict[str, VimConnectionInfo], int]:
+) -> Snapshot:
     generation = instances.generation(session, instance_id)
     instance = instances.get(session, instance_id)
     instances.check_not_busy(session, instance_id)
