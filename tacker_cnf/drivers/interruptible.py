@@ -73,14 +73,8 @@ class HttpConnection(HTTPConnection):
             return super().getresponse()
 
 
-class HttpsConnection(HTTPSConnection):
-    def request(self, method: str, *args: Any, **options: Any) -> None:
-        _check_lease(self, method)
-        super().request(method, *args, **options)
-
-    def getresponse(self) -> Any:
-        with _shut_down_on_cancel(self):
-            return super().getresponse()
+class HttpsConnection(HttpConnection, HTTPSConnection):
+    pass
 
 
 class _HttpPool(HTTPConnectionPool):

@@ -68,6 +68,12 @@ class Controller(abc.ABC):
         message = f"Created pod: {name_of(result)}"
         record(obj, "SuccessfulCreate", message, component)
 
+    def delete_pod(self, obj: Obj, pod: Obj, component: str) -> None:
+        """Delete a pod of an object and record an event."""
+        self.context.deletion.delete(self.context.kind(pods.KEY), pod)
+        message = f"Deleted pod: {name_of(pod)}"
+        self.context.events.record(obj, "SuccessfulDelete", message, component)
+
     def enqueue(self, namespace: str, name: str) -> None:
         """Add an object to the work queue."""
         if not self._waiting:

@@ -105,7 +105,7 @@ class DaemonSets(Controller):
             for pod in present:
                 unwanted = not stays or pods.is_finished(pod)
                 if unwanted and not is_deleting(pod):
-                    self._delete(obj, pod)
+                    self.delete_pod(obj, pod, _COMPONENT)
 
     def _create(self, obj: Obj, node: str, revision: str) -> None:
         pod = pods.from_template(obj, obj["spec"]["template"])
@@ -130,13 +130,6 @@ class DaemonSets(Controller):
         }
         self.create_pod(obj, pod, _COMPONENT)
 
-    def _delete(self, obj: Obj, pod: Obj) -> None:
-        self.context.deletion.delete(self.context.kind(pods.KEY), pod)
-        message = f"Deleted pod: {name_of(pod)}"
-        self.context.events.record(
-            obj, "SuccessfulDelete", message, _COMPONENT
-        )
-
     def _roll(self, obj: Obj, eligible: list[str], revision: str) -> None:
         strategy = obj["spec"]["updateStrategy"]
         if strategy["type"] != "RollingUpdate":
@@ -159,7 +152,7 @@ class DaemonSets(Controller):
                     if room <= 0:
                         continue
                     room -= 1
-                self._delete(obj, pod)
+                self.delete_pod(obj, pod, _COMPONENT)
 
     def _report(self, obj: Obj, eligible: list[str], revision: str) -> None:
         by_node = self._by_node(obj)

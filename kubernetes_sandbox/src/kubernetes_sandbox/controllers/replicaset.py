@@ -84,7 +84,7 @@ class ReplicaSets(Controller):
             for pod in pods_to_delete(
                 active, len(active) - wanted, deployment_pods
             ):
-                self._delete(obj, pod)
+                self.delete_pod(obj, pod, _COMPONENT)
 
     def _siblings(self, obj: Obj) -> list[Obj]:
         """List the active pods of the Deployment that owns a ReplicaSet."""
@@ -101,13 +101,6 @@ class ReplicaSets(Controller):
     def _create(self, obj: Obj) -> None:
         pod = pods.from_template(obj, obj["spec"]["template"])
         self.create_pod(obj, pod, _COMPONENT)
-
-    def _delete(self, obj: Obj, pod: Obj) -> None:
-        self.context.deletion.delete(self.context.kind(pods.KEY), pod)
-        message = f"Deleted pod: {name_of(pod)}"
-        self.context.events.record(
-            obj, "SuccessfulDelete", message, _COMPONENT
-        )
 
     def _report(
         self,
