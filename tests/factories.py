@@ -7,6 +7,7 @@ from typing import Any
 
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.drivers.base import InfraTask
+from tacker_cnf.lcm import grant_plan
 from tacker_cnf.lcm.operations.base import Operation
 from tacker_cnf.lcm.operations.registry import OPERATIONS
 from tacker_cnf.lcm.target import Target
@@ -14,6 +15,8 @@ from tacker_cnf.lcm.vnfc_ids import vnfc_id
 from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.base import SolType
 from tacker_cnf.sol.common import ResourceHandle
+from tacker_cnf.sol.grant import GrantRequest
+from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
 from tacker_cnf.sol.vnf_instance import (
     InstantiatedVnfInfo,
     InstantiationState,
@@ -164,6 +167,18 @@ def a_target(**overrides: Any) -> Target:
         "parameters": {},
     }
     return Target(**given | overrides)
+
+
+def a_grant_request() -> GrantRequest:
+    """Build a grant request of an instantiation."""
+    return grant_plan.build(
+        an_op_occ(),
+        InstantiateVnfRequest(flavour_id="simple"),
+        an_instance(),
+        None,
+        a_target(),
+        a_flavour(),
+    )
 
 
 def a_task(

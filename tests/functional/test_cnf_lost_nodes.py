@@ -16,13 +16,6 @@ class TestLostNodes(CnfCase):
         self.instance_id = self.vnfm.start_vnf()
         self.cordon("sandbox-node-2", is_cordoned=False)
 
-    def cordon(self, name: str, *, is_cordoned: bool) -> None:
-        """Cordon or uncordon a node."""
-        path = f"{CORE}/nodes/{name}"
-        node = self.cluster.call("GET", path)
-        node["spec"]["unschedulable"] = is_cordoned
-        self.cluster.call("PUT", path, node)
-
     def fail_node(self, notice: float = 0.0) -> None:
         self.cluster.sandbox.lose_node(LOST_NODE, notice)
 

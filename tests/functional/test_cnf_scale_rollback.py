@@ -17,13 +17,6 @@ class TestScaleRollback(CnfCase):
         self.cordon("sandbox-node-2", is_cordoned=True)
         self.vnf = self.vnfm.start_vnf()
 
-    def cordon(self, name: str, *, is_cordoned: bool) -> None:
-        """Cordon or uncordon a node."""
-        path = f"{CORE}/nodes/{name}"
-        node = self.cluster.call("GET", path)
-        node["spec"]["unschedulable"] = is_cordoned
-        self.cluster.call("PUT", path, node)
-
     def scale(self, vdu: str, **more: Any) -> Any:
         body = OUT | {"aspectId": f"{vdu}_aspect"} | more
         return self.vnfm.run(self.vnf, "scale", body)

@@ -5,12 +5,11 @@ import json
 from typing import Any, ClassVar
 
 import fixtures
-import testtools
 import webob
 from keystonemiddleware import fixture as keystone
 
 from tacker_cnf.cmd import compose
-from tests.fixtures.vnfm import FAKE_VIM, Csar, Response, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Response, Vnfm
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
@@ -21,7 +20,7 @@ JSON = {"Content-Type": "application/json"}
 SUCCESSES = ("200", "201", "202", "204")
 
 
-class HttpTest(testtools.TestCase):
+class HttpTest(ApiCase):
     #: configuration, as {group: {option: value}}
     options: ClassVar[dict[str, dict[str, Any]]] = {}
 
@@ -30,15 +29,6 @@ class HttpTest(testtools.TestCase):
         self.log = self.useFixture(fixtures.FakeLogger())
         self.vnfm = self.useFixture(Vnfm(**self.options))
         self.call = self.vnfm.call
-
-    def assert_problem(
-        self, status: int, response: Response, detail: str = ""
-    ) -> None:
-        self.assertEqual(status, response.status, str(response.content))
-        self.assertEqual(PROBLEM, response.type)
-        self.assertEqual(status, response.json["status"])
-        self.assertIn(detail, response.detail)
-        self.assertTrue(response.detail)
 
 
 class TestPaths(HttpTest):

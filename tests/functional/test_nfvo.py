@@ -15,11 +15,8 @@ from tacker_cnf import conf as configuration
 from tacker_cnf import errors
 from tacker_cnf.cmd import compose
 from tacker_cnf.drivers.base import InfraTask
-from tacker_cnf.lcm import grant_plan
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
-from tacker_cnf.sol.grant import GrantRequest
-from tacker_cnf.sol.lcm_request import InstantiateVnfRequest
-from tests.factories import a_flavour, a_target, an_instance, an_op_occ
+from tests.factories import a_grant_request
 from tests.fixtures import waiting
 from tests.fixtures.clock import SteppingClock
 from tests.fixtures.http_receiver import ReceivedRequest, Response
@@ -155,7 +152,7 @@ class TestRetryAfter(testtools.TestCase):
         server.next_responses = [respond]
         clock = SteppingClock()
         compose.nfvo_of(configured(server, grant_timeout=600.0)).grant(
-            build_grant_request(),
+            a_grant_request(),
             CancelToken(clock=clock),
             Deadline.within(600, clock),
         )
@@ -582,18 +579,6 @@ class TestCancelled(NfvoTest):
             self.run_task("terminate", terminationType="FORCEFUL")
 
 
-def build_grant_request() -> GrantRequest:
-    """Build a grant request of an instantiation."""
-    return grant_plan.build(
-        an_op_occ(),
-        InstantiateVnfRequest(flavour_id="simple"),
-        an_instance(),
-        None,
-        a_target(),
-        a_flavour(),
-    )
-
-
 def configured(nfvo: NfvoServer, **more: Any) -> cfg.ConfigOpts:
     conf = configuration.new()
     conf([], default_config_files=[], default_config_dirs=[])
@@ -618,7 +603,7 @@ class TestCancelledWait(testtools.TestCase):
         def wait() -> None:
             try:
                 nfvo.grant(
-                    build_grant_request(),
+                    a_grant_request(),
                     self.cancel_token,
                     Deadline.within(600),
                 )
@@ -690,7 +675,7 @@ class TestTimeout(testtools.TestCase):
         error = self.assertRaises(
             errors.PeerUnreachable,
             nfvo.grant,
-            build_grant_request(),
+            a_grant_request(),
             CancelToken(clock=clock),
             Deadline.within(600, clock),
         )
@@ -721,7 +706,7 @@ class TestClientAuthentication(testtools.TestCase):
         nfvo = compose.nfvo_of(conf)
         clock = SteppingClock()
         nfvo.grant(
-            build_grant_request(),
+            a_grant_request(),
             CancelToken(clock=clock),
             Deadline.within(600, clock),
         )

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import fixtures
-import testtools
 
 from tests.fixtures.http_receiver import ReceivedRequest, Response
 from tests.fixtures.nfvo import NfvoServer, json_response, problem_response
-from tests.fixtures.vnfm import FAKE_VIM, Csar, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Csar, Vnfm
 from tests.fixtures.vnfm import Response as Responded
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
@@ -25,7 +24,7 @@ def always_respond(
     return lambda _: response
 
 
-class PackageTest(testtools.TestCase):
+class PackageTest(ApiCase):
     """An NFVO that has a package, and a service that has none."""
 
     version = "2.1.0"
@@ -55,11 +54,9 @@ class PackageTest(testtools.TestCase):
         return self.vnfm.call("GET", path).json
 
     def assert_problem(
-        self, status: int, response: Responded, message: str
+        self, status: int, response: Responded, message: str = ""
     ) -> None:
-        self.assertEqual(status, response.status, str(response.content))
-        self.assertEqual("application/problem+json", response.type)
-        self.assertIn(message, response.detail)
+        super().assert_problem(status, response, message)
         self.assertEqual([], self.packages())
 
 

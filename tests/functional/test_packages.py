@@ -13,14 +13,13 @@ from typing import Any, ClassVar
 
 import fixtures
 import msgspec
-import testtools
 import webob
 
 from tacker_cnf.api.vnf_packages import _descriptive_files
 from tacker_cnf.catalogue.unpacked import UnpackedPackage
 from tacker_cnf.db import packages
 from tacker_cnf.services.packages import PackageService
-from tests.fixtures.vnfm import Csar, Response, Vnfm
+from tests.fixtures.vnfm import ApiCase, Csar, Response, Vnfm
 
 PACKAGES = "/vnfpkgm/v1/vnf_packages"
 INSTANCES = "/vnflcm/v2/vnf_instances"
@@ -61,7 +60,7 @@ def build_zip_with_symlink(files: Mapping[str, bytes]) -> bytes:
     return written.getvalue()
 
 
-class PackageTest(testtools.TestCase):
+class PackageTest(ApiCase):
     #: configuration, as {group: {option: value}}
     options: ClassVar[dict[str, dict[str, Any]]] = {}
 
@@ -101,13 +100,6 @@ class PackageTest(testtools.TestCase):
     def disable(self, path: str) -> None:
         response = self.modify(path, operationalState="DISABLED")
         self.assertEqual(200, response.status)
-
-    def assert_problem(
-        self, status: int, response: Response, message: str
-    ) -> None:
-        self.assertEqual(status, response.status, str(response.content))
-        self.assertEqual("application/problem+json", response.type)
-        self.assertIn(message, response.detail)
 
 
 class TestLifecycle(PackageTest):

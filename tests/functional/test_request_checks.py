@@ -4,11 +4,10 @@ import threading
 from typing import Any
 
 import fixtures
-import testtools
 
 from tacker_cnf import errors
 from tests.fixtures import waiting
-from tests.fixtures.vnfm import FAKE_VIM, Response, Vnfm
+from tests.fixtures.vnfm import FAKE_VIM, ApiCase, Response, Vnfm
 
 INSTANCES = "/vnflcm/v2/vnf_instances"
 OP_OCCS = "/vnflcm/v2/vnf_lcm_op_occs"
@@ -48,19 +47,12 @@ def refuse(_: Any) -> None:
     raise errors.InfraError("quota exceeded")
 
 
-class CheckTest(testtools.TestCase):
+class CheckTest(ApiCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
         self.vnfm = self.useFixture(Vnfm())
         self.call = self.vnfm.call
-
-    def assert_problem(
-        self, status: int, response: Response, message: str
-    ) -> None:
-        self.assertEqual(status, response.status, str(response.content))
-        self.assertEqual("application/problem+json", response.type)
-        self.assertIn(message, response.detail)
 
     def op_occs(self) -> list[Any]:
         found: list[Any] = self.call("GET", OP_OCCS).json

@@ -97,6 +97,21 @@ class ScriptCase(testtools.TestCase):
         csar = self.useFixture(Csar(files=files))
         return self.vnfm.create(self.vnfm.onboard(csar))
 
+    def lose_conductor(self) -> None:
+        """Lose the conductor of the next operation in its INFRA step; another
+        one resumes it.
+        """
+
+        def lose(task: Any) -> None:
+            del self.vnfm.driver.before["apply"]
+            expire_leases(self.vnfm.parts.store, task.operation_id)
+            raise SystemExit  # what no except clause of ours catches
+
+        self.vnfm.conf.set_override(
+            "resume_infra", override=True, group="conductor"
+        )
+        self.vnfm.driver.before["apply"] = lose
+
     def instantiate(self, instance_id: str) -> Any:
         body = {"flavourId": "small", "vimConnectionInfo": FAKE_VIM}
         return self.vnfm.run(instance_id, "instantiate", body)
@@ -451,18 +466,7 @@ class TestOutput(ScriptCase):
 
             Driver.main()
         """
-        interrupted: list[Any] = []
-
-        def lose(task: Any) -> None:
-            if not interrupted:
-                interrupted.append(task)
-                expire_leases(self.vnfm.parts.store, task.operation_id)
-                raise SystemExit  # what no except clause of ours catches
-
-        self.vnfm.conf.set_override(
-            "resume_infra", override=True, group="conductor"
-        )
-        self.vnfm.driver.before["apply"] = lose
+        self.lose_conductor()
         instance_id = self.instance(script, "instantiate_start")
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
@@ -592,18 +596,7 @@ class TestResume(ScriptCase):
     def test_a_script_that_ended_is_not_run_again(self) -> None:
         """Its conductor was lost in the step after the script."""
         instance_id = self.instance(self.recording())
-        interrupted: list[Any] = []
-
-        def lose(task: Any) -> None:
-            if not interrupted:
-                interrupted.append(task)
-                expire_leases(self.vnfm.parts.store, task.operation_id)
-                raise SystemExit  # what no except clause of ours catches
-
-        self.vnfm.conf.set_override(
-            "resume_infra", override=True, group="conductor"
-        )
-        self.vnfm.driver.before["apply"] = lose
+        self.lose_conductor()
         end = self.instantiate(instance_id)
         self.assertEqual("COMPLETED", end["operationState"], end)
         hooks = [

@@ -3,12 +3,11 @@
 from typing import Any
 
 import fixtures
-import testtools
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.fake import FakeDriver
 from tacker_cnf.sol.common import VimConnectionInfo
-from tests.fixtures.vnfm import Response, Vnfm
+from tests.fixtures.vnfm import ApiCase, Response, Vnfm
 
 VIMS = "/v1.0/vims"
 HIDDEN = ("hunter2", "letmein", "PRIVATE")
@@ -46,7 +45,7 @@ class RecordingDriver(FakeDriver):
         self.checked_connections.append(connection)
 
 
-class VimTest(testtools.TestCase):
+class VimTest(ApiCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
@@ -65,13 +64,6 @@ class VimTest(testtools.TestCase):
 
     def show(self, vim_id: str) -> Any:
         return self.call("GET", f"{VIMS}/{vim_id}").json["vim"]
-
-    def assert_problem(
-        self, status: int, response: Response, message: str
-    ) -> None:
-        self.assertEqual(status, response.status, str(response.content))
-        self.assertEqual("application/problem+json", response.type)
-        self.assertIn(message, response.detail)
 
 
 class TestLifecycle(VimTest):

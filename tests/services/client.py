@@ -1,9 +1,12 @@
 """A client of the API, over a real connection."""
 
+import itertools
 import json
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import fixtures
@@ -169,3 +172,20 @@ class Client(fixtures.Fixture):
         response = self.call("POST", f"{OP_OCCS}/{op_occ_id}/{decision}")
         assert response.status in {200, 202}, response.content
         return self.wait_operation(op_occ_id)
+
+
+Call = Callable[[Client], Response]
+
+
+def call_concurrently(
+    clients: Sequence[Client], calls: Sequence[Call]
+) -> list[Response]:
+    """Make calls at the same time, to all servers in turn."""
+    together = threading.Barrier(len(calls))
+
+    def make(client: Client, call: Call) -> Response:
+        together.wait(60)
+        return call(client)
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(make, itertools.cycle(clients), calls))

@@ -1,9 +1,6 @@
 """Conditional and idempotent requests to two API servers on one database."""
 
-import threading
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import testtools
@@ -13,8 +10,9 @@ from tests.services.client import (
     INSTANCES,
     OP_OCCS,
     PACKAGES,
-    Client,
+    Call,
     Response,
+    call_concurrently,
     instantiation,
 )
 from tests.services.cluster import Cluster
@@ -23,8 +21,6 @@ from tests.services.deployment import Deployment
 CALLERS = 8
 ROUNDS = 5
 SMALL = instantiation("configmap secret deployment")
-
-Call = Callable[[Client], Response]
 
 
 def make_call(
@@ -46,24 +42,13 @@ class TestPreconditions(testtools.TestCase):
         self.client.register(self.cluster.vim)
         self.vnfd_id = self.client.onboard_sample()
 
-    def call_concurrently(self, *calls: Call) -> list[Response]:
-        """Make calls at the same time, to both servers in turn."""
-        together = threading.Barrier(len(calls))
-
-        def make(number: int, call: Call) -> Response:
-            together.wait(60)
-            return call(self.clients[number % 2])
-
-        with ThreadPoolExecutor(len(calls)) as pool:
-            return list(pool.map(make, range(len(calls)), calls))
-
     def check_acted_once(
         self, method: str, path: str, body: Any, key: str
     ) -> Response:
         """Send a request many times; return the response, the same for all."""
         terms = {"Idempotency-Key": key}
         call = make_call(method, path, body, terms)
-        responses = self.call_concurrently(*[call] * CALLERS)
+        responses = call_concurrently(self.clients, [call] * CALLERS)
         contents = str([response.content for response in responses])
         for status in {response.status for response in responses}:
             self.assertIn(status, {200, 201, 202}, contents)
@@ -132,7 +117,7 @@ class TestPreconditions(testtools.TestCase):
             terms = {"If-Match": tag}
             body = {"metadata": {"count": number}}
             call = make_call("PATCH", path, body, terms)
-            responses = self.call_concurrently(*[call] * CALLERS)
+            responses = call_concurrently(self.clients, [call] * CALLERS)
             statuses = Counter(response.status for response in responses)
             self.assertEqual(1, statuses.pop(202), str(statuses))
             self.assertLessEqual(statuses.keys(), {409, 412})
@@ -153,9 +138,12 @@ class TestPreconditions(testtools.TestCase):
             tag = self.client.call("GET", path).headers["ETag"]
             terms = {"If-Match": tag}
             body = {"vnfInstanceName": f"name-{number}"}
-            deleted, patched = self.call_concurrently(
-                make_call("DELETE", path, None, terms),
-                make_call("PATCH", path, body, terms),
+            deleted, patched = call_concurrently(
+                self.clients,
+                [
+                    make_call("DELETE", path, None, terms),
+                    make_call("PATCH", path, body, terms),
+                ],
             )
             found = (deleted.status, patched.status)
             self.assertIn(found, {(204, 404), (204, 409), (409, 202)})

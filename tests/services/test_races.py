@@ -1,9 +1,7 @@
 """Concurrent requests to two API servers: one of them is accepted."""
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Any
 
 import testtools
@@ -14,8 +12,10 @@ from tests.services.client import (
     INSTANCES,
     OP_OCCS,
     PACKAGES,
+    Call,
     Client,
     Response,
+    call_concurrently,
     instantiation,
 )
 from tests.services.cluster import Cluster
@@ -24,8 +24,6 @@ from tests.services.deployment import Deployment
 CALLERS = 12
 ROUNDS = 6
 SMALL = "configmap secret deployment"
-
-Call = Callable[[Client], Response]
 
 
 def task_call(instance_id: str, task: str, body: Any) -> Call:
@@ -59,17 +57,6 @@ class TestRaces(testtools.TestCase):
         self.clients = [self.deployment.api().client for _ in range(2)]
         self.client = self.clients[0]
 
-    def call_concurrently(self, calls: Sequence[Call]) -> list[Response]:
-        """Send concurrent requests, alternately to both servers."""
-        together = threading.Barrier(len(calls))
-
-        def make(number: int, call: Call) -> Response:
-            together.wait(60)
-            return call(self.clients[number % 2])
-
-        with ThreadPoolExecutor(len(calls)) as pool:
-            return list(pool.map(make, range(len(calls)), calls))
-
     def check_one_accepted(self, responses: Sequence[Response]) -> str:
         """Check that one was accepted; return its operation occurrence's id."""
         statuses = Counter(response.status for response in responses)
@@ -94,7 +81,7 @@ class TestRaces(testtools.TestCase):
         self.deployment.conductor()
         begin = task_call(instance_id, "instantiate", instantiation())
         accepted = self.check_one_accepted(
-            self.call_concurrently([begin] * CALLERS)
+            call_concurrently(self.clients, [begin] * CALLERS)
         )
         self.assertEqual(
             "COMPLETED", self.client.wait_operation(accepted)["operationState"]
@@ -109,7 +96,7 @@ class TestRaces(testtools.TestCase):
             ),
         ]
         accepted = self.check_one_accepted(
-            self.call_concurrently(mixed * (CALLERS // 3))
+            call_concurrently(self.clients, mixed * (CALLERS // 3))
         )
         self.assertEqual(
             "COMPLETED", self.client.wait_operation(accepted)["operationState"]
@@ -122,13 +109,14 @@ class TestRaces(testtools.TestCase):
         vnfd_id = self.client.onboard_sample()
         for _ in range(ROUNDS):
             instance_id = self.client.create(vnfd_id)
-            began, deleted = self.call_concurrently(
+            began, deleted = call_concurrently(
+                self.clients,
                 [
                     task_call(
                         instance_id, "instantiate", instantiation(SMALL)
                     ),
                     calls("DELETE", f"{INSTANCES}/{instance_id}"),
-                ]
+                ],
             )
             found = (began.status, deleted.status)
             self.assertIn(found, {(202, 409), (404, 204), (409, 204)})
@@ -139,8 +127,8 @@ class TestRaces(testtools.TestCase):
             path = f"{PACKAGES}/{self.client.onboard(csar.read())}"
             create = calls("POST", INSTANCES, {"vnfdId": csar.vnfd_id})
             list_all = calls("GET", INSTANCES)
-            created, deleted, also_created, listed = self.call_concurrently(
-                [create, delete_call(path), create, list_all]
+            created, deleted, also_created, listed = call_concurrently(
+                self.clients, [create, delete_call(path), create, list_all]
             )
             self.assertEqual(200, listed.status)
             for one in (created, also_created):
@@ -157,13 +145,14 @@ class TestRaces(testtools.TestCase):
             f"{PACKAGES}/{call('POST', PACKAGES, {}, 201)['id']}"
             for _ in range(4)
         ]
-        responses = self.call_concurrently(
+        responses = call_concurrently(
+            self.clients,
             [
                 calls(
                     "PUT", f"{path}/package_content", csar, "application/zip"
                 )
                 for path in paths
-            ]
+            ],
         )
         statuses = sorted(response.status for response in responses)
         self.assertEqual([202, 409, 409, 409], statuses)
@@ -180,11 +169,12 @@ class TestRaces(testtools.TestCase):
             instance_id = self.client.create(vnfd_id)
             request_body = {"vimConnectionInfo": {"v": {"vimId": vim}}}
             body = {**instantiation(SMALL), **request_body}
-            began, deleted = self.call_concurrently(
+            began, deleted = call_concurrently(
+                self.clients,
                 [
                     task_call(instance_id, "instantiate", body),
                     calls("DELETE", f"/v1.0/vims/{vim}"),
-                ]
+                ],
             )
             found = (began.status, deleted.status)
             allowed = {(202, 409), (400, 204), (409, 204), (422, 204)}
@@ -202,15 +192,16 @@ class TestRaces(testtools.TestCase):
     ) -> None:
         same = {**self.cluster.vim, "name": "one", "is_default": True}
         register = calls("POST", "/v1.0/vims", {"vim": same})
-        responses = self.call_concurrently([register] * 4)
+        responses = call_concurrently(self.clients, [register] * 4)
         statuses = sorted(response.status for response in responses)
         self.assertEqual([201, 409, 409, 409], statuses)
 
-        responses = self.call_concurrently(
+        responses = call_concurrently(
+            self.clients,
             [
                 calls("POST", "/v1.0/vims", {"vim": {**same, "name": f"v{n}"}})
                 for n in range(4)
-            ]
+            ],
         )
         for response in responses:
             self.assertIn(response.status, {201, 409}, str(response.content))

@@ -75,8 +75,9 @@ class TestStopping(testtools.TestCase):
         self.cluster.start_pods()
         done = self.client.wait_operation(op_occ_id)
         self.assertEqual("COMPLETED", done["operationState"], done)
-        self.assertIn(
-            f"operation={op_occ_id} state=COMPLETED", other_conductor.output
+        # it logs the state after it has stored it
+        other_conductor.wait_for_output(
+            re.compile(f"(operation={op_occ_id} state=COMPLETED)")
         )
 
     def owner_first(

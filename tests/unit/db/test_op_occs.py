@@ -22,16 +22,13 @@ from tacker_cnf.db import (
 )
 from tacker_cnf.db.op_occs import ClaimedOperation, Result, Row
 from tacker_cnf.db.session import RowsLocked, epoch
-from tacker_cnf.lcm import grant_plan
 from tacker_cnf.lcm.operations.registry import TASKS
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
 from tacker_cnf.lcm.states import ACTIVE, FINAL, TRANSITIONS, Event
 from tacker_cnf.list_query import ListQuery
 from tacker_cnf.preconditions import Preconditions
 from tacker_cnf.sol.common import VimConnectionInfo
-from tacker_cnf.sol.grant import GrantRequest
 from tacker_cnf.sol.lcm_request import (
-    InstantiateVnfRequest,
     VnfInfoModifications,
 )
 from tacker_cnf.sol.problem import ProblemDetails
@@ -44,9 +41,8 @@ from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationStateType as S
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
 from tests.factories import (
     NOW,
-    a_flavour,
+    a_grant_request,
     a_running_instance,
-    a_target,
     an_instance,
     an_op_occ,
 )
@@ -61,17 +57,6 @@ GRACEFUL, FORCEFUL = CancelModeType.GRACEFUL, CancelModeType.FORCEFUL
 PROBLEM = ProblemDetails(status=422, detail="it broke")
 #: seconds: longer than a test, and expired
 VALID_LEASE_S, EXPIRED_LEASE_S = 1000.0, -1000.0
-
-
-def a_grant_request() -> GrantRequest:
-    return grant_plan.build(
-        an_op_occ(),
-        InstantiateVnfRequest(flavour_id="simple"),
-        an_instance(),
-        None,
-        a_target(),
-        a_flavour(),
-    )
 
 
 class OpOccTest(StoreTest):
