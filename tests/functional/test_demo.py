@@ -21,8 +21,9 @@ LIMIT_S: Final = 120.0
 class TestDemo(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
+        self.cluster = self.useFixture(Cluster())
         # slow enough to be stopped in the middle of the first operation
-        self.cluster = self.useFixture(Cluster(pod_start_delay=600.0))
+        self.cluster.sandbox.set_pod_start_delay(600.0)
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.kubeconfig = folder / "kubeconfig"
         self.namespace = self.cluster.namespace()

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from tests.services.cluster import CORE, Cluster
 from tests.services.deployment import Api, Conductor, Deployment
 
 SMALL: Final = "configmap secret deployment"
+DISPATCHER_UP: Final = re.compile(r"Dispatcher lease acquired: owner=(\S+)")
 INSTANCES: Final = 5
 
 
@@ -102,6 +104,7 @@ class TestConductor(DatabaseOutageCase):
         conductor = self.deployment.conductor(conf)
         client.register(self.cluster.vim)
         namespaces = self.instantiate(client)
+        conductor.wait_for_output(DISPATCHER_UP)
         self.proxy.close()
         for namespace in namespaces.values():
             for pod in self.cluster.pods(namespace):

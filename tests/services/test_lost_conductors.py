@@ -2,7 +2,7 @@
 
 import re
 import signal
-from typing import Any
+from typing import Any, ClassVar
 
 import testtools
 
@@ -22,12 +22,14 @@ class LostConductorCase(testtools.TestCase):
     """A service, and a package to instantiate."""
 
     server = POSTGRESQL
+    #: configuration besides [conductor], as {group: {option: value}}
+    options: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def deploy(
         self, pod_start_delay: float = NEVER_S, **conductor: Any
     ) -> Deployment:
         self.deployment = self.useFixture(
-            Deployment(self, self.server, conductor=conductor)
+            Deployment(self, self.server, conductor=conductor, **self.options)
         )
         self.cluster = self.useFixture(self.make_cluster(pod_start_delay))
         self.client = self.deployment.api().client
