@@ -150,6 +150,8 @@ class Dispatcher:
                 work.create_task(self._poll_outbox(manager))
         except* errors.LeaseLost:
             LOG.info("Dispatcher lease lost: owner=%s", self.owner)
+        except* DATABASE_DOWN:
+            LOG.debug("Outbox not read, retrying")
         finally:
             await self._close(manager)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import logging
 import threading
 from typing import Any, ClassVar
 
@@ -588,6 +589,25 @@ class TestDispatchers(NotificationTest):
             steps("TERMINATE", *done), self.wait_notifications(7)[4:]
         )
         self.wait_delivered()
+
+    def test_the_database_is_unreachable_when_it_starts(self) -> None:
+        """The outage is logged where it begins, not as a fault."""
+        logger = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
+        self.vnfm.dispatcher.stop()
+
+        def refuse(_session: Any) -> None:
+            raise sa.exc.OperationalError("", {}, Exception("is unreachable"))
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                "tacker_cnf.db.deliveries.list_pending_subscriptions", refuse
+            )
+        )
+        self.restart()
+        waiting.until(
+            lambda: "Outbox not read, retrying" in logger.output, "a refusal"
+        )
+        self.assertNotIn("Traceback", logger.output)
 
     def test_a_lost_response_of_the_database(self) -> None:
         """An event whose commit was not acknowledged is sent once."""
