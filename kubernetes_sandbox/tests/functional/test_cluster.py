@@ -317,7 +317,9 @@ class TestWorkloads(ClusterTestCase):
         self.client.request(
             "DELETE", f"/api/v1/namespaces/default/pods/{name}"
         )
-        watch.wait(lambda: watch.events[-1]["type"] == "DELETED")
+        watch.wait(
+            lambda: [one["type"] for one in watch.events][-1:] == ["DELETED"]
+        )
         status = watch.events[-1]["object"]["status"]
         self.assertEqual("Failed", status["phase"])
         (container,) = status["containerStatuses"]
