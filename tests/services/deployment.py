@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,13 +25,7 @@ LISTENING = re.compile(r"Listening at: (http://\S+)")
 CONDUCTOR_UP = re.compile(r"Conductor started: owner=(\S+)")
 #: seconds to start a program on a busy machine
 START_TIMEOUT_S = 60.0
-
-
-def environ() -> dict[str, str]:
-    """Return this process's environment without what would let a program
-    import from elsewhere than where it is installed.
-    """
-    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+EXIT_TIMEOUT_S = 120.0
 
 
 class Program(fixtures.Fixture):
@@ -222,27 +215,27 @@ class Deployment(fixtures.Fixture):
                     file.write(f"{key} = {value}\n")
         return path
 
-    def manage(
-        self, command: str, conf: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run tacker-cnf-manage to its end."""
-        return self.run("tacker-cnf-manage", conf, *command.split())
+    def manage(self, command: str, conf: Path | None = None) -> str:
+        """Run tacker-cnf-manage; return its output."""
+        code, output = self.run("tacker-cnf-manage", conf, *command.split())
+        assert code == 0, output
+        return output
 
     def run(
         self, program: str, conf: Path | None = None, *arguments: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a program until it exits."""
-        config_option = f"--config-file={conf or self.conf}"
-        return subprocess.run(
-            [str(self.programs / program), config_option, *arguments],
-            check=False,
-            capture_output=True,
-            cwd=self.folder,
-            env=environ(),
-            stdin=subprocess.DEVNULL,
-            text=True,
-            timeout=120,
+    ) -> tuple[int | None, str]:
+        """Run a program until it exits; return its exit code and output."""
+        log = self._log(program)
+        process = programs.start(
+            self.programs / program,
+            [f"--config-file={conf or self.conf}", *arguments],
+            log,
+            preloaded=self.preloaded,
         )
+        process.join(EXIT_TIMEOUT_S)
+        code = process.exitcode
+        process.kill()
+        return code, log.read_text()
 
     def api(self, conf: Path | None = None) -> Api:
         """Start an API server."""

@@ -20,6 +20,7 @@ PRELOADED: Final = (
     "tacker_cnf.api.app",
     "tacker_cnf.cmd.api",
     "tacker_cnf.cmd.conductor",
+    "tacker_cnf.cmd.manage",
     "tacker_cnf.drivers.kubernetes.driver",
 )
 CONTEXT: Final = multiprocessing.get_context("forkserver")

@@ -56,13 +56,11 @@ class TestConductors(testtools.TestCase):
         self.assertEqual(0, health.json["conductors"])
         self.assertIn("No conductor is running", health.json["detail"])
         output = self.deployment.manage("conductors")
-        self.assertEqual(0, output.returncode, output.stderr)
-        self.assertIn("No conductor is running", output.stdout)
+        self.assertIn("No conductor is running", output)
 
     def check_alive(self, client: Client, pid: int) -> None:
         health = client.call("GET", "/healthcheck").json
         self.assertEqual({"status": "ok", "conductors": 1}, health)
         output = self.deployment.manage("conductors")
-        self.assertEqual(0, output.returncode, output.stderr)
-        _, line = output.stdout.splitlines()
+        _, line = output.splitlines()
         self.assertEqual([socket.gethostname(), str(pid)], line.split()[:2])

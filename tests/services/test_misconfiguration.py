@@ -34,11 +34,11 @@ class MisconfigurationCase(testtools.TestCase):
         conf = self.deployment.configure("broken.conf", **changed)
         for program in programs:
             name, *arguments = program.split()
-            done = self.deployment.run(name, conf, *arguments)
-            self.assertEqual(1, done.returncode, done.stderr)
-            self.assertNotIn("Traceback", done.stderr)
-            last = done.stderr.splitlines()[-1]
-            self.assertTrue(last.startswith(f"{name}: "), done.stderr)
+            code, output = self.deployment.run(name, conf, *arguments)
+            self.assertEqual(1, code, output)
+            self.assertNotIn("Traceback", output)
+            last = output.splitlines()[-1]
+            self.assertTrue(last.startswith(f"{name}: "), output)
             self.assertIn(message, last)
 
 

