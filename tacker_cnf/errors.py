@@ -20,7 +20,7 @@
       RangeNotSatisfiable          416
       Unprocessable                422
         VnfdNotUsable, IncompatibleVnfd, IdempotencyKeyReused, ScriptFailed,
-        InfraError (VimUnreachable, VimRejected, NotReady),
+        InfraError (VimUnreachable (VimUnavailable), VimRejected, NotReady),
         RemoteFailed (RemoteUnreachable, HostKeyChanged, LoginRejected)
       Unavailable                  503
         PeerFailed (PeerUnreachable)
@@ -227,6 +227,10 @@ class InfraError(Unprocessable):
 
 class VimUnreachable(InfraError):
     """The VIM does not answer."""
+
+
+class VimUnavailable(VimUnreachable):
+    """The VIM does not answer now; a retry after some seconds may succeed."""
 
 
 class VimRejected(InfraError):

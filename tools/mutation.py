@@ -86,12 +86,12 @@ AREAS: Final = {
     "claims": Area(
         [
             "tacker_cnf/conductor/claims.py",
-            "tacker_cnf/conductor/lease_set.py",
+            "tacker_cnf/db/lease_set.py",
             "tacker_cnf/db/leases.py",
         ],
         [
             "tests/unit/conductor/test_claims.py",
-            "tests/unit/conductor/test_lease_set.py",
+            "tests/unit/db/test_lease_set.py",
             "tests/unit/db/test_leases.py",
         ],
         75,

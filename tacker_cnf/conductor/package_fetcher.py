@@ -7,7 +7,7 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.catalogue.uploads import Stopped, Uploads
-from tacker_cnf.conductor.lease_set import LeaseSet
+from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.db.session import DATABASE_DOWN
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.work_queue import WorkQueue

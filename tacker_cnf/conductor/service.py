@@ -14,10 +14,6 @@ from tacker_cnf.conductor.claims import Claim, Claims
 from tacker_cnf.conductor.instance_sync import InstanceSync
 from tacker_cnf.conductor.operation_recorder import OperationRecorder
 from tacker_cnf.conductor.package_fetcher import PackageFetcher
-from tacker_cnf.conductor.periodic_tasks import (
-    RENEWAL_RETRY_DELAY_S,
-    PeriodicTasks,
-)
 from tacker_cnf.conductor.steps import Run
 from tacker_cnf.conductor.synchronizer import Synchronizer
 from tacker_cnf.conductor.vim_resolver import ResolvedVims, VimResolver
@@ -28,6 +24,7 @@ from tacker_cnf.db.session import (
     RowsLocked,
     Store,
     first_line,
+    severity,
     transaction,
 )
 from tacker_cnf.drivers.registry import DriverRegistry
@@ -38,6 +35,10 @@ from tacker_cnf.lcm.script_output import InstanceChanges
 from tacker_cnf.nfvo.base import Nfvo
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
+from tacker_cnf.runtime.periodic_tasks import (
+    RENEWAL_RETRY_DELAY_S,
+    PeriodicTasks,
+)
 from tacker_cnf.runtime.work_queue import WorkQueue
 from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
@@ -96,8 +97,10 @@ class Conductor:
         self.queue = WorkQueue(
             self._run_operation, self._conf.workers, "operation"
         )
-        self._periodic_tasks = PeriodicTasks(clock)
+        self._periodic_tasks = PeriodicTasks(severity, clock)
         self._listener: rpc.Listener | None = None
+        #: IDs of operations whose rows were locked at the last claim
+        self._locked: set[str] = set()
 
     def start(self, transport: Any) -> None:
         """Start the RPC listener, the periodic tasks and the synchronizer.
@@ -181,6 +184,7 @@ class Conductor:
         claimed = None
         try:
             claimed = self.claims.acquire(op_occ_id)
+            self._locked.discard(op_occ_id)
             if claimed:
                 self._execute(*claimed)
         except errors.LeaseLost:
@@ -190,10 +194,12 @@ class Conductor:
                 claimed_op, _ = claimed
                 self.synchronizer.suspect(claimed_op.op_occ.vnf_instance_id)
         except RowsLocked:
-            LOG.info(
+            LOG.log(
+                log.DEBUG if op_occ_id in self._locked else log.INFO,
                 "Operation locked, the sweep claims it: operation=%s",
                 op_occ_id,
             )
+            self._locked.add(op_occ_id)
         except DATABASE_DOWN as error:
             LOG.warning(
                 "Operation interrupted: operation=%s error=%s",

@@ -14,26 +14,27 @@ from oslo_log import log
 
 from tacker_cnf import errors
 from tacker_cnf.conductor.busy_instances import BusyInstances
-from tacker_cnf.conductor.debouncer import Debouncer
 from tacker_cnf.conductor.instance_sync import InstanceSync
-from tacker_cnf.conductor.lease_set import LeaseSet
-from tacker_cnf.conductor.periodic_tasks import (
-    DEFAULT_RETRY_DELAY_S,
-    RENEWAL_RETRY_DELAY_S,
-    PeriodicTasks,
-)
 from tacker_cnf.conductor.vim_usage import VimUsage
 from tacker_cnf.conductor.watches import Watches
 from tacker_cnf.db import instances
+from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.db.session import (
     DATABASE_DOWN,
     Store,
     first_line,
+    severity,
     transaction,
 )
 from tacker_cnf.drivers.base import SearchTask
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
+from tacker_cnf.runtime.debouncer import Debouncer
+from tacker_cnf.runtime.periodic_tasks import (
+    DEFAULT_RETRY_DELAY_S,
+    RENEWAL_RETRY_DELAY_S,
+    PeriodicTasks,
+)
 from tacker_cnf.runtime.work_queue import WorkQueue
 
 LOG = log.getLogger(__name__)
@@ -86,7 +87,7 @@ class Synchronizer:
         self._lock = threading.Lock()
         #: set when the VIMs in use may have changed
         self._watch_refresh = threading.Event()
-        self._periodic_tasks = PeriodicTasks(clock)
+        self._periodic_tasks = PeriodicTasks(severity, clock)
         self._stopped = self._periodic_tasks.stopped
 
     def start(self) -> None:

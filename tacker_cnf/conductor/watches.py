@@ -8,8 +8,8 @@ from typing import Final
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.conductor.lease_set import LeaseSet
 from tacker_cnf.conductor.vim_usage import UsedVim, VimUsage
+from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.drivers.base import WatchTask
 from tacker_cnf.drivers.registry import DriverRegistry
 from tacker_cnf.runtime.cancellation import CancelToken

@@ -91,6 +91,8 @@ def severity(error: Exception) -> int:
     """Return the level at which a failed attempt is logged: an error of the
     database is logged where its transaction fails.
     """
+    if isinstance(error, RowsLocked):
+        return int(log.INFO)
     return int(log.DEBUG if isinstance(error, DATABASE_DOWN) else log.WARNING)
 
 

@@ -5,8 +5,6 @@ waiting for an answer when the task is cancelled.
 import contextlib
 import functools
 import socket
-import threading
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
@@ -18,20 +16,6 @@ from tacker_cnf.runtime.cancellation import CancelToken
 
 #: methods of requests that change nothing
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_local = threading.local()
-
-
-@contextlib.contextmanager
-def cancel_scope(cancel_token: CancelToken) -> Iterator[None]:
-    """Apply a token to the requests of this thread: a forceful cancellation
-    ends their waiting, and changes are sent only while the lease allows it.
-    """
-    previous: CancelToken | None = getattr(_local, "cancel_token", None)
-    _local.cancel_token = cancel_token
-    try:
-        yield
-    finally:
-        _local.cancel_token = previous
 
 
 def _check_lease(connection: HTTPConnection, method: str) -> None:
@@ -39,7 +23,7 @@ def _check_lease(connection: HTTPConnection, method: str) -> None:
 
     :raises VnfmError: the lease does not allow a change
     """
-    cancel_token: CancelToken | None = getattr(_local, "cancel_token", None)
+    cancel_token = CancelToken.current()
     if cancel_token is None or method.upper() in SAFE_METHODS:
         return
     if connection.sock is None:  # connecting takes time: do it before
@@ -50,7 +34,7 @@ def _check_lease(connection: HTTPConnection, method: str) -> None:
 def _shut_down_on_cancel(
     connection: HTTPConnection,
 ) -> AbstractContextManager[None]:
-    cancel_token: CancelToken | None = getattr(_local, "cancel_token", None)
+    cancel_token = CancelToken.current()
     if cancel_token is None:
         return nullcontext()
     return cancel_token.on_cancel(functools.partial(_shut_down, connection))

@@ -20,12 +20,12 @@ from tacker_cnf.drivers.kubernetes.manifests import Rendered
 from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.kubernetes.update_task import UpdateTask
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.lcm.script_output import InfoChanges, InstanceChanges
 from tacker_cnf.mgmt_drivers import update_plan
 from tacker_cnf.mgmt_drivers.base import MgmtDriver
 from tacker_cnf.mgmt_drivers.update_plan import Plan
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.scripts.protocol import ScriptInput
 from tacker_cnf.sol.common import VimConnectionInfo
 

@@ -21,9 +21,6 @@ RETRIED_STATUSES: Final = frozenset({429, 503})
 #: shortest and longest wait between two requests, whatever Retry-After says
 MIN_WAIT_S: Final = 0.05
 MAX_WAIT_S: Final = 60.0
-#: seconds between two checks for a graceful cancel, which is immediate here:
-#: no step has started yet
-CANCEL_CHECK_INTERVAL_S: Final = 0.25
 
 
 class Retrier:
@@ -77,7 +74,7 @@ class Retrier:
         pause = retry_after(header)
         wait = self._interval if pause is None else pause
         wait = min(max(wait, MIN_WAIT_S), MAX_WAIT_S)
-        _sleep(self._cancel_token, min(wait, self._deadline.remaining))
+        self._cancel_token.wait_idle(min(wait, self._deadline.remaining))
         if self._deadline.passed:
             raise self._timeout_error()
 
@@ -91,7 +88,8 @@ class Retrier:
 def run_cancellable(
     act: Callable[[], T], cancel_token: CancelToken, seconds: float
 ) -> T:
-    """Run an uninterruptible call in a thread of its own.
+    """Run an uninterruptible call in a thread of its own. A graceful cancel is
+    immediate: no step has started yet.
 
     After a timeout or a cancel the thread runs on, and its result is dropped.
 
@@ -106,28 +104,8 @@ def run_cancellable(
     def abandon() -> None:
         future.cancel()
 
-    until = Deadline.within(seconds, cancel_token.clock)
-    with cancel_token.on_cancel(abandon):
-        while True:
-            cancel_token.check()
-            try:
-                return future.result(
-                    min(until.remaining, CANCEL_CHECK_INTERVAL_S)
-                )
-            except TimeoutError:
-                if until.passed:
-                    raise
-
-
-def _sleep(cancel_token: CancelToken, seconds: float) -> None:
-    """Sleep.
-
-    :raises VnfmError: the operation was cancelled
-    """
-    until = Deadline.within(seconds, cancel_token.clock)
-    while not until.passed:
-        cancel_token.check()
-        cancel_token.wait(min(until.remaining, CANCEL_CHECK_INTERVAL_S))
+    with cancel_token.on_cancel(abandon, gracefully=True):
+        return future.result(seconds)
 
 
 def _complete_future(future: "Future[T]", act: Callable[[], T]) -> None:

@@ -14,6 +14,8 @@ from tacker_cnf.runtime.lease import Lease
 
 LOG = log.getLogger(__name__)
 
+_local = threading.local()
+
 #: interval at which a lease that is about to end is read again
 RENEWAL_POLL_S: Final = 0.05
 
@@ -66,9 +68,26 @@ class CancelToken:
         self._lock = threading.Lock()
         self._reason: errors.VnfmError | None = None
         self._forceful = False
-        self._callbacks: list[Callable[[], None]] = []
-        #: events of the threads in ``wait_idle``
-        self._idle_events: list[threading.Event] = []
+        #: each with whether a graceful cancellation calls it, too
+        self._callbacks: list[tuple[Callable[[], None], bool]] = []
+
+    @classmethod
+    def current(cls) -> "CancelToken | None":
+        """Return the token of the work that this thread does."""
+        return getattr(_local, "cancel_token", None)
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Apply this token to the requests of this thread: a forceful
+        cancellation ends their waiting, and changes are sent only while the
+        lease allows it.
+        """
+        previous = self.current()
+        _local.cancel_token = self
+        try:
+            yield
+        finally:
+            _local.cancel_token = previous
 
     def cancel(self, reason: errors.VnfmError, *, forceful: bool) -> None:
         """Cancel the work; may be called from any thread.
@@ -81,12 +100,10 @@ class CancelToken:
                 return
             self._reason = reason
             self._forceful = forceful
-            idle_events = tuple(self._idle_events)
-            callbacks = tuple(self._callbacks) if forceful else ()
-        for event in idle_events:
-            event.set()
-        for callback in callbacks:
-            _run_callback(callback)
+            callbacks = tuple(self._callbacks)
+        for callback, gracefully in callbacks:
+            if forceful or gracefully:
+                _run_callback(callback)
 
     @property
     def reason(self) -> errors.VnfmError | None:
@@ -125,26 +142,32 @@ class CancelToken:
             raise self._reason
 
     @contextlib.contextmanager
-    def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
+    def on_cancel(
+        self, callback: Callable[[], None], *, gracefully: bool = False
+    ) -> Iterator[None]:
         """Call ``callback`` from another thread when the work is cancelled
         forcefully within this block; the call may come just after the block
         has ended.
 
-        :raises VnfmError: the work was cancelled forcefully, before or
+        :param gracefully: call it on a graceful cancellation, too
+        :raises VnfmError: the work was cancelled in such a way, before or
             within the block
+        :raises LeaseLost: `gracefully`, and the lease has ended
         """
+        check = self.check if gracefully else self.raise_if_cancelled
+        entry = callback, gracefully
         with self._lock:
-            self._callbacks.append(callback)
+            self._callbacks.append(entry)
         try:
-            self.raise_if_cancelled()
+            check()
             yield
-            self.raise_if_cancelled()
+            check()
         except Exception:  # may be caused by the callback
-            self.raise_if_cancelled()
+            check()
             raise
         finally:
             with self._lock:
-                self._callbacks.remove(callback)
+                self._callbacks.remove(entry)
 
     def wait(self, seconds: float) -> None:
         """Sleep until the time is over or the work is cancelled forcefully.
@@ -163,15 +186,8 @@ class CancelToken:
         :raises LeaseLost: the lease has ended
         """
         interrupted = threading.Event()
-        with self._lock:
-            self._idle_events.append(interrupted)
-        try:
-            self.check()
+        with self.on_cancel(interrupted.set, gracefully=True):
             self.clock.wait(interrupted, seconds)
-            self.check()
-        finally:
-            with self._lock:
-                self._idle_events.remove(interrupted)
 
 
 def _run_callback(callback: Callable[[], None]) -> None:

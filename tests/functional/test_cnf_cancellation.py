@@ -23,9 +23,11 @@ class SelfCancellingToken(CancelToken):
     """Cancelled forcefully when something waits that a cancel interrupts."""
 
     @contextlib.contextmanager
-    def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:
+    def on_cancel(
+        self, callback: Callable[[], None], *, gracefully: bool = False
+    ) -> Iterator[None]:
         reason = errors.Cancelled("Cancelled.")
-        with super().on_cancel(callback):
+        with super().on_cancel(callback, gracefully=gracefully):
             threading.Thread(
                 target=self.cancel, args=(reason,), kwargs={"forceful": True}
             ).start()

@@ -78,7 +78,7 @@ class TestLease(testtools.TestCase):
         for server in self.servers:
             for client in self.clients:
                 for method in methods:
-                    with interruptible.cancel_scope(CancelToken(self.lease)):
+                    with CancelToken(self.lease).scope():
                         client(method, server.url)
 
     def test_no_change_is_sent_after_the_end(self) -> None:

@@ -8,7 +8,6 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.drivers.retry_policy import Unreachable
 
 
 class Conflict(errors.VimRejected):
@@ -35,11 +34,11 @@ class Expired(errors.VimRejected):
     """The API server no longer has the changes since this resourceVersion."""
 
 
-class TooManyRequests(Unreachable):
+class TooManyRequests(errors.VimUnavailable):
     """The API server is overloaded or unavailable."""
 
 
-class ConnectionDropped(Unreachable):
+class ConnectionDropped(errors.VimUnavailable):
     """The connection was closed during a request."""
 
 
@@ -66,10 +65,10 @@ _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
     410: Expired,
     422: Invalid,
     429: TooManyRequests,
-    500: Unreachable,
-    502: Unreachable,
+    500: errors.VimUnavailable,
+    502: errors.VimUnavailable,
     503: TooManyRequests,
-    504: Unreachable,
+    504: errors.VimUnavailable,
 }
 
 

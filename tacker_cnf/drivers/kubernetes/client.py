@@ -18,7 +18,7 @@ from tacker_cnf.drivers.kubernetes.cluster_session import (
     GroupVersion,
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
-from tacker_cnf.drivers.retry_policy import RetryPolicy
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 LOG = log.getLogger(__name__)

@@ -15,7 +15,6 @@ from tacker_cnf import errors
 from tacker_cnf.drivers import interruptible
 from tacker_cnf.drivers.kubernetes import api_errors
 from tacker_cnf.drivers.kubernetes.cluster_connection import ClusterConnection
-from tacker_cnf.drivers.retry_policy import Unreachable
 
 #: API groups of Kubernetes; kinds of others may change with their
 #: CustomResourceDefinitions
@@ -195,7 +194,7 @@ class ClusterSession:
             ) from error
         except urllib3.exceptions.HTTPError as error:
             reason = getattr(error, "reason", None) or error
-            raise Unreachable(
+            raise errors.VimUnavailable(
                 f"The cluster {self.endpoint} does not answer: {reason}"
             ) from error
         except (msgspec.DecodeError, AttributeError, ValueError) as error:
@@ -208,5 +207,9 @@ class ClusterSession:
         closed may be retried, an untrusted certificate may not.
         """
         message = " ".join(str(reason).split())
-        kind = Unreachable if "EOF" in message else errors.VimUnreachable
+        kind = (
+            errors.VimUnavailable
+            if "EOF" in message
+            else errors.VimUnreachable
+        )
         return kind(f"The cluster {self.endpoint} does not answer: {message}")

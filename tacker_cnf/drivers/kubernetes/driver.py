@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -39,10 +38,10 @@ from tacker_cnf.drivers.kubernetes.readiness import ObjectWaiter
 from tacker_cnf.drivers.kubernetes.scale_rollback import ScaleRollback
 from tacker_cnf.drivers.parameters import HealParameters
 from tacker_cnf.drivers.progress import Progress
-from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.lcm.target import Target
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType
@@ -173,17 +172,13 @@ class KubernetesDriver:
         return label_search.clean(self._connect_for_search(task), task)
 
     def _connect_for_search(self, task: SearchTask) -> Cluster:
-        retry_policy = RetryPolicy(
-            Deadline(math.inf, task.cancel_token.clock), task.cancel_token
-        )
+        retry_policy = RetryPolicy.without_deadline(task.cancel_token)
         return self._clusters.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:
         def connect(cancel_token: CancelToken) -> Cluster:
             # a lost cluster ends the watch; the caller starts another
-            retry_policy = RetryPolicy(
-                Deadline(math.inf, cancel_token.clock), cancel_token
-            )
+            retry_policy = RetryPolicy.without_deadline(cancel_token)
             return self._clusters.connect(task.vim_connection, retry_policy)
 
         pod_watch.watch(connect, task)

@@ -6,7 +6,6 @@ from typing import TypeVar
 from tacker_cnf import errors
 from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
-from tacker_cnf.drivers.retry_policy import Unreachable
 
 T = TypeVar("T")
 
@@ -45,7 +44,7 @@ class OpenstackApi:
                 f"The TLS connection to {self.endpoint} failed: {error}"
             ) from error
         except self.library.NO_CONNECTION as error:
-            raise Unreachable(
+            raise errors.VimUnavailable(
                 f"The OpenStack {self.endpoint} does not answer: {error}"
             ) from error
         except self.library.KEYSTONE_ERROR as error:

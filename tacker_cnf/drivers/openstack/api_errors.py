@@ -6,7 +6,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from tacker_cnf import errors
-from tacker_cnf.drivers.retry_policy import Unreachable
 
 T = TypeVar("T")
 
@@ -22,11 +21,11 @@ class Conflict(errors.VimRejected):
 _BY_STATUS: Final[Mapping[int, type[errors.InfraError]]] = {
     404: NotFound,
     409: Conflict,
-    429: Unreachable,
-    500: Unreachable,
-    502: Unreachable,
-    503: Unreachable,
-    504: Unreachable,
+    429: errors.VimUnavailable,
+    500: errors.VimUnavailable,
+    502: errors.VimUnavailable,
+    503: errors.VimUnavailable,
+    504: errors.VimUnavailable,
 }
 
 
@@ -55,7 +54,9 @@ def keystone_error(status: int, reason: str) -> errors.InfraError:
             f"Keystone rejected the credentials of the VIM (401): {reason}"
         )
     kind = (
-        Unreachable if status == 429 or status >= 500 else errors.VimRejected
+        errors.VimUnavailable
+        if status == 429 or status >= 500
+        else errors.VimRejected
     )
     return kind(f"Keystone answered {status}: {reason}")
 
@@ -63,7 +64,9 @@ def keystone_error(status: int, reason: str) -> errors.InfraError:
 def service_error(name: str, status: int, reason: str) -> errors.InfraError:
     """Convert an error response of Glance or Nova."""
     kind = (
-        Unreachable if status == 429 or status >= 500 else errors.VimRejected
+        errors.VimUnavailable
+        if status == 429 or status >= 500
+        else errors.VimRejected
     )
     text = " ".join(reason.split())[:500] or "no reason given"
     return kind(f"{name} answered {status}: {text}")

@@ -11,7 +11,7 @@ from tacker_cnf.drivers.openstack.glance import Glance
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.nova import Nova
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
-from tacker_cnf.drivers.retry_policy import RetryPolicy
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 #: maximum number of cached sessions

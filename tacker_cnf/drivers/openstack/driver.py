@@ -1,7 +1,6 @@
 """The OpenStack driver: creates and updates the Heat stack of a VNF."""
 
 import dataclasses
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -36,9 +35,9 @@ from tacker_cnf.drivers.openstack.stack_task import (
 )
 from tacker_cnf.drivers.openstack.stacks import Tree
 from tacker_cnf.drivers.openstack.userdata import ChosenUserData
-from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.lcm.instantiated_info import InfraResult
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.scripts.process import limits_of
 from tacker_cnf.sol.common import VimConnectionInfo
 from tacker_cnf.sol.vnf_lcm_op_occ import LcmOperationType as Op
@@ -163,9 +162,7 @@ class OpenstackDriver:
         return [str(found)]
 
     def _heat_for_search(self, task: SearchTask) -> Heat:
-        retry_policy = RetryPolicy(
-            Deadline(math.inf, task.cancel_token.clock), task.cancel_token
-        )
+        retry_policy = RetryPolicy.without_deadline(task.cancel_token)
         return self._clouds.connect(task.vim_connection, retry_policy)
 
     def watch(self, task: WatchTask) -> None:

@@ -9,7 +9,7 @@ from oslo_log import log
 from tacker_cnf.drivers.openstack import addresses, api_errors
 from tacker_cnf.drivers.openstack.api import OpenstackApi
 from tacker_cnf.drivers.openstack.stacks import PORT, Resource, Stack, Tree
-from tacker_cnf.drivers.retry_policy import RetryPolicy
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 
 LOG = log.getLogger(__name__)
 

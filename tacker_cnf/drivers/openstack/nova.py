@@ -7,7 +7,7 @@ import msgspec
 
 from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.api import OpenstackApi
-from tacker_cnf.drivers.retry_policy import RetryPolicy
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 
 T = TypeVar("T")
 

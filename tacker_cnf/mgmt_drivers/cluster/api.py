@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from tacker_cnf import errors
 from tacker_cnf.drivers.kubernetes.client import Cluster, ClusterPool
-from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.mgmt_drivers.cluster.memory import Memory
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 #: seconds for one response

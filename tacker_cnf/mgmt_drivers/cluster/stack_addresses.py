@@ -8,13 +8,13 @@ from tacker_cnf.drivers.openstack.clouds import Clouds
 from tacker_cnf.drivers.openstack.heat import Heat
 from tacker_cnf.drivers.openstack.inventory import SERVER
 from tacker_cnf.drivers.openstack.stacks import NUMBER_SUFFIX, Resource
-from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.mgmt_drivers.cluster.installation_parameters import (
     InstallationParameters,
     NodeGroup,
 )
 from tacker_cnf.mgmt_drivers.cluster.memory import MASTER, WORKER, Node
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.vnf_instance import VnfcResourceInfo, VnfInstance
 
 #: seconds for each response, for the first contact, and for an outage of Heat

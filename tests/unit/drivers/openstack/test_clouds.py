@@ -8,8 +8,8 @@ from unittest import mock
 import testtools
 
 from tacker_cnf.drivers.openstack import clouds
-from tacker_cnf.drivers.retry_policy import RetryPolicy
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tacker_cnf.sol.common import VimConnectionInfo
 
 CONNECTION = VimConnectionInfo(

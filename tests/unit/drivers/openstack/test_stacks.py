@@ -5,7 +5,6 @@ from tacker_cnf.drivers.openstack import api_errors
 from tacker_cnf.drivers.openstack.api_errors import Conflict, NotFound
 from tacker_cnf.drivers.openstack.openstack_connection import Connection
 from tacker_cnf.drivers.openstack.stacks import Stack
-from tacker_cnf.drivers.retry_policy import Unreachable
 from tacker_cnf.sol.common import VimConnectionInfo
 from tests.unit.drivers.openstack import stack_resources
 
@@ -104,8 +103,8 @@ class TestErrorResponses(testtools.TestCase):
             (400, errors.VimRejected),
             (403, errors.VimRejected),
             (404, NotFound),
-            (500, Unreachable),
-            (503, Unreachable),
+            (500, errors.VimUnavailable),
+            (503, errors.VimUnavailable),
         ):
             self.assertIs(kind, type(api_errors.heat_error(status, b"x")))
 
@@ -118,7 +117,7 @@ class TestErrorResponses(testtools.TestCase):
         self.assertIsInstance(wrong, errors.VimRejected)
         self.assertIn("credentials", str(wrong))
         self.assertIsInstance(
-            api_errors.keystone_error(503, "busy"), Unreachable
+            api_errors.keystone_error(503, "busy"), errors.VimUnavailable
         )
 
 

@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
-from tacker_cnf.conductor.lease_set import LeaseSet
 from tacker_cnf.db import leases
+from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.db.session import RowsLocked, epoch
 from tests.fixtures.clock import ManualClock
 from tests.unit.db.base import StoreTest

@@ -1,8 +1,11 @@
 """Tasks that run periodically, even if they fail."""
 
+import logging
+
+import fixtures
 import testtools
 
-from tacker_cnf.conductor.periodic_tasks import PeriodicTasks
+from tacker_cnf.runtime.periodic_tasks import PeriodicTasks
 from tests.fixtures.clock import ManualClock
 
 
@@ -10,11 +13,15 @@ class TestPeriodicTasks(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.clock = ManualClock()
-        self.tasks = PeriodicTasks(self.clock)
+        self.tasks = PeriodicTasks(self.severity, self.clock)
         self.addCleanup(self.tasks.join)
         self.addCleanup(self.tasks.stop)
         self.runs = 0
         self.fails = False
+        self.level = logging.WARNING
+
+    def severity(self, _: Exception) -> int:
+        return self.level
 
     def task(self) -> None:
         self.runs += 1
@@ -50,3 +57,21 @@ class TestPeriodicTasks(testtools.TestCase):
         self.tasks.stop()
         self.tasks.join()
         self.assertEqual(0, self.runs)
+
+    def test_an_expected_error_is_logged_once_in_a_row(self) -> None:
+        logged = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        self.level = logging.INFO
+        self.fails = True
+        self.tasks.start(self.task, interval=10.0, retry_delay=10.0)
+        for run in range(1, 4):
+            self.assertEqual(run, self.runs_after(10.0))
+        self.assertEqual(
+            "Periodic task failed, retrying: task=task "
+            "error=ZeroDivisionError()\n",
+            logged.output,
+        )
+        self.fails = False
+        self.runs_after(10.0)
+        self.fails = True
+        self.runs_after(10.0)
+        self.assertEqual(2, logged.output.count("task failed"))

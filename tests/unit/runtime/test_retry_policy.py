@@ -1,5 +1,4 @@
 import threading
-from collections.abc import Iterable
 
 import testtools
 
@@ -8,9 +7,8 @@ from tacker_cnf.drivers.kubernetes.api_errors import (
     ConnectionDropped,
     Forbidden,
 )
-from tacker_cnf.drivers.progress import MAX_LINE_CHARS, Progress
-from tacker_cnf.drivers.retry_policy import RetryPolicy, Unreachable
 from tacker_cnf.runtime.cancellation import CancelToken, Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 from tests.fixtures.clock import ManualClock, SteppingClock
 
 LONG_S = 600.0
@@ -63,7 +61,7 @@ class TestRetryPolicy(testtools.TestCase):
         self,
     ) -> None:
         responses = ScriptedResponses(
-            Unreachable("1"), ConnectionDropped("2"), "so"
+            errors.VimUnavailable("1"), ConnectionDropped("2"), "so"
         )
         self.assertEqual("so", self.build_policy().call(responses))
         self.assertEqual(3, responses.call_count)
@@ -78,9 +76,9 @@ class TestRetryPolicy(testtools.TestCase):
             contact_timeout=1.0, outage_timeout=LONG_S
         )
         self.assertRaises(
-            Unreachable,
+            errors.VimUnavailable,
             retry_policy.call,
-            ScriptedResponses(Unreachable("down")),
+            ScriptedResponses(errors.VimUnavailable("down")),
         )
         self.assertEqual([0.05, 0.2, 0.5, 0.25], self.round_waits())
 
@@ -90,7 +88,7 @@ class TestRetryPolicy(testtools.TestCase):
         )
         retry_policy.call(ScriptedResponses("so"))
         responses = ScriptedResponses(
-            Unreachable("1"), Unreachable("2"), "again"
+            errors.VimUnavailable("1"), errors.VimUnavailable("2"), "again"
         )
         self.assertEqual("again", retry_policy.call(responses))
 
@@ -101,14 +99,16 @@ class TestRetryPolicy(testtools.TestCase):
         )
         self.assertEqual(
             "so",
-            retry_policy.call(ScriptedResponses(Unreachable("down"), "so")),
+            retry_policy.call(
+                ScriptedResponses(errors.VimUnavailable("down"), "so")
+            ),
         )
 
     def test_no_retry_after_the_deadline(self) -> None:
         self.assertRaises(
-            Unreachable,
+            errors.VimUnavailable,
             self.build_policy(within=0.1).call,
-            ScriptedResponses(Unreachable("down")),
+            ScriptedResponses(errors.VimUnavailable("down")),
         )
         self.assertEqual([0.05, 0.05], self.round_waits())
 
@@ -126,22 +126,5 @@ class TestRetryPolicy(testtools.TestCase):
         self.assertRaises(
             errors.Cancelled,
             self.build_policy(cancel_token=cancel_token).call,
-            ScriptedResponses(Unreachable("down")),
+            ScriptedResponses(errors.VimUnavailable("down")),
         )
-
-
-class TestProgress(testtools.TestCase):
-    def reported(self, lines: Iterable[str]) -> list[str]:
-        reported: list[str] = []
-        progress = Progress(reported.append)
-        for line in lines:
-            progress(line)
-        return reported
-
-    def test_only_new_lines_are_reported(self) -> None:
-        self.assertEqual(["a", "b", "a"], self.reported(["a", "a", "b", "a"]))
-
-    def test_a_long_line_is_cut(self) -> None:
-        (line,) = self.reported(["x" * 1000])
-        self.assertEqual(MAX_LINE_CHARS, len(line))
-        self.assertTrue(line.endswith("..."))

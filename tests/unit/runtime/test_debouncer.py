@@ -2,7 +2,7 @@
 
 import testtools
 
-from tacker_cnf.conductor.debouncer import (
+from tacker_cnf.runtime.debouncer import (
     MAX_DELAY_S,
     QUIET_PERIOD_S,
     Debouncer,

@@ -1,4 +1,4 @@
-"""Periodic tasks of a conductor."""
+"""Tasks that threads run periodically."""
 
 import threading
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from typing import Final
 
 from oslo_log import log
 
-from tacker_cnf.db.session import DATABASE_DOWN, RowsLocked, first_line
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 LOG = log.getLogger(__name__)
@@ -20,9 +19,17 @@ RENEWAL_RETRY_DELAY_S: Final = 0.5
 class PeriodicTasks:
     """Threads that each run a task until they are stopped, even if it
     fails.
+
+    :param severity: returns the level at which an error is logged: from
+        WARNING on with its traceback, a lower level only once in a row
     """
 
-    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        severity: Callable[[Exception], int],
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._severity = severity
         self._clock = clock
         #: set when the threads are to end
         self.stopped = threading.Event()
@@ -45,9 +52,10 @@ class PeriodicTasks:
             retry_delay = DEFAULT_RETRY_DELAY_S + interval
 
         def loop() -> None:
-            delay = interval
+            delay, level = interval, None
             while not self._clock.wait(self.stopped, delay):
-                delay = interval if _run_once(task) else retry_delay
+                level = self._run_once(task, level)
+                delay = interval if level is None else retry_delay
 
         thread = threading.Thread(target=loop, daemon=True, name=task.__name__)
         thread.start()
@@ -65,22 +73,26 @@ class PeriodicTasks:
         for thread in self._threads:
             thread.join(timeout)
 
+    def _run_once(
+        self, task: Callable[[], None], last_level: int | None
+    ) -> int | None:
+        """Run a task; log an error.
 
-def _run_once(task: Callable[[], None]) -> bool:
-    """Run a task; log an error, and return whether there was none."""
-    name = task.__name__
-    try:
-        task()
-    except RowsLocked as error:
-        LOG.info("Rows locked, retrying: task=%s rows=%s", name, error)
-    except DATABASE_DOWN as error:
-        LOG.debug(
-            "Periodic task failed, retrying: task=%s error=%s",
-            name,
-            first_line(error),
-        )
-    except Exception:
-        LOG.exception("Periodic task failed, retrying: task=%s", name)
-    else:
-        return True
-    return False
+        :param last_level: what the run before has returned
+        :returns: the severity of the error; None: there was none
+        """
+        try:
+            task()
+        except Exception as error:
+            name, level = task.__name__, self._severity(error)
+            if level >= log.WARNING:
+                LOG.exception("Periodic task failed, retrying: task=%s", name)
+            else:
+                LOG.log(
+                    log.DEBUG if level == last_level else level,
+                    "Periodic task failed, retrying: task=%s error=%r",
+                    name,
+                    error,
+                )
+            return level
+        return None
