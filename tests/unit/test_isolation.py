@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import testtools
 
@@ -21,3 +22,8 @@ class TestIsolation(testtools.TestCase):
         self.assertRaises(AssertionError, subprocess.Popen, ["/bin/true"])
         self.assertRaises(AssertionError, os.system, "true")
         self.assertRaises(AssertionError, os.fork)
+
+    def test_no_process_of_a_thread(self) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            started = pool.submit(subprocess.Popen, ["/bin/true"])
+            self.assertIsInstance(started.exception(), AssertionError)

@@ -3,9 +3,9 @@ tests.functional.
 """
 
 import sys
-import threading
-import unittest
 from typing import Any, Final
+
+import testtools
 
 #: audit events of Python that only functional tests may cause
 FORBIDDEN_EVENTS: Final = frozenset(
@@ -24,25 +24,27 @@ FORBIDDEN_EVENTS: Final = frozenset(
 )
 
 
+_run: Final = testtools.TestCase.run
+#: whether a test of this package runs, in whatever thread
+_is_active = False
+
+
+def _run_isolated(case: testtools.TestCase, result: Any = None) -> Any:
+    global _is_active  # noqa: PLW0603
+    # tests of other packages may be derived from these
+    _is_active = type(case).__module__.startswith(f"{__name__}.")
+    try:
+        return _run(case, result)
+    finally:
+        _is_active = False
+
+
 def _forbid(event: str, _: tuple[Any, ...]) -> None:
-    if event in FORBIDDEN_EVENTS and _unit_test_runs():
+    if _is_active and event in FORBIDDEN_EVENTS:
         raise AssertionError(
             f"A unit test must not cause {event}; move it to tests/functional"
         )
 
 
-def _unit_test_runs() -> bool:
-    """Return whether the main thread, which runs the tests, is in one of this
-    package; tests of other packages may be derived from these.
-    """
-    main_thread = threading.main_thread().ident
-    frame = sys._current_frames().get(main_thread or 0)
-    while frame:
-        test = frame.f_locals.get("self")
-        if isinstance(test, unittest.TestCase):
-            return type(test).__module__.startswith(f"{__name__}.")
-        frame = frame.f_back
-    return False
-
-
+testtools.TestCase.run = _run_isolated  # type: ignore[assignment,method-assign]
 sys.addaudithook(_forbid)
