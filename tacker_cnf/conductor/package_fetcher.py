@@ -9,6 +9,7 @@ from tacker_cnf import errors
 from tacker_cnf.catalogue.uploads import Stopped, Uploads
 from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.db.session import DATABASE_DOWN
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.work_queue import WorkQueue
 
@@ -41,7 +42,7 @@ class PackageFetcher:
         #: IDs of packages
         self.queue = WorkQueue(self._fetch, MAX_CONCURRENT_FETCHES, "upload")
         self._stopped = threading.Event()
-        self._next_tidy_at = clock.monotonic()
+        self._tidy_due = Deadline.within(0.0, clock)
 
     def stop(self) -> bool:
         """Stop all fetches; return whether they have ended."""
@@ -51,8 +52,8 @@ class PackageFetcher:
 
     def sweep(self) -> None:
         """Queue the packages to fetch; delete files of interrupted uploads."""
-        if self._clock.monotonic() > self._next_tidy_at:
-            self._next_tidy_at = self._clock.monotonic() + TIDY_INTERVAL_S
+        if self._tidy_due.passed:
+            self._tidy_due = Deadline.within(TIDY_INTERVAL_S, self._clock)
             self._uploads.remove_stale_files()
         for package_id in self._uploads.pending():
             self.queue.put(package_id)

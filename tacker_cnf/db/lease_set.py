@@ -1,4 +1,4 @@
-"""The named leases of one conductor, for work that one conductor does."""
+"""The named leases of one process, for work that one process does."""
 
 import threading
 
@@ -8,7 +8,7 @@ from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 
 
 class LeaseSet:
-    """The leases of this conductor, each of `lease` seconds."""
+    """The leases of this process, each of `lease` seconds."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class LeaseSet:
         self._lock = threading.Lock()
 
     def acquire(self, name: str) -> bool:
-        """Acquire or renew a lease; return whether this conductor has it."""
+        """Acquire or renew a lease; return whether this process has it."""
         since = self._clock.boottime()
         if not leases.acquire(self._store, name, self._owner, self._lease):
             return False
@@ -36,7 +36,11 @@ class LeaseSet:
 
     def owns(self, name: str) -> bool:
         """Return whether a lease has not expired by the clock of this host."""
-        return self._clock.boottime() < self._expirations.get(name, 0.0)
+        return self.remaining(name) > 0.0
+
+    def remaining(self, name: str) -> float:
+        """Return the seconds until a lease expires; negative if it has."""
+        return self._expirations.get(name, 0.0) - self._clock.boottime()
 
     def renew(self) -> None:
         """Renew all leases, and drop the lost ones.

@@ -82,10 +82,3 @@ def release(store: Store, names: Collection[str], owner: str) -> None:
         session.connection().execute(
             sa.delete(Row).where(Row.owner == owner, Row.name.in_(names))
         )
-
-
-@transaction
-def release_all(store: Store, owner: str) -> None:
-    """Release all leases of an owner."""
-    with store.writer() as session:
-        session.connection().execute(sa.delete(Row).where(Row.owner == owner))

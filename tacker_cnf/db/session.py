@@ -22,6 +22,7 @@ from sqlalchemy.sql import functions
 from tacker_cnf.context import RequestContext
 from tacker_cnf.db import scope
 from tacker_cnf.db.timeouts import MIN_TIMEOUT_S, Timeouts
+from tacker_cnf.runtime.cancellation import Deadline
 
 LOG = log.getLogger(__name__)
 P = ParamSpec("P")
@@ -181,11 +182,11 @@ def transaction(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def attempt(*args: P.args, **kwargs: P.kwargs) -> R:
-        started = time.monotonic()
+        timeout = Deadline.within(MIN_TIMEOUT_S)
         try:
             return method(*args, **kwargs)
         except (db_errors.DBConnectionError, db_errors.DBDeadlock) as error:
-            if time.monotonic() - started < MIN_TIMEOUT_S:
+            if not timeout.passed:
                 raise
             if isinstance(error, UNREACHABLE):
                 raise DatabaseUnreachable(first_line(error)) from error

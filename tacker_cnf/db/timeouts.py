@@ -8,11 +8,12 @@ conductors claim its operations.
 import dataclasses
 import math
 import select
-import time
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
 import sqlalchemy as sa
+
+from tacker_cnf.runtime.cancellation import Deadline
 
 #: the least seconds of a timeout; reached with a lease of 8 s
 MIN_TIMEOUT_S: Final = 2.0
@@ -134,12 +135,12 @@ def _wait(connection: Any) -> None:
         extensions.POLL_WRITE: select.POLLOUT,
     }
     seconds: float = getattr(connection, "answer_timeout", math.inf)
-    until = time.monotonic() + seconds
+    deadline = Deadline.within(seconds)
     while (state := connection.poll()) != extensions.POLL_OK:
-        left = until - time.monotonic()
+        left = deadline.remaining
         ready = select.poll()
         ready.register(connection.fileno(), events[state])
-        if not ready.poll(None if left == math.inf else max(left, 0) * 1000):
+        if not ready.poll(None if left == math.inf else left * 1000):
             raise OperationalError(
                 f"The database server did not answer within {seconds:g} s"
             )

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import ssl
 import threading
-import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,6 +16,7 @@ import msgspec
 
 from tacker_cnf import errors
 from tacker_cnf.http_client.clients import HttpClientOptions
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.sol.authentication import (
     AuthType,
     ParamsOauth2ClientCert,
@@ -52,7 +52,7 @@ class OAuth2(httpx.Auth):
     def __init__(self, build_token_request: Callable[[], Request]) -> None:
         self._build_token_request = build_token_request
         self._token = ""
-        self._expires_at = 0.0
+        self._expiry = Deadline(0.0)
         self._lock = threading.Lock()
         self._async_lock = asyncio.Lock()
 
@@ -95,7 +95,7 @@ class OAuth2(httpx.Auth):
         yield request
 
     def _is_token_valid(self) -> bool:
-        return bool(self._token) and time.monotonic() < self._expires_at
+        return bool(self._token) and not self._expiry.passed
 
     def _authorize(self, request: Request) -> str:
         request.headers["Authorization"] = f"Bearer {self._token}"
@@ -119,8 +119,8 @@ class OAuth2(httpx.Auth):
                 "token."
             ) from None
         self._token = token.access_token
-        self._expires_at = (
-            time.monotonic() + token.expires_in - TOKEN_EXPIRY_MARGIN_S
+        self._expiry = Deadline.within(
+            token.expires_in - TOKEN_EXPIRY_MARGIN_S
         )
 
 

@@ -20,7 +20,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.db import leases
+from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.db.session import DATABASE_DOWN, Store, severity
 from tacker_cnf.http_client import clients, ssrf_policy
 from tacker_cnf.notification.delivery_manager import DeliveryManager
@@ -64,7 +64,7 @@ class Dispatcher:
         self._loop = asyncio.new_event_loop()
         self._wake_event = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._lease_expires_at = 0.0
+        self._lease_set = LeaseSet(store, self.owner, self._conf.lease)
         self._thread = threading.Thread(
             target=self._serve, daemon=True, name="dispatcher"
         )
@@ -104,9 +104,7 @@ class Dispatcher:
             await _wait_event(self._stopping, self._conf.lease / 3)
         try:
             async with asyncio.timeout(SHUTDOWN_TIMEOUT_S):
-                await self._in_thread(
-                    leases.release_all, self._store, self.owner
-                )
+                await self._in_thread(self._lease_set.release, LEASE_NAME)
         except Exception as error:  # noqa: BLE001
             LOG.warning("Dispatcher lease not released: error=%r", error)
 
@@ -117,19 +115,9 @@ class Dispatcher:
         return await self._loop.run_in_executor(self._pool, call)
 
     async def _acquire_lease(self) -> bool:
-        seconds = self._conf.lease
-        requested_at = self._loop.time()
-        acquired = await self._loop.run_in_executor(
-            self._lease_pool,
-            leases.acquire,
-            self._store,
-            LEASE_NAME,
-            self.owner,
-            seconds,
+        return await self._loop.run_in_executor(
+            self._lease_pool, self._lease_set.acquire, LEASE_NAME
         )
-        # other processes see it expire no earlier than this
-        self._lease_expires_at = requested_at + seconds
-        return acquired
 
     async def _dispatch(self) -> None:
         """Send until the lease is lost, or this process has to stop."""
@@ -176,9 +164,10 @@ class Dispatcher:
         """
         while True:
             await asyncio.sleep(self._conf.lease / 3)
-            left = self._lease_expires_at - self._loop.time()
             try:
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(
+                    self._lease_set.remaining(LEASE_NAME)
+                ):
                     if not await self._try_renew_lease():
                         raise errors.LeaseLost
             except TimeoutError:

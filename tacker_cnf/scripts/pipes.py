@@ -4,9 +4,10 @@ import contextlib
 import os
 import selectors
 import subprocess
-import time
 from collections.abc import Callable
 from typing import IO, Any, Final, Self
+
+from tacker_cnf.runtime.cancellation import Deadline
 
 #: bytes that are read or written at once
 CHUNK_BYTES: Final = 64 * 1024
@@ -53,10 +54,8 @@ class Pipes:
 
     def drain(self, seconds: float) -> None:
         """Read the pipes until they are closed, or the time is up."""
-        deadline = time.monotonic() + seconds
-        while (remaining := deadline - time.monotonic()) > 0 and self.serve(
-            remaining
-        ):
+        deadline = Deadline.within(seconds)
+        while not deadline.passed and self.serve(deadline.remaining):
             pass
 
     def _add(

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -14,7 +13,7 @@ from oslo_log import log
 from tacker_cnf import errors
 from tacker_cnf.lcm import secret_masking
 from tacker_cnf.lcm.secret_masking import SecretMasker
-from tacker_cnf.runtime.cancellation import CancelToken
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.scripts import compat, failure_reason, protocol, workdir
 from tacker_cnf.scripts.process import ScriptLimits, ScriptProcess
 from tacker_cnf.scripts.protocol import (
@@ -236,17 +235,17 @@ class _Log:
         self._read_log = read_log
         self._callbacks = callbacks
         self._shown = ""
-        self._next_update = time.monotonic() + LOG_UPDATE_INTERVAL_S
+        self._next_update = Deadline.within(LOG_UPDATE_INTERVAL_S)
 
     def update(self) -> None:
         """Report a changed log, at most once in LOG_UPDATE_INTERVAL_S."""
-        if time.monotonic() < self._next_update:
+        if not self._next_update.passed:
             return
         stderr = self._read_log()
         if stderr != self._shown:
             self._callbacks.show(self._with_header(stderr))
             self._shown = stderr
-        self._next_update = time.monotonic() + LOG_UPDATE_INTERVAL_S
+        self._next_update = Deadline.within(LOG_UPDATE_INTERVAL_S)
 
     def save(self) -> str:
         """Report the complete log, and return the stderr of the script."""

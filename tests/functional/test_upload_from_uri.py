@@ -425,9 +425,8 @@ class TestLostConductors(UploadTest):
 
     def test_while_the_lease_lasts_no_other_conductor_starts(self) -> None:
         self.insert_stale_upload("UPLOADING", 1, None)
-        leases.acquire(
-            self.store, f"upload {self.package_id}", "another conductor", 60.0
-        )
+        lease_name, owner = f"upload {self.package_id}", "another conductor"
+        leases.acquire(self.store, lease_name, owner, 60.0)
         self.start_conductor()
         fetcher = self.vnfm.conductor.package_fetcher
         fetcher.sweep()
@@ -437,7 +436,7 @@ class TestLostConductors(UploadTest):
         shown = self.call("GET", self.path).json
         self.assertEqual("UPLOADING", shown["onboardingState"])
         self.assertEqual([], self.source.requests)
-        leases.release_all(self.store, "another conductor")
+        leases.release(self.store, [lease_name], owner)
         self.assertEqual(
             "ONBOARDED", self.wait_upload(self.path)["onboardingState"]
         )

@@ -14,6 +14,7 @@ from tacker_cnf.drivers.kubernetes.inventory import (
 )
 from tacker_cnf.drivers.kubernetes.objects import Object
 from tacker_cnf.drivers.kubernetes.waiting import Pending
+from tacker_cnf.runtime.cancellation import Deadline
 from tacker_cnf.runtime.clock import Clock
 
 
@@ -36,17 +37,17 @@ class FaultGrace:
     def __init__(self, grace: float, clock: Clock) -> None:
         self._grace = grace
         self._clock = clock
-        self._since: dict[tuple[str, str], float] = {}
+        self._deadlines: dict[tuple[str, str], Deadline] = {}
 
     def remaining(self, uid: str, fault: str = "") -> float:
         """Return the seconds for which a fault is still tolerated."""
-        now = self._clock.monotonic()
-        return self._since.setdefault((uid, fault), now) + self._grace - now
+        deadline = Deadline.within(self._grace, self._clock)
+        return self._deadlines.setdefault((uid, fault), deadline).remaining
 
     def clear(self, uid: str) -> None:
         """Forget the faults of an object that is ready."""
-        for key in [key for key in self._since if key[0] == uid]:
-            del self._since[key]
+        for key in [key for key in self._deadlines if key[0] == uid]:
+            del self._deadlines[key]
 
 
 class PodReadiness:

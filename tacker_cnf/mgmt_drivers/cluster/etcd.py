@@ -11,6 +11,7 @@ from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.cluster import haproxy
 from tacker_cnf.mgmt_drivers.remote import Host
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 
 PKI_DIR: Final = "/etc/kubernetes/pki/etcd"
 PORT: Final = 2379
@@ -194,14 +195,18 @@ class Etcd:
 
         :raises InfraError: no member did so in time
         """
-        end = deadline.limited(LEADER_TIMEOUT_S)
-        while not self.healthy(m.address for m in self.members()):
-            if end.passed:
-                raise errors.InfraError(
-                    f"{self._host}: etcd has elected no leader within "
-                    f"{LEADER_TIMEOUT_S:.0f} s."
-                )
-            deadline.clock.sleep(POLL_INTERVAL_S)
+        RetryPolicy(
+            deadline,
+            contact_timeout=LEADER_TIMEOUT_S,
+            delays=[POLL_INTERVAL_S],
+        ).call(self._check_healthy, errors.NotReady)
+
+    def _check_healthy(self) -> None:
+        if not self.healthy(m.address for m in self.members()):
+            raise errors.NotReady(
+                f"{self._host}: etcd has elected no leader within "
+                f"{LEADER_TIMEOUT_S:.0f} s."
+            )
 
     def _run(self, *arguments: str, endpoints: str = LOCAL_ENDPOINT) -> bytes:
         return self._host.check(

@@ -14,6 +14,7 @@ from tacker_cnf import errors
 from tacker_cnf.mgmt_drivers.cluster import haproxy
 from tacker_cnf.mgmt_drivers.remote import Host
 from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.retry_policy import RetryPolicy
 
 ADMIN_KUBECONFIG: Final = "/etc/kubernetes/admin.conf"
 #: seconds between two polls; the last one is repeated
@@ -49,20 +50,20 @@ class Kubectl:
             f"--tls-server-name={name}",
             "--request-timeout=5s",
         )
-        attempt = 0
-        while True:
+
+        def check() -> None:
             result = self._host.run(
                 command, as_root=True, timeout=self._timeout
             )
-            if result.exit_code == 0:
-                return
-            if deadline.passed:
-                raise errors.InfraError(
+            if result.exit_code:
+                raise errors.NotReady(
                     f"{self._host}: the API server at {_url(address, port)} is "
                     f"not ready: {result.stderr.decode(errors='replace').strip()}"
                 )
-            _sleep(attempt, deadline)
-            attempt += 1
+
+        RetryPolicy(deadline, delays=POLL_DELAYS_S).call(
+            check, errors.NotReady
+        )
 
     def create_admin_token(self, deadline: Deadline) -> str:
         """Create a ServiceAccount with cluster-admin, and return its token,
@@ -72,21 +73,20 @@ class Kubectl:
         """
         documents = "\n".join(map(json.dumps, _ACCOUNT_MANIFESTS))
         self._run("apply", "-f", "-", stdin=documents.encode())
-        attempt = 0
-        while True:
-            output = self._run(
-                "get", "secret", ACCOUNT, "-n", NAMESPACE, "-o", "json"
-            )
-            data = msgspec.json.decode(output).get("data") or {}
-            if token := data.get("token"):
-                return str(_decode(token))
-            if deadline.passed:
-                raise errors.InfraError(
-                    f"Secret {NAMESPACE}/{ACCOUNT} has no token in time; does "
-                    "kube-controller-manager run?"
-                )
-            _sleep(attempt, deadline)
-            attempt += 1
+        policy = RetryPolicy(deadline, delays=POLL_DELAYS_S)
+        return policy.call(self._read_token, errors.NotReady)
+
+    def _read_token(self) -> str:
+        output = self._run(
+            "get", "secret", ACCOUNT, "-n", NAMESPACE, "-o", "json"
+        )
+        data = msgspec.json.decode(output).get("data") or {}
+        if token := data.get("token"):
+            return _decode(token)
+        raise errors.NotReady(
+            f"Secret {NAMESPACE}/{ACCOUNT} has no token in time; does "
+            "kube-controller-manager run?"
+        )
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         return self._host.check(
@@ -110,11 +110,6 @@ class Kubectl:
 
 def _url(address: str, port: int) -> str:
     return f"https://{haproxy.url_host(address)}:{port}"
-
-
-def _sleep(attempt: int, deadline: Deadline) -> None:
-    seconds = POLL_DELAYS_S[min(attempt, len(POLL_DELAYS_S) - 1)]
-    deadline.clock.sleep(min(seconds, deadline.remaining))
 
 
 def _decode(text: str) -> str:

@@ -46,7 +46,7 @@ class TestLeases(StoreTest):
         leases.release(self.store, ["a"], "me")
         self.assertTrue(self.acquire("a", "you"))
         self.assertFalse(self.acquire("b", "you"))
-        leases.release_all(self.store, "me")
+        leases.release(self.store, ["b"], "me")
         self.assertTrue(self.acquire("b", "you"))
 
     def test_a_deadlock_is_retried(self) -> None:
@@ -58,9 +58,6 @@ class TestLeases(StoreTest):
         self.let_next_transaction_fail()
         leases.release(self.store, ["a"], "me")
         self.assertTrue(self.acquire("a", "you"))
-        self.let_next_transaction_fail()
-        leases.release_all(self.store, "you")
-        self.assertTrue(self.acquire("a", "me"))
 
     def test_a_lease_inserted_by_another_process_is_not_acquired(self) -> None:
         @sa.event.listens_for(orm.Session, "do_orm_execute")
