@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import threading
 from collections.abc import Iterator
 from typing import BinaryIO, Final, cast
 
@@ -19,7 +18,7 @@ from tacker_cnf.catalogue.packages import Packages
 from tacker_cnf.db import packages
 from tacker_cnf.db.session import Store
 from tacker_cnf.http_client import clients
-from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.sol.vnf_package import UploadVnfPackageFromUriRequest
 
@@ -36,10 +35,6 @@ _HINTS: Final = {
     404: "; the file does not exist",
     410: "; the file does not exist any more",
 }
-
-
-class Stopped(Exception):
-    """The process stops; another conductor will fetch the package."""
 
 
 class Uploads:
@@ -70,18 +65,19 @@ class Uploads:
         """Remove files and content of uploads whose process was killed."""
         self._catalogue.sweep()
 
-    def fetch(self, package_id: str, stop: threading.Event) -> None:
+    def fetch(self, package_id: str, cancel_token: CancelToken) -> None:
         """Fetch a package and onboard it, or record the failure.
 
-        :raises Stopped: the process stops
+        :raises Cancelled: the fetch was cancelled; another conductor may
+            continue it
         """
         claimed = self._store.write(None, packages.claim_upload, package_id)
         if claimed is None:
             return
         request, attempt = claimed
         try:
-            self._fetch(package_id, request, attempt, stop)
-        except Stopped:
+            self._fetch(package_id, request, attempt, cancel_token)
+        except errors.Cancelled:
             self._store.write(
                 None, packages.release_upload, package_id, attempt
             )
@@ -98,7 +94,7 @@ class Uploads:
         package_id: str,
         request: Request,
         attempt: int,
-        stop: threading.Event,
+        cancel_token: CancelToken,
     ) -> None:
         if attempt > MAX_ATTEMPTS:
             raise errors.VnfmError(
@@ -112,7 +108,9 @@ class Uploads:
             self._open_response(request) as response,
         ):
             source = _Body(
-                response, stop, Deadline.within(self._timeout, self._clock)
+                response,
+                cancel_token,
+                Deadline.within(self._timeout, self._clock),
             )
             self._catalogue.onboard_fetched(
                 package_id,
@@ -146,20 +144,19 @@ class _Body(io.RawIOBase):
     def __init__(
         self,
         response: httpx.Response,
-        stop: threading.Event,
+        cancel_token: CancelToken,
         deadline: Deadline,
     ) -> None:
         self._chunks = response.iter_raw()
         self._unread = b""
-        self._stop = stop
+        self._cancel_token = cancel_token
         self._deadline = deadline
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if self._stop.is_set():
-            raise Stopped
+        self._cancel_token.raise_if_cancelled()
         if self._deadline.passed:
             raise errors.PeerFailed(
                 "The package was not received within [catalogue] "

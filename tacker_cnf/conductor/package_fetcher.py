@@ -1,15 +1,14 @@
 """Fetches VNF packages from a URI or the NFVO."""
 
-import threading
 from typing import Final
 
 from oslo_log import log
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.uploads import Stopped, Uploads
+from tacker_cnf.catalogue.uploads import Uploads
 from tacker_cnf.db.lease_set import LeaseSet
 from tacker_cnf.db.session import DATABASE_DOWN
-from tacker_cnf.runtime.cancellation import Deadline
+from tacker_cnf.runtime.cancellation import CancelToken, Deadline
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.runtime.work_queue import WorkQueue
 
@@ -41,12 +40,14 @@ class PackageFetcher:
         self._clock = clock
         #: IDs of packages
         self.queue = WorkQueue(self._fetch, MAX_CONCURRENT_FETCHES, "upload")
-        self._stopped = threading.Event()
+        self._cancel_token = CancelToken(clock=clock)
         self._tidy_due = Deadline.within(0.0, clock)
 
     def stop(self) -> bool:
         """Stop all fetches; return whether they have ended."""
-        self._stopped.set()
+        self._cancel_token.cancel(
+            errors.Cancelled("The conductor stops."), forceful=True
+        )
         self.queue.close()
         return self.queue.join(STOP_TIMEOUT_S)
 
@@ -63,10 +64,10 @@ class PackageFetcher:
         try:
             if self._lease_set.acquire(lease_name):
                 try:
-                    self._uploads.fetch(package_id, self._stopped)
+                    self._uploads.fetch(package_id, self._cancel_token)
                 finally:
                     self._lease_set.release(lease_name)
-        except Stopped:
+        except errors.Cancelled:
             LOG.info("VNF package fetch interrupted: package=%s", package_id)
         except DATABASE_DOWN:
             LOG.debug(

@@ -11,9 +11,10 @@ import fixtures
 from trustme import CA
 
 from tacker_cnf import errors
-from tacker_cnf.catalogue.uploads import MAX_ATTEMPTS, Stopped, Uploads
+from tacker_cnf.catalogue.uploads import MAX_ATTEMPTS, Uploads
 from tacker_cnf.cmd import compose
 from tacker_cnf.db import leases, packages
+from tacker_cnf.runtime.cancellation import CancelToken
 from tacker_cnf.runtime.clock import SYSTEM_CLOCK, Clock
 from tacker_cnf.sol.vnf_package import OnboardingState
 from tests.fixtures import waiting
@@ -467,7 +468,7 @@ class TestLostConductors(UploadTest):
 
         self.source.responder = serve_package
         try:
-            uploads.fetch(self.package_id, threading.Event())
+            uploads.fetch(self.package_id, CancelToken())
         except errors.WrongState as error:
             self.assertIn("or another conductor fetches it", str(error))
         else:
@@ -484,12 +485,14 @@ class TestLostConductors(UploadTest):
         uploads = Uploads(
             self.store, self.vnfm.conf, self.vnfm.parts.catalogue
         )
-        stop = threading.Event()
-        stop.set()
+        cancel_token = CancelToken()
+        cancel_token.cancel(errors.Cancelled(), forceful=True)
         for _ in range(
             MAX_ATTEMPTS + 1
         ):  # no conductor is lost: all of them may stop
-            self.assertRaises(Stopped, uploads.fetch, self.package_id, stop)
+            self.assertRaises(
+                errors.Cancelled, uploads.fetch, self.package_id, cancel_token
+            )
             shown = self.call("GET", self.path).json
             self.assertEqual("UPLOADING", shown["onboardingState"])
         self.start_conductor()
