@@ -3,6 +3,7 @@
 import functools
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -21,7 +22,7 @@ def serve(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
     :param arguments: the command line, which names the configuration
     """
     # before the start is logged: a signal may follow at once
-    stop_requested = start.stop_event_on_signals()
+    signals = start.open_signal_pipe(signal.SIGTERM, signal.SIGINT)
     shared = compose.parts(conf)
     start.check_schema(shared.store)
     conductor = compose.conductor(shared)
@@ -29,7 +30,7 @@ def serve(arguments: Sequence[str], conf: cfg.ConfigOpts) -> None:
     conductor.start(shared.transport)
     dispatcher.start()
     LOG.info("Conductor started: owner=%s", conductor.claims.owner)
-    stop_requested.wait()
+    os.read(signals, 1)
     LOG.info("Conductor stopping: owner=%s", conductor.claims.owner)
     stopped = conductor.stop()
     dispatcher.stop()

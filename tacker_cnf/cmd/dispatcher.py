@@ -6,9 +6,10 @@ the parent. A byte in the pipe means that there are new notifications.
 """
 
 import os
+import select
 import signal
 import sys
-from typing import Final, NoReturn
+from typing import Final
 
 from oslo_config import cfg
 
@@ -36,19 +37,15 @@ def serve(conf: cfg.ConfigOpts) -> None:
     VAULT.open(keys.load(keys.key_file_path(conf)))
     store = session.open_store(conf)
     dispatcher = Dispatcher(conf, store)
+    signals = start.open_signal_pipe(signal.SIGTERM)
     dispatcher.start()
-    try:
-        signal.signal(signal.SIGTERM, _exit_on_signal)
-        while os.read(sys.stdin.fileno(), WAKE_READ_BYTES):
-            dispatcher.wake()
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        dispatcher.stop()
-        store.close()
-
-
-def _exit_on_signal(*_: object) -> NoReturn:
-    raise SystemExit(0)
+    wakeups = sys.stdin.fileno()
+    while [wakeups] == select.select([wakeups, signals], [], [])[0]:
+        if not os.read(wakeups, WAKE_READ_BYTES):
+            break
+        dispatcher.wake()
+    dispatcher.stop()
+    store.close()
 
 
 if __name__ == "__main__":

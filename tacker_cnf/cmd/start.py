@@ -2,9 +2,9 @@
 
 import contextlib
 import ctypes
+import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -88,9 +88,13 @@ def check_schema(store: Store) -> None:
         )
 
 
-def stop_event_on_signals() -> threading.Event:
-    """Return an event that SIGTERM and SIGINT set from now on."""
-    stop_requested = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop_requested.set())
-    return stop_requested
+def open_signal_pipe(*numbers: signal.Signals) -> int:
+    """Return a file descriptor from which each of these signals can be read as
+    a byte from now on, also one that arrives just before the read.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in numbers:
+        signal.signal(number, lambda *_: None)
+    return reader

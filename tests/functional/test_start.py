@@ -1,9 +1,13 @@
 """The start of servers."""
 
+import os
+import signal
 import subprocess
 import sys
 
 import testtools
+
+from tacker_cnf.cmd import start
 
 SCRIPT = """\
 import ctypes, os, subprocess, sys
@@ -43,3 +47,13 @@ class TestDisablePtrace(testtools.TestCase):
             check=False,
         )
         self.assertEqual("True\nFalse\n0\n", done.stdout, done.stderr)
+
+
+class TestSignals(testtools.TestCase):
+    def test_a_signal_that_arrives_before_the_read_is_read(self) -> None:
+        number = signal.SIGUSR1
+        self.addCleanup(signal.signal, number, signal.getsignal(number))
+        signals = start.open_signal_pipe(number)
+        self.addCleanup(signal.set_wakeup_fd, -1)
+        signal.raise_signal(number)
+        self.assertEqual(bytes([number]), os.read(signals, 1))
