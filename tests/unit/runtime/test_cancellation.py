@@ -3,6 +3,7 @@
 import functools
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import testtools
 
@@ -28,9 +29,8 @@ class CancelTest(testtools.TestCase):
             self.clock.wait_until_waiting()
             call()
 
-        caller = threading.Thread(target=run)
-        caller.start()
-        self.addCleanup(caller.join)
+        caller = self.enterContext(ThreadPoolExecutor(1)).submit(run)
+        self.addCleanup(caller.result)
 
 
 class TestCancelToken(CancelTest):
@@ -162,7 +162,7 @@ class TestLease(CancelTest):
         self.cancel_token.check_lease()
 
     def test_near_the_end_a_change_waits_for_the_renewal(self) -> None:
-        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S)
+        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S / 2)
 
         def renew() -> None:
             self.lease.renew(self.clock.boottime() + 3 * WAIT_TIMEOUT_S)
@@ -173,12 +173,12 @@ class TestLease(CancelTest):
         self.assertTrue(self.lease.allows_request)
 
     def test_a_change_waits_for_the_renewal_until_the_end(self) -> None:
-        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S)
+        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S / 2)
         self.call_when_waiting(lambda: self.clock.advance(WAIT_TIMEOUT_S))
         self.assertRaises(errors.LeaseLost, self.cancel_token.check)
 
     def test_the_wait_for_the_renewal_can_be_cancelled(self) -> None:
-        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S)
+        self.lease.renew(self.clock.boottime() + WAIT_TIMEOUT_S / 2)
         self.call_when_waiting(
             lambda: self.cancel_token.cancel(CANCELLED, forceful=True)
         )
