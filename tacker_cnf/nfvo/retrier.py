@@ -100,11 +100,7 @@ def run_cancellable(
     threading.Thread(
         target=_complete_future, args=(future, act), daemon=True
     ).start()
-
-    def abandon() -> None:
-        future.cancel()
-
-    with cancel_token.on_cancel(abandon, gracefully=True):
+    with cancel_token.on_cancel(future.cancel, gracefully=True):
         return future.result(seconds)
 
 

@@ -69,7 +69,7 @@ class CancelToken:
         self._reason: errors.VnfmError | None = None
         self._forceful = False
         #: each with whether a graceful cancellation calls it, too
-        self._callbacks: list[tuple[Callable[[], None], bool]] = []
+        self._callbacks: list[tuple[Callable[[], object], bool]] = []
 
     @classmethod
     def current(cls) -> "CancelToken | None":
@@ -143,7 +143,7 @@ class CancelToken:
 
     @contextlib.contextmanager
     def on_cancel(
-        self, callback: Callable[[], None], *, gracefully: bool = False
+        self, callback: Callable[[], object], *, gracefully: bool = False
     ) -> Iterator[None]:
         """Call ``callback`` from another thread when the work is cancelled
         forcefully within this block; the call may come just after the block
@@ -190,7 +190,7 @@ class CancelToken:
             self.clock.wait(interrupted, seconds)
 
 
-def _run_callback(callback: Callable[[], None]) -> None:
+def _run_callback(callback: Callable[[], object]) -> None:
     """Run a callback; an error is logged, so that all others run too."""
     try:
         callback()

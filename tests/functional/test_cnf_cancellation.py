@@ -24,7 +24,7 @@ class SelfCancellingToken(CancelToken):
 
     @contextlib.contextmanager
     def on_cancel(
-        self, callback: Callable[[], None], *, gracefully: bool = False
+        self, callback: Callable[[], object], *, gracefully: bool = False
     ) -> Iterator[None]:
         reason = errors.Cancelled("Cancelled.")
         with super().on_cancel(callback, gracefully=gracefully):
