@@ -91,6 +91,8 @@ class RetryPolicy:
         outage_deadline = self.deadline.limited(self._current_timeout)
         last_delay = itertools.repeat(self._delays[-1])
         level = log.INFO
+        is_outage = issubclass(retried, errors.VimUnreachable)
+        event = "VIM unreachable" if is_outage else "Not ready"
         for delay in itertools.chain(self._delays, last_delay):
             self.cancel_token.raise_if_cancelled()
             try:
@@ -98,7 +100,7 @@ class RetryPolicy:
             except retried as error:
                 if outage_deadline.passed:
                     raise
-                LOG.log(level, "Attempt failed, retrying: error=%s", error)
+                LOG.log(level, "%s, retrying: error=%s", event, error)
                 level = log.DEBUG
                 self.cancel_token.wait(min(delay, outage_deadline.remaining))
         raise AssertionError("unreachable")
