@@ -44,13 +44,7 @@ def decode_json(body: bytes, what: str) -> Any:
 
     :raises ApiError: 400, the body is not JSON
     """
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = json_error(body, error)
-        raise errors.bad_request(
-            f"error decoding {what}: {message}"
-        ) from error
+    return _decode_json(body, f"error decoding {what}")
 
 
 def decode_options(body: bytes, content_type: str) -> Any:
@@ -60,13 +54,15 @@ def decode_options(body: bytes, content_type: str) -> Any:
     """
     if media_type(content_type) == protobuf.MEDIA_TYPE:
         return protobuf.decode(body)
+    return _decode_json(body, "couldn't get version/kind; json parse error")
+
+
+def _decode_json(body: bytes, failure: str) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = json_error(body, error)
-        raise errors.bad_request(
-            f"couldn't get version/kind; json parse error: {message}"
-        ) from error
+        raise errors.bad_request(f"{failure}: {message}") from error
 
 
 def decode_yaml(body: bytes) -> Any:
