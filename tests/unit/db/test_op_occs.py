@@ -135,6 +135,14 @@ class OpOccTest(StoreTest):
         with self.store.reader() as session:
             return list(op_occs.list_unclaimed(session))
 
+    def assert_lease_valid(self) -> None:
+        with self.store.reader() as session:
+            until, now = session.execute(
+                sa.select(Row.lease_until, epoch())
+            ).one()
+        left = until - now
+        self.assertTrue(VALID_LEASE_S / 2 < left <= VALID_LEASE_S, left)
+
 
 class TestAdd(OpOccTest):
     def test_times_are_stored_with_microseconds(self) -> None:
@@ -151,12 +159,7 @@ class TestAdd(OpOccTest):
         self.assertEqual([S.STARTING], self.announced())
 
     def test_a_new_operation_has_a_wake_up_timeout(self) -> None:
-        with self.store.reader() as session:
-            until, now = session.execute(
-                sa.select(Row.lease_until, epoch())
-            ).one()
-        left = until - now
-        self.assertTrue(VALID_LEASE_S / 2 < left <= VALID_LEASE_S, left)
+        self.assert_lease_valid()
 
 
 class TestClaim(OpOccTest):
@@ -216,12 +219,7 @@ class TestClaim(OpOccTest):
 
     def test_a_claim_has_a_lease_of_the_given_length(self) -> None:
         self.claimed()
-        with self.store.reader() as session:
-            until, now = session.execute(
-                sa.select(Row.lease_until, epoch())
-            ).one()
-        left = until - now
-        self.assertTrue(VALID_LEASE_S / 2 < left <= VALID_LEASE_S, left)
+        self.assert_lease_valid()
 
     def test_a_locked_row_is_not_claimed(self) -> None:
         self.lock_rows()
