@@ -154,6 +154,34 @@ class SandboxCluster:
             "current-context": _NAME,
         }
 
+    def hold_timers(self) -> None:
+        """Stop the time of the controllers and kubelets.
+
+        No state of an object passes before a client has read it, however
+        busy the machine is; ``run_next_timer`` goes on to the next one.
+        """
+        self._do(lambda p: p.timers.hold())
+
+    def run_next_timer(self) -> bool:
+        """Run the held timer that is due first, and what it leads to.
+
+        Return whether there was one.
+        """
+
+        async def run() -> bool:
+            assert self._control_plane is not None
+            found = self._control_plane.timers.run_next()
+            await self._control_plane.timers.wait_idle()
+            return found
+
+        found: bool = self._wait(run())
+        return found
+
+    def wait_idle(self) -> None:
+        """Wait until the controllers have nothing to do at this time."""
+        assert self._control_plane is not None
+        self._wait(self._control_plane.timers.wait_idle())
+
     def crash_pod(self, namespace: str, name: str) -> None:
         """Make the containers of a pod exit with 1; they are restarted."""
         self._do(lambda p: p.fault_injector.crash_pod(namespace, name))

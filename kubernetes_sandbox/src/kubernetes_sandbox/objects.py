@@ -10,6 +10,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kubernetes_sandbox.clock import current_time
+
 Obj = dict[str, Any]
 
 #: The alphabet of generated names: no vowels, no ambiguous characters.
@@ -27,7 +29,7 @@ def clone(value: Any) -> Any:
 
 def now() -> str:
     """Return the time in the form of metadata.creationTimestamp."""
-    return stamp(dt.datetime.now(dt.UTC))
+    return stamp(current_time())
 
 
 def stamp(moment: dt.datetime) -> str:
@@ -38,12 +40,12 @@ def stamp(moment: dt.datetime) -> str:
 def now_in(seconds: float) -> str:
     """Return the time some seconds from now."""
     ahead = dt.timedelta(seconds=seconds)
-    return stamp(dt.datetime.now(dt.UTC) + ahead)
+    return stamp(current_time() + ahead)
 
 
 def now_micro() -> str:
     """Return the time as MicroTime, as in Event.eventTime."""
-    moment = dt.datetime.now(dt.UTC)
+    moment = current_time()
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

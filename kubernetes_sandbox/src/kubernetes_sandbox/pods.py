@@ -1,7 +1,6 @@
 """Predicates and helpers for pods."""
 
-import datetime as dt
-
+from kubernetes_sandbox.clock import seconds_since
 from kubernetes_sandbox.objects import (
     Obj,
     clone,
@@ -45,9 +44,8 @@ def available_in(pod: Obj, min_ready_seconds: int) -> float:
         return 0.0
     found = condition(pod, "Ready")
     assert found is not None
-    since = dt.datetime.fromisoformat(found["lastTransitionTime"])
-    passed = dt.datetime.now(dt.UTC) - since
-    return max(0.0, min_ready_seconds - passed.total_seconds())
+    passed = seconds_since(found["lastTransitionTime"])
+    return max(0.0, min_ready_seconds - passed)
 
 
 def is_available(pod: Obj, min_ready_seconds: int) -> bool:

@@ -1,10 +1,10 @@
 """Tables: the columns of ``kubectl get``."""
 
-import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubernetes_sandbox import pod_columns, selectors
+from kubernetes_sandbox.clock import seconds_since
 from kubernetes_sandbox.kinds import Kind
 from kubernetes_sandbox.objects import Obj, annotations_of, labels_of, name_of
 
@@ -29,8 +29,7 @@ def age_since(moment: str | None) -> str:
     """Format the time since a timestamp."""
     if not moment:
         return "<unknown>"
-    then = dt.datetime.fromisoformat(moment)
-    seconds = int((dt.datetime.now(dt.UTC) - then).total_seconds())
+    seconds = int(seconds_since(moment))
     if seconds < 120:
         return f"{max(seconds, 0)}s"
     if seconds < 7200:

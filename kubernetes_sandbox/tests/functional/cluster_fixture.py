@@ -14,6 +14,8 @@ import urllib3
 from kubernetes_sandbox.cluster import SandboxCluster
 
 _TIMEOUT_S = 60.0
+#: more than a step of a recording needs; retries never end
+_MAX_TIMERS = 1000
 
 
 class Cluster(fixtures.Fixture):
@@ -79,6 +81,15 @@ class Cluster(fixtures.Fixture):
             changed = self.cluster.wait_for_change(
                 version, end - time.monotonic()
             )
+
+    def states(self) -> Iterator[None]:
+        """Yield in each state that follows while the time is held."""
+        self.cluster.wait_idle()
+        yield
+        for _ in range(_MAX_TIMERS):
+            if not self.cluster.run_next_timer():
+                return
+            yield
 
     def create_namespace(self, name: str) -> None:
         self.request(

@@ -70,7 +70,7 @@ class Replay:
         at_once = "right after" in step["note"]
         if not at_once and self._is_new_pod(step["request"]["path"]):
             self._wait_for_ready_pods()
-        for _ in self._client.changes():
+        for _ in self._client.states():
             status, body = self._ask(step, token)
             again = step["request"]["method"] == "GET" or status >= 400
             if not again or not self.differences(step, status, body):
@@ -115,7 +115,7 @@ class Replay:
         ):
             return
         wanted = comparison.without_volatile(body["status"])
-        for _ in self._client.changes():
+        for _ in self._client.states():
             _, found = self._client.request("GET", self._path(request["path"]))
             if comparison.without_volatile(found.get("status")) == wanted:
                 return
@@ -131,7 +131,7 @@ class Replay:
     def _wait_for_ready_pods(self) -> None:
         """Wait until all pods are Ready, before one of them is selected."""
         path = f"/api/v1/namespaces/{self._namespace}/pods"
-        for _ in self._client.changes():
+        for _ in self._client.states():
             pods = self._client.request("GET", path)[1]["items"]
             if all(_is_ready(pod) for pod in pods):
                 return

@@ -22,6 +22,7 @@ class RecordingTestCase(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.client = self.useFixture(Cluster(**self.options))
+        self.client.cluster.hold_timers()
 
     def check(self, name: str) -> None:
         run = Replay(self.client, replay.load(name))

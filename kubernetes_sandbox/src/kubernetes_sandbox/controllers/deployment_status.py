@@ -1,8 +1,8 @@
 """The status of a Deployment: counters and conditions."""
 
-import datetime as dt
 from collections.abc import Sequence
 
+from kubernetes_sandbox.clock import seconds_since
 from kubernetes_sandbox.objects import Obj, condition, name_of, now
 
 _AVAILABLE = "NewReplicaSetAvailable"
@@ -92,10 +92,8 @@ def _progressed(before: Obj, after: Obj) -> bool:
 
 
 def _seconds_left(obj: Obj, current: Obj) -> float:
-    since = dt.datetime.fromisoformat(current["lastUpdateTime"])
-    passed = dt.datetime.now(dt.UTC) - since
     deadline = obj["spec"].get("progressDeadlineSeconds", 600)
-    return float(deadline - passed.total_seconds())
+    return float(deadline - seconds_since(current["lastUpdateTime"]))
 
 
 def _progress(

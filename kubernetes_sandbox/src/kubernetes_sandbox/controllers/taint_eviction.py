@@ -1,8 +1,7 @@
 """Eviction of pods by NoExecute taints."""
 
-import datetime as dt
-
 from kubernetes_sandbox import nodes, pods
+from kubernetes_sandbox.clock import seconds_since
 from kubernetes_sandbox.controllers.base import Controller
 from kubernetes_sandbox.objects import (
     Obj,
@@ -65,6 +64,4 @@ def _seconds(pod: Obj, taint: Obj) -> float:
     ]
     if not borne:
         return 0.0
-    since = dt.datetime.fromisoformat(taint["timeAdded"])
-    passed = dt.datetime.now(dt.UTC) - since
-    return min(borne) - passed.total_seconds()
+    return min(borne) - seconds_since(taint["timeAdded"])

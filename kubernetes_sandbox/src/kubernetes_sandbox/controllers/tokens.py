@@ -1,9 +1,9 @@
 """Token Secrets of service accounts, and bootstrap tokens."""
 
 import base64
-import datetime as dt
 
 from kubernetes_sandbox.authentication import Authenticator
+from kubernetes_sandbox.clock import seconds_since
 from kubernetes_sandbox.controller_context import ControllerContext
 from kubernetes_sandbox.controllers.base import Controller
 from kubernetes_sandbox.objects import (
@@ -136,7 +136,6 @@ def _seconds_left(data: dict[str, str]) -> float:
     if "expiration" not in data:
         return float("inf")
     try:
-        end = dt.datetime.fromisoformat(data["expiration"])
+        return -seconds_since(data["expiration"])
     except ValueError:
         return 0.0
-    return (end - dt.datetime.now(dt.UTC)).total_seconds()
