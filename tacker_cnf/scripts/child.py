@@ -1,9 +1,10 @@
 """Supervise a script in a child process: set its resource limits, end with the
 parent process and with the lease, and kill all processes that it started.
 
-Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE SCRIPT``
-by the process with id PARENT; the limits are in bytes, 0 is unlimited. ``-m
-MODULE`` instead of SCRIPT runs a module of the product.
+Run as ``python -m tacker_cnf.scripts.child PARENT MAX_MEMORY MAX_FILE
+MAX_OUTPUT SCRIPT`` by the process with id PARENT; the limits are in bytes, and
+the first two unlimited if they are 0. ``-m MODULE`` instead of SCRIPT runs a module of the product;
+``--pickled SCRIPT`` converts the pickle that the script writes to JSON.
 """
 
 import array
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tacker_cnf.runtime.lease import Lease
+from tacker_cnf.scripts.pickled_output import PickledStdout
 from tacker_cnf.vnfd import script_source
 
 PR_SET_PDEATHSIG = 1
@@ -37,6 +39,8 @@ REAP_INTERVAL_S = 0.001
 #: seconds between two checks of the lease, which may have been renewed, or
 #: have expired while the machine was suspended
 LEASE_CHECK_S = 1.0
+#: signals that end a wait: a process has ended, a pipe has data
+WAKING_SIGNALS = {signal.SIGCHLD, signal.SIGIO}
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -66,21 +70,39 @@ def kill_descendants() -> None:
             time.sleep(REAP_INTERVAL_S)
 
 
-def supervise(script_pid: int) -> NoReturn:
-    """Wait for the script, kill its processes, and exit with its status.
+def fork(max_memory_bytes: int, max_file_bytes: int) -> int:
+    """Fork a process with limits that ends with this one; return its id, and
+    0 in that process.
+    """
+    supervisor = os.getpid()
+    if pid := os.fork():
+        return pid
+    set_parent_death_signal(supervisor, signal.SIGKILL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, WAKING_SIGNALS)
+    set_limit(resource.RLIMIT_AS, max_memory_bytes)
+    set_limit(resource.RLIMIT_FSIZE, max_file_bytes)
+    return 0
+
+
+def supervise(
+    script_pid: int, pickled: PickledStdout | None, limits: tuple[int, int]
+) -> NoReturn:
+    """Wait for the script, kill its processes, convert its output if that is
+    pickled, and exit with the script's status.
 
     This process adopts those that leave the script's process group.
     """
     for pipe in (sys.stdin, sys.stdout, sys.stderr):
-        os.close(pipe.fileno())
-    lease = Lease.inherited()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    while (status := reap(script_pid)) is None:
-        remaining = lease.remaining if lease else LEASE_CHECK_S
-        if not remaining:
-            kill_and_exit()
-        signal.sigtimedwait({signal.SIGCHLD}, min(remaining, LEASE_CHECK_S))
+        if not (pickled and pipe is sys.stdout):
+            os.close(pipe.fileno())
+    status = wait(script_pid, pickled)
     kill_descendants()
+    if pickled:
+        pickled.read()
+        if not (converter_pid := fork(*limits)):
+            pickled.convert()
+        wait(converter_pid)
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         with contextlib.suppress(OSError):  # SIGKILL has no handler to reset
@@ -89,13 +111,26 @@ def supervise(script_pid: int) -> NoReturn:
     os._exit(code)
 
 
-def reap(script_pid: int) -> int | None:
-    """Reap all ended processes; return the script's wait status, or None if
-    it still runs.
+def wait(pid: int, pickled: PickledStdout | None = None) -> int:
+    """Wait for a child process while the lease lasts; return its status."""
+    lease = Lease.inherited()
+    while (status := reap(pid)) is None:
+        remaining = lease.remaining if lease else LEASE_CHECK_S
+        if not remaining:
+            kill_and_exit()
+        signal.sigtimedwait(WAKING_SIGNALS, min(remaining, LEASE_CHECK_S))
+        if pickled:
+            pickled.read()
+    return status
+
+
+def reap(awaited_pid: int) -> int | None:
+    """Reap all ended processes; return the wait status of one of them, or
+    None if it still runs.
     """
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == script_pid:
+        if pid == awaited_pid:
             return status
         if not pid:
             return None
@@ -181,18 +216,23 @@ def run_script(script: str) -> None:
 
 def main() -> None:
     """Fork; run the script in the child and supervise it in the parent."""
-    parent, max_memory_bytes, max_file_bytes, *script = sys.argv[1:]
+    parent, max_memory_bytes, max_file_bytes, max_output_bytes, *script = (
+        sys.argv[1:]
+    )
+    limits = int(max_memory_bytes), int(max_file_bytes)
+    signal.pthread_sigmask(signal.SIG_BLOCK, WAKING_SIGNALS)
+    pickled = None
+    if script[0] == "--pickled":
+        pickled = PickledStdout(int(max_output_bytes))
+        script.pop(0)
     signal.signal(signal.SIGTERM, kill_and_exit)
     set_parent_death_signal(int(parent), signal.SIGTERM)
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    supervisor = os.getpid()
-    if pid := os.fork():
-        supervise(pid)
-    set_parent_death_signal(supervisor, signal.SIGKILL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    set_limit(resource.RLIMIT_AS, int(max_memory_bytes))
-    set_limit(resource.RLIMIT_FSIZE, int(max_file_bytes))
+    if pid := fork(*limits):
+        supervise(pid, pickled, limits)
+    if pickled:
+        pickled.replace_stdout()
     if script[0] == "-m":
         sys.path[:] = sys.path[1:]  # without the working directory
         runpy.run_module(script[1], run_name="__main__")

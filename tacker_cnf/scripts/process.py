@@ -85,7 +85,8 @@ class ScriptProcess:
     ) -> None:
         """Start the process.
 
-        :param script: SCRIPT, or -m MODULE, of ``scripts.child``
+        :param script: what ``scripts.child`` has to run: SCRIPT, --pickled
+            SCRIPT, or -m MODULE
         :param lease: file descriptor of the lease; the script is killed when
             the lease expires, even if this process is stopped
         """
@@ -101,6 +102,7 @@ class ScriptProcess:
                 str(os.getpid()),
                 str(limits.max_memory_bytes),
                 str(limits.max_file_bytes),
+                str(limits.max_output_bytes),
                 *script,
             ],
             stdin=subprocess.PIPE,

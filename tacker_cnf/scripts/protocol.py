@@ -2,8 +2,8 @@
 
 There are two formats. Scripts for this VNFM read and write JSON. Scripts for
 Tacker, recognized by their import of ``pickle``, read and write a pickled
-dict. Their output is loaded as plain containers only: no class is ever
-instantiated.
+dict. Their child process converts the output to JSON: this process loads no
+pickle.
 """
 
 import enum
@@ -17,7 +17,6 @@ from msgspec import UNSET, UnsetType
 
 from tacker_cnf import errors
 from tacker_cnf.lcm.script_output import InstanceChanges, ProvidedVim
-from tacker_cnf.scripts import plain_pickle
 from tacker_cnf.sol import base
 from tacker_cnf.sol.base import Identifier, SolType
 from tacker_cnf.sol.grant import Grant, GrantRequest
@@ -69,6 +68,9 @@ class ScriptInput(SolType):
     new_vnfd_id: str | None = None
     #: seconds after which the script is killed
     timeout: float
+    #: the options of the driver of the VNF's VIMs: of a CNF those of
+    #: [kubernetes], by their names
+    driver_options: Mapping[str, Any] = {}
     #: output of the script's last, failed run for the next run
     user_script_err_handling_data: dict[str, Any] | None = None
     #: last memory that a hook of this VNF instance has returned, in this
@@ -89,6 +91,14 @@ class ScriptOutput(SolType):
     #: name -> VIM that the VNF provides from now on, or None to remove it;
     #: VIMs of other names do not change
     vims: Mapping[Identifier, ProvidedVim | None] = {}
+
+
+class FailedConversion(SolType):
+    """What ``scripts.pickled_output`` returns instead of a ScriptOutput if a
+    pickle cannot be converted.
+    """
+
+    error: str | None = None
 
 
 def detect_protocol(script: Path) -> ScriptProtocol:
@@ -176,27 +186,21 @@ def memory_changed(script_input: ScriptInput, output: ScriptOutput) -> bool:
 
 
 def pickle_output(stdout: bytes) -> ScriptOutput:
-    """Parse the output of a script of Tacker's; it may be empty.
+    """Parse the converted output of a script of Tacker's.
 
-    :raises ScriptFailed: it is no plain pickle, or not valid as ScriptOutput
+    :raises ScriptFailed: it was no plain pickle, or is not valid
     """
-    if not stdout:
-        return ScriptOutput()
-    loaded = plain_pickle.load(stdout)
-    fields = loaded if isinstance(loaded, dict) else {}
-    data = fields.get("user_script_err_handling_data")
-    try:
-        as_json = msgspec.json.encode(
-            {
-                "vnfInstance": fields.get("vnf_instance") or None,
-                "userScriptErrHandlingData": data or None,
-            }
-        )
-    except Exception as error:  # noqa: BLE001  # values that JSON lacks
+    output = json_output(stdout)
+    error = (
+        base.decode(stdout, FailedConversion).error
+        if stdout
+        else "its conversion to JSON crashed, or took too long"
+    )
+    if error:
         raise errors.ScriptFailed(
-            f"its output on stdout is not valid: {error}"
-        ) from None
-    return json_output(as_json)
+            f"what it wrote on stdout is no plain pickle: {error}"
+        )
+    return output
 
 
 ENCODERS: Final[Mapping[ScriptProtocol, Callable[[ScriptInput], bytes]]] = {

@@ -52,7 +52,7 @@ class ScriptRun(Generic[Output]):
     name: str
     #: name of the hook, or of another purpose
     operation: str
-    #: SCRIPT, or -m MODULE, of scripts.child
+    #: SCRIPT, --pickled SCRIPT, or -m MODULE, of scripts.child
     command: Sequence[str]
     input: bytes
     #: parses stdout
@@ -201,10 +201,12 @@ def _management_run(
     script_protocol = (
         ScriptProtocol.DRIVER if module else protocol.detect_protocol(path)
     )
+    is_pickled = script_protocol is ScriptProtocol.PICKLE
+    options = ("--pickled",) if is_pickled else ()
     return ScriptRun(
         name=name,
         operation=script_input.operation,
-        command=("-m", module) if module else (str(path),),
+        command=("-m", module) if module else (*options, str(path)),
         input=protocol.ENCODERS[script_protocol](script_input),
         read=protocol.DECODERS[script_protocol],
         masker=SecretMasker(

@@ -33,31 +33,6 @@ class TestLease(testtools.TestCase):
         self.assertEqual(b"True\n", output)
 
 
-class TestPlainPickle(testtools.TestCase):
-    def test_keys_that_would_end_or_freeze_the_process(self) -> None:
-        """Load in a child process, which a failure would crash or freeze."""
-        for payload in (
-            "b'\\x80\\x04}'+b')'+b'\\x85'*200000+b'Ns.'",
-            "b'\\x80\\x04}'+b')'+b'2\\x86'*100000+b'Ns.'",
-            "b'\\x80\\x04}('+b')'+b'2\\x86'*40+b'Nu.'",
-            "b'\\x80\\x04('+b')'+b'\\x85'*200000+b'Nd.'",
-        ):
-            script = (
-                "from tacker_cnf import errors\n"
-                "from tacker_cnf.scripts import plain_pickle\n"
-                f"try: plain_pickle.load({payload})\n"
-                "except errors.ScriptFailed as error: print(error)\n"
-            )
-            ended = subprocess.run(
-                [sys.executable, "-c", script],
-                capture_output=True,
-                check=False,
-                env=os.environ,
-            )
-            self.assertIn(b"neither text nor a number", ended.stdout, payload)
-            self.assertEqual(0, ended.returncode, payload)
-
-
 class TestDriverOutput(testtools.TestCase):
     def test_a_driver_writes_its_output_also_after_sys_exit(self) -> None:
         self.assertEqual(

@@ -85,8 +85,11 @@ class TestDetectProtocol(testtools.TestCase):
 
 class TestOutput(testtools.TestCase):
     def test_only_drivers_need_an_output(self) -> None:
-        for script_protocol in (ScriptProtocol.JSON, ScriptProtocol.PICKLE):
-            output = protocol.DECODERS[script_protocol](b"")
+        for script_protocol, empty in (
+            (ScriptProtocol.JSON, b""),
+            (ScriptProtocol.PICKLE, b"{}"),
+        ):
+            output = protocol.DECODERS[script_protocol](empty)
             self.assertEqual(protocol.ScriptOutput(), output)
         error = self.assertRaises(
             errors.ScriptFailed,
